@@ -1,5 +1,5 @@
 /*
- * Own variables of a library or program in MPI_T, in mpit's summary and in its traces.
+ * A library's or program's own variables in MPI_T, in mpit's summary and in its traces.
  *
  *     #include <mpit/instrument.h>
  *
@@ -9,12 +9,12 @@
  *     void solver_setup_all(void) { mpit_region_enter(&solver_setup); ... mpit_region_leave(&solver_setup); }
  *     void solver_iterate(void)   { mpit_add(&solver_iterations, 1); ... }
  *
- * Nothing is linked. Where mpit is loaded (mpit-run, LD_PRELOAD), the declaration makes a performance variable of this
- * name; where it is not, the same binary runs, and an update is one load and one branch. (glibc before 2.34 needs
- * -ldl.) C11 and C++11 and later, gcc and clang, in the program, in shared libraries and in libraries that dlopen loads
- * and dlclose unloads: declarations enter when their object file is loaded and are removed when it is unloaded.
+ * No library has to be linked. If mpit is loaded (mpit-run, LD_PRELOAD), the declaration makes a performance variable
+ * of this name. Without mpit, the same binary runs, and an update is one load and one branch. (glibc before 2.34 needs
+ * -ldl.) Works in C11, C++11 and later, with gcc and clang, in programs and in shared libraries, also with dlopen and
+ * dlclose. Declarations are registered when their object file is loaded, and removed when it is unloaded.
  *
- * Who may do what:
+ * Who may call which function:
  *
  *                                  any thread   several threads at once   signal handler
  *   mpit_add, mpit_set, mpit_get   yes          yes                       yes (doubles: mpit_set and mpit_get alone)
@@ -24,15 +24,15 @@
  *   mpit_event_raise                            own regions
  *   register, remove, bind         yes          yes, not the same object  no
  *
- * Only the library that declares a variable changes it; MPI_T reads it, each handle with a baseline of its own. An
- * object that is registered must not move or be freed before it is removed; no thread may be updating it by then.
+ * Only the library that declares a variable changes it. MPI_T reads it, and each handle has its own baseline. Do not
+ * move or free a registered object before it is removed. By then no thread may update it.
  *
- * A name is 1 to 63 characters out of letters, digits and _ . : / - and begins with a letter or _. Names that begin
- * with mpit_ or MPI_ are taken. A name may be used once for each class (section "Performance Variable Query Functions"
- * of the standard). What cannot be registered is named with the reason in one line on standard error, and returns the
- * code; the program goes on, and updates of it do nothing.
+ * A name has 1 to 63 characters: letters, digits and _ . : / -. It begins with a letter or _. Names that begin with
+ * mpit_ or MPI_ are reserved. A name may be used once for each class (section "Performance Variable Query Functions" of
+ * the standard). If an object cannot be registered, mpit names it and the reason in one line on standard error, and the
+ * function returns the code. The program continues, and updates of the object do nothing.
  *
- * Section numbers are those of MPI 4.1: 15.3 is the MPI tool information interface.
+ * Section numbers refer to MPI 4.1. Section 15.3 is the MPI tool information interface.
  */
 #ifndef MPIT_INSTRUMENT_H
 #define MPIT_INSTRUMENT_H
@@ -61,8 +61,8 @@ extern "C" {
 /* ---- registering at run time --------------------------------------------------------------------------------------
  */
 
-/* mpit's table of functions; NULL: mpit is not loaded, too old for this header, or MPIT_DISABLE is set. Not for signal
- * handlers. */
+/* Returns mpit's table of functions. Returns NULL if mpit is not loaded, if it is too old for this header, or if
+ * MPIT_DISABLE is set. Not for signal handlers. */
 MPIT_INSTRUMENT_INLINE const struct mpit_interface *mpit_interface_find(void)
 {
     mpit_interface_function *function = MPIT_INSTRUMENT_NULL;
@@ -79,15 +79,15 @@ MPIT_INSTRUMENT_INLINE const struct mpit_interface *mpit_interface_find(void)
     }
 
 /*
- * mpit_..._register(&object) enters what the object describes; texts and lists are copied, so that they may lie in
- * memory that goes away. mpit_..._remove(&object) makes it inactive: its index stays and keeps its meaning
- * (MPI_T_pvar_get_info goes on to work), MPI_T_pvar_handle_alloc returns MPI_T_ERR_INVALID_INDEX and access through a
- * handle that is open MPI_T_ERR_INVALID_HANDLE. What has the same name, class and meaning may be registered again: it
- * gets its old index, and goes on counting. Enumerations and categories stay.
+ * mpit_..._register(&object) registers the object. It copies texts and lists, so the caller may free them.
+ * mpit_..._remove(&object) makes the object inactive. Its index stays and keeps its meaning (MPI_T_pvar_get_info still
+ * works). From then on, MPI_T_pvar_handle_alloc returns MPI_T_ERR_INVALID_INDEX, and access through an open handle
+ * returns MPI_T_ERR_INVALID_HANDLE. An object with the same name, class and meaning may be registered again. It gets
+ * its old index and continues to count. Enumerations and categories stay.
  *
- * Every function returns an enum mpit_result: MPIT_OK, MPIT_NOT_LOADED, or an error that has been told on standard
- * error. Thread-safe; not for signal handlers. 15.3.6 "Performance Variables", 15.3.5 "Control Variables", 15.3.4
- * "Datatype System" (enumerations), 15.3.9 "Variable Categorization", 15.3.8 "Events".
+ * Every function returns an enum mpit_result: MPIT_OK, MPIT_NOT_LOADED, or an error. Each error is also reported on
+ * standard error. Thread-safe. Not for signal handlers. Source: 15.3.6 "Performance Variables", 15.3.5 "Control
+ * Variables", 15.3.4 "Datatype System" (enumerations), 15.3.9 "Variable Categorization", 15.3.8 "Events".
  */
 MPIT_INSTRUMENT_FORWARD(variable_register, mpit_variable)
 MPIT_INSTRUMENT_FORWARD(variable_remove, mpit_variable)
@@ -101,11 +101,12 @@ MPIT_INSTRUMENT_FORWARD(event_register, mpit_event_type)
 MPIT_INSTRUMENT_FORWARD(event_remove, mpit_event_type)
 
 /*
- * The cell of a variable for a communicator. `comm`: address of an MPI_Comm, as MPI_T_pvar_handle_alloc takes it. A
- * library asks once for each communicator and keeps what it gets. The cell's memory stays valid for the life of the
- * process. When the communicator was freed, a library stops updating: the cell is given to another communicator later.
- * NULL (and every function below does nothing with NULL): mpit is not loaded, MPI is not initialized, the communicator
- * is not alive, the variable is not bound, there is no memory. Thread-safe; not for signal handlers. 15.3.2 "Binding".
+ * Returns the counter of a variable for a communicator. `comm` is the address of an MPI_Comm, as for
+ * MPI_T_pvar_handle_alloc. A library calls this once for each communicator and stores the result. The counter's memory
+ * stays valid for the life of the process. After the communicator is freed, a library must stop its updates, because
+ * mpit reuses the counter for another communicator. Returns NULL if mpit is not loaded, if MPI is not initialized, if
+ * the communicator is not alive, if the variable is not bound, or if memory is short. Every function below accepts NULL
+ * and then does nothing. Thread-safe. Not for signal handlers. Source: 15.3.2 "Binding".
  */
 MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_bind(struct mpit_variable *variable, const void *comm)
 {
@@ -123,14 +124,15 @@ MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_region_bind(struct mpit_region *re
 /* ---- updating: cells ----------------------------------------------------------------------------------------------
  */
 
-/* Element `element` of an unbound variable; NULL: nobody listens, or there is no such element. */
+/* Returns the counter of element `element` of an unbound variable. Returns NULL if no tool listens, or if the element
+ * does not exist. */
 MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_cell_of(const struct mpit_variable *variable, uint32_t element)
 {
     struct mpit_cell *cell = __atomic_load_n(&variable->cell, __ATOMIC_ACQUIRE);
     return cell && element < variable->count ? cell + element : MPIT_INSTRUMENT_NULL;
 }
 
-/* The calling thread, as no other thread is called while it lives. */
+/* Returns a value of the calling thread, which no other thread has while it lives. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_self(void)
 {
 #if defined(__x86_64__)
@@ -147,7 +149,7 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_self(void)
 #endif
 }
 
-/* One instruction, so that a signal handler may add between any two. */
+/* Uses one instruction, so that a signal handler may add at any point. */
 MPIT_INSTRUMENT_INLINE void mpit_instrument_add(uint64_t *sum, uint64_t amount)
 {
 #if defined(__x86_64__) && !defined(MPIT_INSTRUMENT_TSAN)
@@ -173,7 +175,7 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_instrument_bits(double real)
     return bits;
 }
 
-/* The first thread that adds becomes the owner; it returns true then. */
+/* Makes the calling thread the owner if the counter has none. Returns true then. */
 MPIT_INSTRUMENT_INLINE int mpit_instrument_claim(struct mpit_cell *cell, uint32_t mode)
 {
     uint64_t nobody = 0;
@@ -206,8 +208,8 @@ static __attribute__((noinline, unused)) void mpit_instrument_add_double_slow(st
     }
 }
 
-/* Adds to a COUNTER, AGGREGATE or TIMER (nanoseconds); to a LEVEL as mpit_level_add does. A few nanoseconds for the
- * thread that was the first to add, one locked instruction for others. Wait-free. */
+/* Adds to a COUNTER, AGGREGATE or TIMER (nanoseconds). Adds to a LEVEL like mpit_level_add. Costs a few nanoseconds on
+ * the thread that added first, and one locked instruction on other threads. Wait-free. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_add(struct mpit_cell *cell, unsigned long long amount)
 {
     if (MPIT_INSTRUMENT_UNLIKELY(!cell))
@@ -220,7 +222,7 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_add(struct mpit_cell *cell, unsigned long 
         mpit_instrument_add_slow(cell, amount);
 }
 
-/* The same where the variable's type is double. */
+/* The same for a variable whose type is double. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_add_double(struct mpit_cell *cell, double amount)
 {
     if (MPIT_INSTRUMENT_UNLIKELY(!cell))
@@ -248,8 +250,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_set(struct mpit_cell *cell, unsigned long 
         cell->interface_->update(cell, MPIT_SET, other);
 }
 
-/* Sets a PERCENTAGE (what is not in 0.0 .. 1.0 becomes the nearest of them, and NaN is ignored), or a variable of
- * another class whose type is double. */
+/* Sets a PERCENTAGE, or a variable of another class whose type is double. A PERCENTAGE is limited to 0.0 .. 1.0. NaN is
+ * ignored. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_set_double(struct mpit_cell *cell, double value)
 {
     union mpit_value other;
@@ -278,8 +280,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_level_add(struct mpit_cell *cell, unsigned
     }
 }
 
-/* Lowers it. A level does not go below 0: subtract what was added. While it is below (another thread has not added yet)
- * it is shown as 0. */
+/* Lowers a level. Subtract only amounts that were added, because a level does not go below 0. If another thread has not
+ * added its part yet, the level may be below 0 for a while. It is then shown as 0. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_level_subtract(struct mpit_cell *cell, unsigned long long amount)
 {
     union mpit_value other;
@@ -295,7 +297,8 @@ MPIT_INSTRUMENT_INLINE void mpit_cell_level_subtract(struct mpit_cell *cell, uns
     }
 }
 
-/* The bits of the value now (of a double: its bits). 0 for NULL. Other threads may be changing it. */
+/* Returns the bits of the value now (for a double: its bits). Returns 0 for NULL. Other threads may change it
+ * meanwhile. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
 {
     if (!cell)
@@ -320,8 +323,8 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
         mpit_cell_##name(mpit_cell_of(variable, element), amount);                                                     \
     }
 
-/* mpit_add(&v, n) and mpit_add_at(&v, element, n); the same for the others: what mpit_cell_... says. An element that is
- * not there is left alone. */
+/* mpit_add(&v, n) and mpit_add_at(&v, element, n) apply mpit_cell_add to a variable. The next lines do the same for
+ * other mpit_cell_... functions. An update of an element that does not exist does nothing. */
 MPIT_INSTRUMENT_UPDATE(add, unsigned long long)
 MPIT_INSTRUMENT_UPDATE(add_double, double)
 MPIT_INSTRUMENT_UPDATE(set, unsigned long long)
@@ -329,39 +332,39 @@ MPIT_INSTRUMENT_UPDATE(set_double, double)
 MPIT_INSTRUMENT_UPDATE(level_add, unsigned long long)
 MPIT_INSTRUMENT_UPDATE(level_subtract, unsigned long long)
 
-/* Sets a level, or a watermark's. */
+/* Sets a level, or the level of a watermark. */
 MPIT_INSTRUMENT_INLINE void mpit_level_set(struct mpit_variable *variable, unsigned long long level)
 {
     mpit_set(variable, level);
 }
 
-/* Sets a STATE; what is no item of its enumeration is ignored. */
+/* Sets a STATE. A value that is not an item of its enumeration is ignored. */
 MPIT_INSTRUMENT_INLINE void mpit_set_int(struct mpit_variable *variable, int value)
 {
     mpit_set(variable, (unsigned long long)(long long)value);
 }
 
-/* The value now, as an integer; 0 where mpit is not loaded. */
+/* Returns the value now, as an integer, or 0 if mpit is not loaded. */
 MPIT_INSTRUMENT_INLINE unsigned long long mpit_get(const struct mpit_variable *variable)
 {
     return mpit_cell_get(mpit_cell_of(variable, 0));
 }
 
-/* The same of a variable whose type is double. */
+/* The same for a variable whose type is double. */
 MPIT_INSTRUMENT_INLINE double mpit_get_double(const struct mpit_variable *variable)
 {
     return mpit_instrument_real(mpit_cell_get(mpit_cell_of(variable, 0)));
 }
 
-/* Time that a timer takes in: uint64_t t = mpit_timer_begin(&v); ...; mpit_timer_end(&v, t). Ticks of mpit's clock, 0
- * where nobody listens. Two clock reads. */
+/* Starts a timed section: uint64_t t = mpit_timer_begin(&v), then the work, then mpit_timer_end(&v, t). Returns ticks
+ * of mpit's clock, or 0 if no tool listens. A section costs two clock reads. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_timer_begin(const struct mpit_variable *variable)
 {
     const struct mpit_cell *cell = __atomic_load_n(&variable->cell, __ATOMIC_ACQUIRE);
     return cell ? cell->interface_->clock() : 0;
 }
 
-/* Adds the time since `begin`; nothing for 0. */
+/* Adds the time since `begin`. If `begin` is 0, it adds nothing. */
 MPIT_INSTRUMENT_INLINE void mpit_timer_end(struct mpit_variable *variable, uint64_t begin)
 {
     struct mpit_cell *cell = __atomic_load_n(&variable->cell, __ATOMIC_ACQUIRE);
@@ -369,8 +372,8 @@ MPIT_INSTRUMENT_INLINE void mpit_timer_end(struct mpit_variable *variable, uint6
         cell->interface_->timer_add(cell, begin);
 }
 
-/* Puts the values of the variable's elements into the trace, if one is kept. mpit does so by itself when recording
- * begins and ends, when a buffer of events is full, and at the end of regions, once a millisecond at the most. */
+/* Writes the values of the variable's elements to the trace, if a trace is kept. mpit also does so when recording
+ * begins and ends, when a buffer of events is full, and at the end of regions, but at most once a millisecond. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_sample(struct mpit_cell *cell)
 {
     if (cell)
@@ -386,10 +389,11 @@ MPIT_INSTRUMENT_INLINE void mpit_sample(struct mpit_variable *variable)
  */
 
 /*
- * Enter and leave come in pairs on one thread, the last one entered is left first. Regions are recorded as MPI calls
- * are: from the return of MPI_Init to MPI_Finalize, on any thread. A region that is entered again before it was left
- * counts each time; its time is that of the outermost. Leaving a region also leaves those that were entered after it
- * and never left (by an exception, by longjmp). Leaving one that was not entered is said once and does nothing.
+ * Enter and leave come in pairs on one thread. The region that was entered last is left first. Regions are recorded
+ * like MPI calls: from the return of MPI_Init to MPI_Finalize, on any thread. If a region is entered again before it
+ * was left, each entry counts, but its time is the time of the outermost entry. Leaving a region also leaves all
+ * regions that were entered after it and never left (because of an exception or longjmp). If a region was not entered,
+ * leaving it does nothing, and mpit warns once.
  */
 MPIT_INSTRUMENT_INLINE void mpit_cell_region_enter(struct mpit_cell *cell)
 {
@@ -416,7 +420,7 @@ MPIT_INSTRUMENT_INLINE void mpit_region_leave(struct mpit_region *region)
 /* ---- control variables
  * ----------------------------------------------------------------------------------------------- */
 
-/* What a tool wrote last, else the initial value. Wait-free, async-signal-safe. */
+/* Returns the value that a tool wrote last, or else the initial value. Wait-free, async-signal-safe. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_control_bits(const struct mpit_control *control)
 {
     const uint64_t *cell = __atomic_load_n(&control->cell, __ATOMIC_ACQUIRE);
@@ -438,7 +442,8 @@ MPIT_INSTRUMENT_INLINE double mpit_control_double(const struct mpit_control *con
     return mpit_instrument_real(mpit_control_bits(control));
 }
 
-/* The value of a text: at most bytes - 1 of it, terminated. Returns its length. Wait-free but while a tool writes it.
+/* Copies the value of a text, at most bytes - 1 of it, and terminates it. Returns its length. Wait-free unless a tool
+ * writes it at that time.
  */
 MPIT_INSTRUMENT_INLINE int mpit_control_text(const struct mpit_control *control, char *text, size_t bytes)
 {
@@ -455,7 +460,8 @@ MPIT_INSTRUMENT_INLINE int mpit_control_text(const struct mpit_control *control,
     return (int)length;
 }
 
-/* The value for a communicator; read it with __atomic_load_n. NULL as in mpit_bind: the initial value holds. */
+/* Returns the value for a communicator. Read it with __atomic_load_n. Returns NULL in the same cases as mpit_bind. Then
+ * the initial value applies. */
 MPIT_INSTRUMENT_INLINE const uint64_t *mpit_control_bind(struct mpit_control *control, const void *comm)
 {
     const struct mpit_interface *interface_ = control->entry ? mpit_interface_find() : MPIT_INSTRUMENT_NULL;
@@ -465,7 +471,7 @@ MPIT_INSTRUMENT_INLINE const uint64_t *mpit_control_bind(struct mpit_control *co
 /* ---- events
  * ------------------------------------------------------------------------------------------------------------ */
 
-/* Raises an event with the data of one instance, `bytes` of them. Where nobody listens: two loads. */
+/* Raises an event with the data of one instance, `bytes` long. If no tool listens, this costs two loads. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_event_raise(struct mpit_cell *cell, const void *data)
 {
     if (cell && MPIT_INSTRUMENT_UNLIKELY(__atomic_load_n(&cell->own, __ATOMIC_RELAXED)))
@@ -483,7 +489,7 @@ MPIT_INSTRUMENT_INLINE void mpit_event_raise(struct mpit_event_type *event, cons
 namespace mpit
 {
 
-/* A region for as long as a scope lasts, left by an exception or not. */
+/* A region for a scope, which is also left by an exception. */
 class scope
 {
   public:

@@ -2,8 +2,9 @@
  * The declarations of <mpit/instrument.h>, which includes this: variables, regions, controls, enumerations, categories
  * and event types in one line each, outside of functions.
  *
- * Each defines an object of the name that it is given, visible in its library only, and two functions that the loader
- * calls: one enters the object when the library is loaded, the other removes it when that is unloaded.
+ * Each macro defines an object of the given name, which is visible only in its library. It also defines two functions
+ * for the loader. One registers the object when the library is loaded. The other removes it when the library is
+ * unloaded.
  */
 #ifndef MPIT_INSTRUMENT_DECLARE_H
 #define MPIT_INSTRUMENT_DECLARE_H
@@ -20,24 +21,25 @@
  */
 
 /*
- * The name is that of the C object and of the variable. MPIT_EXTERN_VARIABLE(name) makes it known to other source files
- * of the same library. Counts and sizes are unsigned long long.
+ * The C object and the variable have the same name. MPIT_EXTERN_VARIABLE(name) declares it in other source files of the
+ * same library. Counts and sizes are unsigned long long.
  *
  *   MPIT_COUNTER         how often something happened                            mpit_add
- *   MPIT_AGGREGATE       a sum, of bytes say; _DOUBLE: of doubles                mpit_add, mpit_add_double
- *   MPIT_TIMER           time spent, in nanoseconds; _DOUBLE: in seconds         mpit_timer_begin, _end, mpit_add
+ *   MPIT_AGGREGATE       a sum, for example of bytes. _DOUBLE: doubles           mpit_add, mpit_add_double
+ *   MPIT_TIMER           time spent, in nanoseconds. _DOUBLE: in seconds         mpit_timer_begin, _end, mpit_add
  *   MPIT_LEVEL           how much is in use now, with its watermarks             mpit_level_add, _subtract, _set
  *   MPIT_HIGHWATERMARK   the highest level since a handle was started or reset   the same
  *   MPIT_LOWWATERMARK    the lowest                                              the same
  *   MPIT_SIZE            how large a resource is                                 mpit_set
  *   MPIT_PERCENTAGE      0.0 .. 1.0 of it in use                                 mpit_set_double
  *   MPIT_STATE           one of the items of an enumeration                      mpit_set_int
- *   MPIT_GENERIC         anything else, that the description explains; _DOUBLE   mpit_set, mpit_set_double
- *   ..._ARRAY            with so many elements                                   ..._at
+ *   MPIT_GENERIC         any other value, see its description. _DOUBLE: doubles  mpit_set, mpit_set_double
+ *   ..._ARRAY            with this many elements                                 ..._at
  *   ..._ON_COMM          one for each communicator, see mpit_bind                mpit_cell_...
  *
- * MPIT_VARIABLE is the general form: class, type (the standard says which go together), elements, binding, flags (enum
- * mpit_flags), enumeration (NULL: none; names the values of an int, or the elements of an array).
+ * MPIT_VARIABLE is the general form. Its arguments: class, type (the standard says which types a class allows),
+ * elements, binding, flags (enum mpit_flags), and an enumeration. The enumeration names the values of an int, or the
+ * elements of an array. It may be NULL.
  */
 #define MPIT_VARIABLE(object, class_, type, count, bind, flags, names, description)                                    \
     extern struct mpit_variable object __attribute__((visibility("hidden")));                                          \
@@ -89,7 +91,8 @@
 #define MPIT_GENERIC_DOUBLE(object, description)                                                                       \
     MPIT_PLAIN_(object, MPIT_CLASS_GENERIC, MPIT_TYPE_DOUBLE, 1, MPIT_BIND_NONE, description)
 
-/* MPIT_ENUMERATION(object, "description", {0, "idle"}, {1, "busy"}); its name is the object's. Give &object to others.
+/* MPIT_ENUMERATION(object, "description", {0, "idle"}, {1, "busy"}) declares an enumeration with the name of the
+ * object. Give &object to other declarations.
  */
 #define MPIT_ENUMERATION(object, description, ...)                                                                     \
     static const struct mpit_item object##_mpit_items[] = {__VA_ARGS__};                                               \
@@ -100,9 +103,9 @@
 #define MPIT_EXTERN_ENUMERATION(object) extern struct mpit_enumeration object __attribute__((visibility("hidden")))
 
 /*
- * Where what is declared behind it in this source file belongs: define MPIT_CATEGORY_NAME to a text before including
- * this header. The default is a category named after the object file ("libsolver.so"). MPIT_CATEGORY gives a category
- * of another name than an object's a description, and a parent ("" = none).
+ * The category of the declarations that follow in this source file. To choose it, define MPIT_CATEGORY_NAME as a text
+ * before you include this header. The default is a category named after the object file ("libsolver.so"). MPIT_CATEGORY
+ * adds a description and a parent ("" = none) to a category that is not named after an object file.
  */
 #if !defined(MPIT_CATEGORY_NAME)
 #define MPIT_CATEGORY_NAME MPIT_INSTRUMENT_NULL
@@ -112,8 +115,9 @@
     struct mpit_category object = {MPIT_INSTRUMENT_NULL, name, description, parent};                                   \
     MPIT_INSTRUMENT_ENTER(object, mpit_category_register)
 
-/* Control variables that a tool may write at run time: an int, an unsigned long long, a double within least .. most, a
- * text of at most capacity - 1 bytes. MPIT_CONTROL_CHOICE: an int that is one of the items of an enumeration. */
+/* Control variables that a tool may write at run time. Their values are an int, an unsigned long long, a double within
+ * least .. most, or a text of at most capacity - 1 bytes. MPIT_CONTROL_CHOICE is an int with the values of an
+ * enumeration. */
 #define MPIT_CONTROL_INT(object, initial, least, most, description)                                                    \
     MPIT_CONTROL_(object, MPIT_TYPE_INT, (uint64_t)(int64_t)(initial), {(uint64_t)(int64_t)(initial)},                 \
                   {(uint64_t)(int64_t)(least)}, {(uint64_t)(int64_t)(most)}, MPIT_INSTRUMENT_NULL, 0, description)
@@ -144,7 +148,8 @@
     MPIT_INSTRUMENT_LIFE(object, mpit_control_register, mpit_control_remove)
 #define MPIT_EXTERN_CONTROL(object) extern struct mpit_control object __attribute__((visibility("hidden")))
 
-/* A timed region: a COUNTER and a TIMER of that name, an event of the trace each time. _ON_COMM: see mpit_region_bind.
+/* A timed region: a COUNTER and a TIMER of that name, and an event of the trace for each visit. _ON_COMM: see
+ * mpit_region_bind.
  */
 #define MPIT_REGION(object, description) MPIT_REGION_(object, MPIT_BIND_NONE, description)
 #define MPIT_REGION_ON_COMM(object, description) MPIT_REGION_(object, MPIT_BIND_COMM, description)
@@ -181,7 +186,7 @@
             bind, flags, MPIT_VERBOSITY_USER                                                                           \
     }
 
-/* Before the constructors of C++ objects and after their destructors. The last word takes the semicolon in. */
+/* Runs before the constructors of C++ objects and after their destructors. The last word absorbs the semicolon. */
 #define MPIT_INSTRUMENT_ENTER(object, enter)                                                                           \
     __attribute__((constructor(101), used)) static void object##_mpit_enter(void)                                      \
     {                                                                                                                  \

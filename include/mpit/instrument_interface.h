@@ -1,17 +1,17 @@
 /*
- * What a library and mpit have between them: the objects that <mpit/instrument.h> declares, and the table of functions
- * that mpit offers. Programs include <mpit/instrument.h>; nothing here is for their use.
+ * The interface between a library and mpit: the objects that <mpit/instrument.h> declares, and mpit's table of
+ * functions. Programs do not use this header directly. They include <mpit/instrument.h>.
  *
  *   in the library                      in mpit, for as long as the process lives
- *   struct mpit_variable ── cell ─────> struct mpit_cell [elements]     what the library writes and MPI_T reads
- *        name, class, type, ...  copied at registration; mpit never reads the library's memory afterwards
+ *   struct mpit_variable ── cell ─────> struct mpit_cell [elements]     the library writes it, MPI_T reads it
+ *        name, class, type, ...  copied at registration. mpit never reads the library's memory afterwards
  *
- * `cell` is NULL where mpit is not loaded, before registration and after removal: an update is a load and a branch
- * then. A cell is never unmapped and never given to another variable, so a reader that lags behind a removal reads an
- * old value and no foreign memory.
+ * `cell` is NULL if mpit is not loaded, before registration, and after removal. An update is then a load and a branch.
+ * A counter is never unmapped and never given to another variable. A reader that is later than a removal therefore
+ * reads an old value, and never foreign memory.
  *
- * Layout and numbers are a contract between binaries of different age: fields and functions are added at the end, under
- * a new MPIT_INSTRUMENT_VERSION; mpit serves all versions up to its own.
+ * Layout and numbers are a contract between binaries of different age. Fields and functions are added at the end, under
+ * a new MPIT_INSTRUMENT_VERSION. mpit serves all versions up to its own.
  */
 #ifndef MPIT_INSTRUMENT_INTERFACE_H
 #define MPIT_INSTRUMENT_INTERFACE_H
@@ -25,13 +25,13 @@ extern "C" {
 
 enum { MPIT_INSTRUMENT_VERSION = 1, MPIT_NAME_MAX = 63, MPIT_DESCRIPTION_MAX = 1023, MPIT_ELEMENTS_MAX = 65536 };
 
-/* What the functions of <mpit/instrument.h> return. */
+/* Return values of the functions of <mpit/instrument.h>. */
 enum mpit_result {
     MPIT_OK = 0,
-    MPIT_NOT_LOADED = 1,     /* mpit is not in the process (or MPIT_DISABLE is set): nothing was done, all is well */
+    MPIT_NOT_LOADED = 1,     /* mpit is not in the process (or MPIT_DISABLE is set). This is not an error */
     MPIT_ERR_ARGUMENT = 2,   /* a NULL pointer, or an object that was never registered */
     MPIT_ERR_NAME = 3,       /* empty, too long, with characters that are not allowed, or reserved */
-    MPIT_ERR_DUPLICATE = 4,  /* name and class are taken, or had another meaning before they were removed */
+    MPIT_ERR_DUPLICATE = 4,  /* name and class are taken, or were used with another meaning */
     MPIT_ERR_CLASS = 5,      /* no such class, scope or binding */
     MPIT_ERR_TYPE = 6,       /* the standard does not allow this type for this class */
     MPIT_ERR_COUNT = 7,      /* number of elements or items */
@@ -82,24 +82,25 @@ enum mpit_verbosity {
     MPIT_VERBOSITY_TUNER_DETAIL,
     MPIT_VERBOSITY_DEVELOPER,
     MPIT_VERBOSITY_DEVELOPER_DETAIL,
-    /* the third level of each kind; added later, so the numbers do not follow the order of the levels */
+    /* The third level of each kind. These levels were added later, so the numbers do not follow the order of the
+     * levels. */
     MPIT_VERBOSITY_USER_ALL,
     MPIT_VERBOSITY_TUNER_ALL,
     MPIT_VERBOSITY_DEVELOPER_ALL
 };
 
 enum mpit_flags {
-    MPIT_WITH_WATERMARKS = 1, /* LEVEL: HIGHWATERMARK and LOWWATERMARK of the same name come with it */
+    MPIT_WITH_WATERMARKS = 1, /* LEVEL: also makes HIGHWATERMARK and LOWWATERMARK of the same name */
     MPIT_EVERY_UPDATE =
-        2 /* a trace gets a sample of each update; the update then takes as long as an MPI call's record */
+        2 /* a trace gets a sample of each update, so that an update takes as long as the record of a call */
 };
 
-/* How a cell is updated (mpit_cell.mode); what does not fit the mode goes through mpit_interface.update. */
+/* How a counter is updated (mpit_cell.mode). Other updates go through mpit_interface.update. */
 enum mpit_mode {
     MPIT_MODE_OTHER = 0,
     MPIT_MODE_SUM_INTEGER, /* own + shared, modulo 2^64 */
     MPIT_MODE_SUM_DOUBLE,
-    MPIT_MODE_LEVEL_INTEGER, /* own, changed by locked instructions; high and low follow it */
+    MPIT_MODE_LEVEL_INTEGER, /* own, changed by locked instructions, followed by high and low */
     MPIT_MODE_SET_INTEGER,   /* own, stored */
     MPIT_MODE_SET_DOUBLE
 };
@@ -109,13 +110,14 @@ enum mpit_operation { MPIT_ADD, MPIT_ADD_DOUBLE, MPIT_SUBTRACT, MPIT_SET, MPIT_S
 struct mpit_interface;
 
 /*
- * One element of a variable for one object that it is bound to (or of an unbound one). 64 bytes, 64-byte aligned.
+ * One element of a variable, for one object to which the variable is bound (or for an unbound variable). 64 bytes,
+ * 64-byte aligned.
  *
- * A sum has an owner: the first thread that adds. The owner adds to `own` without a locked instruction, every other
- * thread to `shared` with one; readers take both.
+ * A sum has an owner: the first thread that adds. The owner adds to `own` without a locked instruction. Every other
+ * thread adds to `shared` with a locked instruction. Readers add up both.
  */
 struct mpit_cell {
-    uint64_t owner; /* thread pointer; 0: nobody yet */
+    uint64_t owner; /* thread pointer, or 0 if there is no owner yet */
     uint64_t own, shared;
     uint64_t high, low; /* of the current segment, see mpit's windows */
     uint32_t mode;      /* enum mpit_mode */
@@ -130,7 +132,7 @@ struct mpit_item {
 };
 
 struct mpit_enumeration {
-    void *entry; /* mpit's; NULL: not registered */
+    void *entry; /* mpit's, or NULL if not registered */
     const char *name;
     const char *description;
     const struct mpit_item *items;
@@ -141,11 +143,11 @@ struct mpit_category {
     void *entry;
     const char *name;
     const char *description;
-    const char *parent; /* path of another category, which is registered before; NULL or "": none */
+    const char *parent; /* path of another category, registered before, or NULL or "" for none */
 };
 
 struct mpit_variable {
-    struct mpit_cell *cell; /* of the unbound variable; NULL: nobody listens */
+    struct mpit_cell *cell; /* of the unbound variable, or NULL if no tool listens */
     void *entry;
     const char *name;
     const char *description;
@@ -161,7 +163,7 @@ union mpit_value {
 };
 
 struct mpit_control {
-    const uint64_t *cell; /* where the value lies: mpit's memory, or `fallback` */
+    const uint64_t *cell; /* place of the value: mpit's memory, or `fallback` */
     uint64_t fallback;    /* the initial value */
     void *entry;
     const char *name;
@@ -201,7 +203,7 @@ struct mpit_event_type {
 };
 
 struct mpit_interface {
-    uint32_t version, bytes; /* of mpit; size of its table */
+    uint32_t version, bytes; /* mpit's version and the size of its table */
     int (*variable_register)(struct mpit_variable *variable);
     int (*variable_remove)(struct mpit_variable *variable);
     struct mpit_cell *(*variable_bind)(struct mpit_variable *variable, const void *comm);
@@ -228,8 +230,8 @@ struct mpit_interface {
     const char *(*component_of)(const char *name, int class_);
 };
 
-/* What the name "mpit_instrument_interface" stands for in a process with mpit. NULL: mpit is older than `version`, or
- * MPIT_DISABLE is set. Thread-safe; not for signal handlers. */
+/* The type of the function "mpit_instrument_interface" in a process with mpit. It returns NULL if mpit is older than
+ * `version`, or if MPIT_DISABLE is set. Thread-safe. Not for signal handlers. */
 typedef const struct mpit_interface *mpit_interface_function(uint32_t version);
 
 #if defined(__cplusplus)

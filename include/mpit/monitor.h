@@ -1,5 +1,5 @@
 /*
- * Monitor windows: what MPI did between two places in a program.
+ * Monitor windows: the MPI activity between two places in a program.
  *
  *     #include <mpit/monitor.h>
  *
@@ -14,15 +14,15 @@
  *     exchange();
  *     MPIX_End_monitor(&request, &handle);
  *
- * Nothing is linked. Where mpit is loaded (mpit-run, LD_PRELOAD) the window is one; where it is not, the same binary
- * runs, the functions return MPIX_MONITOR_ABSENT, and the function of the program is not called. (glibc before 2.34
- * needs -ldl.) C11 and C++11 and later. Fortran: share/doc/monitor.md.
+ * No library has to be linked. With mpit (mpit-run, LD_PRELOAD) the window is real. Without mpit the same binary runs,
+ * the functions return MPIX_MONITOR_ABSENT, and the program's function is not called. (glibc before 2.34 needs -ldl.)
+ * C11 and C++11 and later. Fortran: share/doc/monitor.md.
  *
  * Source: MPI/RT Real Time Instrumentation Proposal, 8.3.1 "MPI RT Monitoring": MPI_START_MONITOR(request,
  * monitorhandle, f), MPI_END_MONITOR(request, monitorhandle), and the options of 8.3.1.1, here with the prefix MPIX_.
  *
- * Windows are of this process. They nest and overlap as they like, from any threads: each is the difference of two
- * looks at counters that are there anyway, and is seen by no other.
+ * Windows belong to this process. They may nest and overlap freely, on any threads. Each window is the difference of
+ * two reads of counters that mpit keeps anyway, so windows do not affect each other.
  */
 #ifndef MPIT_MONITOR_H
 #define MPIT_MONITOR_H
@@ -39,13 +39,14 @@ extern "C" {
 
 #define MPIX_MONITOR_REQUEST_NULL ((MPIX_Monitor_request)0)
 
-/* What a window is to look at. Begin with MPIX_MONITORHANDLE_INIT (or mpix_monitorhandle_default()). */
+/* The options of a window. Begin with MPIX_MONITORHANDLE_INIT (or mpix_monitorhandle_default()). */
 typedef struct MPIX_Monitorhandle {
-    uint32_t bytes; /* of this structure; 0 stands for that, too */
+    uint32_t bytes; /* of this structure, or 0 for the same */
 
-    /* The options of the proposal: 1 or 0. In the initializer all are 1 but `other`, whose measuring costs. */
-    int32_t profile; /* the window as a whole; with 0 there is none: START gives MPIX_MONITOR_REQUEST_NULL, which END
-                      * takes. With 1: total MPI execution time, time on communicators, windows, files; stalls */
+    /* The options of the proposal: 1 or 0. In the initializer all are 1 except `other`, which has a cost. */
+    int32_t profile; /* the window as a whole. With 0 there is no window: START returns MPIX_MONITOR_REQUEST_NULL, which
+                      * END accepts. With 1: total MPI execution time, time on communicators, windows and files,
+                      * stalls */
     int32_t other;   /* services below MPI: libfabric and UCX, the operating system, PAPI. While such a window is open
                       * they are measured, which makes calls slower (share/doc/below.md, counters.md) */
     int32_t pttopt;  /* point to point: execution times, messages, timeouts */
@@ -54,18 +55,18 @@ typedef struct MPIX_Monitorhandle {
     int32_t msgsize; /* small and large messages, histograms of sizes */
     int32_t traffic; /* messages and bytes */
 
-    /* MPI_COMM_NULL: all of the process, also those that are made while the window is open. One communicator stays this
-     * one for the window even when the program frees it. */
+    /* MPI_COMM_NULL selects all communicators of the process, including new ones while the window is open. A single
+     * communicator stays selected even if the program frees it. */
     union {
-        MPI_Comm communicator; /* may be shorter than the word: the rest of that is not looked at */
+        MPI_Comm communicator; /* may be shorter than the word, whose rest is ignored */
         uint64_t communicator_word;
     };
     uint64_t
-        period_ns; /* 0: one report, at the end. Else one whenever it passes, too; MPIX_MONITOR_PERIOD_LEAST to _MOST */
-    const char *file;   /* reports are appended to it as lines of JSON, one write each; NULL: they are not. Copied */
-    const char *name;   /* stands in the reports; NULL: none. Copied, up to 63 bytes */
+        period_ns; /* 0: one report, at the end. Else also one each period, from MPIX_MONITOR_PERIOD_LEAST to _MOST */
+    const char *file;   /* reports are appended as lines of JSON, one write each, or NULL for none. Copied */
+    const char *name;   /* shown in the reports, or NULL for none. Copied, up to 63 bytes */
     void *own;          /* passed on to the function */
-    int32_t descriptor; /* where a report is printed when there is neither function nor file: 2, standard error */
+    int32_t descriptor; /* where a report is printed without function and file: 2, standard error */
     int32_t reserved;
 } MPIX_Monitorhandle;
 
@@ -90,7 +91,8 @@ MPIT_MONITOR_INLINE MPIX_Monitorhandle mpix_monitorhandle_default(void)
     return handle;
 }
 
-/* mpit's table of functions; NULL: nothing monitors. Once found it is remembered. Not for signal handlers. */
+/* Returns mpit's table of functions, or NULL if mpit does not monitor. Remembers a table that it found. Not for signal
+ * handlers. */
 MPIT_MONITOR_INLINE const struct mpit_monitor_interface *mpit_monitor_find(void)
 {
     static const struct mpit_monitor_interface *found;
@@ -106,26 +108,27 @@ MPIT_MONITOR_INLINE const struct mpit_monitor_interface *mpit_monitor_find(void)
 }
 
 /*
- * Opens a window: from here on, what the options ask for is in its reports.
+ * Opens a window. From here on its reports contain the selected options.
  *
- *   request        gets the window, for MPIX_End_monitor; MPIX_MONITOR_REQUEST_NULL where none was opened
- *   monitorhandle  what to look at; NULL: MPIX_MONITORHANDLE_INIT. It may go when the function has returned
- *   f              gets each report, see below; NULL: none. Without it and without a file the report is printed
+ *   request        gets the window, for MPIX_End_monitor, or MPIX_MONITOR_REQUEST_NULL if none was opened
+ *   monitorhandle  the options, or NULL for MPIX_MONITORHANDLE_INIT. May be freed when the function has returned
+ *   f              gets each report, see below. May be NULL. Without f and without a file the report is printed
  *
- * Returns MPIX_MONITOR_OK; MPIX_MONITOR_ABSENT; or, with a line on standard error, MPIX_MONITOR_ERR_ARGUMENT, _OPTION,
- * _COMM, _PERIOD, _FILE, _TIME, _MEMORY, _THREAD (enum MPIX_Monitor_result).
+ * Returns MPIX_MONITOR_OK or MPIX_MONITOR_ABSENT. On an error it writes a line to standard error and returns
+ * MPIX_MONITOR_ERR_ARGUMENT, _OPTION, _COMM, _PERIOD, _FILE, _TIME, _MEMORY, or _THREAD (enum MPIX_Monitor_result).
  *
- * f(report, own) is called once for each period, from a thread of mpit's with all signals blocked, one at a time for
- * all windows; and once at the end, from the thread that ends the window (MPI_Finalize or MPIX_End_monitor). Of one
- * window, two calls never overlap, and reports come in their order. The report lasts until f returns. f may open and
- * end windows, its own, too: then the last report comes when it has returned. It may call MPI where the program's
- * thread level lets that thread do so: from periods only with MPI_THREAD_MULTIPLE. A report that takes longer than its
- * period makes the next ones late, which they say (late_ns, missed).
+ * f(report, own) is called once for each period, on a thread of mpit with all signals blocked. Only one such call runs
+ * at a time, for all windows together. f is also called once at the end, on the thread that ends the window
+ * (MPI_Finalize or MPIX_End_monitor). Two calls for one window never overlap, and reports come in order. The report is
+ * valid until f returns. f may open and end windows. If it ends its own window, the last report comes after f has
+ * returned. f may call MPI if the program's thread level allows that thread to do so. In a period's call this requires
+ * MPI_THREAD_MULTIPLE. If f takes longer than the period, the next reports are late and have this in late_ns and
+ * missed.
  *
- * Thread-safe at any time between MPI_Init and MPI_Finalize: a window is opened before MPI_Finalize ends those that are
- * open, or refused (_TIME), f included. No f is under way of a period when MPI_Finalize returns. A thread that is
- * cancelled is so in f or when the function has returned, and its window is ended. Not for signal handlers. In the
- * child of a fork no window is open, and none can be opened. Source: 8.3.1, MPI_START_MONITOR.
+ * Thread-safe at any time between MPI_Init and MPI_Finalize, also from f. MPI_Finalize ends all open windows, and a
+ * window that comes later is refused (_TIME). When MPI_Finalize returns, no call of f for a period is running. If a
+ * thread is canceled, this takes effect in f or after the function has returned, and its window is ended. Not for
+ * signal handlers. In the child of a fork no window is open, and none can be opened. Source: 8.3.1, MPI_START_MONITOR.
  */
 MPIT_MONITOR_INLINE int MPIX_Start_monitor(MPIX_Monitor_request *request, const MPIX_Monitorhandle *monitorhandle,
                                            MPIX_Monitor_function *f)
@@ -145,17 +148,18 @@ MPIT_MONITOR_INLINE void mpit_monitorhandle_reset(MPIX_Monitorhandle *handle)
 }
 
 /*
- * Ends a window: looks at everything, sets the seven options of monitorhandle back to those of
- * MPIX_MONITORHANDLE_INIT, ceases to measure what was measured for this window alone, and delivers the last report
- * before it returns (from inside of the window's own f: when that has returned).
+ * Ends a window. It reads all counters and resets the seven options of monitorhandle to MPIX_MONITORHANDLE_INIT. It
+ * stops measurements that only this window needed. It delivers the last report before it returns. If it is called from
+ * the window's own f, the last report comes after f has returned.
  *
- *   request        becomes MPIX_MONITOR_REQUEST_NULL; one that is that already is accepted, and nothing happens
- *   monitorhandle  any; NULL: there is none to set back. Communicator, period, file, name and own stay
+ *   request        becomes MPIX_MONITOR_REQUEST_NULL. If it already is, nothing happens
+ *   monitorhandle  the options to reset. May be NULL. Communicator, period, file, name and own stay
  *
- * Returns MPIX_MONITOR_OK; MPIX_MONITOR_ABSENT; or, with a line on standard error, MPIX_MONITOR_ERR_ARGUMENT (request
- * is NULL), MPIX_MONITOR_ERR_REQUEST (no window, or one that has ended; also by MPI_Finalize). The options are set back
- * in all of these cases. Threads and signal handlers: as MPIX_Start_monitor; any thread may end a window, one of
- * several that try at once gets MPIX_MONITOR_OK. Source: 8.3.1, MPI_END_MONITOR.
+ * Returns MPIX_MONITOR_OK or MPIX_MONITOR_ABSENT. On an error it writes a line to standard error and returns
+ * MPIX_MONITOR_ERR_ARGUMENT (request is NULL) or MPIX_MONITOR_ERR_REQUEST (no window, or a window that was already
+ * ended, perhaps by MPI_Finalize). The options are reset in all of these cases. Threads and signal handlers: as for
+ * MPIX_Start_monitor. Any thread may end a window. If several threads try at once, one of them gets MPIX_MONITOR_OK.
+ * Source: 8.3.1, MPI_END_MONITOR.
  */
 MPIT_MONITOR_INLINE int MPIX_End_monitor(MPIX_Monitor_request *request, MPIX_Monitorhandle *monitorhandle)
 {

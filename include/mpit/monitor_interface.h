@@ -1,7 +1,7 @@
 /*
- * What a program and mpit have between them for monitor windows: the handle, and the table of functions that mpit
- * offers. It knows no mpi.h, so that one library serves all MPIs (libmpit-monitor, for Fortran). C and C++ programs
- * include <mpit/monitor.h>.
+ * The interface between a program and mpit for monitor windows: the handle, and mpit's table of functions. It does not
+ * use mpi.h, so that one library serves all MPIs (libmpit-monitor, for Fortran). C and C++ programs include
+ * <mpit/monitor.h>.
  *
  * Layout and numbers are a contract between binaries of different age: fields and functions are added at the end.
  */
@@ -16,8 +16,8 @@ extern "C" {
 
 enum { MPIT_MONITOR_VERSION = 1 };
 
-/* What MPIX_Start_monitor and MPIX_End_monitor return. Everything from MPIX_MONITOR_ERR_ARGUMENT on was also told in
- * one line on standard error; the program goes on, and there is no window. */
+/* Return values of MPIX_Start_monitor and MPIX_End_monitor. Every error from MPIX_MONITOR_ERR_ARGUMENT on is also
+ * reported in one line on standard error. The program continues without a window. */
 enum MPIX_Monitor_result {
     MPIX_MONITOR_OK = 0,
     MPIX_MONITOR_ABSENT = 1, /* nothing monitors: mpit is not loaded, too old, or records nothing in this process */
@@ -37,12 +37,13 @@ enum MPIX_Monitor_result {
 /* 146 years. */
 #define MPIX_MONITOR_PERIOD_MOST (UINT64_C(1) << 62)
 
-/* A window that is open; 0 = none. */
+/* An open window, or 0 for none. */
 typedef uint64_t MPIX_Monitor_request;
 
 typedef void MPIX_Monitor_function(const MPIX_Monitor_report *report, void *own);
 
-/* A monitorhandle without MPI_Comm: `communicator` begins with the bits of the handle. The others are anything. */
+/* A monitorhandle without MPI_Comm: `communicator` begins with the bits of the handle. The other bits may have any
+ * value. */
 struct mpit_monitorhandle {
     uint32_t bytes;
     int32_t profile, other, pttopt, coll, comm, msgsize, traffic;
@@ -58,13 +59,13 @@ struct mpit_monitor_interface {
     int (*start)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                  MPIX_Monitor_function *function);
     int (*end)(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle);
-    /* The communicator is Fortran's, an integer; a negative one: all. */
+    /* The communicator is a Fortran integer. A negative one selects all. */
     int (*start_fortran)(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                          MPIX_Monitor_function *function, int32_t communicator);
 };
 
-/* What the name "mpit_monitor_interface" stands for in a process with mpit. NULL: mpit is older than `version`, or
- * MPIT_DISABLE is set. Thread-safe; not for signal handlers. */
+/* The type of the function "mpit_monitor_interface" in a process with mpit. It returns NULL if mpit is older than
+ * `version`, or if MPIT_DISABLE is set. Thread-safe. Not for signal handlers. */
 typedef const struct mpit_monitor_interface *mpit_monitor_interface_function(uint32_t version);
 
 #if defined(__cplusplus)

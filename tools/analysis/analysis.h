@@ -1,6 +1,6 @@
 /*
- * What a trace alone can tell: which messages belong together, who waited for whom, and which way the job's time went.
- * share/doc/analyze.md defines each figure.
+ * The figures that need only a trace: which messages belong together, which process waited for which, and the critical
+ * path of the job. share/doc/analyze.md defines each figure.
  *
  *   run files ──> trace_job, trace_comms ──> lanes (analysis_lanes.c)    all threads of all ranks, in the order of time
  *                                              │ a call begins, a call ends
@@ -10,9 +10,9 @@
  *                                              v
  *                                            struct analysis ──> analysis_text.c, analysis_json.c
  *
- * Memory grows with the ranks, with what is under way at one moment (messages not received, requests, collectives that
- * not all have left), and with the results: pairs of processes that talk, functions, communicators. It does not grow
- * with the length of the trace.
+ * Memory grows with the ranks, with the operations under way at one moment (messages not received, requests,
+ * collectives that some processes have not left), and with the results: pairs of processes that communicate, functions,
+ * communicators. It does not grow with the length of the trace.
  */
 #ifndef MPIT_TOOLS_ANALYSIS_H
 #define MPIT_TOOLS_ANALYSIS_H
@@ -39,7 +39,7 @@ struct pattern_text {
 
 extern const struct pattern_text pattern_texts[WAIT_PATTERNS];
 
-/* Why a message has only one end. */
+/* The reason why a message has only one end. */
 enum unmatched_reason {
     UNMATCHED_SEND_NO_FILE,
     UNMATCHED_SEND_CRASHED,
@@ -72,7 +72,7 @@ struct operation_sum {
     uint64_t count, whole, waited_ns;
 };
 
-/* One operation that cost much. */
+/* One of the operations with the highest cost. */
 struct worst_operation {
     uint64_t at_ns, last_ns, waited_ns;
     uint32_t comm;
@@ -82,10 +82,10 @@ struct worst_operation {
 
 enum { WORST_KEPT = 10 };
 
-/* A message that was received, for who draws it. */
+/* A received message, for drawings. */
 struct analysis_flow {
-    uint64_t begun_ns;        /* when the call that sends it began */
-    uint64_t got_ns, done_ns; /* when the call that got it began and returned */
+    uint64_t begun_ns;        /* begin of the sending call */
+    uint64_t got_ns, done_ns; /* begin and return of the receiving call */
     uint64_t bytes;
     int32_t source, dest; /* world ranks */
     uint32_t source_thread, dest_thread;
@@ -95,26 +95,26 @@ struct analysis {
     struct trace_job job;
     struct trace_comms comms;
     const struct selection *selection;
-    struct otf2_report report; /* its warnings: what could not be analysed */
+    struct otf2_report report; /* its warnings: parts that could not be analyzed */
     struct paths paths;
     struct matching matching;
     struct gatherings gatherings;
     struct keytable waits,
-        causes;                 /* pattern << 48 | function << 32 | communicator, then who waited, or was waited for */
+        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited process */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
     struct keytable operations; /* struct operation_sum */
-    struct keytable lasts;      /* as operations, then who came last: how often, and how long all waited then */
+    struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */
     struct worst_operation worst[WORST_KEPT];
     size_t worst_count;
     uint64_t unmatched[UNMATCHED_REASONS];
     uint64_t open_receives; /* posted, and never completed */
     uint64_t unplaced;      /* messages whose communicator or peer is not known */
     uint64_t decided;       /* receives whose sender was known when they returned */
-    uint64_t left_early;    /* visits of collectives that were left before those came who would be waited for */
-    uint64_t neighbours;    /* visits of collectives among neighbours, of whom nobody knows who they are */
+    uint64_t left_early;    /* visits of collectives that were left before the awaited processes came */
+    uint64_t neighbours;    /* visits of neighbor collectives, whose neighbors are not known */
     uint64_t unanalysed;    /* messages and collectives of processes whose trace has a gap, from there on */
     uint64_t untimed;
-    bool has_messages, has_collectives, has_times; /* that they can be told */
+    bool has_messages, has_collectives, has_times; /* whether the trace has them */
     bool has_path;
     const char *no_path; /* why not */
     struct path_share *path;
@@ -122,7 +122,7 @@ struct analysis {
     uint64_t path_ns;
     int32_t path_rank; /* where it ends */
     bool no_memory;
-    /* Is told of each message both of whose calls are selected, and last; NULL: nobody asks. */
+    /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);
     void *flow_data;
 };
@@ -137,21 +137,21 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
     return (uint64_t)(uint32_t)rank << 16 | function; /* function 0: computing */
 }
 
-/* Analyses all run files of one job. Returns 0, or -1 with analysis->report.error set. Release it in both cases. */
+/* Analyzes all run files of one job. Returns 0, or -1 with analysis->report.error set. Release it in both cases. */
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection);
 void analysis_release(struct analysis *analysis);
-/* The same for who wants to be told of the messages. */
+/* The same for a caller that wants each message reported. */
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
                         const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
                         void *data);
 
-/* For the lanes: what they find. */
+/* For the lanes: reports their results. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,
                       uint64_t begin_ns, uint64_t end_ns);
 void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t first, uint64_t second, uint64_t count,
                   uint64_t amount);
-/* An operation that all have left, or that is left over at the end. */
+/* An operation that all have left, or that remains at the end. */
 void analysis_operation(struct analysis *analysis, const struct gathering *gathering);
 
 #endif

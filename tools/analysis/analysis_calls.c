@@ -59,7 +59,7 @@ static bool place_find(const struct analysis_lanes *lanes, const struct analysis
     return true;
 }
 
-/* The world rank of a peer; -1: there is none. */
+/* Returns the world rank of a peer, or -1 if there is none. */
 static int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer)
 {
     const struct trace_comm *comm = place->comm;
@@ -69,7 +69,7 @@ static int32_t peer_world(const struct analysis_process *process, const struct p
     return comm->self ? process->world_rank : remote ? comm->remote[peer] : comm->members[peer];
 }
 
-/* Can an arrow begin or end at the call that the lane is in? */
+/* Returns whether an arrow can begin or end at the lane's present call. */
 static bool lane_is_shown(const struct analysis *analysis, const struct analysis_lane *lane)
 {
     const struct run_reader *run = analysis->job.ranks[lane->process->world_rank].run;
@@ -238,7 +238,7 @@ static void request_post(struct analysis_lanes *lanes, struct analysis_lane *lan
         object->gathering = operation_begin(lanes, lane, post, function, &object->attendee);
 }
 
-/* The request that the record ends, to be freed; NULL: it was not seen posted. */
+/* Returns the request that the record ends, which the caller frees. Returns NULL if its post was not seen. */
 static struct request_object *request_take(struct analysis_process *process, enum request_class class,
                                            const struct event *event)
 {
@@ -288,7 +288,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
 }
 
-/* A gap is behind this process: what its communicators do from here on cannot be counted. */
+/* This process has a gap. From here on, its operations on communicators cannot be counted. */
 static void process_tear(struct analysis_lanes *lanes, const struct analysis_process *process)
 {
     const struct analysis *analysis = lanes->analysis;
@@ -357,7 +357,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 
 /* ---- end of a call ----------------------------------------------------------------------------------------------- */
 
-/* A send: was it held up until somebody received it? One that copies its data away never is. */
+/* Checks whether a send had to wait for its receive. A buffered send never has. */
 static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                        unsigned function, struct blame *blame)
 {

@@ -12,7 +12,7 @@ static json_t *number(uint64_t value)
     return json_integer((json_int_t)value);
 }
 
-/* Anybody's bytes: JSON wants UTF-8. */
+/* The bytes may be invalid, and JSON requires UTF-8. */
 static json_t *text(const char *bytes)
 {
     char clean[512];
@@ -224,7 +224,7 @@ static json_t *matrix_json(const struct analysis *analysis)
     return list;
 }
 
-/* The waits of all ranks together: sums by the first part of the key, which is what sorts them. */
+/* The waits of all ranks together: sums by the first part of the key, which is the sort key. */
 static json_t *wait_sums_json(const struct analysis *analysis)
 {
     if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))

@@ -125,7 +125,7 @@ static int lanes_open(struct analysis_lanes *lanes, struct analysis *analysis)
     return 0;
 }
 
-/* What was read lies in memory, as long as there is enough of it: a large trace would push out other things. */
+/* Read pages stay in memory as long as there is enough. A large trace would push out other data. */
 static void files_rest(const struct analysis *analysis)
 {
     for (int32_t r = 0; r < analysis->job.size; r++)

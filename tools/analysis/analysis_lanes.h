@@ -1,10 +1,10 @@
 /*
- * Lanes: one for each thread of each rank, with the call that it is in; all of them together in the order of time.
+ * Lanes: one for each thread of each rank, with its current call. All lanes together advance in the order of time.
  *
- *   heap of lanes, by the time of what is next ──> call_begin ──> call_end ──> the lane's next call ...
+ *   heap of lanes, by the time of the next event ──> call_begin ──> call_end ──> the lane's next call ...
  *
- * At one time begins come before ends, so that a message has been sent, and a collective entered, before anybody is
- * asked what it waited for.
+ * At equal times, begins come before ends. A message has thus been sent, and a collective entered, before an end asks
+ * for the cause of its wait.
  */
 #ifndef MPIT_TOOLS_ANALYSIS_LANES_H
 #define MPIT_TOOLS_ANALYSIS_LANES_H
@@ -18,21 +18,22 @@ struct analysis_process {
     struct keytable objects; /* by the request's id */
     uint64_t *operations;    /* by the communicator's number: collectives that were begun on it */
     uint64_t *creations;
-    bool *untold; /* by the communicator's number: nobody knows what a receive from anybody got */
+    bool *untold; /* by communicator number: messages of receives from any source are not known */
     int32_t world_rank;
     uint32_t lanes_open;
-    bool torn; /* records are missing; what comes behind them is not matched */
+    bool torn; /* records are missing, and later ones are not matched */
     bool told; /* to its communicators */
     struct analysis_lane *first;
 };
 
-/* A probe that has returned, until the receive that takes what it has found shows which message it waited for. */
+/* A probe that has returned. The receive that takes the probed message later shows which message the probe waited
+ * for. */
 struct lane_probe {
     bool waits;
     unsigned function;
     struct envelope asked;
     uint64_t begin_ns, end_ns, cursor_ns;
-    struct path *path; /* before it; held */
+    struct path *path; /* before it, held */
 };
 
 /* Where a record belongs. */
@@ -44,7 +45,7 @@ struct place {
     int32_t rank;    /* the process's in it */
 };
 
-/* Whom a call has waited for, of all that it could have waited for. */
+/* The process for which a call has waited, of all candidates. */
 struct blame {
     struct paths *paths;
     enum wait_pattern pattern;
@@ -52,7 +53,7 @@ struct blame {
     struct arrival cause;
     struct gathering *gathering;
     bool found;
-    bool earliest; /* the call needed one of them only: the first */
+    bool earliest; /* the call needed only one of them: the first */
 };
 
 struct analysis_lane {
@@ -60,7 +61,7 @@ struct analysis_lane {
     struct call_stream stream;
     struct traced_call call;
     uint64_t begin_ns, end_ns; /* of the call */
-    uint64_t cursor_ns;        /* until when the path goes */
+    uint64_t cursor_ns;        /* end of the path so far */
     uint64_t missing;          /* records, so far */
     struct path *path;
     bool begun, started, finalized;
@@ -82,33 +83,33 @@ struct analysis_lanes {
     size_t count;
     struct analysis_lane **heap;
     size_t heap_count;
-    bool *broken; /* by communicator: a member's trace is not there, or not whole */
+    bool *broken; /* by communicator: the trace of a member is missing, or incomplete */
 };
 
-/* Goes through all of the trace. Returns 0, or -1 without memory. Release it in both cases. */
+/* Reads the whole trace. Returns 0, or -1 without memory. Release it in both cases. */
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis);
 void analysis_lanes_release(struct analysis_lanes *lanes);
 
 /* analysis_calls.c */
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
-/* The message of a receive that has ended is known; data: the analysis. */
+/* Called when the message of a completed receive is known. `data` is the analysis. */
 void analysis_flow_tell(void *data, const struct receive *receive);
 void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_process_release(struct analysis *analysis, struct analysis_process *process);
 
 /* analysis_waits.c */
 enum wait_pattern gathering_pattern(const struct gathering *gathering);
-/* The lane's path goes on until then, in this function. */
+/* Extends the lane's path to `until`, in this function. */
 void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigned function, uint64_t until);
-/* The call may have waited for this. */
+/* Adds a possible cause of the call's wait. */
 void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
                  struct gathering *gathering);
-/* The call is over: its wait, and its time on the path. */
+/* Called at the end of a call: finds its wait, and its time on the path. */
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame);
-/* Is it a probe that blocks? */
+/* Returns whether it is a blocking probe. */
 bool call_probes(const struct traced_call *call);
 void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint32_t comm, int32_t source);
-/* A receive is about to be posted: it may take what was probed for. */
+/* Called before a receive is posted, since it may take a probed message. */
 void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const struct envelope *envelope);
 
 #endif

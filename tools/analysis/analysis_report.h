@@ -15,15 +15,15 @@ struct rank_sums {
     uint64_t path_ns, path_computing_ns;
 };
 
-/* By rank, to free; NULL without memory. */
+/* Returns sums by rank, which the caller frees. Returns NULL without memory. */
 struct rank_sums *analysis_ranks(const struct analysis *analysis);
 
 /* Returns 0, or -1 without memory. */
 int analysis_print(const struct analysis *analysis, FILE *out);
 /* NULL without memory. */
 json_t *analysis_json(const struct analysis *analysis);
-/* The same without what grows with pairs of ranks or with ranks times functions: "waits" are those of all ranks
- * together, "causes" and "matrix" are missing. */
+/* The same without the parts that grow with pairs of ranks, or with ranks times functions. "waits" are sums over all
+ * ranks. "causes" and "matrix" are missing. */
 json_t *analysis_json_brief(const struct analysis *analysis);
 
 #endif

@@ -95,7 +95,7 @@ static void messages_print(const struct analysis *analysis, FILE *out)
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
-/* A line of several records of a table that differ in the rank only. */
+/* Prints a line for several records of a table that differ only in the rank. */
 struct line {
     uint64_t key, count, ns;
 };
@@ -223,7 +223,7 @@ static int ranks_print(const struct analysis *analysis, FILE *out)
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
 
-/* Who came last most often, of the records that stand side by side from `first`. */
+/* Prints the ranks that came last most often, from the adjacent records that begin at `first`. */
 static size_t lasts_print(struct keyed *const *lasts, size_t count, size_t first, uint64_t key, FILE *out)
 {
     size_t end = first, best[TOP_LASTS], shown = 0;
@@ -322,7 +322,7 @@ static void path_print(const struct analysis *analysis, FILE *out)
                 text_of_share(b, (double)functions[i].ns, (double)analysis->path_ns));
 }
 
-/* Those who sent most in front. */
+/* Sorts the ranks that sent most to the front. */
 static int bytes_order(const void *one, const void *other)
 {
     const struct analysis_sum *a = *(struct analysis_sum *const *)one, *b = *(struct analysis_sum *const *)other;

@@ -36,7 +36,7 @@ void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, 
     *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest};
 }
 
-/* Does the call return only when what it is about has happened? */
+/* Returns whether the call returns only after its event has happened. */
 static bool call_waits(const struct traced_call *call)
 {
     switch (call_shape(call)) {
@@ -53,7 +53,7 @@ static bool call_waits(const struct traced_call *call)
     return kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
 }
 
-/* The call's time on the path, and before it the path of whom it waited for. */
+/* Adds the call's time to the path. Before it comes the path of the location that the call waited for. */
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame)
 {
     const struct moment *cause = &blame->cause.moment;

@@ -6,7 +6,7 @@
 enum { SWEEP_LEAST = 1024 };
 
 struct path {
-    struct path *before; /* held; NULL: the beginning */
+    struct path *before; /* a reference, or NULL for the beginning */
     struct path *next, *previous;
     size_t references;
     struct path_share *shares; /* by key */
@@ -90,7 +90,7 @@ static void share_add(struct paths *paths, struct path *path, uint64_t key, uint
     path->count++;
 }
 
-/* The smaller list goes into the larger one, which mostly has its keys. */
+/* Merges the smaller list into the larger one, which has most of its keys. */
 static void shares_merge(struct paths *paths, struct path *into, struct path *from)
 {
     if (from->count > into->count) {

@@ -1,15 +1,15 @@
 /*
- * The critical path, put together forwards: each location carries the path that has led to where it is now, and takes
- * over another one's where it has waited for that. The path of the location that ends last is the job's.
+ * The critical path, built forwards. Each location carries the path that led to its current place. If it has waited for
+ * another location, it takes over that location's path. The path of the location that ends last is the job's path.
  *
  *   location 0 ──> node ──> node ─┐
  *   location 1 ──> node ──────────┴─> node ──> node ──> ... (the past)       each node: shares of time by key
  *   a message that is under way ────────┘
  *
- * Nodes are shared and never change while they are; one that a single other node refers to is taken into that. So
- * there are no more than twice as many nodes as there are locations, messages and collectives under way that refer to
- * one (path_sweep), and a node has as many shares as there are ranks and functions on its part of the path: memory does
- * not grow with the length of the trace. What is lost is the order of the parts, not the sums.
+ * Nodes are shared and never change while they are. A node with a single reference, from another node, is merged into
+ * that node. So the number of nodes is at most twice the number of locations, messages and collectives under way that
+ * refer to a node (path_sweep). A node has at most one share for each rank and function on its part of the path. Memory
+ * therefore does not grow with the length of the trace. The order of the parts is lost, but not the sums.
  */
 #ifndef MPIT_TOOLS_CRITICALPATH_H
 #define MPIT_TOOLS_CRITICALPATH_H
@@ -27,26 +27,28 @@ struct path;
 struct paths {
     struct path *live; /* all nodes */
     size_t count;      /* of them */
-    size_t sweep_at;   /* so many nodes make a sweep worth it */
+    size_t sweep_at;   /* number of nodes that makes a sweep worthwhile */
     bool no_memory;    /* shares are missing */
 };
 
-/* The beginning of a path; NULL without memory. */
+/* Returns the beginning of a path, or NULL without memory. */
 struct path *path_begin(struct paths *paths);
-/* The place where the path is now, for whoever takes it over later. NULL is nowhere. */
+/* Returns a reference to the present place on the path, so that another location can take it over later. NULL is no
+ * place. */
 struct path *path_hold(struct path *path);
 void path_drop(struct paths *paths, struct path *path);
-/* The path goes on: `ns` more for `key`. */
+/* Extends the path by `ns` for `key`. */
 void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns);
-/* The path is from now on that of `other`, as it was when that was held. */
+/* Replaces the path by `other`, as it was when `other` was held. */
 void path_switch(struct paths *paths, struct path **path, struct path *other);
-/* `path` has led from the place `from` to here, and has `ns` for `key` on the way: that part has been at `to` instead.
- * False: it cannot be told apart any more, and nothing is changed. */
+/* `path` has led from the place `from` to here, and has `ns` for `key` on the way. Moves this part to `to`. Returns
+ * false, and changes nothing, if this part cannot be separated any more. */
 bool path_detour(struct paths *paths, struct path *path, const struct path *from, struct path *to, uint64_t key,
                  uint64_t ns);
-/* All shares, in the order of their keys, to free; NULL: none, or without memory. */
+/* Returns all shares, in the order of their keys, which the caller frees. Returns NULL if there are none, or without
+ * memory. */
 struct path_share *path_shares(struct paths *paths, const struct path *path, size_t *count);
-/* Takes in what a single node refers to. Done by itself, now and then. */
+/* Merges each node that has a single reference from another node. Other functions also call it now and then. */
 void paths_sweep(struct paths *paths);
 void paths_release(struct paths *paths);
 

@@ -72,7 +72,8 @@ const struct arrival *gathering_last(const struct gathering *gathering)
 static enum cause_known prefix_cause(const struct gathering *gathering, const struct attendee *who,
                                      struct arrival *cause)
 {
-    if (!gathering->members || gathering->inter || who->rank >= gathering->size[0]) /* no program has such a one */
+    if (!gathering->members || gathering->inter || who->rank >= gathering->size[0]) /* does not occur in real
+                                                                                     * programs */
         return CAUSE_UNKNOWN;
     for (int32_t i = 0; i < who->rank; i++) {
         const struct arrival *before = &gathering->members[i];

@@ -1,16 +1,18 @@
 /*
- * Gatherings: single collective operations, with those who have come so far. The k-th collective that a process begins
- * on a communicator is the k-th one of all its members, whether it blocks or not.
+ * Gatherings: single collective operations, with the processes that have come so far. The k-th collective that a
+ * process begins on a communicator is the k-th collective of all its members. This holds for blocking and nonblocking
+ * collectives.
  *
- * Who waits for whom depends on the operation:
+ * The awaited process depends on the operation:
  *
- *     barrier, all to all       everybody for the last one              (inter-communicators: of the other group)
- *     one to all                everybody for the root
- *     all to one                the root for the last one
- *     prefix                    each for the last of those before it
- *     neighbours                is not known: the trace does not say who is whose
+ *     barrier, all to all       all for the last                        (inter-communicators: in the other group)
+ *     one to all                all for the root
+ *     all to one                the root for the last
+ *     prefix                    each for the last among the ranks before it
+ *     neighbors                 not known: the trace does not contain the neighbors
  *
- * A gathering lives until all have left it. Memory grows with those that are open; a prefix remembers all its members.
+ * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering of a
+ * prefix operation remembers all its members.
  */
 #ifndef MPIT_TOOLS_GATHERING_H
 #define MPIT_TOOLS_GATHERING_H
@@ -25,14 +27,14 @@ enum gathering_form { FORM_BARRIER, FORM_ALL_TO_ALL, FORM_ONE_TO_ALL, FORM_ALL_T
 struct attendee {
     int32_t world_rank;
     int32_t rank;   /* in its group */
-    int side;       /* 0 or 1: of an inter-communicator, which group */
+    int side;       /* 0 or 1: its group of an inter-communicator */
     bool root;      /* it is the one */
-    bool bystander; /* of an inter-communicator: in the root's group, and has no part in it */
+    bool bystander; /* of an inter-communicator: in the root's group, without a part in it */
 };
 
 struct arrival {
     struct moment moment;
-    int32_t world_rank; /* -1: nobody yet */
+    int32_t world_rank; /* -1: none yet */
 };
 
 struct gathering {
@@ -58,15 +60,16 @@ struct gatherings {
 
 enum cause_known { CAUSE_NONE, CAUSE_KNOWN, CAUSE_UNKNOWN };
 
-/* Somebody comes to the gathering `number` on a communicator; `like` describes it. NULL without memory. */
+/* A process comes to the gathering `number` on a communicator. `like` describes the gathering. Returns NULL without
+ * memory. */
 struct gathering *gathering_enter(struct gatherings *gatherings, const struct gathering *like, uint64_t number,
                                   const struct attendee *who, struct moment moment);
-/* Whom this attendee has waited for, if for anybody (then *cause). */
+/* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
 bool gathering_is_complete(const struct gathering *gathering);
-/* Who came last of all. */
+/* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);
-/* Somebody leaves. True: everybody has, and the caller releases it. */
+/* A process leaves. Returns true if all have left. The caller then releases it. */
 bool gathering_leave(struct gathering *gathering);
 void gathering_release(struct gatherings *gatherings, struct gathering *gathering);
 void gatherings_release(struct gatherings *gatherings);

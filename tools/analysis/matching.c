@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pointers, first in first out, with access to each. */
+/* Pointers, first in first out, with access to each of them. */
 struct queue {
     void **items;
     size_t first, count, capacity;
@@ -15,18 +15,19 @@ struct channel {
 };
 
 /*
- * Receives of one process on one communicator that ask for the same, and for anything in that: from anybody, of any
- * tag, or both. A channel is contested by three of these at most, and each contests what is younger than its oldest.
- * One that is undecided waits at one of them until nothing older is open there: it comes to each once, whatever leaves
- * before.
+ * An opening is a set of wildcard receives of one process on one communicator with the same wildcards: any source, any
+ * tag, or both. At most three openings contest a channel. Each of them contests the receives that are younger than its
+ * oldest open receive. An undecided receive waits at one opening until no older receive is open there. It comes to each
+ * opening once, no matter which receives leave before.
  */
 struct opening {
     struct keyed keyed;
-    struct receive *oldest, *youngest; /* the open ones, by the order of their posting; with references */
-    struct queue undecided; /* done, in their channels, and younger than the oldest; a heap, from items[0] on */
+    struct receive *oldest, *youngest; /* the open ones, in the order of their posts, with references */
+    struct queue undecided; /* done, in their channels, and younger than the oldest. A heap from items[0] on */
 };
 
-/* Room for one more at that end. An array that is half full becomes larger: there is much room after each move. */
+/* Makes room for one more at that end. An array that is half full is enlarged, so that there is much room after each
+ * move. */
 static int queue_room(struct queue *queue, bool in_front)
 {
     if (in_front ? queue->first > 0 : queue->first + queue->count < queue->capacity)
@@ -43,7 +44,7 @@ static int queue_room(struct queue *queue, bool in_front)
     return 0;
 }
 
-/* The shorter side makes way: what is older than all comes in front as easily as what is younger comes behind. */
+/* Moves the shorter side. An insert at the front therefore costs as little as an insert at the end. */
 static int queue_insert(struct queue *queue, size_t place, void *item)
 {
     bool in_front = place < queue->count / 2;
@@ -78,13 +79,13 @@ static void queue_remove(struct queue *queue, size_t place)
         queue->first = 0;
 }
 
-/* Of receives. */
+/* For queues of receives. */
 static uint64_t order_at(const struct queue *queue, size_t place)
 {
     return ((const struct receive *)queue_at(queue, place))->order;
 }
 
-/* Of receives in the order of their posting: so many were posted before this one. */
+/* For receives in the order of their posts: returns how many were posted before this one. */
 static size_t queue_find(const struct queue *queue, const struct receive *receive)
 {
     size_t low = 0, high = queue->count;
@@ -142,7 +143,8 @@ static struct channel *channel_of(struct matching *matching, const struct envelo
     return channel;
 }
 
-/* Where receives are open, posted before `order`, that may get a message of this channel first; NULL: nowhere. */
+/* Returns an opening with receives that were posted before `order` and may get a message of this channel first, or NULL
+ * if there is none. */
 static struct opening *contest_of(const struct matching *matching, const struct envelope *envelope, uint64_t order)
 {
     const struct envelope asked[] = {
@@ -192,7 +194,7 @@ static void channel_free(struct keyed *keyed)
     free(channel);
 }
 
-/* Lets go of what is settled in front; a channel that is empty goes. */
+/* Releases the settled entries at the front. Frees the channel if it is empty. */
 static void channel_trim(struct matching *matching, struct channel *channel)
 {
     while (channel->sends.count && channel->receives.count) {
@@ -212,7 +214,7 @@ static void channel_trim(struct matching *matching, struct channel *channel)
     }
 }
 
-/* Decides on a receive that is done, if that can be done now; otherwise, who contests its message. */
+/* Decides on a completed receive if that is possible now. Otherwise returns the opening that contests its message. */
 static struct opening *receive_settle(struct matching *matching, struct receive *receive)
 {
     struct channel *channel = receive->channel;
@@ -245,7 +247,7 @@ struct message *matching_send(struct matching *matching, struct envelope envelop
     return message;
 }
 
-/* Into its channel, behind those that were posted before. */
+/* Adds the receive to its channel, after the receives that were posted before. */
 static void channel_join(struct matching *matching, struct receive *receive)
 {
     struct channel *channel = channel_of(matching, &receive->envelope);
@@ -279,7 +281,8 @@ static void opening_join(struct matching *matching, struct receive *receive)
     receive->references++;
 }
 
-/* One that asked for anything is open no more. If it was the oldest there: where undecided ones may wait for that. */
+/* Removes a wildcard receive from its opening. If it was the oldest there, returns the opening, because undecided
+ * receives may wait for it. Otherwise returns NULL. */
 static struct opening *opening_leave(struct matching *matching, struct receive *receive)
 {
     struct opening *opening = receive->opening;
@@ -310,7 +313,7 @@ static void undecided_put(struct matching *matching, struct opening *opening, st
     heap->items[at] = receive;
 }
 
-/* The oldest goes to the end of the array, behind what is left of the heap. */
+/* Moves the oldest to the end of the array, after the rest of the heap. */
 static void undecided_take(struct queue *heap)
 {
     struct receive *oldest = heap->items[0], *last = heap->items[--heap->count];
@@ -332,7 +335,8 @@ static int compare_done(const void *left, const void *right)
     return (a->done_order > b->done_order) - (a->done_order < b->done_order);
 }
 
-/* The oldest of an opening has left: what waited for that, in the order in which it was done. */
+/* The oldest receive of an opening has left. Settles the receives that waited for it, in the order of their
+ * completion. */
 static void undecided_settle(struct matching *matching, struct opening *opening)
 {
     struct queue *heap = &opening->undecided;

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The directory that the target is to be made in, where that is not there or cannot be written. */
+/* Returns the directory in which the target is to be made, if it does not exist or cannot be written. */
 static int parent_check(const char *target, char error[512])
 {
     char *parent = strdup(target);
@@ -58,7 +58,7 @@ int archive_target_check(const char *target, char error[512])
     return -1;
 }
 
-/* One of the team speaks for all. `path`: of one archive of several; NULL: there is one. */
+/* One process of the team warns for all. `path` names one archive of several, or is NULL if there is only one. */
 static void warnings_print(const struct otf2_report *report, const struct team *team, const char *path)
 {
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
@@ -72,7 +72,7 @@ static void warnings_print(const struct otf2_report *report, const struct team *
         warnx("note: %s", report->clocks);
 }
 
-/* `several`: what is said names the archive, one of several. *signal: what came meanwhile. */
+/* `several`: messages name the archive. *signal: the signal that came meanwhile. */
 static int job_convert(const struct run_job *job, const char *path, bool several, const struct otf2_manner *manner,
                        int *signal, char error[512])
 {
@@ -88,7 +88,7 @@ static int job_convert(const struct run_job *job, const char *path, bool several
     return result;
 }
 
-/* Where the archives of several jobs go. */
+/* Returns the place of the archives of several jobs. */
 static int parent_make(const char *target, const struct team *team, char error[512])
 {
     int result = team->rank == 0 ? mkdir(target, 0777) : 0;

@@ -1,16 +1,17 @@
 /*
- * Calls that are no collective operations, and that no member leaves before all have come: as MPI libraries do it.
+ * Calls that are not collective operations, but that no member leaves before all have come. MPI libraries implement
+ * them this way.
  */
 #ifndef MPIT_TOOLS_JOINTCALLS_H
 #define MPIT_TOOLS_JOINTCALLS_H
 
 #include <stdbool.h>
 
-/* It makes a communicator out of one, with all members of that. */
+/* Returns whether it makes a communicator from another, with all members of that one. */
 bool call_makes_comm(unsigned call);
 /* All members of the window's communicator take part. */
 bool call_is_of_window(unsigned call);
-/* One of these, or another one: MPI_Finalize, what frees communicators, what sets up files. */
+/* Returns whether the call is one of these, or MPI_Finalize, or frees a communicator, or sets up a file. */
 bool call_gathers(unsigned call);
 
 #endif

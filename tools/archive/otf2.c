@@ -16,10 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of definitions. */
+/* Sizes of definitions. */
 enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 16 };
 
-/* No fault: an archive has one MPI_COMM_WORLD. */
+/* Not an error: an archive has one MPI_COMM_WORLD. */
 static void foreign_tell(const struct trace_job *job, struct otf2_report *report)
 {
     char messages[96] = "";
@@ -39,7 +39,7 @@ static void foreign_tell(const struct trace_job *job, struct otf2_report *report
         job->foreign_name, messages);
 }
 
-/* What one archive is made of, and how. */
+/* The input and options of one archive. */
 struct conversion {
     struct trace_job job;
     struct trace_comms comms;
@@ -53,8 +53,8 @@ struct conversion {
 };
 
 /*
- * All of the team go on, or none. A signal at one of them counts as well: it is on its way to the others, or was meant
- * for the one that is to stop.
+ * Either all processes of the team continue, or all stop. A signal at one of them also counts. It is on its way to the
+ * others, or it was meant for the process that is to stop.
  */
 static int agree(const struct conversion *c, int result)
 {
@@ -91,8 +91,8 @@ static int events_write(struct conversion *c)
     return agree(c, result);
 }
 
-/* A definition has to fit into a chunk: groups name ranks, mapping tables have two numbers for each entry. OTF2 clears
- * a chunk for each location, so it is not larger than need be. */
+/* A definition must fit into a chunk: groups name ranks, and mapping tables have two numbers for each entry. OTF2
+ * clears a chunk for each location, so chunks are not larger than needed. */
 static int definitions_bound(struct conversion *c)
 {
     uint64_t entries = trace_numbers_most(&c->objects), bytes;
@@ -138,8 +138,8 @@ static int archive_fill(struct conversion *c)
 }
 
 /*
- * What has failed is not closed, but left as it is: OTF2 3.0 frees a file's buffer when it cannot be written, and
- * writes it again when the file is closed.
+ * After a failure the files are not closed, but left as they are. OTF2 3.0 frees a file's buffer when a write fails,
+ * and writes it again when the file is closed.
  */
 static int archive_make(struct conversion *c, const char *directory)
 {
@@ -151,10 +151,10 @@ static int archive_make(struct conversion *c, const char *directory)
     if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);
-    return agree(c, result); /* also what OTF2 told and did not return */
+    return agree(c, result); /* also errors that OTF2 reported but did not return */
 }
 
-/* What OTF2 tells names the directory that it was given; the user knows the other one. */
+/* Messages of OTF2 name the directory that it was given. Replaces it by the directory that the user knows. */
 static void name_restore(struct otf2_report *report, const char *made, const char *directory)
 {
     char text[OTF2_ERROR_BYTES];
@@ -166,7 +166,8 @@ static void name_restore(struct otf2_report *report, const char *made, const cha
     memcpy(report->error, text, sizeof text);
 }
 
-/* The directory that it is made in, beside the wanted one: by the first of the team, whose name for it they all use. */
+/* The archive is first made in a directory next to the wanted one. The first process of the team makes it, and all use
+ * its name. */
 static int directory_make(const struct conversion *c, const char *directory, char path[PATH_MAX])
 {
     size_t length = strlen(directory);
@@ -194,7 +195,8 @@ static int directory_make(const struct conversion *c, const char *directory, cha
     return 0;
 }
 
-/* The signals' last chance is before the archive has its name: afterwards it is whole, and stays. */
+/* A signal can only stop the conversion before the archive has its name. After that the archive is complete, and
+ * stays. */
 static int archive_place(struct conversion *c, const char *path, const char *directory, int result)
 {
     bool first = c->team->rank == 0;
@@ -210,7 +212,7 @@ static int archive_place(struct conversion *c, const char *path, const char *dir
     return result;
 }
 
-/* All of the team have read the same. */
+/* All processes of the team have read the same. */
 static int job_compare(const struct conversion *c)
 {
     const uint64_t figures[] = {c->job.job,
@@ -258,7 +260,7 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
     int result = job_convert(&c, runs, count, manner->selection, directory);
     interrupts_release();
     if (!report->signal)
-        report->signal = interrupt_seen(); /* too late to stop this, and not what comes next */
+        report->signal = interrupt_seen(); /* too late for this archive, in time for the next */
     free(c.programs);
     trace_strings_release(&c.strings);
     trace_objects_release(&c.objects);

@@ -1,17 +1,17 @@
 /*
- * Run files of one job -> an OTF2 archive, as Vampir and other readers want it.
+ * Converts run files of one job to an OTF2 archive, for Vampir and other readers.
  *
- *   run_reader[] ──> trace_job ──> trace_comms        who is there, one time line, which communicators are the same
+ *   run_reader[] ──> trace_job ──> trace_comms        the processes, one time line, communicators matched by name
  *                       │          trace_objects      windows and files, numbered as they are used
  *                       │
  *                       │   for each rank, several at a time                       (otf2_workers.c, otf2_process.c)
  *                       └─> call_stream ─> trace_requests ─> nesting ─> events      one OTF2 location a thread
  *                                                                        │
- *                           definitions, written last  <─────────────────┘ counts, range of time, what was used
+ *                           definitions, written last  <─────────────────┘ counts, range of time, used objects
  *
- * Memory grows with the requests and accesses that are under way, with the depth of nested calls and regions, and with
- * the number of windows, files, and communicators and their members; not with the length of the trace, but for the root
- * of that where there are regions of other libraries (otf2_schedule.h).
+ * Memory grows with the requests and accesses under way, with the depth of nested calls and regions, and with the
+ * number of windows, files, and communicators and their members. It does not grow with the length of the trace. With
+ * regions of other libraries it grows with the square root of the length (otf2_schedule.h).
  */
 #ifndef MPIT_TOOLS_OTF2_H
 #define MPIT_TOOLS_OTF2_H
@@ -25,24 +25,24 @@
 enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 };
 
 struct otf2_report {
-    char error[OTF2_ERROR_BYTES]; /* why there is no archive; "" when there is one */
-    int signal;                   /* that came and ended the conversion; 0: none */
-    char clocks[320];             /* how well the clocks of several nodes are known; "" for one */
+    char error[OTF2_ERROR_BYTES]; /* reason why there is no archive, or "" if there is one */
+    int signal;                   /* that ended the conversion, or 0 for none */
+    char clocks[320];             /* precision of the clocks of several nodes, or "" for one node */
     size_t locations;
     uint64_t events;
-    size_t warning_count; /* may be more than OTF2_WARNINGS_MAX: only so many are kept */
+    size_t warning_count; /* may exceed OTF2_WARNINGS_MAX, the number of stored ones */
     char warnings[OTF2_WARNINGS_MAX][OTF2_WARNING_BYTES];
 };
 
 /*
- * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). A directory or file
- * that is already there is an error. Returns 0, or -1 with report->error set; nothing is left behind then.
+ * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). If a directory or
+ * file of this name exists, that is an error. Returns 0, or -1 with report->error set. After an error no file is left.
  */
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
 /*
  * The same for a part of the job (NULL: all). Ranks that are left out keep an empty location, since communicators count
- * their members; messages and collectives are in the archive only if all their ends are. The archive's property
- * MPIT::SELECTION says what was asked for.
+ * their members. Messages and collectives are in the archive only if all their ends are. The archive's property
+ * MPIT::SELECTION holds the request of the user.
  */
 int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
                            const char *directory, struct otf2_report *report);
@@ -51,15 +51,16 @@ struct team;
 
 struct otf2_manner {
     unsigned threads;        /* 0: as many as there are processors to use */
-    const struct team *team; /* who makes the archive together (team.h), each with all of the run files; NULL: one */
-    const struct selection *selection; /* as above; NULL: all */
+    const struct team *team; /* processes that make the archive together (team.h), each with all run files, or NULL for
+                              * one process */
+    const struct selection *selection; /* as above, or NULL for all */
 };
 
-/* The same in this manner; what comes out does not depend on it. All of the team have the same result. */
+/* The same in this manner, which does not change the result. All processes of the team return the same. */
 int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
                       const struct otf2_manner *manner, struct otf2_report *report);
 
-/* Removes a directory with all that is in it. */
+/* Removes a directory with all its contents. */
 void otf2_directory_remove(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* The parts of writing an archive that do not depend on what is in it. */
+/* The parts of writing an archive that do not depend on its contents. */
 #define _GNU_SOURCE
 #include "archive/otf2_archive.h"
 
@@ -19,7 +19,7 @@ enum { EVENT_CHUNK_BYTES = 1 << 20, NFTW_DESCRIPTORS = 16 };
 
 struct chunk {
     struct chunk *before;
-    uint64_t alignment; /* what follows is for any type */
+    uint64_t alignment; /* the next member is for any type */
 };
 
 static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_LocationRef location, void *caller, bool final)
@@ -28,12 +28,12 @@ static OTF2_FlushType flush_always(void *data, OTF2_FileType type, OTF2_Location
     return OTF2_FLUSH;
 }
 
-/* No function for after the flush: it would put BufferFlush events into a trace in which nothing was flushed. */
+/* There is no function for the end of a flush. It would write BufferFlush events into a trace without flushes. */
 static const OTF2_FlushCallbacks flush_callbacks = {.otf2_pre_flush = flush_always};
 
 /*
- * One chunk for each writer: a second one is asked for when the first is full, and where it is not given the first is
- * flushed. By itself OTF2 takes up to 128 MiB for each location.
+ * Gives each writer one chunk. When the first is full, OTF2 asks for a second, and flushes the first if it does not get
+ * it. By itself OTF2 takes up to 128 MiB for each location.
  */
 static void *chunk_give(void *data, OTF2_FileType type, OTF2_LocationRef location, void **held, uint64_t size)
 {
@@ -60,7 +60,7 @@ static void chunks_take_back(void *data, OTF2_FileType type, OTF2_LocationRef lo
 
 static const OTF2_MemoryCallbacks memory_callbacks = {chunk_give, chunks_take_back};
 
-/* OTF2 tells the cause of an error here, and only its number where it returns. */
+/* OTF2 reports the cause of an error to this function. Its own functions return only a number. */
 OTF2_ErrorCode otf2_error_keep(void *data, const char *file, uint64_t line, const char *function, OTF2_ErrorCode code,
                                const char *format, va_list args)
 {
@@ -80,7 +80,7 @@ OTF2_ErrorCode otf2_error_keep(void *data, const char *file, uint64_t line, cons
 static int entry_remove(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
     (void)status, (void)walk;
-    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* gives the room back, though OTF2 may have it open */
+    int shortened = type == FTW_F ? truncate(path, 0) : 0; /* frees the space, even if OTF2 has it open */
     (void)shortened;
     return remove(path);
 }
@@ -101,7 +101,7 @@ int otf2_archive_prepare(OTF2_Archive *archive, struct otf2_report *report)
     return 0;
 }
 
-/* Renames, but not over what somebody else has made there in the meantime. */
+/* Renames, but does not replace a file that was created there in the meantime. */
 int otf2_directory_publish(const char *made, const char *directory)
 {
     if (renameat2(AT_FDCWD, made, AT_FDCWD, directory, RENAME_NOREPLACE) == 0)

@@ -18,8 +18,8 @@ static const OTF2_CollectiveOp collective_op[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = OTF2_COLLECTIVE_OP_REDUCE_SCATTER_BLOCK,
     [COLLECTIVE_SCAN] = OTF2_COLLECTIVE_OP_SCAN,
     [COLLECTIVE_EXSCAN] = OTF2_COLLECTIVE_OP_EXSCAN,
-    /* OTF2 has none among neighbours: the ones that they are named after. Their regions' role says that not everybody
-     * gets something from everybody. */
+    /* OTF2 has no neighbor collectives, so they use the operations in their names. The role of their regions shows that
+     * not all processes exchange data with all others. */
     [COLLECTIVE_NEIGHBOR_ALLGATHER] = OTF2_COLLECTIVE_OP_ALLGATHER,
     [COLLECTIVE_NEIGHBOR_ALLGATHERV] = OTF2_COLLECTIVE_OP_ALLGATHERV,
     [COLLECTIVE_NEIGHBOR_ALLTOALL] = OTF2_COLLECTIVE_OP_ALLTOALL,
@@ -42,7 +42,7 @@ static bool op_has_root(unsigned op)
     }
 }
 
-/* The event that names the communicator which the call works on: the one that it freed, else the call's own. */
+/* Returns the event that names the call's communicator: the freed communicator, or else the call's own. */
 static const struct event *call_place(const struct traced_call *call)
 {
     for (size_t i = 0; i < call->part_count; i++)
@@ -107,7 +107,7 @@ static void collective_end(struct trace_location *location, const struct traced_
                                  root_of(process, &call->event, op), call->event.bytes, call->bytes_out));
 }
 
-/* `part`, if it tells of a new communicator that the archive defines. */
+/* Writes `part` if it creates a communicator that the archive defines. */
 static void write_created(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
@@ -122,7 +122,7 @@ static void write_created(struct trace_location *location, const struct call_par
     location_check(location, OTF2_EvtWriter_CommCreate(location->writer, NULL, now, comm));
 }
 
-/* Only what was created before the eyes of the archive is destroyed in it. */
+/* Only a communicator whose creation is in the archive is destroyed in it. */
 static void comm_end(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
@@ -149,7 +149,7 @@ void collective_part_write(struct trace_location *location, const struct call_pa
     if (!part->request)
         return;
     uint32_t comm = process_comm(process, event);
-    if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* of the latter only damaged files know */
+    if (event->kind & EVENT_FAILED || comm == NO_COMM) { /* the latter occurs only in damaged files */
         location_check(location, OTF2_EvtWriter_MpiRequestCancelled(location->writer, NULL, now, part->request));
         return;
     }

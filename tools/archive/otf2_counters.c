@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Bits: the counters that the process has. Of the system's: has any of them counted? */
+/* Returns bits for the counters that the process has. It has the system's counters if any of them is not 0. */
 static uint32_t counters_of(const struct run_reader *run)
 {
     uint32_t has = 0;

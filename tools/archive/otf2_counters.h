@@ -1,6 +1,6 @@
 /*
- * Counters of the system and of PAPI in an archive: one metric for each, beside the Enter and the Leave of each call
- * that is in no other. Its values are what the thread had counted until then, so that they only grow.
+ * Counters of the system and of PAPI in an archive. Each counter is a metric, with values at the Enter and the Leave of
+ * each outermost call. A value is the thread's total until then, so that values only grow.
  */
 #ifndef MPIT_TOOLS_OTF2_COUNTERS_H
 #define MPIT_TOOLS_OTF2_COUNTERS_H
@@ -16,7 +16,7 @@ struct trace_counter {
 
 enum { TRACE_COUNTERS_MOST = 64 };
 
-/* Those of all ranks, by name; number i is metric first + i of the archive. */
+/* The counters of all ranks, by name. Number i is metric first + i of the archive. */
 struct trace_counters {
     struct trace_counter list[TRACE_COUNTERS_MOST];
     uint32_t count;
@@ -24,7 +24,7 @@ struct trace_counters {
 
 enum { NO_COUNTER = 0xff };
 
-/* Takes in those of one run file. */
+/* Adds the counters of one run file. */
 void trace_counters_add(struct trace_counters *counters, const struct run_reader *run);
 /* By counter of the run file: which of the archive it is, or NO_COUNTER. */
 void trace_counters_places(const struct trace_counters *counters, const struct run_reader *run,

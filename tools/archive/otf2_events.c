@@ -26,7 +26,7 @@ void process_stamps_find(struct trace_process *process)
                                             .mult = clock->scale.mult};
 }
 
-/* As the node's own clock had it: what the archive holds, with ClockOffset records beside it. */
+/* Returns the time by the node's own clock. The archive holds these times, with ClockOffset records. */
 static inline uint64_t process_stamp(const struct trace_process *process, uint64_t ticks)
 {
     const struct trace_stamps *stamps = &process->stamps;
@@ -35,7 +35,7 @@ static inline uint64_t process_stamp(const struct trace_process *process, uint64
     return stamps->from_ns + (uint64_t)((unsigned __int128)(ticks - stamps->from_ticks) * stamps->mult >> 32);
 }
 
-/* The time to write at: that of `ticks`, or of the last event where that is later. */
+/* Returns the time to write: the time of `ticks`, or of the last event if it is later. */
 static inline OTF2_TimeStamp advance(struct trace_location *location, uint64_t ticks)
 {
     struct trace_process *process = location->process;
@@ -126,7 +126,7 @@ static inline bool call_is_shown(const struct trace_location *location, const st
     return !location->process->job->selection || call_is_selected(location->process, call);
 }
 
-/* Regions and samples up to a point in time, as schedule_step has it. */
+/* Writes regions and samples up to a time, like schedule_step. */
 static void schedule_write(struct trace_location *location, uint64_t until, uint64_t call_end)
 {
     const struct scheduled *what;
@@ -144,7 +144,7 @@ static void schedule_write(struct trace_location *location, uint64_t until, uint
     }
 }
 
-/* A region that began inside of a call ends inside of it, whatever the file says. */
+/* A region that began inside a call also ends inside it, no matter what the file says. */
 static void schedule_close(struct trace_location *location, uint64_t end)
 {
     schedule_write(location, end, end);
@@ -162,14 +162,14 @@ void location_end(struct trace_location *location)
     schedule_close(location, UINT64_MAX);
 }
 
-/* A completion call that is not recorded has a region without a name of its own, around what it completed. */
+/* A completion call that is not recorded has a region without its own name, around its completed requests. */
 static inline unsigned region_kind(const struct traced_call *call)
 {
     return call_is_mark(call) ? CALL_NONE : event_kind(&call->event);
 }
 
-/* Calls of which more than a message stands behind their Enter, or before their Leave; and nothing, if no records stand
- * behind them. */
+/* Calls that have more than a message after their Enter or before their Leave. A call without records has nothing
+ * there. */
 enum {
     BEGINS_OPERATION = 1 << FOLD_POST_COLL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
     ENDS_OPERATION = 1 << FOLD_CALL | 1 << FOLD_COLL | 1 << FOLD_COMM | 1 << FOLD_RMA | 1 << FOLD_IO,
@@ -177,7 +177,7 @@ enum {
                    1 << FOLD_START | 1 << FOLD_POST_COLL | 1 << FOLD_COLL_INIT,
 };
 
-/* What stands behind the Enter of a call that is not frequent. */
+/* Writes the events after the Enter of a call that is not frequent. */
 static __attribute__((noinline)) void write_operation_begin(struct trace_location *location,
                                                             const struct traced_call *call, OTF2_TimeStamp now)
 {
@@ -211,7 +211,7 @@ static __attribute__((noinline)) void write_operation_begin(struct trace_locatio
     }
 }
 
-/* What stands behind the call's Enter. */
+/* Writes the events after the call's Enter. */
 static inline __attribute__((always_inline)) void write_begun(struct trace_location *location,
                                                               const struct traced_call *call, OTF2_TimeStamp now)
 {
@@ -242,8 +242,8 @@ static void schedule_leave(struct trace_location *location, const struct traced_
         location->schedule.floor = location->floors[location->depth];
 }
 
-/* What counters have counted when a call begins or (inside) ends: the values themselves, beside its Enter or Leave. A
- * record that names another call says what was counted in calls before. */
+/* Writes the values of the counters when a call begins or (inside) ends, next to its Enter or Leave. A record that
+ * names another call has the counts of earlier calls. */
 static void counters_advance(struct trace_location *location, const struct traced_call *call, bool inside)
 {
     for (size_t i = 0; i < call->part_count; i++) {
@@ -258,7 +258,7 @@ static void counters_advance(struct trace_location *location, const struct trace
     }
 }
 
-/* At the end of a thread it says what was counted behind its last call. */
+/* At the end of a thread, writes the counts since its last call. */
 static void counters_finish(struct trace_location *location, const struct traced_call *call)
 {
     for (size_t i = 0; i < call->part_count; i++) {
@@ -321,7 +321,7 @@ static void write_received(struct trace_location *location, const struct event *
                            OTF2_TimeStamp now)
 {
     struct trace_process *process = location->process;
-    if (!request) { /* its post was lost: the message is kept, as one without a request */
+    if (!request) { /* its post was lost: the message is written as one without a request */
         write_receive(location, event, now);
         return;
     }
@@ -334,8 +334,8 @@ static void write_received(struct trace_location *location, const struct event *
                                                      (uint32_t)event->tag, event->bytes, request));
 }
 
-/* OTF2's rule: a send's completion shows its release; nothing is known of a receive. A collective or a new communicator
- * has no result. */
+/* By OTF2's rule, the completion of a send shows its release. The release of a receive is not known. A collective or a
+ * new communicator has no result. */
 static void write_freed(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
     int class = request_class_ended(&part->event);
@@ -345,7 +345,7 @@ static void write_freed(struct trace_location *location, const struct call_part 
         write_cancelled(location, part->request, now);
 }
 
-/* What is not frequent. */
+/* Writes the parts that are not frequent. */
 static __attribute__((noinline)) void write_ended(struct trace_location *location, const struct call_part *part,
                                                   const struct call_part *next, OTF2_TimeStamp now)
 {
@@ -392,7 +392,7 @@ static inline void write_done(struct trace_location *location, const struct call
     }
 }
 
-/* A test that has failed, of a message's request, or of an access or transfer. */
+/* Writes a failed test: of a message's request, or of an access or transfer. */
 static __attribute__((noinline)) void write_tested(struct trace_location *location, const struct traced_call *call,
                                                    OTF2_TimeStamp now)
 {
@@ -405,7 +405,7 @@ static __attribute__((noinline)) void write_tested(struct trace_location *locati
         location_check(location, OTF2_EvtWriter_IoOperationTest(writer, NULL, now, call->object->id, call->request));
 }
 
-/* The end of what is no message. */
+/* Writes the end of an operation that is not a message. */
 static __attribute__((noinline)) void write_operation_end(struct trace_location *location,
                                                           const struct traced_call *call, OTF2_TimeStamp now)
 {
@@ -423,7 +423,7 @@ static inline bool call_has_results(const struct traced_call *call)
     return call->part_count || !(ENDS_NOTHING >> call_shape(call) & 1);
 }
 
-/* What the call has brought about when it returns. */
+/* Writes the results of the call when it returns. */
 static __attribute__((noinline)) void write_results(struct trace_location *location, const struct traced_call *call,
                                                     OTF2_TimeStamp now)
 {
@@ -473,7 +473,7 @@ void location_leave(struct trace_location *location, const struct traced_call *c
     call_leave(location, call);
 }
 
-/* A call where nothing but calls is written, and all of them. */
+/* Writes only calls, and all of them. */
 static inline void call_write(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;

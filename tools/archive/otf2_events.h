@@ -1,10 +1,10 @@
 /*
- * The events of one location: calls, in the order of their begin, with what belongs to each.
+ * The events of one location: calls in the order of their begin, each with its records.
  *
- *   Enter | what was posted, collective begins | calls made from inside | what completed, collective ends | Leave
+ *   Enter | posts, collective begins | nested calls | completions, collective ends | Leave
  *
- * Invariants of what is written, whatever the run file holds: times never decrease; a rank lies in its communicator; a
- * completion stands behind a request.
+ * The written events keep these rules for any run file. Times never decrease. A rank lies in its communicator. A
+ * completion comes after a request.
  */
 #ifndef MPIT_TOOLS_OTF2_EVENTS_H
 #define MPIT_TOOLS_OTF2_EVENTS_H
@@ -17,28 +17,28 @@
 
 #include <otf2/otf2.h>
 
-/* The groups of windows' epochs stand behind that of all locations, in event files as in the definitions. */
+/* The groups of windows' epochs come after the group of all locations, both in event files and in the definitions. */
 enum { TRACE_FIRST_GROUP = 1 };
 
-/* To which communicator the events of a slot belong, those of who has it now. */
+/* The communicator that has a slot now, for the events of the slot. */
 struct trace_place {
-    uint32_t key;    /* slot + 1; 0: nothing is kept here */
+    uint32_t key;    /* slot + 1, or 0 for an empty entry */
     uint32_t number; /* in the run file */
     uint32_t comm;   /* in the archive, or NO_COMM */
-    int32_t peers;   /* how many ranks a message may come from */
+    int32_t peers;   /* number of ranks that a message may come from */
     bool whole;      /* it is in the archive with all its members */
     uint64_t since;  /* ticks */
 };
 
 enum { PLACES_KEPT = 16 };
 
-/* Time stamps where nothing bounds them: those of `reach` ticks from `first` on. */
+/* Time stamps for `reach` ticks from `first` on, without any bounds. */
 struct trace_stamps {
     uint64_t first, reach;
     uint64_t from_ticks, from_ns, mult;
 };
 
-/* What a process's events share. */
+/* State that all events of a process share. */
 struct trace_process {
     struct trace_job *job;
     struct trace_comms *comms;
@@ -46,13 +46,13 @@ struct trace_process {
     struct object_states states;
     const struct trace_rank *rank;
     int32_t world_rank;
-    const struct clock_map *clock; /* of its node; NULL: there is no run file */
+    const struct clock_map *clock; /* of its node, or NULL without a run file */
     struct trace_stamps stamps;
     struct trace_place places[PLACES_KEPT];
-    struct trace_place past; /* of an event whose communicator has lost its slot: until the next one is asked for */
+    struct trace_place past; /* place of an event whose communicator has lost its slot, until the next such event */
     bool *created;           /* by the communicator's number: its creation is in the archive */
-    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: nothing is known of where it was, */
-    uint64_t absent_comm;  /* the communicator is not in the archive, as was said when that was decided, */
+    uint64_t unknown_comm; /* ends of messages that could not be placed, by reason: their communicator is not known, */
+    uint64_t absent_comm;  /* or is not in the archive, which was reported before, */
     uint64_t bad_peer;     /* or it has no such rank */
     uint64_t foreign_sent, foreign_received; /* on communicators with processes of other jobs */
     uint64_t left_out;                       /* messages from and to ranks that are not selected */
@@ -70,14 +70,14 @@ struct trace_location {
     uint8_t counters[COUNTER_COUNT]; /* of the run file: which of the archive */
     uint64_t counted[COUNTER_COUNT]; /* so far */
     bool counts;                     /* any */
-    bool plain;                      /* neither a selection nor a schedule has to be asked for each call */
+    bool plain;                      /* no call needs a look at the selection or schedule */
 };
 
 /* Before the first call, once the rest is set. */
 void location_begin(struct trace_location *location);
 void location_enter(struct trace_location *location, const struct traced_call *call);
 void location_leave(struct trace_location *location, const struct traced_call *call);
-/* Both, of a call from inside of which none was made. */
+/* Writes both, for a call without nested calls. */
 void location_call(struct trace_location *location, const struct traced_call *call);
 /* A call that sends, receives, posts or completes messages, and nothing else. */
 struct message_call {
@@ -91,16 +91,17 @@ struct message_call {
 
 /* The same of a call like that, in a location that is plain. */
 void location_message(struct trace_location *location, const struct message_call *call);
-/* Says that nothing was recorded from the latest event until then. */
+/* Marks that no events were recorded from the latest event until then. */
 void location_gap(struct trace_location *location, uint64_t until);
-/* Writes what is left of the schedule. */
+/* Writes the rest of the schedule. */
 void location_end(struct trace_location *location);
 /* The archive's range of time covers all that was written. */
 void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);
 void location_program_end(struct trace_location *location);
 
-/* A writing call of OTF2; not made any more once one has failed, which OTF2 does not survive (otf2.c). */
+/* Calls a writing function of OTF2. After one failure it calls none any more, since OTF2 does not survive that
+ * (otf2.c). */
 #define location_check(location, call)                                                                                 \
     do {                                                                                                               \
         if ((location)->process->error == OTF2_SUCCESS)                                                                \
@@ -108,10 +109,10 @@ void location_program_end(struct trace_location *location);
     } while (0)
 /* For the time stamps of a process that has a run file. */
 void process_stamps_find(struct trace_process *process);
-/* Finds what process_place does not have at hand. */
+/* Finds a place that process_place does not have in its cache. */
 const struct trace_place *process_place_find(struct trace_process *process, const struct event *event);
 
-/* Of a record; good until another one's is asked for. */
+/* Returns the place of a record. The result is valid until the next call for another record. */
 static inline const struct trace_place *process_place(struct trace_process *process, const struct event *event)
 {
     const struct trace_place *place = &process->places[event->comm % PLACES_KEPT];
@@ -126,7 +127,7 @@ static inline uint32_t process_number(struct trace_process *process, const struc
     return process_place(process, event)->number;
 }
 
-/* Is it a call whose communicator is made when its request completes? */
+/* Returns whether the call's communicator is made when its request completes. */
 bool call_creates_later(const struct event *event);
 /* The communicator of a record, or NO_COMM. */
 static inline uint32_t process_comm(struct trace_process *process, const struct event *event)
@@ -134,9 +135,9 @@ static inline uint32_t process_comm(struct trace_process *process, const struct 
     return process_place(process, event)->comm;
 }
 
-/* The same, whatever there is to look at. */
+/* The same for any event. */
 bool message_is_placed(struct trace_process *process, const struct event *event);
-/* Where it is, if there is one. */
+/* Returns the place of the message, or NULL if there is none. */
 static inline const struct trace_place *message_place(struct trace_process *process, const struct event *event)
 {
     const struct trace_place *place = process_place(process, event);
@@ -146,19 +147,19 @@ static inline const struct trace_place *message_place(struct trace_process *proc
     return message_is_placed(process, event) ? process_place(process, event) : NULL;
 }
 
-/* Is there a message between this process and event.peer? Counts what there is and cannot be placed. */
+/* Returns whether there is a message between this process and event.peer. Counts messages that cannot be placed. */
 static inline bool process_has_message(struct trace_process *process, const struct event *event)
 {
     return message_place(process, event) != NULL;
 }
 
-/* Does the record belong to a collective all of whose members are there? */
+/* Returns whether the record belongs to a collective with all its members in the archive. */
 static inline bool process_has_collective(struct trace_process *process, const struct event *event)
 {
     return process_place(process, event)->whole;
 }
 
-/* Does the record post a receive that can bring a message? */
+/* Returns whether the record posts a receive that can bring a message. */
 bool process_has_receive(struct trace_process *process, const struct event *event);
 
 #endif

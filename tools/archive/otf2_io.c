@@ -2,7 +2,7 @@
 
 enum { MOVES_NOTHING, MOVES_BLOCKING, MOVES_POSTED, MOVES_SPLIT, MOVES_SPLIT_END };
 
-/* What a call does to its file. */
+/* The effect of a call on its file. */
 struct transfer {
     unsigned char how;
     OTF2_IoOperationMode mode;
@@ -59,7 +59,8 @@ static const struct transfer transfers[CALL_COUNT] = {
 #undef READ
 #undef WRITE
 
-/* The file that an event names, if the archive has its handle. NULL: it has not, or there is no memory (*result). */
+/* Returns the file of an event if the archive has its handle. Returns NULL if it has not, or without memory
+ * (*result). */
 static struct object_state *state_of(struct trace_process *process, const struct event *event, bool opens, int *result)
 {
     uint32_t comm = process_comm(process, event);
@@ -135,7 +136,7 @@ int io_part_match(struct trace_process *process, struct trace_requests *requests
     if (!id)
         return 0;
     struct event event = part->event;
-    if (event_kind(&event) != RECORD_IO_DONE) /* it says something else there */
+    if (event_kind(&event) != RECORD_IO_DONE) /* in other records the field has another meaning */
         event.tag = part->event.tag = (int32_t)requests->taken_tag;
     struct object_state *state = state_of(process, &event, false, &result);
     if (!state)
@@ -188,7 +189,7 @@ static void write_opened(struct trace_location *location, const struct traced_ca
         location, OTF2_EvtWriter_IoCreateHandle(location->writer, NULL, now, call->object->id, mode, creation, status));
 }
 
-/* Nothing where it is not known how far it was. */
+/* Writes nothing if the progress is not known. */
 static void write_seek(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {
     static const OTF2_IoSeekOption options[] = {[SEEK_FROM_START] = OTF2_IO_SEEK_FROM_START,
@@ -231,7 +232,7 @@ void io_leave(struct trace_location *location, const struct traced_call *call, O
                        OTF2_EvtWriter_IoOperationIssued(location->writer, NULL, now, call->object->id, call->request));
 }
 
-/* How much was transferred by a request that the program gave away is not known. */
+/* For a request that the program freed, the number of transferred bytes is not known. */
 void io_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now)
 {
     if (!part->object || !part->request)

@@ -1,6 +1,6 @@
 /*
- * What is done with files in an archive: handles, and transfers with the bytes that were asked for and transferred.
- * Split operations begin and end in calls of their own; those with a request end where that completes.
+ * Operations on files in an archive: handles, and transfers with the requested and the transferred bytes. Split
+ * operations begin and end in two different calls. Operations with a request end when the request completes.
  */
 #ifndef MPIT_TOOLS_OTF2_IO_H
 #define MPIT_TOOLS_OTF2_IO_H
@@ -13,7 +13,7 @@ enum { IO_PARADIGM_MPI = 0 };
 int io_match(struct trace_process *process, struct trace_requests *requests, struct traced_call *call);
 int io_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part);
 
-/* What stands behind the call's Enter, and before its Leave. */
+/* Writes the events after the call's Enter, and before its Leave. */
 void io_enter(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
 void io_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
 void io_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A damaged file may claim any size; every rank without a file costs a location in the archive. */
+/* A damaged file may claim any size, and every rank without a file costs a location in the archive. */
 
 static bool run_has_trace(const struct run_reader *run)
 {
@@ -19,7 +19,7 @@ static bool run_has_trace(const struct run_reader *run)
     return false;
 }
 
-/* Some process switched its trace: then others may have none, and that is no mistake. */
+/* Returns whether some process switched its trace. Other processes then may have no trace, which is not an error. */
 static bool runs_in_part(const struct run_reader *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -44,8 +44,8 @@ static bool moves_messages(unsigned kind)
 }
 
 /*
- * Messages are matched by their order, so that one end that is missing would move all behind it. Collectives, too; but
- * of those that all processes leave out both ends are missing.
+ * Messages are matched by their order, so a missing end would shift all later ones. The same holds for collectives. But
+ * if all processes leave out a collective, both ends are missing.
  */
 static void selection_find(struct trace_job *job, const struct run_reader *runs, size_t count)
 {
@@ -161,7 +161,7 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
             return -1;
         run_reader_rest(&runs[i]);
     }
-    for (int32_t r = 0; r < job->size; r++) /* what has no run file has one location */
+    for (int32_t r = 0; r < job->size; r++) /* a rank without a run file has one location */
         if (!job->ranks[r].event_count && !(job->ranks[r].event_count = calloc(1, sizeof(uint64_t))))
             return report_no_memory(report);
     int32_t missing = 0, without = 0, first = -1;
@@ -218,7 +218,7 @@ static int job_open(struct trace_job *job, const struct run_reader *runs, size_t
     selection_find(job, runs, count);
     for (size_t i = 0; i < count; i++) {
         if (runs[i].header.world_rank < 0)
-            continue; /* it had not learnt yet which job it belonged to */
+            continue; /* its job was not known yet */
         if (!first) {
             first = &runs[i];
             job->job = first->header.job;
@@ -256,8 +256,8 @@ int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs,
     return job_open(job, runs, count, report);
 }
 
-/* Of calls that are left out for their time, function or communicator some have the other ends of messages: so there
- * are none at all. Of ranks it is known who has to do with whom. */
+/* If calls are left out by time, function or communicator, some of them may be the other ends of messages. So there are
+ * no messages at all. If ranks are left out, the partners of each message are known. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report)
 {
     job->selection = selection;

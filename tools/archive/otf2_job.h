@@ -4,10 +4,10 @@
  *   ranks[world rank] ──> run file, or NULL where there is none
  *        └ host  ──> hosts[]     one for each host name on each running kernel
  *
- * The archive has the time stamps as each node's own clock had them, and ClockOffset records that say what a reader has
- * to add: zero where the nodes' clocks were not measured. One mapping for all processes of a kernel keeps the order
- * that the counter has; mappings of their own would differ by the error of the calibration, which over a long run is
- * more than a message takes.
+ * The archive has the time stamps of each node's own clock, and ClockOffset records with the corrections for a reader.
+ * The corrections are zero if the nodes' clocks were not measured. All processes of a kernel use one mapping, which
+ * keeps the order of the counter. Separate mappings would differ by the error of the calibration. Over a long run this
+ * error is larger than the duration of a message.
  *
  * Times are nanoseconds since the begin of the first process (line.origin_ns).
  */
@@ -23,7 +23,7 @@
 
 #include <stdbool.h>
 
-/* What of a process is not in the archive, by reason. */
+/* The reasons why a part of a process is missing from the archive. */
 enum trace_loss {
     TRACE_LOSS_MISSING,
     TRACE_LOSS_ORPHANS,
@@ -34,22 +34,22 @@ enum trace_loss {
     TRACE_LOSS_OBJECT,
     TRACE_LOSS_LEFT_OUT,
     TRACE_LOSS_UNMATCHED,
-    TRACE_LOSS_FOREIGN_SENT, /* these two are told for all processes together */
+    TRACE_LOSS_FOREIGN_SENT, /* these two are reported for all processes together */
     TRACE_LOSS_FOREIGN_RECEIVED,
     TRACE_LOSS_COUNT
 };
 
-enum { WORLD_SIZE_MAX = 1 << 20 }; /* more ranks than that are damage */
+enum { WORLD_SIZE_MAX = 1 << 20 }; /* a higher rank is a sign of damage */
 
 struct trace_rank {
     const struct run_reader *run; /* NULL: no file */
     uint32_t host;
     bool ended;            /* it reached MPI_Finalize: its end is known */
     bool left_out;         /* by the selection: its location stays empty */
-    bool starting;         /* it has a file, and no rank in it yet: told already */
-    bool complete;         /* ended, and nothing of its trace is missing */
+    bool starting;         /* it has a file without a rank, which was already reported */
+    bool complete;         /* ended, with a complete trace */
     uint64_t *event_count; /* of the archive, by thread */
-    uint64_t *written;     /* how many records each thread's cell had counted when the conversion began */
+    uint64_t *written;     /* number of records in each thread's counter when the conversion began */
     uint64_t losses[TRACE_LOSS_COUNT];
 };
 
@@ -64,33 +64,33 @@ struct trace_job {
     bool kind_used[CALL_COUNT];       /* a call of this kind is in the archive */
     uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
     uint32_t region_count;
-    struct trace_instruments instruments; /* their regions have the numbers before those of calls */
-    struct trace_counters counters;       /* their metrics have the numbers behind those of instruments */
+    struct trace_instruments instruments; /* their regions are numbered before the calls */
+    struct trace_counters counters;       /* their metrics are numbered after the instruments */
     bool tallies;                         /* there need not be a trace */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
-    /* likewise where a filter or MPI_Pcontrol may have taken one end of them */
+    /* likewise if a filter or MPI_Pcontrol may have removed one end of them */
     bool no_messages, no_collectives;
     bool no_accesses, no_transfers;    /* of windows and files: some of their functions may be missing */
     const struct selection *selection; /* NULL: all of it */
-    /* A communicator that has processes of other jobs, and cannot be in the archive; NULL: there is none. */
+    /* A communicator with processes of other jobs, which cannot be in the archive. NULL if there is none. */
     const char *foreign_name;
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report);
-/* The same for who wants what the files have counted: there need not be a trace. */
+/* The same for a caller that wants the counters of the files. A trace is not required. */
 int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs, size_t count,
                            struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
-/* Takes only a part of it, which has to stay there. */
+/* Selects a part of the job. `selection` must stay valid. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);
 
 /* run_reader_wake, for the report. */
 int trace_run_wake(const struct run_reader *run, struct otf2_report *report);
 
-/* Nanoseconds since the origin. What lies outside of the process's life is moved to its nearer end. */
+/* Returns nanoseconds since the origin. A time outside the process's life is moved to the nearer end. */
 uint64_t trace_time(const struct trace_job *job, const struct trace_rank *rank, uint64_t ticks);
-/* The nearest moment of the process's life. */
+/* Returns the nearest time in the process's life. */
 static inline uint64_t trace_life_bound(const struct trace_rank *rank, uint64_t ticks)
 {
     const struct run_header *header = &rank->run->header;
@@ -101,24 +101,25 @@ static inline uint64_t trace_life_bound(const struct trace_rank *rank, uint64_t 
     return ticks;
 }
 
-/* The thread that stands for the process; 0 when it has none. */
+/* Returns the thread that represents the process, or 0 if it has none. */
 uint32_t trace_rank_first_thread(const struct trace_rank *rank);
-/* Does this thread have a location in the archive? The first one has, whether the file knows it or not. */
+/* Returns whether this thread has a location in the archive. The first thread has one, even if it is not in the
+ * file. */
 bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread);
-/* How many threads to ask for. */
+/* Returns the end of a loop over thread numbers. */
 uint32_t trace_rank_thread_end(const struct trace_rank *rank);
 
 /*
- * The region of a call, as event files have it: whatever the order in which ranks are written, by whichever process.
- * Which kinds are used is known at the end, and readers want regions numbered without gaps: so each location has a
- * table from these numbers to those of the definitions (trace_regions_map).
+ * Returns the region of a call, as in event files. It does not depend on the order in which the ranks are written, or
+ * on the process that writes them. The used kinds are known only at the end, and readers want region numbers without
+ * gaps. So each location has a table from these numbers to the numbers of the definitions (trace_regions_map).
  */
 static inline uint32_t trace_region_number(const struct trace_job *job, unsigned kind)
 {
     return job->instruments.region_count + kind;
 }
 
-/* The same, and it is used. */
+/* The same, and marks the kind as used. */
 static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
 {
     if (!__atomic_load_n(&job->kind_used[kind], __ATOMIC_RELAXED))
@@ -128,11 +129,11 @@ static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
 
 /* Numbers the regions of the kinds that are used. */
 void trace_regions_number(struct trace_job *job);
-/* The time of an event, for the range of the archive. From any thread. */
+/* Adds the time of an event to the range of the archive. May be called on any thread. */
 void trace_job_reaches(struct trace_job *job, uint64_t ns);
-/* How many records there are to be written, of the ranks first, first + step, ... */
+/* Returns the number of records to write, of the ranks first, first + step, ... */
 uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step);
-/* What the losses of all ranks have to be told, in their order. */
+/* Reports the losses of all ranks, in their order. */
 void trace_losses_tell(const struct trace_job *job, struct otf2_report *report);
 
 static inline uint64_t trace_location(int32_t world_rank, uint32_t thread)

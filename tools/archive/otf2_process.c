@@ -18,7 +18,7 @@ struct lane {
     bool has_next;
     struct nest nest;
     uint32_t thread;
-    uint64_t missing; /* records, of which it is known where they would stand: */
+    uint64_t missing; /* Records that are missing at a known place: */
     uint64_t unknown; /* records, that are damaged: */
     bool gap;         /* before the next call */
 };
@@ -69,7 +69,7 @@ static int request_post(struct lanes *lanes, enum request_class class, const str
     return *id ? 0 : report_no_memory(lanes->report);
 }
 
-/* One that is not in the archive: its end shall not be taken for that of another one of its tick. */
+/* A request that is not in the archive. Its end must not be taken for the end of another request of the same tick. */
 static int request_leave(struct lanes *lanes, enum request_class class, const struct event *post, bool none_are_kept)
 {
     if (none_are_kept || lanes->process.job->in_part || post->kind & EVENT_FAILED)
@@ -91,7 +91,7 @@ static inline int receive_post(struct lanes *lanes, const struct event *post, ui
                : request_leave(lanes, REQUEST_IS_RECV, post, lanes->process.job->no_messages);
 }
 
-/* A test that failed: of which request. */
+/* Finds the request of a failed test. */
 static void test_match(struct lanes *lanes, struct traced_call *call)
 {
     struct trace_process *process = &lanes->process;
@@ -131,7 +131,7 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
         return collective_post(lanes, REQUEST_IS_COLL, event, &call->request);
     case FOLD_COMM:
         return call_creates_later(event) ? collective_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
-    case FOLD_COMPLETION: /* a test that failed says of which request */
+    case FOLD_COMPLETION: /* a failed test names its request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
             test_match(lanes, call);
         return 0;
@@ -158,7 +158,7 @@ static int object_part_match(struct lanes *lanes, struct call_part *part)
     return result == 0 ? 0 : report_no_memory(lanes->report);
 }
 
-/* The end of a request that was not seen posted, though the archive has those of its class. */
+/* The end of a request whose post was not seen, although the archive has requests of its class. */
 static __attribute__((noinline)) void unmatched_count(struct trace_process *process, const struct event *event,
                                                       enum request_class class)
 {
@@ -233,7 +233,7 @@ static void lane_write(struct lane *lane)
     nest_write(&lane->nest, &lane->location, call_enter, call_leave);
 }
 
-/* Now and then: how far it is, and whether somebody wants it to stop. */
+/* Called now and then: updates the progress, and returns -1 if the work is to stop. */
 static int lanes_look(struct lanes *lanes)
 {
     uint64_t read = 0;
@@ -241,7 +241,7 @@ static int lanes_look(struct lanes *lanes)
         read += lanes->list[i].stream.cursor.next;
     progress_add(&lanes->watch->progress, read - lanes->told);
     lanes->told = read;
-    if (read - lanes->rested > RECORDS_BETWEEN_RESTS) { /* what was read is not looked at again */
+    if (read - lanes->rested > RECORDS_BETWEEN_RESTS) { /* read pages are not needed again */
         run_reader_rest(lanes->process.rank->run);
         lanes->rested = read;
     }
@@ -254,7 +254,7 @@ enum {
     FLAGS_OF_GENERAL = EVENT_WIDE | EVENT_FAILED | EVENT_NESTED
 };
 
-/* Does it do what a message needs, and nothing else? */
+/* Returns whether the call does only the work of a message. */
 static inline bool call_is_message(const struct event *event)
 {
     unsigned kind = event_kind(event);
@@ -263,7 +263,8 @@ static inline bool call_is_message(const struct event *event)
     return call_table[kind].fold != FOLD_COMPLETION || event->peer > 0 || !event->bytes; /* a test that failed */
 }
 
-/* How many records stand behind it; SIZE_MAX: others than those of messages, or it cannot be seen yet. */
+/* Returns the number of records after the call. Returns SIZE_MAX if it has other records than those for messages, or if
+ * this is not known yet. */
 static inline size_t message_records(const struct event *ready, const struct event *end)
 {
     const struct event *const first = ready;
@@ -279,9 +280,9 @@ static inline size_t message_records(const struct event *ready, const struct eve
 }
 
 /*
- * The next calls of a lane as long as they are messages alone, returned before `until`, and lie unpacked with what
- * belongs to them: nearly all calls of most programs. What lane_step does in four walks over a call and a copy of it is
- * one here.
+ * Handles the next calls of a lane in one pass. It continues while the calls are only messages, returned before
+ * `until`, and lie unpacked with their records. This covers nearly all calls of most programs. lane_step needs four
+ * passes over a call and a copy of it.
  */
 static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
 {
@@ -316,7 +317,7 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
     return 0;
 }
 
-/* Until when calls of this lane come before those of all others. */
+/* Returns the time until which calls of this lane come before the calls of all other lanes. */
 static uint64_t lane_bound(const struct lanes *lanes, const struct lane *lane)
 {
     uint64_t until = UINT64_MAX;
@@ -328,8 +329,8 @@ static uint64_t lane_bound(const struct lanes *lanes, const struct lane *lane)
     return until;
 }
 
-/* Only met when events are unpacked: a chunk that is damaged. What is known to be missing in advance has no mark here,
- * as its process is not complete anyhow (markers tell). */
+/* Marks a damaged chunk, which is found only when events are unpacked. A gap that is known in advance has no mark here,
+ * because its process is not complete anyway (markers report it). */
 static void lane_gap(struct lanes *lanes, struct lane *lane, uint64_t until)
 {
     if (lanes->process.rank->complete)
@@ -424,7 +425,8 @@ static void losses_count(const struct lanes *lanes)
     losses[TRACE_LOSS_UNMATCHED] = process->unmatched;
 }
 
-/* Closes the writers, which writes what is still in their buffers. What has failed is left alone (otf2.c says why). */
+/* Closes the writers, which writes the rest of their buffers. After a failure it does not close them (otf2.c has the
+ * reason). */
 static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
 {
     OTF2_ErrorCode error = OTF2_SUCCESS;
@@ -457,7 +459,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
 
 static int lanes_write(struct lanes *lanes, OTF2_StringRef program)
 {
-    bool complete = lanes->process.rank->complete; /* readers hold what is complete against its partners */
+    bool complete = lanes->process.rank->complete; /* readers compare a complete process with its partners */
     if (complete)
         location_program_begin(&lanes->list[0].location, program);
     for (struct lane *lane; (lane = lane_first_returned(lanes));)

@@ -1,12 +1,11 @@
 /*
- * One process into the archive: its threads side by side, in the order in which their calls returned.
+ * Writes one process to the archive: its threads in parallel, in the order in which their calls returned.
  *
  *   thread 0 ──> call_stream ─┐  the call that           requests          nest of      flushed when an outermost
  *   thread 1 ──> call_stream ─┼─ returned first ──────> get their ids ──> its thread ── call has returned ──> location
  *   ...                      ─┘
  *
- * In that order a request is posted before it completes, whichever thread does either; and the calls that were made
- * from inside a call come before it.
+ * In that order, a request is posted before it completes, on any thread. Nested calls come before the outer call.
  */
 #ifndef MPIT_TOOLS_OTF2_PROCESS_H
 #define MPIT_TOOLS_OTF2_PROCESS_H
@@ -18,10 +17,10 @@
 
 #include <otf2/otf2.h>
 
-/* What all that is being written has in common. */
+/* State that all ranks being written share. */
 struct trace_watch {
     struct progress progress;
-    bool failed; /* somewhere: the rest is not worth the while */
+    bool failed; /* an error elsewhere: the rest is not needed */
 };
 
 static inline bool trace_watch_stops(const struct trace_watch *watch)
@@ -30,9 +29,9 @@ static inline bool trace_watch_stops(const struct trace_watch *watch)
 }
 
 /*
- * Writes the events of a rank; into the job's entry of it how many each thread has, and what is lost; and which windows
- * and files they name, into the objects' entry of it. Several ranks may be written at a time, each into a report of its
- * own. Returns 0, or -1: with the report's error set, or because of the watch.
+ * Writes the events of a rank. Stores the number of events of each thread and the losses in the job's entry of the
+ * rank. Stores the windows and files of the events in the objects' entry of the rank. Several ranks may be written at a
+ * time, each into its own report. Returns 0, or -1 if the report has an error or the watch stops the work.
  */
 int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct trace_objects *objects,
                         int32_t world_rank, OTF2_Archive *archive, OTF2_StringRef program, struct trace_watch *watch,

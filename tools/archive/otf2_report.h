@@ -1,10 +1,10 @@
-/* What a conversion has to say: one error, and warnings of which the first OTF2_WARNINGS_MAX are kept. */
+/* The messages of a conversion: one error, and the first OTF2_WARNINGS_MAX warnings. */
 #ifndef MPIT_TOOLS_OTF2_REPORT_H
 #define MPIT_TOOLS_OTF2_REPORT_H
 
 #include "archive/otf2.h"
 
-/* Keeps the first error: where it is first known, its cause is known best. Returns -1. */
+/* Stores only the first error, because the function that finds it knows its cause best. Returns -1. */
 __attribute__((format(printf, 2, 3))) int report_error(struct otf2_report *report, const char *format, ...);
 __attribute__((format(printf, 2, 3))) void report_warning(struct otf2_report *report, const char *format, ...);
 /* Returns -1. */

@@ -20,7 +20,7 @@ static void bucket_append(struct trace_requests *requests, uint32_t place)
     *bucket = place;
 }
 
-/* The rings of half as many buckets go into those that there are now, in their order. */
+/* Moves the rings of half as many buckets to the present buckets, in their order. */
 static void rings_move(struct trace_requests *requests, const uint32_t *buckets, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -35,7 +35,7 @@ static void rings_move(struct trace_requests *requests, const uint32_t *buckets,
     }
 }
 
-/* Doubles both arrays; only called when no request is free. */
+/* Doubles both arrays. Only called if no request is free. */
 static bool requests_grow(struct trace_requests *requests)
 {
     size_t capacity = requests->capacity ? requests->capacity * 2 : FIRST_CAPACITY;
@@ -102,7 +102,7 @@ bool trace_requests_add_absent(struct trace_requests *requests, enum request_cla
 
 enum { FITS_WELL = 32 };
 
-/* How well a post fits: a record of a cancelled request carries no tag, and a receive may have asked for anything. */
+/* Returns how well a post matches. A record of a canceled request has no tag, and a receive may have wildcards. */
 static unsigned fitness(const struct trace_request *request, const struct event *done)
 {
     bool peer = request->peer == done->peer, tag = request->tag == done->tag;

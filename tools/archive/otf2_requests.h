@@ -2,11 +2,11 @@
  * The requests of one process that are under way, to find the post that a completion belongs to.
  *
  *   buckets[hash of begin] ──> the last one ──> the first one ──> the second ... ──> the last one
- *                                              a ring by index; a list of free ones beside
+ *                                              a ring by index, and a list of free ones
  *
- * A completion names its post by the tick at which it was posted. That is nearly always enough; requests of one
- * MPI_Startall, and posts of two threads in the same tick, are told apart by communicator, peer and tag, and the one
- * that was posted first goes first.
+ * A completion names its post by the tick of the post, which is nearly always enough. Requests of one MPI_Startall, and
+ * posts of two threads, may have the same tick. They are distinguished by communicator, peer and tag. Among equal ones,
+ * the oldest post is first.
  */
 #ifndef MPIT_TOOLS_OTF2_REQUESTS_H
 #define MPIT_TOOLS_OTF2_REQUESTS_H
@@ -29,16 +29,16 @@ struct trace_request {
     uint64_t begin;
     uint64_t id; /* 0: this one is free */
     int32_t peer, tag;
-    uint32_t next; /* in the ring, or of the free ones */
+    uint32_t next; /* in the ring, or in the list of free ones */
     uint16_t comm;
-    uint16_t call; /* that posted it, or made it where it is persistent */
+    uint16_t call; /* that posted it, or made it if it is persistent */
     uint8_t class; /* enum request_class */
     bool absent;   /* the archive does not have it */
 };
 
-/* So many steps may be taken among requests of one tick to tell them apart: 40,000 that are waited for in reverse order
- * take as many. Then LOOKS_LEAST are for each completion, and what does not fit well is unmatched. Damaged files have
- * any number of posts in one tick, and shall not take hours. */
+/* LOOKS_MOST limits the steps that find the right one among requests of one tick. It is enough for 40,000 requests that
+ * complete in reverse order. After that, each completion has LOOKS_LEAST steps, and a completion without a good match
+ * is unmatched. Damaged files may have any number of posts in one tick, and must not take hours. */
 enum { NO_REQUEST = UINT32_MAX, LOOKS_LEAST = 1 << 10, LOOKS_MOST = 1 << 30 };
 
 struct trace_requests {
@@ -51,16 +51,18 @@ struct trace_requests {
     int32_t taken_tag; /* of the post that was taken out last */
 };
 
-/* Returns the request's id, unique in the process; 0 without memory. */
+/* Returns the request's id, unique in the process, or 0 without memory. */
 uint64_t trace_requests_add(struct trace_requests *requests, enum request_class class, const struct event *post);
-/* One that the archive does not have: its end is not taken for that of another one, and is none. False: no memory. */
+/* Adds a request that the archive does not have. Its end is not written, and not taken for the end of another request.
+ * Returns false without memory. */
 bool trace_requests_add_absent(struct trace_requests *requests, enum request_class class, const struct event *post);
-/* trace_requests_take where the bucket has several. */
+/* trace_requests_take for a bucket with several requests. */
 uint64_t trace_requests_choose(struct trace_requests *requests, enum request_class class, const struct event *done);
-/* The request that was posted at `begin` and is still under way; 0: none, or one of several. *post: its class in
- * `kind`, its communicator, peer and tag. */
+/* Returns the request that was posted at `begin` and is still under way, or 0 if there is not exactly one. *post gets
+ * its class in `kind`, its communicator, peer and tag. */
 uint64_t trace_requests_find(const struct trace_requests *requests, uint64_t begin, struct event *post);
-/* Those that are under way, in no order; *place is 0 at first. Returns false behind the last one. *post as above. */
+/* Iterates over the requests under way, in no order. *place is 0 at first. Returns false after the last one. *post as
+ * above. */
 bool trace_requests_next(const struct trace_requests *requests, size_t *place, struct event *post);
 void trace_requests_release(struct trace_requests *requests);
 
@@ -69,7 +71,8 @@ static inline uint32_t *trace_requests_bucket(const struct trace_requests *reque
     return &requests->buckets[(begin * UINT64_C(0x9e3779b97f4a7c15)) >> 32 & (requests->capacity - 1)];
 }
 
-/* Takes out the one behind `before` in the ring of the bucket; its id, 0: the archive does not have it. */
+/* Removes the request after `before` in the ring of the bucket. Returns its id, or 0 if the archive does not have
+ * it. */
 static inline uint64_t trace_requests_unlink(struct trace_requests *requests, uint32_t *bucket, uint32_t before)
 {
     uint32_t place = requests->requests[before].next;
@@ -86,7 +89,8 @@ static inline uint64_t trace_requests_unlink(struct trace_requests *requests, ui
     return id;
 }
 
-/* A message to nobody is none to somebody: who does not keep posts to MPI_PROC_NULL has another's in their place. */
+/* A message to MPI_PROC_NULL matches only such a message. A caller that does not store posts to MPI_PROC_NULL would
+ * otherwise find another request. */
 static inline bool trace_request_fits(const struct trace_request *request, enum request_class class,
                                       const struct event *done)
 {
@@ -95,7 +99,8 @@ static inline bool trace_request_fits(const struct trace_request *request, enum 
            (!message || (request->peer == PEER_PROC_NULL) == (done->peer == PEER_PROC_NULL));
 }
 
-/* Takes out the request that `done` completes, and returns its id; 0: it was not seen posted, or is not in the archive.
+/* Removes the request that `done` completes, and returns its id. Returns 0 if its post was not seen, or if it is not in
+ * the archive.
  */
 static inline uint64_t trace_requests_take(struct trace_requests *requests, enum request_class class,
                                            const struct event *done)

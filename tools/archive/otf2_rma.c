@@ -48,8 +48,8 @@ static bool is_allocation(unsigned call)
 /* ---- which access completes where ---------------------------------------------------------------------------------
  */
 
-/* What a synchronization says of accesses: nothing; they have completed here; here and there; here, and that they have
- * there is told to nobody here. */
+/* The effect of a synchronization on accesses: none, complete here, complete at both ends, or complete here without
+ * knowledge of the other end. */
 enum completion { COMPLETES_NOTHING, COMPLETES_HERE, COMPLETES_BOTH, COMPLETES_EPOCH };
 
 static enum completion completion_of(unsigned call)
@@ -194,8 +194,8 @@ static int group_read(struct trace_process *process, const struct object_state *
     return count && call->group == NO_GROUP ? -1 : 0;
 }
 
-/* Groups are named where an epoch begins, and hold where it ends. A test that has ended one says so; what else was
- * measured of a call stands behind one in vain as well. */
+/* Groups are named where an epoch begins, and apply where it ends. A test that ended an epoch has a record of it. Other
+ * measurements of a call may also follow a test that found nothing. */
 static int group_match(struct trace_process *process, struct object_state *state, struct traced_call *call)
 {
     unsigned kind = event_kind(&call->event);
@@ -245,7 +245,7 @@ static int life_match(struct trace_process *process, struct object_state *state,
     return 0;
 }
 
-/* The window that an event names; NULL: it is not known, or there is no memory (*result). */
+/* Returns the window of an event. Returns NULL if it is not known, or without memory (*result). */
 static struct object_state *state_of(struct trace_process *process, const struct event *event, int *result)
 {
     uint32_t comm = process_comm(process, event);
@@ -304,7 +304,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
         return 0;
     uint64_t id = trace_requests_take(requests, REQUEST_IS_ACCESS, &part->event);
     if (event_kind(&part->event) != RECORD_RMA_DONE || !id)
-        return 0; /* one without a target has no id, and one that was freed completes with its epoch */
+        return 0; /* an access without a target has no id, and completes with its epoch if its request was freed */
     struct object_state *state = state_of(process, &part->event, &result);
     if (!state)
         return result;
@@ -326,15 +326,14 @@ static OTF2_RmaAtomicType atomic_type(enum access_kind kind, unsigned op)
 {
     if (kind == ACCESS_SWAP)
         return OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP;
-    if (kind == ACCESS_ACCUMULATE) /* whichever operation: nothing comes back */
+    if (kind == ACCESS_ACCUMULATE) /* with any operation, no data comes back */
         return OTF2_RMA_ATOMIC_TYPE_ACCUMULATE;
     return op == EVENT_OP_SUM       ? OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD
            : op == EVENT_OP_REPLACE ? OTF2_RMA_ATOMIC_TYPE_SWAP
                                     : OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE;
 }
 
-/* A swap sends what is compared and what takes its place; without an operation what there is at the origin is not
- * looked at. */
+/* A swap sends the compared value and the new value. Without an operation, the data at the origin is not used. */
 static void write_atomic(struct trace_location *location, const struct traced_call *call, enum access_kind kind,
                          OTF2_TimeStamp now)
 {

@@ -1,9 +1,9 @@
 /*
  * Accesses to windows in an archive.
  *
- * An access is issued in its call, and completes where MPI says that it does: with its request, in a flush, or at the
- * end of its epoch. Which those are is found out when calls are taken from the trace (rma_match), in the order in which
- * they returned in all threads; they are parts of the call that completes them then (PART_ACCESS_*).
+ * An access is issued in its call. It completes with its request, in a flush, or at the end of its epoch, as MPI
+ * defines. Completions are found when calls are taken from the trace (rma_match), in the order in which the calls
+ * returned on all threads. An access is then a part of the call that completes it (PART_ACCESS_*).
  *
  *   completed at the origin              RmaOpCompleteNonBlocking, once for each access
  *   at the target, and later than that   RmaOpCompleteRemote
@@ -17,11 +17,12 @@
 int rma_match(struct trace_process *process, struct trace_requests *requests, struct traced_call *call);
 int rma_part_match(struct trace_process *process, struct trace_requests *requests, struct call_part *part);
 
-/* Has the access that was posted so not completed here yet? A synchronization may do that before its request. */
+/* Returns whether the access with this post has not completed here yet. A synchronization may complete it before its
+ * request. */
 bool rma_is_under_way(const struct trace_process *process, const struct trace_object *window, int32_t peer,
                       uint64_t id);
 
-/* What stands behind the call's Enter, and before its Leave. */
+/* Writes the events after the call's Enter, and before its Leave. */
 void rma_enter(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
 void rma_leave(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now);
 void rma_part_write(struct trace_location *location, const struct call_part *part, OTF2_TimeStamp now);

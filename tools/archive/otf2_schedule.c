@@ -16,7 +16,7 @@ static int scheduled_order(const void *one, const void *other)
     return (a->number < b->number) - (a->number > b->number);
 }
 
-/* A place more; NULL without memory. */
+/* Adds a place. Returns NULL without memory. */
 static struct scheduled *list_place(struct scheduled_list *list)
 {
     if (list->count == list->capacity) {
@@ -94,7 +94,7 @@ static void walk_open(struct schedule_walk *walk, const struct run_reader *run, 
     walk_fetch(walk);
 }
 
-/* The blocks' times: records and extensions tell none of their own. */
+/* Finds the blocks' times. Records and extensions have no times. */
 static void walk_look(struct schedule_walk *walk, const struct event *event, uint64_t number)
 {
     unsigned kind = event_kind(event);
@@ -106,7 +106,7 @@ static void walk_look(struct schedule_walk *walk, const struct event *event, uin
         walk->since = event->begin;
 }
 
-/* The next region or sample; false: there is none. *what is not set. */
+/* Finds the next region or sample. Returns false if there is none. It does not set *what. */
 static bool walk_next(struct schedule_walk *walk, struct event *event, struct scheduled *place)
 {
     while (walk->has_ahead) {
@@ -212,7 +212,7 @@ static bool number_is_long(struct schedule *schedule, uint64_t number)
     return schedule->numbers_next < schedule->long_count && numbers[schedule->numbers_next] == number;
 }
 
-/* The next one, of those that are known; NULL: none. */
+/* Returns the next of the known ones, or NULL for none. */
 static const struct scheduled *schedule_first(const struct schedule *schedule)
 {
     const struct scheduled *longer = NULL, *shorter = NULL;
@@ -223,7 +223,7 @@ static const struct scheduled *schedule_first(const struct schedule *schedule)
     return !longer || (shorter && scheduled_order(shorter, longer) < 0) ? shorter : longer;
 }
 
-/* The same, of all. Those that begin behind `until` may still be unknown. */
+/* The same for all. Regions that begin after `until` may still be unknown. */
 static const struct scheduled *schedule_next(struct schedule *schedule, uint64_t until)
 {
     struct schedule_walk *walk = &schedule->walk;
@@ -248,7 +248,7 @@ static bool is_due(const struct scheduled *next, uint64_t until, uint64_t call_e
     return next->begin < until || (next->begin == until && next->end >= call_end && until != call_end);
 }
 
-/* Takes the next one out, into `last`. */
+/* Moves the next one to `last`. */
 static void schedule_take(struct schedule *schedule, const struct scheduled *next)
 {
     if (schedule->shorts.count && next == &schedule->shorts.list[0]) {

@@ -1,23 +1,22 @@
 /*
- * The regions and samples of a thread (instruments of other libraries) in the order in which an archive wants them.
+ * The regions and samples of a thread (instruments of other libraries) in the order that an archive requires.
  *
- * A region is one event of the run file, written when it was left, and an archive wants it entered before all that
- * happened inside. So they are put in the order of their begin, outer ones first, and handed out between the thread's
- * calls as time goes on:
+ * A region is one event of the run file, written when it was left. An archive requires its Enter before all events
+ * inside. So the regions are sorted by their begin, outer ones first, and handed out between the thread's calls:
  *
  *     calls            [Send]   [Recv .. callback: [Bcast] .. ]     [Wait]
  *     regions     [ solver ............................................... ]    open: the regions that are entered
- *     floor                      0 regions may end inside of Recv but those that began there
+ *     floor                      only regions that began inside Recv may end inside it
  *
- * The events are walked through in blocks. A region that begins before the block before its own is long; the others are
- * short. A first walk finds the long ones, of which there is about one for each block and level of nesting. A second
- * walk runs ahead of the calls, by two blocks at least, and finds the short ones:
+ * The events are read in blocks. A region is long if it begins before the block that precedes its own. All others are
+ * short. A first pass finds the long ones, about one for each block and level of nesting. A second pass runs at least
+ * two blocks ahead of the calls, and finds the short ones:
  *
- *     blocks      |    k-1    |     k     |    k+1    |  what comes from k+1 on and is short begins behind `known`
+ *     blocks      |    k-1    |     k     |    k+1    |  short regions that end in k+1 or later begin after `known`
  *                             ^known                  ^second walk
  *
- * A block has as many events as the thread has blocks, and not less than BLOCK_LEAST; so memory grows with the root of
- * the trace's length, and with the regions that are entered at a time.
+ * The number of events in a block is the number of blocks of the thread, but at least BLOCK_LEAST. So memory grows with
+ * the square root of the trace's length, and with the number of regions that are entered at a time.
  */
 #ifndef MPIT_TOOLS_OTF2_SCHEDULE_H
 #define MPIT_TOOLS_OTF2_SCHEDULE_H
@@ -25,7 +24,7 @@
 #include "definitions/otf2_instruments.h"
 
 struct scheduled {
-    uint64_t begin, end; /* ticks; the same in a sample */
+    uint64_t begin, end; /* ticks, equal for a sample */
     uint64_t number;     /* of the event */
     uint64_t value;
     uint32_t what; /* region or metric of the archive */
@@ -42,9 +41,9 @@ struct schedule_walk {
     struct event_cursor cursor;
     struct event ahead; /* the next event, a copy: a living process may write over it */
     uint64_t ahead_number, block_events;
-    bool has_ahead, torn; /* there is one; there is a gap before it */
+    bool has_ahead, torn; /* it exists, and has a gap before it */
     uint64_t block;
-    uint64_t since, known; /* when this block began, and the one before; never decrease */
+    uint64_t since, known; /* begin of this block and of the one before. Never decrease */
     uint64_t rested;
 };
 
@@ -53,30 +52,31 @@ struct schedule {
     const struct run_reader *run;
     struct schedule_walk walk; /* the second one */
     struct scheduled_list longs, shorts,
-        open;               /* by begin; a heap by begin; those that are entered, the innermost last */
-    uint64_t *long_numbers; /* of those, in the order of the events */
+        open;               /* a list by begin, a heap by begin, and the entered ones with the innermost last */
+    uint64_t *long_numbers; /* of the long ones, in the order of the events */
     size_t long_count, longs_next, numbers_next;
     size_t floor;
     struct scheduled last; /* that was handed out and is not open */
     bool some;             /* there is something to hand out */
-    bool nobodys;          /* the file names no instruments: there is nothing to read in advance */
-    bool failed;           /* no memory: what is handed out lacks something */
-    uint64_t unknown;      /* events whose instrument the file does not name, where it names some */
+    bool nobodys;          /* the file names no instruments, so there is no need to read ahead */
+    bool failed;           /* no memory: the result is incomplete */
+    uint64_t unknown;      /* events without an instrument in a file that names some */
 };
 
-/* For a thread's first `written` records. `held`: the file is, by this thread alone. Returns 0, or -1 without memory.
- * To be released either way. */
+/* For a thread's first `written` records. `held` means that this thread alone holds the file. Returns 0, or -1 without
+ * memory. Release it in both cases. */
 int schedule_open(struct schedule *schedule, const struct trace_instruments *instruments, const struct run_reader *run,
                   uint32_t thread, uint64_t written, bool held);
 void schedule_release(struct schedule *schedule);
 
 enum schedule_step { STEP_NONE, STEP_ENTER, STEP_LEAVE, STEP_METRIC };
 
-/* The next thing to write before a call that begins at `until` and ends at `call_end` (or before one ends: both the
- * same); STEP_NONE: nothing more. *at: when it happened. *what is good until the next step. */
+/* Returns the next step to write before a call that begins at `until` and ends at `call_end`. Before the end of a call,
+ * both are equal. Returns STEP_NONE if there is none. *at gets its time. *what is valid until the next step. */
 enum schedule_step schedule_step(struct schedule *schedule, uint64_t until, uint64_t call_end,
                                  const struct scheduled **what, uint64_t *at);
-/* The innermost region that may end here, whenever its own end is: before a call ends around it. NULL: none. */
+/* Returns the innermost region that may end here, before a call ends around it. Its own end does not matter. Returns
+ * NULL for none. */
 const struct scheduled *schedule_abandon(struct schedule *schedule);
 
 #endif

@@ -12,7 +12,7 @@ struct work {
     const OTF2_StringRef *programs;
     const struct team *team;
     struct trace_watch watch;
-    int64_t next; /* of this process's ranks, the first that no thread has yet */
+    int64_t next; /* the first of this process's ranks that no thread has taken */
 };
 
 struct worker {
@@ -22,7 +22,7 @@ struct worker {
     struct otf2_report report;
 };
 
-/* Which files are mapped is known to all readers together (runmap.h). One that is held is nobody else's. */
+/* All readers share the knowledge of mapped files (runmap.h). A held file has only one user. */
 static pthread_mutex_t runs_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int run_take(const struct run_reader *run, struct otf2_report *report)
@@ -68,7 +68,7 @@ static void *worker_run(void *argument)
     return NULL;
 }
 
-/* The calling thread is the first worker; where no more can be made, it does with fewer. */
+/* The calling thread is the first worker. If no more threads can be made, fewer workers do the work. */
 static void workers_run(struct worker *workers, unsigned count)
 {
     unsigned running = 1;
@@ -120,7 +120,7 @@ int trace_ranks_write(struct trace_job *job, struct trace_comms *comms, struct t
     return failed ? -1 : 0;
 }
 
-/* Goes over all that one process alone knows: from the job into `values` or back. Returns how many values there are. */
+/* Copies all values that only one process knows from the job to `values`, or back. Returns their number. */
 static size_t values_move(struct trace_job *job, struct trace_comms *comms, uint64_t *values, bool back)
 {
     size_t at = 0;
@@ -159,7 +159,7 @@ int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const s
     }
     if (values) {
         values_move(job, comms, values, false);
-        team_sum(team, values, count); /* each place was counted by one, and flags only need to be no zero */
+        team_sum(team, values, count); /* each place was counted by one process, and any value but 0 sets a flag */
         values_move(job, comms, values, true);
         free(values);
     }

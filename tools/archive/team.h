@@ -1,8 +1,8 @@
 /*
- * The processes of the tool that make one archive together: one, or those of an MPI job (team_mpi.c).
+ * The processes of the tool that make one archive together: one process, or the processes of an MPI job (team_mpi.c).
  *
- * All of them go the same steps. What one of them alone can find out (a full disk, a file that is not there) becomes
- * known to all where they agree, before the next step that takes all of them; so none waits for one that has given up.
+ * All processes take the same steps. Some errors are seen by one process only (a full disk, a missing file). The
+ * processes exchange them before the next common step. So no process waits for another that has given up.
  */
 #ifndef MPIT_TOOLS_TEAM_H
 #define MPIT_TOOLS_TEAM_H
@@ -15,8 +15,8 @@
 struct team {
     bool mpi; /* of an MPI job, perhaps of one process */
     int rank, size;
-    int neighbours; /* how many of them share this node, with this one */
-    /* Each only of an MPI job. In place, the same on all of them afterwards. */
+    int neighbours; /* number of processes on this node, including this one */
+    /* Only for an MPI job. They work in place, and all processes get the same result. */
     void (*sum)(uint64_t *values, size_t count);
     void (*largest)(uint64_t *values, size_t count);
     void (*spread)(void *bytes, size_t count, int from);
@@ -30,30 +30,30 @@ void team_sum(const struct team *team, uint64_t *values, size_t count);
 uint64_t team_largest(const struct team *team, uint64_t value);
 void team_spread(const struct team *team, void *bytes, size_t count, int from);
 
-/* None goes on before all are here. */
+/* Waits until all processes are here. */
 void team_meet(const struct team *team);
 
-/* What it says of a run directory if they have not. */
+/* The error text for a run directory that differs between the processes. */
 #define TEAM_DIFFERS                                                                                                   \
     "is not the same to all processes that convert it: it has to be on a file system that all nodes share, and the "   \
     "run to have ended"
 
-/* Do all of them have the same value here? */
+/* Returns whether all processes have the same value here. */
 bool team_same(const struct team *team, uint64_t value);
 
-/* Has one of them failed? `text` is then that of the first that has, on all of them. */
+/* Returns whether one of them has failed. All processes then get the text of the first that failed. */
 bool team_failed(const struct team *team, bool failed, char *text, size_t bytes);
 
-/* How many threads a process of the team uses by itself: its processors, shared with its neighbours where they have
- * the same ones. */
+/* Returns how many threads a process of the team should use: its processors, divided by the neighbors that share
+ * them. */
 unsigned team_threads(const struct team *team);
 
 /* ---- the tool's own team: of one in mpit-dump (team_alone.c), of its MPI job in mpit-dump-MPI (team_mpi.c) ---- */
 
-/* To be called first; after it the others than the first say nothing. It ends with the process. */
+/* Call it first. Afterwards only the first process prints messages. It ends with the process. */
 const struct team *team_join(int *argc, char ***argv);
-/* From here on they find out different things: a process that ends by itself takes all others with it, and may say why;
- * until false, which is for when all of them know how it goes on. */
+/* `true`: from here on the processes may fail separately. A process that ends then ends all others, and may give its
+ * reason. `false`: all processes again know how to continue. */
 void team_work(bool on);
 
 #endif

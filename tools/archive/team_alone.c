@@ -1,4 +1,4 @@
-/* The team of a tool that is no MPI program. */
+/* The team of a tool that is not an MPI program. */
 #include "archive/team.h"
 
 const struct team *team_join(int *argc, char ***argv)

@@ -14,7 +14,7 @@ enum { COUNT_MOST = 1 << 28 }; /* values a call of MPI, which counts in int */
 
 static struct team team;
 static bool working;
-static int errors_before = -1; /* where standard error went to before it was shut up */
+static int errors_before = -1; /* the former standard error, before it was silenced */
 
 static void values_reduce(uint64_t *values, size_t count, MPI_Op op)
 {
@@ -47,7 +47,7 @@ static OTF2_ErrorCode prepare(OTF2_Archive *archive)
     return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, MPI_COMM_WORLD, MPI_COMM_NULL);
 }
 
-/* Others may be waiting for this one, and it would wait for them. */
+/* Ends all processes, because others may be waiting for this one, and it would wait for them. */
 static void leave(void)
 {
     if (working)
@@ -55,7 +55,7 @@ static void leave(void)
     MPI_Finalize();
 }
 
-/* One says what all of them have to say. */
+/* Silences this process, because one process prints the messages for all. */
 static void hush(void)
 {
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,18 +1,19 @@
 /*
- * SIGINT, SIGTERM and SIGHUP while something is half made: they are noted, so that whoever makes it can stop and take
- * it away. What is ignored (nohup) stays ignored.
+ * SIGINT, SIGTERM and SIGHUP while a result is incomplete. They are noted, so that the writer can stop and remove the
+ * result. An ignored signal (nohup) stays ignored.
  */
 #ifndef MPIT_TOOLS_INTERRUPT_H
 #define MPIT_TOOLS_INTERRUPT_H
 
-/* From here to interrupts_release; not nested. */
+/* Notes signals from here to interrupts_release. Calls must not nest. */
 void interrupts_catch(void);
-/* As they were before. What has come in the meantime is not sent again: interrupt_seen still tells it. */
+/* Restores the signal handlers. A signal that has come in the meantime is not sent again. interrupt_seen still returns
+ * it. */
 void interrupts_release(void);
-/* The signal that came first since interrupts_catch; 0: none. */
+/* Returns the first signal since interrupts_catch, or 0 for none. */
 int interrupt_seen(void);
 
-/* Ends the process by this signal, as if it had never been caught. */
+/* Ends the process by this signal, as if the signal had never been caught. */
 void interrupt_die(int signal);
 
 #endif

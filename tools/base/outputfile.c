@@ -12,7 +12,7 @@
 
 enum { BUFFER_BYTES = 1 << 20 };
 
-/* The handler removes it; "": there is none. */
+/* The file that the handler removes, or "" for none. */
 static char unfinished[PATH_MAX];
 
 static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
@@ -23,7 +23,7 @@ static void interrupted(int signal)
 {
     if (unfinished[0])
         unlink(unfinished);
-    raise(signal); /* SA_RESETHAND: ends the program as it would have been without a handler */
+    raise(signal); /* SA_RESETHAND: ends the program as if there were no handler */
 }
 
 static void cut_short(int signal)
@@ -65,10 +65,11 @@ static int is_stdout(const char *path)
     if (strcmp(path, "-") == 0)
         return 1;
     return stat(path, &st) == 0 && fstat(STDOUT_FILENO, &out) == 0 && st.st_dev == out.st_dev &&
-           st.st_ino == out.st_ino; /* /dev/stdout: a link to whatever it goes to, which may be a regular file */
+           st.st_ino == out.st_ino; /* /dev/stdout: a link to its target, which may be a regular file */
 }
 
-/* /proc/self/fd/3, and not what else lies below /proc: /proc/self/cwd/file. */
+/* Returns whether the path names a descriptor, such as /proc/self/fd/3. Other paths below /proc, such as
+ * /proc/self/cwd/file, do not. */
 static int names_descriptor(const char *path)
 {
     if (strncmp(path, "/proc/", 6) != 0)
@@ -79,14 +80,14 @@ static int names_descriptor(const char *path)
     return strncmp(rest, "/fd/", 4) == 0;
 }
 
-/* /dev/stderr, /dev/fd/3: a descriptor's name, not a file's. */
+/* Returns whether it names a descriptor, such as /dev/stderr or /dev/fd/3, and not a file. */
 static int is_descriptor(const char *path)
 {
     char target[PATH_MAX] = "";
     return names_descriptor(path) || (readlink(path, target, sizeof target - 1) > 0 && names_descriptor(target));
 }
 
-/* A pipe or a device is written as it is; there is nothing to put in its place. */
+/* Returns whether the path is a pipe or a device, which is written directly and cannot be replaced. */
 static int is_special(const char *path)
 {
     struct stat st;
@@ -100,7 +101,7 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
     if (is_stdout(path))
         return stdout;
     if (is_descriptor(path)) {
-        file = fopen(path, "a"); /* what it has got already stays */
+        file = fopen(path, "a"); /* earlier contents stay */
     } else if (is_special(path)) {
         file = fopen(path, "w");
     } else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
@@ -114,7 +115,7 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
         int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         file = fd < 0 ? NULL : fdopen(fd, "w");
         if (!file) {
-            unfinished[0] = '\0'; /* whoever has it: it is not ours */
+            unfinished[0] = '\0'; /* an existing file is not ours */
             signals_return();
         }
     }
@@ -125,13 +126,14 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
     return file;
 }
 
-/* Why it could not be written, where the C library has forgotten that: what could not be written then cannot be now. */
+/* Returns why a write failed. The C library may have forgotten the reason, so it writes again, which must fail
+ * again. */
 static int reason_of(FILE *file)
 {
     int fd = fileno(file);
     errno = 0;
     if (unfinished[0] && lseek(fd, 0, SEEK_END) >= 0 && write(fd, "\n", 1) == 1)
-        errno = 0; /* it goes away, anyhow */
+        errno = 0; /* it is removed anyway */
     return errno;
 }
 

@@ -1,7 +1,8 @@
 /*
- * A file that is there when it is whole. It is written beside its place, under a name of its own, and gets its name at
- * the end; interrupted (SIGINT, SIGTERM, SIGHUP) or failed, nothing is left. "-" is standard output, as is what it goes
- * to; what is no regular file, or has the name of a descriptor, is written as it is. One at a time.
+ * An output file that appears only when it is complete. It is written next to its place, under a temporary name, and
+ * renamed at the end. After an interrupt (SIGINT, SIGTERM, SIGHUP) or a failure, no file is left. "-" is standard
+ * output, and so is a path of the same file. A file that is not regular, or that has the name of a descriptor, is
+ * written directly. Only one output file may be open at a time.
  */
 #ifndef MPIT_TOOLS_OUTPUTFILE_H
 #define MPIT_TOOLS_OUTPUTFILE_H
@@ -10,13 +11,13 @@
 
 enum { OUTPUT_ERROR_BYTES = 512 };
 
-/* NULL with the reason in `error`. */
+/* Returns NULL with the reason in `error`. */
 FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
-/* Puts the file in its place, or, if `failed` or something could not be written, takes it away. Returns 0, or -1 with
- * the reason in `error`, which an earlier one keeps. */
+/* Renames the file to its place. If `failed` is true or a write has failed, it removes the file. Returns 0, or -1 with
+ * the reason in `error`. A reason that is already there stays. */
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
-/* A mapped file of which a part goes away is an end with a word and status 1, and nothing is left, either. */
+/* If a mapped file loses a part, the tool ends with a message and status 1, and no output file is left. */
 void output_guard(void);
 
 #endif

@@ -17,7 +17,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The line is there to be read once: what cannot be written is not missed. */
+/* The line is only for a reader at the terminal, so a failed write does not matter. */
 static void draw(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
@@ -38,7 +38,7 @@ void progress_text(const struct progress *progress, uint64_t elapsed_ns, char te
     unsigned percent = progress->total ? (unsigned)(100.0 * (double)done / (double)progress->total) : 100;
     int used = snprintf(text, PROGRESS_TEXT_BYTES, "%3u %%  %5.1f million records a second", percent, rate * 1e-6);
     double left = rate > 0 ? (double)(progress->total - done) / rate : 0;
-    if (elapsed_ns < SETTLED_NS || done == 0 || left > 1e6) /* it is no estimate yet, or nobody waits for that */
+    if (elapsed_ns < SETTLED_NS || done == 0 || left > 1e6) /* too early for an estimate, or too long to be of use */
         return;
     uint64_t seconds = (uint64_t)(left + 0.5);
     if (seconds < 3600)

@@ -1,10 +1,10 @@
 /*
- * How far a long work is, as one line on a terminal:
+ * Progress of a long operation, as one line on a terminal:
  *
  *     42 %   8.1 million records a second, 0:35 left
  *
- * It is drawn again at most five times a second, and taken away in the end. Where standard error is no terminal there
- * is nothing. Several threads may add to it.
+ * The line is drawn again at most five times a second, and removed at the end. If standard error is not a terminal, it
+ * is not drawn. Several threads may add to it.
  */
 #ifndef MPIT_TOOLS_PROGRESS_H
 #define MPIT_TOOLS_PROGRESS_H
@@ -14,7 +14,7 @@
 
 struct progress {
     uint64_t total, done;
-    uint64_t begin_ns, next_ns; /* next_ns: when to draw again; UINT64_MAX: never */
+    uint64_t begin_ns, next_ns; /* next_ns: when to draw again, UINT64_MAX = never */
     bool drawn;
 };
 
@@ -25,7 +25,7 @@ void progress_begin(struct progress *progress, uint64_t total, bool wanted);
 void progress_add(struct progress *progress, uint64_t records);
 void progress_end(struct progress *progress);
 
-/* The line, after so much time. */
+/* Formats the line for this elapsed time. */
 void progress_text(const struct progress *progress, uint64_t elapsed_ns, char text[PROGRESS_TEXT_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * Quantities and names as people read them. Each function fills the buffer that it is given and returns it.
+ * Quantities and names for people. Each function fills the buffer that it is given and returns it.
  */
 #ifndef MPIT_TOOLS_UNITS_H
 #define MPIT_TOOLS_UNITS_H
@@ -9,22 +9,22 @@
 
 enum { UNIT_TEXT_BYTES = 32 };
 
-/* "1.23 ms"; three digits that count, in s, ms, us or ns. */
+/* Formats like "1.23 ms", with three significant digits, in s, ms, us or ns. */
 const char *text_of_seconds(char text[UNIT_TEXT_BYTES], double seconds);
 const char *text_of_ns(char text[UNIT_TEXT_BYTES], uint64_t ns);
-/* "1.5 MiB"; whole powers of 1024 without a fraction. */
+/* Formats like "1.5 MiB". Whole multiples of a unit have no fraction. */
 const char *text_of_bytes(char text[UNIT_TEXT_BYTES], uint64_t bytes);
 /* "1,234,567" */
 const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
 /* "12.3 %" */
 const char *text_of_share(char text[UNIT_TEXT_BYTES], double part, double whole);
 
-/* The name itself, or its begin and end where it is longer than a table has room for: names of C++ may have either in
- * common. */
+/* Returns the name itself, or its begin and end if it is longer than a table column. C++ names may have the same begin
+ * or the same end. */
 enum { UNIT_NAME_BEGIN = 60, UNIT_NAME_END = 33, UNIT_NAME_BYTES = UNIT_NAME_BEGIN + 3 + UNIT_NAME_END + 1 };
 const char *text_of_name(char text[UNIT_NAME_BYTES], const char *name);
 
-/* Whether the terminal's character set is UTF-8; call setlocale first. */
+/* Returns whether the terminal's character set is UTF-8. Call setlocale first. */
 bool text_is_utf8(void);
 
 /* A number of an instrument, of the type enum mpit_type: an integer, or the bits of a double. */

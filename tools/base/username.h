@@ -1,5 +1,5 @@
 /*
- * What users are called, where their files are told.
+ * Names of users, for messages about their files.
  */
 #ifndef MPIT_TOOLS_USERNAME_H
 #define MPIT_TOOLS_USERNAME_H
@@ -8,7 +8,7 @@
 
 enum { USER_BYTES = 64 };
 
-/* The number where there is no name. */
+/* Writes the user's number if there is no name. */
 void user_name(char name[USER_BYTES], uid_t user);
 
 #endif

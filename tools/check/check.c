@@ -29,7 +29,7 @@ enum { POLL_MS = 1000, IDLE_CPU_MOST_S = 60, IDLE_MOST_S = 600 };
 
 enum { TOLD_FINDING, TOLD_COMM, TOLD_UNREADABLE, TOLD_END };
 
-/* What goes through the pipe, in one write each. */
+/* A message in the pipe, written at once. */
 struct told {
     int what;
     union {
@@ -45,7 +45,7 @@ _Static_assert(sizeof(struct told) <= PIPE_BUF, "a message is written at once");
  */
 
 static int child_pipe;
-static volatile uint64_t *progress; /* shared: the child counts what it does */
+static volatile uint64_t *progress; /* shared: progress count of the child */
 
 static void tell(const struct told *told)
 {
@@ -81,7 +81,7 @@ static void progress_tell(uint64_t events)
     (*progress)++;
 }
 
-/* Sanitizers take terabytes of addresses for themselves. */
+/* Sanitizers reserve terabytes of addresses. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { BOUNDS_MEMORY = false };
 #elif defined(__has_feature)
@@ -90,7 +90,7 @@ enum { BOUNDS_MEMORY = !__has_feature(address_sanitizer) && !__has_feature(threa
 enum { BOUNDS_MEMORY = true };
 #endif
 
-/* A file that is damaged can ask for any amount of memory; many locations need many files. */
+/* A damaged file can request any amount of memory. Many locations need many files. */
 static void limits_set(void)
 {
     struct rlimit limit;
@@ -114,7 +114,7 @@ _Noreturn static void child_main(const char *anchor, int pipe, int output, pid_t
     if (getppid() != parent)
         _exit(2);
     child_pipe = pipe;
-    dup2(output, STDOUT_FILENO); /* the library's own words are for the parent */
+    dup2(output, STDOUT_FILENO); /* the library's own messages are for the parent */
     dup2(output, STDERR_FILENO);
     limits_set();
     check_listener = (struct check_listener){finding_tell, unreadable_tell, comm_tell, progress_tell};
@@ -197,7 +197,7 @@ static void comm_add(json_t *comms, const struct check_comm_figures *comm)
                    {"collective_bytes_out", comm->bytes_out}};
     json_t *object = json_object_get(comms, comm->name);
     if (!object && json_object_set_new(comms, comm->name, object = json_object()) != 0)
-        return; /* the name is no UTF-8 */
+        return; /* the name is not UTF-8 */
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         uint64_t before = (uint64_t)json_integer_value(json_object_get(object, figures[i].name));
         json_object_set_new(object, figures[i].name, count(before + figures[i].value));
@@ -241,7 +241,7 @@ static double child_cpu_seconds(pid_t child)
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-/* The child has done nothing for long: with the processor, or waiting for something that does not come. */
+/* The child has made no progress for long: it computes, or waits for an event that does not come. */
 static bool child_is_stuck(const struct check *check, uint64_t *seen, double *cpu, unsigned *idle_ms)
 {
     if (*progress != *seen) {
@@ -402,7 +402,7 @@ static bool is_file(const char *path)
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The only anchor in a directory whose anchor has another name. */
+/* Finds the only anchor in a directory whose anchor has another name. */
 static bool anchor_search(const char *directory, char anchor[PATH_MAX])
 {
     char pattern[PATH_MAX];
@@ -446,7 +446,7 @@ static void child_start(struct check *check, const char *anchor)
     check->pipe = ends[0];
 }
 
-/* Returns its status. *verdict: of a check that is to be JSON; NULL: it is printed. */
+/* Returns the check's status. *verdict gets the JSON of the check. If `verdict` is NULL, the check is printed. */
 static int archive_judge(const char *path, const char *anchor, json_t **verdict)
 {
     struct check check = {.path = path, .json = verdict};
@@ -479,7 +479,8 @@ static void json_print(const json_t *object)
     putchar('\n');
 }
 
-/* The archives of several jobs, each in a directory of its own there. The status is that of the worst; -1: none. */
+/* Checks the archives of several jobs, each in its own directory there. Returns the worst status, or -1 if there is no
+ * archive. */
 static int archives_judge(const char *path, json_t *verdicts)
 {
     struct dirent **names;

@@ -1,10 +1,10 @@
 /*
- * mpit-dump --check: judges an OTF2 archive of whomever by the rules of check_rules.h.
+ * mpit-dump --check: checks an OTF2 archive of any tool by the rules of check_rules.h.
  *
  *   parent: prints <──── pipe ──── child: check_archive, with the OTF2 library
  *
- * In a process of its own, because the library aborts, or goes astray, on some damaged files; what was found until then
- * is told all the same.
+ * It runs in a separate process, because the library aborts or misbehaves on some damaged files. Findings until then
+ * are reported nevertheless.
  */
 #ifndef MPIT_TOOLS_CHECK_H
 #define MPIT_TOOLS_CHECK_H
@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 /*
- * `path`: the directory of the archive, its anchor, or a run directory with an archive in otf2/; or of the archives of
- * several jobs, a directory each. Prints what is found, and the verdict, to stdout. Returns 0: sound (there may be
- * warnings), 1: there are errors, 2: it cannot be read; of several that of the worst.
+ * `path` is the directory of the archive, its anchor, or a run directory with an archive in otf2/. It may also contain
+ * the archives of several jobs, one directory each. Prints the findings and the verdict to stdout. Returns 0 if the
+ * archive is sound (there may be warnings), 1 if it has errors, and 2 if it cannot be read. For several archives it
+ * returns the worst of these.
  */
 int check_run(const char *path, bool json);
 

@@ -1,4 +1,4 @@
-/* Windows and files: when they are there, and that what begins on them ends. */
+/* Windows and files: when they exist, and whether each operation on them ends. */
 #include "check/check_deferred.h"
 #include "check/check_happenings.h"
 
@@ -59,7 +59,7 @@ HAPPENING(window_judge)
     bool creates = happening->what == WINDOW_CREATED;
     if (!creates && happening->what != WINDOW_DESTROYED) {
         bool ends = happening->what == RMA_COLLECTIVE_ENDED && happening->op >= OTF2_COLLECTIVE_OP_CREATE_HANDLE;
-        if (!ends) /* the operation that destroys it ends behind that */
+        if (!ends) /* the operation that destroys it ends later */
             window_use(location, happening, place, happening->flag);
         return;
     }

@@ -37,7 +37,7 @@ static void chunks_judge(OTF2_Reader *reader)
     for (int i = 0; i < 2; i++)
         if (sizes[i] < OTF2_CHUNK_SIZE_MIN || sizes[i] > OTF2_CHUNK_SIZE_MAX)
             check_found(RULE_CHUNK_SIZE, NULL, "chunks of %s have %" PRIu64 " bytes", names[i], sizes[i]);
-    for (int i = 0; i < 2; i++) /* the library makes none of these, and would take all memory for them */
+    for (int i = 0; i < 2; i++) /* the library supports none of these, and would use all memory for them */
         if (sizes[i] > OTF2_CHUNK_SIZE_MAX)
             check_give_up("its anchor asks for chunks of %s of %" PRIu64 " bytes, which is beyond OTF2's limit",
                           names[i], sizes[i]);
@@ -55,7 +55,7 @@ static void anchor_judge(OTF2_Reader *reader)
                     definitions, check_figures.definitions);
 }
 
-/* Of which files there are only a substrate that has one for each location can tell. */
+/* Returns the directory of the files. Only a substrate with a file for each location can tell which files exist. */
 static const char *directory_of(OTF2_Reader *reader, const char *anchor, char path[PATH_MAX])
 {
     OTF2_FileSubstrate substrate = OTF2_SUBSTRATE_UNDEFINED;

@@ -1,9 +1,10 @@
-/* Judges one OTF2 archive within this process. The OTF2 library may end the process where files are damaged: check.h.
+/* Checks one OTF2 archive within this process. The OTF2 library may end the process if files are damaged (check.h).
  */
 #ifndef MPIT_TOOLS_CHECK_ARCHIVE_H
 #define MPIT_TOOLS_CHECK_ARCHIVE_H
 
-/* `anchor`: the path of the .otf2 file. check_listener has to be set; check_figures holds the figures afterwards. */
+/* `anchor` is the path of the .otf2 file. The caller must set check_listener first. Afterwards check_figures holds the
+ * figures. */
 void check_archive(const char *anchor);
 
 #endif

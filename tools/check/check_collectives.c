@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* A member that is further behind is compared in the end only, by number and print. */
+/* The window for a comparison call by call. A member that is further behind is compared only at the end, by number and
+ * print. */
 enum { CALLS_KEPT = 1 << 12 };
 
 static struct map members = {.element_size = sizeof(struct member)};
@@ -39,7 +40,7 @@ struct member *comm_member(struct location *location, OTF2_CommRef id, struct ch
         check_found(RULE_UNDEFINED_REFERENCE, &place, "Comm %u is not defined", id);
         return NULL;
     }
-    if (!comm->groups[0] || (comm->inter && !comm->groups[1])) /* told where it is defined */
+    if (!comm->groups[0] || (comm->inter && !comm->groups[1])) /* already reported at its definition */
         return NULL;
     OTF2_Paradigm paradigm = comm->groups[0]->paradigm;
     struct member *member = map_at(&members, id, member_key(location, paradigm));
@@ -137,7 +138,7 @@ static void root_judge(const struct location *location, const struct member *mem
         check_found(RULE_COLLECTIVE_ROOT, &place, "SELF and THIS_GROUP are roots on inter-communicators");
 }
 
-/* The same blocking operations come in the same order to all members. */
+/* The blocking operations must come in the same order to all members. */
 static void order_judge(struct member *member, struct defined_comm *comm, const struct collective_call *call,
                         struct check_place place)
 {
@@ -168,7 +169,7 @@ HAPPENING(collective_judge)
     struct member *member = comm_member(location, happening->reference, place);
     struct defined_comm *comm = defined(OTF2_MAPPING_COMM, happening->reference);
     if (!member || happening->op >= OTF2_COLLECTIVE_OP_CREATE_HANDLE)
-        return; /* a communicator's creation may be told over the new one */
+        return; /* a communicator's creation may be recorded on the new one */
     bool rooted = op_has_root(happening->op);
     struct collective_call call = {happening->op, rooted && !comm->inter ? happening->peer : UINT32_MAX};
     if (rooted)

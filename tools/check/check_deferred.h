@@ -1,6 +1,7 @@
 /*
- * Findings that count as such only if the processes concerned have recorded all that they did, which is known when all
- * has been read; else they are told as `unfinished`. One for each rule and pair of processes is kept, and their number.
+ * Findings that count only if the processes concerned have recorded all their operations, which is known at the end.
+ * Otherwise they are reported as `unfinished`. For each rule and pair of processes, one finding and their number are
+ * kept.
  */
 #ifndef MPIT_TOOLS_CHECK_DEFERRED_H
 #define MPIT_TOOLS_CHECK_DEFERRED_H
@@ -15,7 +16,7 @@ __attribute__((format(printf, 5, 6))) void check_defer(enum check_rule rule, con
 void deferred_tell(void);
 
 /*
- * Which ids have ended lately: a bounded memory, to tell what ends twice from what never began.
+ * Ids that have ended lately, in bounded memory. They distinguish a second end from an end without a begin.
  */
 enum { RECENT_SLOTS = 1 << 14 };
 
@@ -24,7 +25,7 @@ struct recent {
     unsigned char mark; /* 0: free */
 };
 
-/* 0: not known (any more). */
+/* 0: not known, or not any more. */
 unsigned char recent_mark(const struct recent *recent, uint64_t a, uint64_t b);
 void recent_set(struct recent *recent, uint64_t a, uint64_t b, unsigned char mark);
 

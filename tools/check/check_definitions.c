@@ -6,7 +6,7 @@
 
 enum { WAITING_MOST = 1 << 16 };
 
-/* References that were not defined when they were met: too early, or never. */
+/* References without an earlier definition: the definition came too late, or never. */
 static struct waiting {
     uint64_t id, user_id;
     unsigned kind, user_kind;
@@ -152,7 +152,7 @@ DEFINITION(location, OTF2_LocationRef self, OTF2_StringRef name, OTF2_LocationTy
     refer(OTF2_MAPPING_LOCATION_GROUP, group, OTF2_MAPPING_LOCATION, self);
     if (again)
         return OTF2_CALLBACK_SUCCESS;
-    if (!process) { /* what its events say is judged all the same */
+    if (!process) { /* its events are checked nevertheless */
         process = check_allocate(1, sizeof *process);
         *process = (struct process){.id = group, .rank = -1, .first_time = UINT64_MAX};
     }
@@ -188,7 +188,7 @@ DEFINITION(region, OTF2_RegionRef self, OTF2_StringRef name, OTF2_StringRef cano
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* COMM_LOCATIONS: index -> location. MPI's say which rank a process has. */
+/* COMM_LOCATIONS maps an index to a location. MPI's group gives the rank of a process. */
 static void world_define(OTF2_GroupRef self, const struct defined_group *group, struct check_place place)
 {
     struct world *world = &model.worlds[group->paradigm];
@@ -241,7 +241,7 @@ static void comm_group_judge(OTF2_GroupRef self, const struct defined_group *gro
     free(seen);
 }
 
-/* Groups of what they name. */
+/* Checks a group by the kind of its members. */
 static void plain_group_judge(OTF2_GroupRef self, const struct defined_group *group, struct check_place place)
 {
     unsigned kind = group->type == OTF2_GROUP_TYPE_LOCATIONS ? OTF2_MAPPING_LOCATION
@@ -307,7 +307,7 @@ static struct defined_comm *comm_define(OTF2_CommRef self, OTF2_StringRef name, 
     return comm;
 }
 
-/* A paradigm may have a template for the names of those without one. */
+/* A paradigm may have a template for the names of communicators without a name. */
 static void comm_name_judge(const struct defined_comm *comm)
 {
     struct check_place place = definition_place(OTF2_MAPPING_COMM);

@@ -39,7 +39,7 @@ static void attributes_judge(const struct location *location, OTF2_TimeStamp tim
     }
 }
 
-/* A metric that belongs to an Enter or Leave waits for one of its time, if the last event was none. */
+/* A metric that belongs to an Enter or Leave waits for one of its time, unless the last event was one. */
 static void synchronous_judge(struct location *location, OTF2_TimeStamp time, bool boundary)
 {
     if (!location->synchronous_waits || (boundary && time == location->synchronous_time))
@@ -150,7 +150,8 @@ static const char *open_name(uint64_t region, bool is_context)
     return region_name((OTF2_RegionRef)region);
 }
 
-/* Where the location is in this region further out, the inner ones are taken for left: one finding, not a chain. */
+/* If the location is in this region further out, the inner regions count as left. This gives one finding, not a
+ * chain. */
 static bool region_find(struct location *location, uint64_t region, bool is_context)
 {
     for (size_t depth = location->depth; depth-- > 0;)
@@ -196,7 +197,7 @@ static bool region_leave(struct location *location, OTF2_TimeStamp time, const c
     return false;
 }
 
-/* Collectives end in the region that they began in. */
+/* Collectives must end in the region in which they began. */
 static void collectives_close(struct location *location, OTF2_TimeStamp time, const char *record)
 {
     for (int family = 0; family < FAMILIES; family++)
@@ -491,7 +492,7 @@ void check_location_end(struct location *location)
 {
     struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
     synchronous_judge(location, 0, false);
-    if (location->unreadable) /* what is not there is not found missing, too */
+    if (location->unreadable) /* unreadable events do not also count as missing */
         return;
     if (location->seen != location->announced)
         check_found(RULE_EVENT_COUNT, &place, "it has %" PRIu64 " events, and is defined with %" PRIu64, location->seen,

@@ -1,25 +1,26 @@
-/* Events of one location, as they are read: what can be judged without the others is, the rest becomes happenings. */
+/* Events of one location, as they are read. Checks that need no other location are made here. The other events become
+ * happenings. */
 #ifndef MPIT_TOOLS_CHECK_EVENTS_H
 #define MPIT_TOOLS_CHECK_EVENTS_H
 
 #include "check/check_model.h"
 
-/* The same for all locations; their user data is the location. */
+/* Returns the same callbacks for all locations. Their user data is the location. */
 OTF2_EvtReaderCallbacks *check_event_callbacks(void);
 
 /* The callbacks of check_records.c: messages, collectives, windows, files. */
 void check_records_register(OTF2_EvtReaderCallbacks *callbacks);
 
-/* All of the location's events have been read, or as many as can be. */
+/* Called when all readable events of the location have been read. */
 void check_location_end(struct location *location);
 
-/* What holds for every event. */
+/* Checks that apply to every event. */
 void event_at(struct location *location, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes);
 
-/* What holds for every event of MPI. */
+/* Checks that apply to every MPI event. */
 void mpi_event_at(struct location *location, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes);
 
-/* False: it is not defined, which has been told. */
+/* Returns false if the definition is missing, which is then already reported. */
 bool event_refers(const struct location *location, OTF2_TimeStamp time, const char *record, unsigned kind, uint64_t id);
 
 #define EVENT(name, ...)                                                                                               \

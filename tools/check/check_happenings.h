@@ -1,6 +1,6 @@
 /*
- * What concerns more than one location: events that wait in their location until all that was earlier elsewhere has
- * been judged (check_stream.c merges), and what is left in the end.
+ * Checks that concern more than one location. Happenings wait in their location until all earlier ones elsewhere have
+ * been checked (check_stream.c merges). Then the checks at the end follow.
  */
 #ifndef MPIT_TOOLS_CHECK_HAPPENINGS_H
 #define MPIT_TOOLS_CHECK_HAPPENINGS_H
@@ -36,11 +36,11 @@ enum {
     IO_USED,
     IO_BEGUN,
     IO_TESTED,
-    IO_ENDED, /* flag: cancelled */
+    IO_ENDED, /* flag: canceled */
     HAPPENINGS
 };
 
-/* At the same time as others: what begins something comes first, what ends something last. */
+/* The order of happenings at the same time: a begin comes first, an end last. */
 enum { PHASE_FIRST, PHASE_MIDDLE, PHASE_LAST };
 
 struct happening_kind {
@@ -65,7 +65,7 @@ HAPPENING(lock_judge);
 HAPPENING(io_handle_judge);
 HAPPENING(io_operation_judge);
 
-/* When all events have been read. */
+/* Called when all events have been read. */
 void messages_finish(void);
 void requests_finish(void);
 void collectives_finish(void);
@@ -76,25 +76,25 @@ void accesses_finish(void);
 
 enum { MEMBER_UNKNOWN, MEMBER_NOT, MEMBER_OF_FIRST, MEMBER_OF_SECOND };
 
-/* A process in a communicator, as far as its events tell. */
+/* A process in a communicator, as known from its events. */
 struct member {
     struct process *process;
     uint64_t key; /* of its process or location */
     unsigned char side;
-    bool differs, created, destroyed, used, pending; /* pending: an operation after its end was told already */
+    bool differs, created, destroyed, used, pending; /* pending: an operation after its end was already reported */
     uint64_t blocking, order, nonblocking, nonblocking_sum;
     OTF2_TimeStamp last;
 };
 
-/* NULL: it is none, or the communicator is not defined; both have been told. */
+/* Returns NULL if it is not a member, or if the communicator is not defined. Both are then already reported. */
 struct member *comm_member(struct location *location, OTF2_CommRef comm, struct check_place place);
 
-/* The process (or location) that `rank` of the communicator is for this member, as an index into COMM_LOCATIONS; for a
- * COMM_SELF it is the member itself. -1: there is none, which has been told under `rule`. */
+/* Returns the process (or location) that has this rank for this member, as an index into COMM_LOCATIONS. For a
+ * COMM_SELF, that is the member itself. Returns -1 if there is none, which is then already reported under `rule`. */
 int64_t comm_peer(const struct location *location, const struct member *member, OTF2_CommRef comm, uint32_t rank,
                   enum check_rule rule, struct check_place place);
 
-/* An operation begins on the communicator: it has to be alive. */
+/* An operation begins on the communicator, which must be alive. */
 void comm_use(struct member *member, OTF2_CommRef comm, struct check_place place);
 
 #endif

@@ -76,7 +76,7 @@ void *map_at(struct map *map, uint64_t a, uint64_t b)
     return element;
 }
 
-/* What stands behind the gap and would no longer be found there moves into it. */
+/* An entry after the gap that a search would no longer find moves into the gap. */
 void map_remove(struct map *map, uint64_t a, uint64_t b)
 {
     if (!map_find(map, a, b))

@@ -1,5 +1,5 @@
 /*
- * A hash table from two numbers to an element of its own size. Elements stay where they are until they are removed.
+ * A hash table from two numbers to an element of configurable size. Elements do not move until they are removed.
  */
 #ifndef MPIT_TOOLS_CHECK_MAP_H
 #define MPIT_TOOLS_CHECK_MAP_H
@@ -15,20 +15,20 @@ struct map_slot {
 struct map {
     struct map_slot *slots;
     size_t count, capacity, element_size;
-    void *unused; /* removed elements, the first word of each leads to the next */
+    void *unused; /* removed elements: the first word of each points to the next */
 };
 
-/* Sums of it tell multisets apart. */
+/* Sums of the result distinguish multisets. */
 uint64_t check_mix(uint64_t x);
 
 void *map_find(const struct map *map, uint64_t a, uint64_t b);
 
-/* The element, made of zero bytes when it is new. `element_size` is to be set before. */
+/* Returns the element. A new one has zero bytes. Set `element_size` before. */
 void *map_at(struct map *map, uint64_t a, uint64_t b);
 
 void map_remove(struct map *map, uint64_t a, uint64_t b);
 
-/* Ends the check where there is no memory. */
+/* Allocates memory. Ends the check if there is none. */
 void *check_allocate(size_t count, size_t size);
 void *check_enlarge(void *array, size_t count, size_t size);
 

@@ -1,13 +1,13 @@
 /*
- * Messages and requests. Of each pair of processes, communicator and tag one channel is kept while the numbers of
- * messages sent and received differ, or what arrived early is not accounted for:
+ * Messages and requests. There is one channel for each pair of processes, communicator and tag. A channel is kept while
+ * the numbers of sent and received messages differ, or while messages that arrived early are not yet matched:
  *
- *   sent      x x x     balance = sent - received; > 0: under way, < 0: received early
- *   received    x x     print   = sum of mix(bytes) of what was sent - of what was received; 0 when the balance is
- *                       missing = sum of bytes, likewise: of messages that were cut off, what there was no room for
+ *   sent      x x x     balance = sent - received. > 0: under way, < 0: received early
+ *   received    x x     print   = sum of mix(bytes) of sends - of receives. It is 0 if the balance is 0
+ *                       missing = sum of bytes, likewise: the bytes that did not fit, of messages that were cut off
  *
- * The k-th receive of a channel cannot end before the k-th send began, whichever of them match; so times are compared
- * in that order, and no two messages have to be told apart.
+ * The k-th receive of a channel cannot end before the k-th send began, no matter which of them match. So times are
+ * compared in that order, without knowing which messages match.
  */
 #include "check/check_deferred.h"
 #include "check/check_happenings.h"
@@ -25,7 +25,7 @@ struct channel {
     int64_t balance;
     uint64_t print;
     int64_t missing;
-    struct early *early; /* those received early, the oldest first */
+    struct early *early; /* messages received early, the oldest first */
     size_t early_begin, early_end, early_capacity;
     struct check_place since; /* it is not settled */
 };
@@ -80,7 +80,7 @@ static void size_remove(struct channel *channel, uint64_t bytes)
     channel->missing = (int64_t)((uint64_t)channel->missing - bytes);
 }
 
-/* A message begins that was received before, by the order of the channel. */
+/* A message begins that was already received, by the order of the channel. */
 static void early_take(struct channel *channel, uint64_t b, OTF2_TimeStamp sent)
 {
     if (channel->early_begin == channel->early_end)
@@ -107,7 +107,7 @@ static void early_put(struct channel *channel, const struct location *location, 
     channel->early[channel->early_end++] = (struct early){time, location};
 }
 
-/* Returns whether the message counts: its ends are known. */
+/* Returns whether the message counts, because its ends are known. */
 static bool sent(struct location *location, const struct happening *happening, struct check_place place, uint64_t *a,
                  uint64_t *b)
 {
@@ -181,7 +181,7 @@ HAPPENING(received_judge)
     received(location, happening, place);
 }
 
-/* Nobody receives a message whose send was cancelled. */
+/* A message with a canceled send is never received. */
 static void send_cancel(const struct request *request, struct check_place place)
 {
     struct channel *channel = map_find(&channels, request->channel_a, request->channel_b);
@@ -250,7 +250,7 @@ static void request_posted(struct location *location, const struct happening *ha
     *request = posted;
 }
 
-/* It was not posted, or not yet: another thread may have posted it at the same time. */
+/* The request was not posted, or not yet: another thread may have posted it at the same time. */
 static void request_unposted(const struct location *location, const struct happening *happening,
                              struct check_place place)
 {

@@ -4,7 +4,7 @@
 
 struct check_model model;
 
-/* Of the others only the id is kept. */
+/* Sizes of elements. For the other kinds only the id is stored. */
 static const size_t element_size[DEFINED_KINDS] = {
     [OTF2_MAPPING_STRING] = sizeof(struct defined_string),
     [OTF2_MAPPING_ATTRIBUTE] = sizeof(struct defined_typed),

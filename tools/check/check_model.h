@@ -1,16 +1,16 @@
 /*
- * What the check knows of the archive that it reads.
+ * The check's model of the archive that it reads.
  *
  *   check_archive ─┬─ definitions (check_definitions.c, check_resources.c) ──> maps of this file, by kind and id
  *                  ├─ definitions of a location (check_stream.c)
  *                  └─ events (check_stream.c): some of each location at a time
- *                        │ what concerns one location alone: check_events.c
+ *                        │ checks of a single location: check_events.c
  *                        └─> happenings, in the order of time over all locations:
  *                            check_messages.c, check_collectives.c, check_accesses.c
  *
- * Memory grows with the definitions, with the locations (a chunk of the archive each, and EVENTS_AHEAD happenings), and
- * with what is under way: messages that were not received yet, requests and operations that have not completed.
- * It does not grow with the number of events.
+ * Memory grows with the definitions, with the locations (a chunk of the archive and EVENTS_AHEAD happenings each), and
+ * with the operations under way: messages that were not received yet, and requests and operations that have not
+ * completed. It does not grow with the number of events.
  */
 #ifndef MPIT_TOOLS_CHECK_MODEL_H
 #define MPIT_TOOLS_CHECK_MODEL_H
@@ -24,7 +24,7 @@
 
 #define UNUSED __attribute__((unused))
 
-/* Behind the kinds that mapping tables know. */
+/* After the kinds of mapping tables. */
 enum {
     DEFINED_NODE = OTF2_MAPPING_MAX,
     DEFINED_METRIC_MEMBER,
@@ -40,7 +40,7 @@ struct defined_string {
     char *text;
 };
 
-/* Of attributes, parameters and metric members. */
+/* The type of attributes, parameters and metric members. */
 struct defined_typed {
     unsigned type;
 };
@@ -75,8 +75,8 @@ struct defined_comm {
     OTF2_CommRef id;
     OTF2_StringRef name;
     bool inter, has_events;
-    const struct defined_group *groups[2]; /* NULL: not known, nothing is said of its members */
-    /* the blocking operations that some member has taken part in, the last ones of them */
+    const struct defined_group *groups[2]; /* NULL: not known, so its members are not checked */
+    /* The last blocking operations in which some member has taken part. */
     struct collective_call *calls;
     uint64_t call_count, call_capacity;
     struct check_comm_figures figures;
@@ -102,7 +102,7 @@ struct defined_context {
 struct process {
     OTF2_LocationGroupRef id;
     OTF2_LocationGroupType type;
-    int64_t rank; /* in MPI's world; -1: none */
+    int64_t rank; /* in MPI's world, or -1 for none */
     uint64_t threads, begins, ends, begin_time, end_time, first_time, last_time;
     uint64_t collective_requests; /* under way */
     bool was_off;                 /* recording was switched off in it for a while */
@@ -121,7 +121,7 @@ struct open_collective {
     bool created, destroyed;
 };
 
-/* Something that concerns more than its location. */
+/* An event that concerns more than its location. */
 struct happening {
     OTF2_TimeStamp time;
     uint8_t what, phase, op;
@@ -141,7 +141,7 @@ struct location {
     uint64_t thread, announced, seen, clock_offsets, last_offset_time;
     bool has_definitions, unreadable;
     OTF2_EvtReader *reader;
-    /* where it stands */
+    /* the place of the last event */
     OTF2_TimeStamp last;
     struct open_region *open;
     size_t depth, open_capacity;
@@ -151,15 +151,15 @@ struct location {
     struct map task_regions;
     bool has_samples, has_regions, mix_told;
     uint64_t forks, teams, threads_begun;
-    OTF2_TimeStamp boundary_time, synchronous_time; /* of the last Enter or Leave; of a metric that waits for one */
+    OTF2_TimeStamp boundary_time, synchronous_time; /* of the last Enter or Leave, and of a metric that waits for one */
     bool at_boundary, synchronous_waits;
-    /* what was read and not judged yet */
+    /* happenings that were read and not checked yet */
     struct happening ahead[EVENTS_AHEAD];
     size_t ahead_begin, ahead_end;
 };
 
 struct world {
-    const struct defined_group *group; /* COMM_LOCATIONS; NULL: not defined */
+    const struct defined_group *group; /* COMM_LOCATIONS, or NULL if not defined */
     bool has_self, has_comm_name_template;
 };
 
@@ -186,16 +186,17 @@ void *defined(unsigned kind, uint64_t id);
 
 const char *kind_name(unsigned kind);
 
-/* The text of a defined string, or a name in its place. */
+/* Returns the text of a defined string, or a name in its place. */
 const char *string_text(OTF2_StringRef id);
 const char *region_name(OTF2_RegionRef id);
 
 struct check_place place_of(const struct location *location, OTF2_TimeStamp time, const char *record);
 
-/* All that it did is in the archive: what it left open is an error. */
+/* Returns whether the archive has all operations of the process. An operation without an end is then an error. */
 bool process_is_complete(const struct process *process);
 
-/* Index of the location, or of its process, in what groups of the paradigm count in; -1: in none. */
+/* Returns the index of the location, or of its process, that groups of the paradigm use. Returns -1 if no group has
+ * it. */
 int64_t world_index_of(const struct location *location, OTF2_Paradigm paradigm);
 
 bool paradigm_has_processes(OTF2_Paradigm paradigm);

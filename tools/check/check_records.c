@@ -1,4 +1,4 @@
-/* Messages, collectives, windows and files as their location has them; they become happenings. */
+/* Messages, collectives, windows and files in one location's events. They become happenings. */
 #include "check/check_definitions.h"
 #include "check/check_events.h"
 #include "check/check_happenings.h"
@@ -154,7 +154,7 @@ EVENT(comm_destroy, OTF2_CommRef comm)
 /* ---- windows -------------------------------------------------------------------------------------------------------
  */
 
-/* The window is defined: it may happen. */
+/* Returns whether the event's window is defined, so that the event can become a happening. */
 static bool window_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
                       OTF2_RmaWinRef window)
 {

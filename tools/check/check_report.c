@@ -16,7 +16,7 @@ void check_found(enum check_rule rule, const struct check_place *place, const ch
         finding.place = *place;
     if (finding.place.record)
         snprintf(finding.record, sizeof finding.record, "%s", finding.place.record);
-    finding.place.record = NULL; /* an address means nothing to another process */
+    finding.place.record = NULL; /* an address has no meaning in another process */
     va_list args;
     va_start(args, format);
     vsnprintf(finding.text, sizeof finding.text, format, args);

@@ -1,5 +1,5 @@
 /*
- * What the check has to say, and to whom. The one who asked gives the functions that take it (check.c: into a pipe).
+ * The findings of the check. The caller provides the functions that receive them (check.c writes them to a pipe).
  */
 #ifndef MPIT_TOOLS_CHECK_REPORT_H
 #define MPIT_TOOLS_CHECK_REPORT_H
@@ -10,7 +10,7 @@
 
 enum { CHECK_SHOWN_MOST = 10, CHECK_TEXT_BYTES = 512, CHECK_NAME_BYTES = 512 };
 
-/* Where something is; -1 or NULL: not known, or of no place. */
+/* The place of a finding. -1 or NULL means not known, or not applicable. */
 struct check_place {
     int64_t rank, thread;
     uint64_t location, time;
@@ -37,8 +37,8 @@ struct check_comm_figures {
 };
 
 struct check_listener {
-    void (*finding)(const struct check_finding *finding); /* of each rule the first CHECK_SHOWN_MOST */
-    void (*unreadable)(const char *text);                 /* the check ends; does not return */
+    void (*finding)(const struct check_finding *finding); /* of each rule only the first CHECK_SHOWN_MOST */
+    void (*unreadable)(const char *text);                 /* ends the check and does not return */
     void (*comm)(const struct check_comm_figures *comm);
     void (*progress)(uint64_t events);
 };

@@ -1,4 +1,4 @@
-/* Definitions of metrics, windows, files, calling contexts, topologies, and properties of what is defined before. */
+/* Definitions of metrics, windows, files, calling contexts and topologies, and properties of earlier definitions. */
 #include "check/check_definitions.h"
 
 #include <stdlib.h>
@@ -190,7 +190,7 @@ DEFINITION(topology, OTF2_CartTopologyRef self, OTF2_StringRef name, OTF2_CommRe
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A definition without an id of its own, which says something of another. */
+/* Checks a definition without its own id, which describes another definition. */
 static void about(const char *record, unsigned kind, uint64_t id)
 {
     struct check_place place = {.rank = -1, .thread = -1, .record = record};

@@ -1,6 +1,6 @@
 /*
- * The rules that an OTF2 archive is judged by: one line each. The identifier is what scripts compare with; it stays.
- * CONTRIBUTING.md says how a rule is added, `mpit-dump --check-rules` prints the table.
+ * The rules for an OTF2 archive, one line each. Scripts compare the identifier, so it never changes. CONTRIBUTING.md
+ * explains how to add a rule. `mpit-dump --check-rules` prints the table.
  */
 #ifndef MPIT_TOOLS_CHECK_RULES_H
 #define MPIT_TOOLS_CHECK_RULES_H
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* X(enumerator, identifier, is an error, area, what has to hold) */
+/* X(enumerator, identifier, is an error, area, requirement) */
 #define CHECK_RULES(X)                                                                                                 \
     X(ANCHOR_NAME, "anchor-name", false, "files", "the anchor is named traces.otf2: readers assume it")                \
     X(ANCHOR_COUNT, "anchor-count", true, "files", "the anchor's numbers of locations and definitions are true")       \
@@ -124,7 +124,7 @@ struct check_rule_text {
 
 extern const struct check_rule_text check_rules[RULE_COUNT];
 
-/* One rule a line: identifier, severity, area, what has to hold. */
+/* Prints one rule a line: identifier, severity, area, requirement. */
 void check_rules_print(FILE *out);
 
 #endif

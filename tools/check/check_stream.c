@@ -214,7 +214,7 @@ static void location_close(OTF2_Reader *reader, struct location *location)
     location->open = NULL;
 }
 
-/* Reads on until there is a happening, or the location has come to its end: false. */
+/* Reads until there is a happening. Returns false at the end of the location. */
 static bool location_fill(OTF2_Reader *reader, struct location *location)
 {
     location->ahead_begin = location->ahead_end = 0;
@@ -241,7 +241,7 @@ static bool location_fill(OTF2_Reader *reader, struct location *location)
 static void location_open(OTF2_Reader *reader, struct location *location, const OTF2_EvtReaderCallbacks *callbacks)
 {
     struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
-    if (location->unreadable) /* there is no file */
+    if (location->unreadable) /* the file is missing */
         return;
     location->reader = OTF2_Reader_GetEvtReader(reader, location->id);
     if (location->reader &&

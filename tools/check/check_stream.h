@@ -4,10 +4,10 @@
 
 #include "check/check_model.h"
 
-/* `directory`: where the .evt and .def files are; NULL where they are no files of their own. */
+/* `directory` is the place of the .evt and .def files, or NULL if there are no such files. */
 void check_locations_read(OTF2_Reader *reader, const char *directory);
 
-/* What the OTF2 library said last, or "". */
+/* Returns the last message of the OTF2 library, or "". */
 const char *check_otf2_error(void);
 
 #endif

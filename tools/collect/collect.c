@@ -37,7 +37,7 @@ struct parts {
 
 struct work {
     const struct spool *spool;
-    bool homeless; /* there is no place for the output directory */
+    bool homeless; /* the output directory cannot be made */
     const struct collect_wish *wish;
     struct collected *sum;
     char *problem;
@@ -60,7 +60,7 @@ static bool name_is_live(const char *name)
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
-/* Is the file still the one of this name? Who held the lock before may have removed the spool. */
+/* Returns whether the file still has this name. An earlier owner of the lock may have removed the spool. */
 static bool lock_is_there(int fd, const char *path)
 {
     struct stat held, named;
@@ -88,7 +88,7 @@ int collect_lock(const char *spool, int wait_ms)
     }
 }
 
-/* Not by read(2): who waits for this process takes that for progress. */
+/* Not by read(2), because a process that waits for this one takes reads as progress. */
 static bool file_is_marked(int directory, const char *name)
 {
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -103,7 +103,7 @@ static bool file_is_marked(int directory, const char *name)
     return marked;
 }
 
-/* Whoever has the lock has brought the results of all, and is busy with the disk alone. */
+/* The owner of the lock has collected all results, and only waits for the disk. */
 static bool is_collected(const char *spool)
 {
     bool all = true;
@@ -115,7 +115,8 @@ static bool is_collected(const char *spool)
     return all;
 }
 
-/* The lock, or -1 with errno; ENOENT: there is nothing left to do. Nobody has to wait for who waits here. */
+/* Returns the lock, or -1 with errno. ENOENT means that the work is done. No other process has to wait for a process
+ * that waits here. */
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
     enum { STEP_MS = 50 };
@@ -134,8 +135,8 @@ static int lock_await(const struct spool *spool, const struct collect_wish *wish
 
 /* ---- live files -------------------------------------------------------------------------------------------------- */
 
-/* It ended, or its process is there no more. Of a process that cannot be seen from here nothing is taken. The last one
- * of a job may be there still: it waits for its results. */
+/* Returns whether the process has ended, or is gone. A process that cannot be seen from here counts as running. The
+ * last process of a job may still exist, because it waits for its results. */
 static bool is_ended(const struct run_header *header)
 {
     return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || process_life(header) == LIFE_GONE ||
@@ -158,7 +159,7 @@ static void parts_release(struct parts *parts)
     *parts = (struct parts){.list = NULL};
 }
 
-/* A process that was killed, or left by _exit, behind MPI_Finalize came to its end. */
+/* If a process was killed, or left by _exit, after MPI_Finalize, it has reached its end. */
 static void end_settle(struct run_reader *run, const char *path)
 {
     uint32_t phase = RUN_FINALIZED;
@@ -171,10 +172,10 @@ static void end_settle(struct run_reader *run, const char *path)
         close(fd);
 }
 
-/* What nobody has a place for, and what nobody can read, is removed after a day. */
+/* A file without an output directory, or an unreadable file, is removed after a day. */
 enum { FORGET_SECONDS = 24 * 60 * 60 };
 
-/* Of a process that is there no more: the number stands in the name. */
+/* Returns whether the file belongs to a process that has ended. Its name contains the process number. */
 static bool is_forgotten(const char *path, const char *name)
 {
     const char *number = name + strlen(name) - strlen(RUN_FILE_SUFFIX);
@@ -183,7 +184,7 @@ static bool is_forgotten(const char *path, const char *name)
     return is_idle(path, FORGET_SECONDS) && !process_has_program((uint32_t)strtoul(number, NULL, 10));
 }
 
-/* A file that cannot be read is of a process that begins, of another version, or damaged: it stays for a day. */
+/* An unreadable file may be new, of another version, or damaged. It stays for a day. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
     char path[PATH_MAX];
@@ -262,7 +263,7 @@ static int summary_write(struct work *work, const struct summary *summary, const
     return result == 0 ? 0 : write_fail(work, path);
 }
 
-/* The processes that reached their end, as one summary. */
+/* Merges the processes that reached their end into one summary. */
 static int parts_merge(struct work *work, const struct part *parts, size_t count, size_t *merged)
 {
     struct summary whole = {.ranks = 0};
@@ -307,7 +308,7 @@ static int part_copy(struct work *work, const struct part *part)
                : write_fail(work, path);
 }
 
-/* Whether readers are to take the result. */
+/* Sets whether readers leave out the result. */
 static void part_mark(const struct work *work, const struct part *part, uint32_t collected)
 {
     char path[PATH_MAX];
@@ -333,7 +334,7 @@ static bool part_is_marked(const struct work *work, const struct part *part)
     return read && collected;
 }
 
-/* A result of this live file that has not got its name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
+/* A result of this live file without its final name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
 static int result_recover(struct work *work, const char *name, const char *suffix)
 {
     enum { NUMBERS = 64 };
@@ -351,7 +352,7 @@ static int result_recover(struct work *work, const char *name, const char *suffi
     return 0;
 }
 
-/* Of a process that was killed between the marks and the renaming: renames what is complete. */
+/* A process was killed after it set the marks and before it renamed. Renames its complete files. */
 static int results_recover(struct work *work, const struct parts *parts)
 {
     int result = 0;
@@ -365,7 +366,7 @@ static int results_recover(struct work *work, const struct parts *parts)
     return result;
 }
 
-/* Shows the results and brings them to the disk. Then the live files go, or their marks. */
+/* Shows the results and flushes them to the disk. Then it removes the live files, or their marks. */
 static int results_settle(struct work *work, const struct parts *parts)
 {
     char path[PATH_MAX];
@@ -388,7 +389,7 @@ static int results_settle(struct work *work, const struct parts *parts)
     return result;
 }
 
-/* Is the directory gone in which the output directory was to be? */
+/* Returns whether the parent of the output directory is gone. */
 static bool is_homeless(const char *output)
 {
     char above[PATH_MAX];
@@ -455,7 +456,7 @@ static bool job_has_ended(const struct work *work, const struct part *parts, siz
     return true;
 }
 
-/* The results had all of its processes when the first mark was made: it was killed between two marks. */
+/* When the first mark was made, the results had all of its processes. It was killed between two marks. */
 static bool job_is_marked(const struct work *work, const struct part *parts, size_t count)
 {
     size_t marked = 0;
@@ -488,7 +489,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
 
 /* ---- the spool --------------------------------------------------------------------------------------------------- */
 
-/* Removes a spool without live files. A process that begins in it keeps it there. */
+/* Removes a spool without live files. A process that begins in it prevents this. */
 static void spool_remove(const struct spool *spool)
 {
     bool empty = !spool_is_watched(spool->path);
@@ -519,7 +520,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     if (lock < 0)
         return fail(&work, "%s cannot be locked: %s", spool->path,
                     errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
-    work.homeless = wish->idle_seconds && is_homeless(spool->output); /* under the lock: it may take for ever */
+    work.homeless = wish->idle_seconds && is_homeless(spool->output); /* holds the lock: this may take forever */
     if (work.homeless && !all_are_idle(spool, FORGET_SECONDS)) {
         close(lock);
         return 0;

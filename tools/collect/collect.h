@@ -1,21 +1,21 @@
 /*
- * Brings what the processes of this node recorded from their spool (spools.h) to the output directory.
+ * Collects the recordings of this node's processes from their spool (spools.h) into the output directory.
  *
  *   live files of processes that reached their end      merged into one summary, OUTPUT/HOST.PID.summary
  *   of others, with a trace, samples or MPIT_REDUCE=0   each copied to OUTPUT/HOST.PID.mpit
  *
- * A job is collected when none of its processes on this node is at work any more. One process collects at a time: it
- * holds a lock.
+ * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
+ * a lock.
  *
- *   1  the results are written beside their places
+ *   1  the results are written next to their places
  *   2  the live files get a mark (header.collected): readers leave them out from now on
  *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
- *   4  wish.visible is called: nobody has to wait for the disk
- *   5  the results are brought to the disk, and the live files go. Where the disk fails, the results go instead, and the
- *      marks with them.
+ *   4  wish.visible is called: the caller need not wait for the disk
+ *   5  the results are flushed to the disk, and the live files are removed. If the disk fails, the results and the
+ *      marks are removed instead.
  *
- * Whoever collects what earlier jobs left (wish.idle_seconds) meets output directories whose place is gone, too. Their
- * live files are removed after a day.
+ * A process that collects files of earlier jobs (wish.idle_seconds) may also find output directories whose place is
+ * gone. Their live files are removed after a day.
  */
 #ifndef MPIT_TOOLS_COLLECT_H
 #define MPIT_TOOLS_COLLECT_H
@@ -28,9 +28,9 @@ enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 
 struct collect_wish {
     int wait_ms;           /* for the lock, at most */
-    int idle_seconds;      /* only files that nobody has written for so long */
-    void (*visible)(void); /* NULL: nobody waits */
-    void (*waiting)(void); /* another process has the lock; NULL: nobody is told */
+    int idle_seconds;      /* only files without a write for so many seconds */
+    void (*visible)(void); /* may be NULL */
+    void (*waiting)(void); /* called if another process has the lock. May be NULL */
 };
 
 struct collected {
@@ -39,14 +39,15 @@ struct collected {
     size_t left;         /* live files that could not be brought */
 };
 
-/* Takes the lock of a spool: a descriptor to be closed, or -1 with errno; EWOULDBLOCK: another process has it. */
+/* Takes the lock of a spool. Returns a descriptor, which the caller closes, or -1 with errno. EWOULDBLOCK means that
+ * another process has the lock. */
 int collect_lock(const char *spool, int wait_ms);
 
-/* Collects one spool. Adds to `sum`. Returns 0, or -1 with what failed in problem[]. */
+/* Collects one spool. Adds to `sum`. Returns 0, or -1 with the failure in problem[]. */
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES]);
 
-/* Collects the spools of an output directory. Likewise. */
+/* Collects the spools of an output directory. Returns as above. */
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
 

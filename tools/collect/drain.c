@@ -26,8 +26,8 @@ struct pair {
     int live, part;
     struct run_header *header; /* of the live file, mapped */
     char *buffer;              /* PIECE_BYTES */
-    uint64_t holes;            /* in the part, of what was drained and is there no more */
-    uint64_t last;             /* offset of the drained chunk that the walk has just passed; 0: it was another one */
+    uint64_t holes;            /* in the part: drained bytes that are missing now */
+    uint64_t last;             /* offset of the drained chunk just before this one, or 0 if that was another chunk */
     struct chunk_header last_chunk;
 };
 
@@ -49,7 +49,7 @@ static void pair_close(struct pair *pair)
     errno = error;
 }
 
-/* Returns 0, or -1 with errno. The part is made anew where nothing was drained before. */
+/* Returns 0, or -1 with errno. The part is created if no chunk was drained before. */
 static int pair_open(struct pair *pair, const char *live, const char *part)
 {
     *pair = (struct pair){.live = open(live, O_RDWR | O_NOFOLLOW | O_CLOEXEC), .part = -1};
@@ -94,7 +94,7 @@ static bool is_drained(const struct chunk_header *chunk)
     return chunk->kind == CHUNK_FREE && chunk->reserved[1] == DRAINED;
 }
 
-/* What nobody writes any more: chunks of the trace, and of samples but for the buffer that is being filled. */
+/* Returns whether the chunk is finished: any chunk of the trace, or a chunk of samples that is not being filled. */
 static bool is_movable(const struct chunk_header *chunk)
 {
     return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED ||
@@ -112,7 +112,7 @@ static void memory_give_back(const struct pair *pair, uint64_t offset, uint64_t 
         fallocate(pair->live, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 }
 
-/* A drained chunk becomes a part of the one in front of it, if that is drained, too. */
+/* Joins a drained chunk to the chunk before it, if that is drained, too. */
 static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
 {
     if (!pair->last) {
@@ -128,7 +128,7 @@ static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_hea
     return 0;
 }
 
-/* Copies the chunk, marks it, and gives its memory back. */
+/* Copies the chunk, marks it, and frees its memory. */
 static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header chunk)
 {
     uint64_t bytes = chunk.bytes;
@@ -142,7 +142,7 @@ static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header ch
     return 0;
 }
 
-/* Calls `visit` for each chunk that is there. Returns 0, or -1 with errno; EBADMSG: the file is damaged. */
+/* Calls `visit` for each existing chunk. Returns 0, or -1 with errno. EBADMSG means that the file is damaged. */
 static int chunks_visit(struct pair *pair, int (*visit)(struct pair *, uint64_t, struct chunk_header))
 {
     uint64_t end = __atomic_load_n(&pair->header->file_bytes, __ATOMIC_ACQUIRE);
@@ -170,7 +170,8 @@ static int chunk_drain(struct pair *pair, uint64_t offset, struct chunk_header c
     return 0;
 }
 
-/* What was drained is there, or was removed by the user since: then there is a hole, which gets a head. */
+/* Checks whether the drained part still exists. If the user has removed it, there is a hole, which gets a chunk
+ * header. */
 static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
 {
     for (uint64_t at = begin, next; at < end; at = next) {
@@ -195,7 +196,7 @@ static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header ch
                               : range_copy(pair, offset, chunk.bytes);
 }
 
-/* Each hole counts once: how many events there were is not known. */
+/* Each hole counts once, because the number of its events is not known. */
 static int losses_add(const struct pair *pair)
 {
     uint64_t lost = pair->header->lost[LOSS_NO_FILE] + pair->holes;
@@ -225,7 +226,7 @@ int drain_finish(const char *live, const char *part, const char *path)
 
 enum { FULL = 4, FILLING = 16 };
 
-/* Of one live file: this part of the bound is reached. */
+/* Returns whether a live file has reached this part of its limit. */
 static bool is_fuller_than(const struct run_header *header, uint64_t part)
 {
     uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
@@ -248,12 +249,12 @@ static void live_drain(const struct spool *spool, const char *name, const char *
     char part[PATH_MAX];
     drain_part_path(spool, name, part);
     if (run_directory_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
-        return; /* what does not fit is lost, and counted there */
+        return; /* the excess is lost, and counted there */
     chunks_visit(&pair, chunk_drain);
     pair_close(&pair);
 }
 
-/* Under the lock, for whoever collects works with the same files. */
+/* Takes the lock, because collectors use the same files. */
 static void live_drain_alone(const struct spool *spool, const char *name, const char *live)
 {
     int lock = collect_lock(spool->path, 0);
@@ -263,7 +264,7 @@ static void live_drain_alone(const struct spool *spool, const char *name, const 
     close(lock);
 }
 
-/* Has the file no header yet? One that is older, and has none, is damaged. */
+/* Returns whether the file has no header yet. An older file without a header is damaged. */
 static bool file_begins(const char *path)
 {
     enum { BEGIN_SECONDS = 10 };
@@ -271,14 +272,14 @@ static bool file_begins(const char *path)
     return stat(path, &st) == 0 && time(NULL) - st.st_mtime < BEGIN_SECONDS;
 }
 
-/* What the looks at all live files have found. */
+/* The results of the reads of all live files. */
 struct look {
     size_t working; /* processes that may still write */
     bool moved;     /* something was drained */
-    bool fills;     /* a file is on its way to be full */
+    bool fills;     /* a file will soon be full */
 };
 
-/* A process that cannot be seen from here is at work as long as its file grows. */
+/* A process that cannot be seen from here counts as running as long as its file grows. */
 static bool may_write(const struct run_header *header, const char *path)
 {
     enum { GROWS_SECONDS = 600 };

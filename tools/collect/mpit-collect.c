@@ -1,6 +1,6 @@
 /*
- * mpit-collect: brings what processes of this node recorded to the output directory, for jobs whose launcher or last
- * process did not do that.
+ * mpit-collect: collects the recordings of this node's processes into the output directory. It is for jobs whose
+ * launcher or last process did not do so.
  */
 #define _GNU_SOURCE
 #include "collect/collect.h"
@@ -34,14 +34,14 @@ static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
                            "Exit status: 0; 1: something could not be collected; 2: bad options\n"
                            "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n";
 
-/* Live files of processes that died, and that nobody wrote for so long, belong to a job that is gone. */
+/* Live files of dead processes belong to an ended job if they had no write for GONE_SECONDS. */
 enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
 
 struct request {
     bool all, drain, handover;
     char **directories;
     size_t count;
-    const char *to; /* NULL: each where it belongs */
+    const char *to; /* NULL: each to its own directory */
 };
 
 static struct request request_read(int argc, char *argv[])
@@ -86,7 +86,7 @@ static struct request request_read(int argc, char *argv[])
     return request;
 }
 
-/* The results go to `to`, from the root on. */
+/* Sends the results to `to`. Makes the path absolute. */
 static void output_take(struct spool *spool, const char *to)
 {
     char here[PATH_MAX];
@@ -115,7 +115,7 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
     return failed;
 }
 
-/* The process that started it waits for the end of its words. What comes later it cannot hear. */
+/* The process that started it waits for the end of its messages. Later messages would not be read. */
 static void words_end(void)
 {
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -123,7 +123,7 @@ static void words_end(void)
         dup2(nothing, fd);
 }
 
-/* The program's own limits are not meant for what it recorded. */
+/* The program's own resource limits do not apply to its recordings. */
 static void limits_lift(void)
 {
     static const int kinds[] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
@@ -136,8 +136,8 @@ static void limits_lift(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* A directory for which this node has nothing, and which is not there, may be a mistake of the user's. It is no error:
- * the launcher would end the collectors of other nodes. */
+/* If the directory does not exist and this node has no files for it, the user may have made a mistake. This is not an
+ * error, because the launcher would end the collectors of other nodes. */
 static void nothing_tell(const char *directory)
 {
     enum { SHOWN = 5 };
@@ -153,7 +153,7 @@ static void nothing_tell(const char *directory)
     spools_release(&all);
 }
 
-/* An output directory, or a spool. Returns 0, or -1 with a line on standard error. */
+/* Collects an output directory, or a spool. Returns 0, or -1 with a line on standard error. */
 static int directory_collect(const struct request *request, const char *given, const struct collect_wish *wish,
                              struct collected *sum)
 {
@@ -180,13 +180,13 @@ static int directory_collect(const struct request *request, const char *given, c
     return failed;
 }
 
-/* It was started by a process of the job: it stays out of the way of the ranks, which may be bound to one processor
- * each. What the program has closed is not to become another file. */
+/* A process of the job started this tool. It must not disturb the ranks, which may be bound to one processor each. A
+ * descriptor that the program has closed must not be used for another file. */
 static void surroundings_leave(void)
 {
     cpu_set_t all;
     memset(&all, 0xff, sizeof all);
-    sched_setaffinity(0, sizeof all, &all); /* the kernel takes out what the job may not have */
+    sched_setaffinity(0, sizeof all, &all); /* the kernel removes processors that the job may not use */
     setpriority(PRIO_PROCESS, 0, LATER);
 }
 
@@ -222,7 +222,7 @@ int main(int argc, char *argv[])
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true);
-    else if (request.handover && !failed) /* what earlier jobs left when they were killed */
+    else if (request.handover && !failed) /* files of earlier jobs that were killed */
         all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
     if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still at work, %zu left\n", sum.merged, sum.kept, sum.at_work,

@@ -35,7 +35,7 @@ bool process_is_of_earlier_boot(const struct run_header *header)
            strncmp(host, header->host, sizeof host) == 0 && !process_has_this_kernel(header);
 }
 
-/* Of the PID namespace of a process ("self", or a number); 0: not known. */
+/* Returns the PID namespace of a process ("self", or a number), or 0 if unknown. */
 static uint64_t namespace_of(const char *process)
 {
     char path[64];
@@ -44,7 +44,8 @@ static uint64_t namespace_of(const char *process)
     return stat(path, &st) == 0 ? st.st_ino : 0;
 }
 
-/* This tool's; 0: not known, or /proc is that of another one, and would tell of other processes. */
+/* Returns this tool's namespace. Returns 0 if it is not known, or if /proc belongs to another namespace and would show
+ * other processes. */
 static uint64_t namespace_own(void)
 {
     static uint64_t own;
@@ -64,7 +65,7 @@ bool process_is_here(const struct run_header *header)
     return process_has_this_kernel(header) && (header->pid_namespace == 0 || header->pid_namespace == namespace_own());
 }
 
-/* Of a program that was replaced or removed while it runs, the kernel says so behind its name. */
+/* If a running program was replaced or removed, the kernel appends " (deleted)" to its name. */
 static bool is_program(const char *now, const struct run_header *header)
 {
     size_t length = strnlen(header->program, sizeof header->program - 1);
@@ -78,7 +79,7 @@ bool process_lives(const struct run_header *header)
     char path[64], program[PATH_MAX];
     if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0)
         return false;
-    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* another user's is there all the same */
+    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* it exists, and belongs to another user */
         return false;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
     ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
@@ -86,7 +87,7 @@ bool process_lives(const struct run_header *header)
     return n > 0 ? is_program(program, header) : process_has_program(header->pid);
 }
 
-/* Its number in the innermost of the namespaces that it is in; 0: not known. */
+/* Returns the process number in the innermost of its namespaces, or 0 if not known. */
 static uint32_t number_within(const char *process)
 {
     char path[64], *line = NULL;

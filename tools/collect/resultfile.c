@@ -16,7 +16,7 @@ struct result {
     int fd;
 };
 
-/* Processes have the same number again: in other namespaces, after many others, or because one executes the next. */
+/* Process numbers repeat: in other namespaces, after many processes, or if one process executes the next. */
 int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
 {
     int length = snprintf(path, PATH_MAX, "%s/%.*s%s", directory, stem, name, suffix);
@@ -31,7 +31,7 @@ int result_path(const char *directory, const char *name, int stem, const char *s
 static int result_begin(struct result *result, const char *path)
 {
     snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
-    unlink(result->temporary); /* of somebody who was killed: the lock of the spool is ours */
+    unlink(result->temporary); /* left by a killed process, because this one holds the spool's lock */
     result->fd = open(result->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     return result->fd < 0 ? -1 : 0;
 }
@@ -44,7 +44,7 @@ static void result_drop(struct result *result)
     errno = error;
 }
 
-/* Complete files that have not got their names yet, or were not yet brought to the disk. */
+/* Complete files that do not have their names yet, or are not yet on the disk. */
 static struct staged {
     int fd;
     char *temporary, *path;

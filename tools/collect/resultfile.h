@@ -1,6 +1,6 @@
 /*
- * Files of results in the output directory: each is written beside its place. When all are complete they are renamed
- * (results_show). Later they are brought to the disk (results_sync), which may take long.
+ * Files of results in the output directory. Each is written next to its place. When all are complete they are renamed
+ * (results_show). Later they are flushed to the disk (results_sync), which may take long.
  *
  *   DIRECTORY/STEM SUFFIX, or DIRECTORY/STEM.N SUFFIX where others of that name are there already
  */
@@ -12,26 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A path that is free. Returns 0, or -1 with errno. */
+/* Finds a free path. Returns 0, or -1 with errno. */
 int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX]);
 
-/* Writes `data`. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno. path[]: of the result. */
+/* Writes `data`. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno. path[] gets the path of the
+ * result. */
 int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
                  char path[PATH_MAX]);
 
-/* Copies the first `bytes` of the file `from`. Likewise. */
+/* Copies the first `bytes` of the file `from`. Returns as above. */
 int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
                 char path[PATH_MAX]);
 
-/* Takes a complete file into the list of those that will be renamed; the descriptor becomes the list's. `only`: what is
- * in the file is nowhere else, so that it stays, whatever fails. */
+/* Adds a complete file to the list of files to rename. The list then owns the descriptor. `only` means that the
+ * contents exist nowhere else, so that the file stays after any failure. */
 int result_stage(int fd, const char *temporary, const char *path, bool only);
 
-/* Renames all of the list. Returns 0, or -1 with errno; path[]: of the one that failed. */
+/* Renames all files of the list. Returns 0, or -1 with errno. After an error path[] names the file. */
 int results_show(char path[PATH_MAX]);
-/* Brings all of the list to the disk, and forgets it. Likewise. */
+/* Flushes all files of the list to the disk, and clears the list. Returns as above. */
 int results_sync(char path[PATH_MAX]);
-/* Removes all of the list, but for files that are the only ones: these get their temporary names back. */
+/* Removes all files of the list. A file with the only copy of its contents gets its temporary name back instead. */
 void results_drop(void);
 
 #endif

@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What is looked for; path NULL: everything. */
+/* The search key. A NULL path means all. */
 struct wanted {
     const char *path;        /* as it was named, */
-    char absolute[PATH_MAX]; /* and from the root on */
-    char real[PATH_MAX];     /* and without links; "" where it is not made yet */
+    char absolute[PATH_MAX]; /* and absolute */
+    char real[PATH_MAX];     /* without links, or "" if it does not exist yet */
     bool exists;
     dev_t device;
     ino_t inode;
@@ -26,7 +26,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* A directory of another name is not asked for: its file system may not answer. */
+/* A directory with another name is not opened, because its file system may not answer. */
 static bool is_wanted(const struct wanted *wanted, const char *output)
 {
     struct stat st;
@@ -38,7 +38,7 @@ static bool is_wanted(const struct wanted *wanted, const char *output)
     return wanted->exists && stat(output, &st) == 0 && st.st_dev == wanted->device && st.st_ino == wanted->inode;
 }
 
-/* A directory that is a spool: its link tells of which output directory. Returns -1 without memory. */
+/* Adds a directory that is a spool. Its link names the output directory. Returns -1 without memory. */
 static int spool_take(struct spool_list *spools, const struct wanted *wanted, const char *path, uid_t owner)
 {
     char link[PATH_MAX], output[PATH_MAX];
@@ -76,7 +76,7 @@ static int user_look(struct spool_list *spools, const struct wanted *wanted, con
     return result;
 }
 
-/* BASE/mpit-UID, if it belongs to that user: in a directory that all may write, anybody can make one of this name. */
+/* BASE/mpit-UID, if it belongs to that user. In a directory that all may write, any user can make one of this name. */
 static int base_look(struct spool_list *spools, const struct wanted *wanted, const char *base)
 {
     int result = 0;

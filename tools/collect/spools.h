@@ -1,5 +1,5 @@
 /*
- * The spools (spool.h) on this node: those of this user, and those of all users for root.
+ * The spools (spool.h) on this node: the spools of this user, or the spools of all users for root.
  */
 #ifndef MPIT_TOOLS_SPOOLS_H
 #define MPIT_TOOLS_SPOOLS_H
@@ -11,7 +11,7 @@
 
 struct spool {
     char path[PATH_MAX];
-    char output[PATH_MAX]; /* the output directory that it is for */
+    char output[PATH_MAX]; /* the output directory of the spool */
     uid_t owner;
 };
 
@@ -21,11 +21,11 @@ struct spool_list {
 };
 
 /*
- * Finds the spools of an output directory, by whatever path it is named, also where that is not made yet; NULL: all
- * spools. Returns 0, or -1 without memory. The list needs a release either way.
+ * Finds the spools of an output directory. Any path to the directory works, even if it does not exist yet. NULL finds
+ * all spools. Returns 0, or -1 without memory. Release the list in both cases.
  */
 int spools_find(struct spool_list *spools, const char *output);
-/* Is the directory a spool? Then *spool is it. */
+/* Returns whether the directory is a spool. *spool is then set. */
 bool spool_at(struct spool *spool, const char *path);
 
 void spools_release(struct spool_list *spools);

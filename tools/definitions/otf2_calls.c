@@ -15,7 +15,7 @@ static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
     stream->torn = stream->cursor.missing != missing;
 }
 
-/* Reads one record ahead. Behind a gap no record is unpacked yet, so that stream_seek says that there is none more. */
+/* Reads one record ahead. After a gap no record is unpacked yet, so stream_seek finds that there are no more. */
 static inline void stream_advance(struct call_stream *stream)
 {
     const struct event *event = event_cursor_plain(&stream->cursor);
@@ -51,7 +51,7 @@ void call_stream_close(struct call_stream *stream)
     event_cursor_close(&stream->cursor);
 }
 
-/* The extension behind a record that says it has one. */
+/* Takes the extension of a record that has one. */
 static inline bool extension_take(struct call_stream *stream, const struct event *event,
                                   struct event_extension *extension)
 {
@@ -62,7 +62,7 @@ static inline bool extension_take(struct call_stream *stream, const struct event
     return true;
 }
 
-/* Skips what is no call and belongs to none. */
+/* Skips records that are not a call and do not belong to one. */
 static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
 {
     while (stream->ahead) {
@@ -102,7 +102,7 @@ static __attribute__((noinline)) bool parts_grow(struct traced_call *call)
     return true;
 }
 
-/* The fields are the caller's to set; NULL without memory. */
+/* Returns a part whose fields the caller sets, or NULL without memory. */
 static inline struct call_part *part_place(struct traced_call *call)
 {
     if (call->part_count == call->part_capacity && !parts_grow(call))
@@ -123,7 +123,7 @@ static inline bool record_posts(unsigned kind)
     return kind == RECORD_SEND_POSTED || kind == RECORD_RECV_POSTED || kind == RECORD_COLL_POSTED;
 }
 
-/* The records behind a call, as long as they are unpacked and have no extension. */
+/* Takes the records of a call, as long as they are unpacked and have no extension. */
 static inline bool parts_take_plain(struct call_stream *stream, struct traced_call *call)
 {
     const struct event *ahead = stream->ahead, *ready = stream->cursor.ready;
@@ -149,7 +149,7 @@ static inline bool parts_take_plain(struct call_stream *stream, struct traced_ca
     return good;
 }
 
-/* The others. Returns as call_stream_next does. */
+/* Handles the other calls. Returns as call_stream_next does. */
 static __attribute__((noinline)) int parts_take(struct call_stream *stream, struct traced_call *call)
 {
     while (stream->ahead && !stream->torn) {

@@ -1,11 +1,11 @@
 /*
- * A thread's events as calls: each with the records that stand behind it.
+ * A thread's events as calls: each call with the records that follow it.
  *
- * What stands for a completion call that is not recorded, and what MPI_Pcontrol leaves, are handed out as calls, too
- * (call_is_mark).
+ * Two kinds of records are handed out as calls, too: replacements for a completion call that is not recorded, and marks
+ * of MPI_Pcontrol (call_is_mark).
  *
- * A stream hands out calls in the order in which they returned. What a gap in the trace has torn from its call is
- * skipped and counted.
+ * A stream hands out calls in the order in which they returned. Records that a gap in the trace has separated from
+ * their call are skipped and counted.
  */
 #ifndef MPIT_TOOLS_OTF2_CALLS_H
 #define MPIT_TOOLS_OTF2_CALLS_H
@@ -15,14 +15,14 @@
 
 struct trace_object;
 
-/* Parts that the converter adds behind the records: an access to a window has completed here, or there. */
+/* Parts that the converter adds after the records: an access to a window has completed here, or at the target. */
 enum { PART_ACCESS_DONE = RECORD_END, PART_ACCESS_REMOTE, PART_END };
 _Static_assert(PART_END <= (int)EVENT_REGION, "no record has their kinds");
 
 struct call_part {
     struct event event;
     uint64_t bytes_out;
-    uint64_t request; /* id in the archive; 0 = none */
+    uint64_t request; /* id in the archive, or 0 for none */
     const struct trace_object *object;
 };
 
@@ -32,13 +32,14 @@ struct traced_call {
     struct event event;
     uint64_t end; /* ticks */
     uint64_t bytes_out;
-    uint64_t request;                  /* that the call posted or tested; of an access or transfer: its id; 0 = none */
-    const struct trace_object *object; /* window or file that it works on, where that is shown; else NULL */
-    enum fold_shape shape;             /* what the fold makes of it; a mark: FOLD_CALL */
-    uint32_t group;                    /* of a window's synchronization: number of the group; NO_GROUP: none */
-    bool posts;                        /* there are records of what was posted among its parts */
-    bool pairs;                        /* it ends what was seen to begin: a lock, a handle, a window */
-    bool cut;                          /* what follows is lost: there may have been more parts */
+    uint64_t request;                  /* that the call posted or tested, or the id of an access or transfer, or 0 for
+                                        * none */
+    const struct trace_object *object; /* window or file of the call if it is shown, else NULL */
+    enum fold_shape shape;             /* shape by the fold. A mark has FOLD_CALL */
+    uint32_t group;                    /* of a window's synchronization: number of the group, or NO_GROUP */
+    bool posts;                        /* some of its parts are records of posts */
+    bool pairs;                        /* it ends a known object: a lock, a handle, a window */
+    bool cut;                          /* the next records are lost, so there may have been more parts */
     uint64_t number;                   /* in the order of return */
     struct call_part *parts;
     size_t part_count, part_capacity;
@@ -46,28 +47,28 @@ struct traced_call {
 
 struct call_stream {
     struct event_cursor cursor;
-    const struct event *ahead; /* the record behind the last call; NULL: there is none */
-    struct event copy;         /* of it, where a living process may write over it */
+    const struct event *ahead; /* the record after the last call, or NULL for none */
+    struct event copy;         /* a copy, because a living process may write over it */
     bool torn;                 /* there is a gap before it */
     uint64_t calls;
     uint64_t orphans; /* records without their call */
-    uint64_t between; /* regions and samples, which are no calls */
+    uint64_t between; /* regions and samples, which are not calls */
     uint64_t unknown; /* kinds that this version does not know */
 };
 
-/* `written`: how many records there were when the conversion began; a living process writes on. `held`: the file is, by
- * this thread alone. */
+/* `written` is the number of records at the begin of the conversion, because a living process continues to write.
+ * `held` means that this thread alone holds the file. */
 void call_stream_open(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t written,
                       bool held);
-/* The same of the last `most` records; what belongs to a call before them is skipped. */
+/* The same for the last `most` records. Skips records that belong to an earlier call. */
 void call_stream_open_last(struct call_stream *stream, const struct run_reader *run, uint32_t thread, uint64_t most);
 void call_stream_close(struct call_stream *stream);
-/* A part more, zeroed; NULL without memory. */
+/* Adds a zeroed part. Returns NULL without memory. */
 struct call_part *call_part_add(struct traced_call *call);
 /* Returns 1 with the next call in *call (its array of parts is used again), 0 at the end, -1 without memory. */
 int call_stream_next(struct call_stream *stream, struct traced_call *call);
 
-/* The first RECORD_ARGUMENT behind the call; NULL: there is none. */
+/* Returns the first RECORD_ARGUMENT after the call, or NULL for none. */
 static inline const struct event *call_argument(const struct traced_call *call)
 {
     for (size_t i = 0; i < call->part_count; i++)
@@ -76,7 +77,7 @@ static inline const struct event *call_argument(const struct traced_call *call)
     return NULL;
 }
 
-/* No call, but what the recorder says of itself at one moment. */
+/* Returns whether it is a mark of the recorder about itself, and not a call. */
 static inline bool call_is_mark(const struct traced_call *call)
 {
     return event_kind(&call->event) >= CALL_COUNT;

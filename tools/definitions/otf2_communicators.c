@@ -5,15 +5,15 @@
 
 enum { VACANT = -1 };
 
-/* One process's record of a communicator. */
+/* A process's record of a communicator. */
 struct claim {
     const struct comm_record *record;
     int32_t world_rank;
-    uint32_t depth;      /* how far from a communicator without a parent */
-    uint32_t occurrence; /* which one of this name in the process */
+    uint32_t depth;      /* distance from a communicator without a parent */
+    uint32_t occurrence; /* its position among records of this name in the process */
 };
 
-/* Claims of the same name, and what it takes to decide on them. */
+/* Claims of the same name, and the data needed to decide on them. */
 struct claims {
     const struct trace_job *job;
     struct trace_comms *comms;
@@ -35,7 +35,7 @@ static int claim_order_in_process(const void *one, const void *other)
     return (a->record->slot > b->record->slot) - (a->record->slot < b->record->slot);
 }
 
-/* Parents first, and MPI_COMM_WORLD before all: readers show the list as it stands. */
+/* Sorts parents before children, and MPI_COMM_WORLD first. Readers show the list in this order. */
 static int claim_order(const void *one, const void *other)
 {
     const struct claim *a = one, *b = other;
@@ -56,7 +56,7 @@ static bool claims_match(const struct claim *a, const struct claim *b)
     return a->depth == b->depth && a->occurrence == b->occurrence && strcmp(a->record->name, b->record->name) == 0;
 }
 
-/* `depths`: by number, of those that are known; 0 = not yet, else depth + 1. */
+/* `depths` has the known depths by number: 0 = not yet known, else depth + 1. */
 static uint32_t record_depth(const struct run_reader *run, const struct comm_record *record, uint32_t *depths)
 {
     uint32_t steps = 0, known = 0;
@@ -66,7 +66,7 @@ static uint32_t record_depth(const struct run_reader *run, const struct comm_rec
         at = run->comms[at->parent];
         steps++;
     }
-    /* whose name stands apart: its parent may be another one on other ranks */
+    /* with a separate name: its parent may differ on other ranks */
     uint32_t depth = steps + (known ? known - 1 : (at->flags & COMM_APART) != 0);
     at = record;
     for (uint32_t i = 0; i <= steps && !depths[at->slot]; i++) {
@@ -89,7 +89,7 @@ static uint32_t parent_of(const struct claims *claims, const struct claim *claim
     return parent ? trace_comm_find(claims->comms, claims->job, claim->world_rank, parent) : NO_COMM;
 }
 
-/* A new communicator with vacant places; NULL without memory. */
+/* Adds a communicator with empty places. Returns NULL without memory. */
 static struct trace_comm *comm_add(const struct claims *claims, const struct claim *claim)
 {
     struct trace_comms *comms = claims->comms;
@@ -120,7 +120,7 @@ static void comm_drop_last(struct trace_comms *comms)
     free(comm->remote);
 }
 
-/* Members may call it differently: one of these, the same as in the summary. */
+/* Members may have different names for it. Takes one of them, the same as in the summary. */
 static void number_set(const struct claims *claims, const struct claim *claim, size_t comm)
 {
     struct trace_comm *found = &claims->comms->list[comm];
@@ -138,7 +138,7 @@ static bool same_host(const struct trace_job *job, const struct trace_comm *comm
     return true;
 }
 
-/* Puts each claim into the first communicator, from `first` on, that has its place vacant. */
+/* Adds each claim to the first communicator, from `first` on, with a vacant place for it. */
 static int claims_place(const struct claims *claims, size_t first, bool by_host)
 {
     for (size_t i = 0; i < claims->count; i++) {
@@ -175,7 +175,7 @@ static int vacancies_fill(const struct claims *claims, struct trace_comm *comm)
             taken[comm->members[i]] = true;
     for (int32_t i = 0; i < comm->size && comm->size == job->size; i++)
         if (comm->members[i] == VACANT && !taken[i] && !job->ranks[i].run) {
-            comm->members[i] = i; /* a communicator of all, and nothing says that it is not in the world's order */
+            comm->members[i] = i; /* a communicator of all processes, without any sign of another order */
             taken[i] = true;
         }
     int32_t place = 0;
@@ -244,8 +244,8 @@ static bool comm_has_remote(const struct trace_comm *comm, int32_t world_rank)
     return false;
 }
 
-/* Are both processes on the same side? The records say which group each is in, or they come from the same local
- * communicator. */
+/* Returns whether both processes are on the same side. The records name their groups, or both records come from the
+ * same local communicator. */
 static bool same_side(const struct claims *claims, const struct claim *a, const struct claim *b)
 {
     if (a->record->size != b->record->size || a->record->remote_size != b->record->remote_size)
@@ -269,7 +269,7 @@ static bool group_join(int32_t *members, int32_t size, const struct claim *claim
     return true;
 }
 
-/* Both groups from the records, whole; there is no telling who else would be in them. */
+/* Builds both groups from the records alone. Missing members cannot be found. */
 static int inter_build(const struct claims *claims)
 {
     const struct claim *first = &claims->list[0];
@@ -292,7 +292,7 @@ static int inter_build(const struct claims *claims)
             sound = claim->record->remote_size == comm->size && claim->record->size == comm->remote_size &&
                     group_join(comm->remote, comm->remote_size, claim);
         if (parent_of(claims, claim) != comm->parent)
-            comm->parent = NO_COMM; /* each side may have one of its own: none is common */
+            comm->parent = NO_COMM; /* each side may have its own, so there is no common one */
     }
     if (!sound) {
         report_warning(claims->report,

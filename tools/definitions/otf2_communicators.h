@@ -1,14 +1,14 @@
 /*
- * Which communicator records of the processes are the same communicator.
+ * Finds the records of one communicator in several processes.
  *
  *   of_slot[world rank][slot] ──> comms[] ──> members[]     world rank of each rank in it
  *
- * Records with the same name belong together: names agree on all ranks (src/probes/communicators/communicator.c). Where
- * a process has a name several times, its k-th goes with the k-th of the others. Where two processes claim the same
- * rank, as after a split by host, records are told apart by host. Members whose run file is missing are filled in from
- * the ranks that have none.
+ * Records with the same name belong together: names agree on all ranks (src/probes/communicators/communicator.c). If a
+ * process has a name several times, its k-th record matches the k-th of the other processes. If two processes claim the
+ * same rank, as after a split by host, records are separated by host. Members whose run file is missing are filled in
+ * from the ranks without a file.
  *
- * Invariant: parents stand before their children; the members of a communicator are distinct ranks of the job.
+ * Invariant: parents come before their children. The members of a communicator are distinct ranks of the job.
  */
 #ifndef MPIT_TOOLS_OTF2_COMMUNICATORS_H
 #define MPIT_TOOLS_OTF2_COMMUNICATORS_H
@@ -19,9 +19,9 @@
 
 struct trace_comm {
     const char *name;
-    const char *label; /* what a member calls it (label.h); "" = nothing */
+    const char *label; /* the name that a member gave it (label.h), or "" for none */
     uint32_t parent;   /* index, or NO_COMM */
-    bool self;         /* each member has one of its own: MPI_COMM_SELF and what was made from it */
+    bool self;         /* each member has its own: MPI_COMM_SELF and communicators made from it */
     bool inter;
     bool has_events; /* its creation is in the archive */
     bool partial;    /* some of its members are left out */
@@ -40,10 +40,10 @@ struct trace_comms {
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
 int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct otf2_report *report);
 void trace_comms_release(struct trace_comms *comms);
-/* Says which of them have members that are left out. */
+/* Marks the communicators with members that are left out. */
 void trace_comms_select(struct trace_comms *comms, const struct trace_job *job);
 
-/* The communicator with this number in this process's file; NO_COMM where it cannot be told. */
+/* Returns the communicator with this number in this process's file, or NO_COMM if it is not known. */
 static inline uint32_t trace_comm_find(const struct trace_comms *comms, const struct trace_job *job, int32_t world_rank,
                                        uint32_t number)
 {
@@ -51,7 +51,7 @@ static inline uint32_t trace_comm_find(const struct trace_comms *comms, const st
     return run && number < run->comm_count ? comms->of_number[world_rank][number] : NO_COMM;
 }
 
-/* How many ranks a message may come from or go to, seen from this member. */
+/* Returns the number of ranks that a message may come from or go to, as seen from this member. */
 static inline int32_t trace_comm_peers(const struct trace_comm *comm, const struct comm_record *record)
 {
     return comm->inter ? record->remote_size : record->size;

@@ -25,8 +25,8 @@ static const OTF2_RegionRole region_role[ROLE_COUNT] = {
 };
 
 /*
- * The same walk over all definitions is done twice: with `writer` NULL it only gives the strings their ids, because
- * strings stand before everything that names them.
+ * All definitions are walked twice. With `writer` NULL the walk only gives ids to the strings, because strings come
+ * before all definitions that name them.
  */
 struct definitions {
     OTF2_GlobalDefWriter *writer;
@@ -48,7 +48,7 @@ static OTF2_StringRef name(struct definitions *d, const char *text)
     return id;
 }
 
-/* A writing call of OTF2, made in the second walk alone; the first error stays. */
+/* Calls a writing function of OTF2 in the second walk only. The first error stays. */
 #define WRITE(d, call)                                                                                                 \
     do {                                                                                                               \
         OTF2_ErrorCode error_ = (d)->writer && (d)->error == OTF2_SUCCESS ? (call) : OTF2_SUCCESS;                     \
@@ -68,7 +68,7 @@ static void paradigm_write(struct definitions *d)
     WRITE(d, OTF2_GlobalDefWriter_WriteParadigm(d->writer, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS));
 }
 
-/* One host is the root; several hang below a machine, because readers expect one root. */
+/* A single host is the root. Several hosts are below a machine, because readers expect one root. */
 static OTF2_SystemTreeNodeRef node_of_host(const struct trace_job *job, uint32_t host)
 {
     return job->host_count > 1 ? host + 1 : host;
@@ -183,7 +183,7 @@ static bool comm_has_parents_group(const struct definitions *d, const struct tra
            memcmp(parent->members, comm->members, (size_t)comm->size * sizeof *comm->members) == 0;
 }
 
-/* The first of the groups: which location stands for which rank. */
+/* Writes the first group, which maps ranks to locations. */
 static void locations_group_write(struct definitions *d)
 {
     uint64_t *members = malloc((size_t)d->job->size * sizeof *members);
@@ -208,7 +208,7 @@ static void epoch_groups_write(struct definitions *d)
     }
 }
 
-/* A group has the name of the first communicator of it. Inter-communicators have two, one behind the other. */
+/* A group has the name of its first communicator. Inter-communicators have two groups, one after the other. */
 static void groups_write(struct definitions *d)
 {
     char text[NAME_BYTES];
@@ -289,7 +289,7 @@ static void files_write(struct definitions *d)
     }
 }
 
-/* Sums grow from the begin of the program; all else is true at the instant of the sample. */
+/* Sums grow from the begin of the program. All other values hold at the time of the sample. */
 static OTF2_MetricMode metric_mode(uint32_t class)
 {
     bool sum = class == VARIABLE_COUNTER || class == VARIABLE_AGGREGATE || class == VARIABLE_TIMER;
@@ -338,8 +338,8 @@ static void counters_write(struct definitions *d)
     }
 }
 
-/* Both ends of the range lie within it, for readers that take the length as exclusive; and what readers make of a stamp
- * and its offset, which they round in their own way. */
+/* The range includes both ends, for readers that take the length as exclusive. It also includes rounded sums of a stamp
+ * and its offset, which readers round in different ways. */
 static uint64_t range_end(const struct trace_job *job)
 {
     return job->last_ns + (timeline_quality(&job->line).measured ? 8 : 1);
@@ -363,7 +363,7 @@ static void definitions_walk(struct definitions *d)
     counters_write(d);
 }
 
-/* From the regions that the location's events name to those that are defined; NULL without memory. */
+/* Returns a map from the regions in the location's events to the defined regions. Returns NULL without memory. */
 static OTF2_IdMap *regions_map(const struct trace_job *job)
 {
     OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + 1);
@@ -377,7 +377,7 @@ static OTF2_IdMap *regions_map(const struct trace_job *job)
     return NULL;
 }
 
-/* What is to be added to the process's stamps, from the begin of the archive to its end. */
+/* Writes the corrections for the process's stamps, from the begin of the archive to its end. */
 static OTF2_ErrorCode clock_offsets_write(OTF2_DefWriter *writer, const struct trace_job *job,
                                           const struct trace_rank *rank)
 {

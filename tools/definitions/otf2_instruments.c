@@ -85,7 +85,7 @@ static void fabric_regions_make(void)
     }
 }
 
-/* A function of a library below MPI, as if that library had a region for it. */
+/* Adds a function of a library below MPI, as if that library had a region for it. */
 static const struct instrument_record *fabric_region(unsigned function)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -93,7 +93,7 @@ static const struct instrument_record *fabric_region(unsigned function)
     return function < FABRIC_FUNCTION_COUNT ? &fabric_regions[function] : NULL;
 }
 
-/* Those that the process has called. */
+/* Adds the functions that the process has called. */
 static int fabric_add(struct trace_instruments *instruments, const struct run_reader *run)
 {
     bool called[FABRIC_FUNCTION_COUNT] = {false};

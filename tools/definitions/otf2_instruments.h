@@ -1,5 +1,5 @@
 /*
- * What other libraries measured (instrument records of the run files) in an archive: regions by name, variables as
+ * Measurements of other libraries (instrument records of the run files) in an archive: regions by name, variables as
  * metrics.
  */
 #ifndef MPIT_TOOLS_OTF2_INSTRUMENTS_H
@@ -27,7 +27,7 @@ struct trace_instruments {
     uint32_t metric_count;
 };
 
-/* How many elements of a variable are sampled into a trace. */
+/* Returns how many elements of a variable are sampled into a trace. */
 enum { METRIC_ELEMENTS_MAX = 64 };
 
 /* OTF2 knows three types of metrics. */
@@ -36,11 +36,11 @@ static inline OTF2_Type trace_metric_type(uint32_t type)
     return type == MPIT_TYPE_DOUBLE ? OTF2_TYPE_DOUBLE : type == MPIT_TYPE_INT ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
 }
 
-/* Takes in the instruments of one run file. Returns 0, or -1 without memory. */
+/* Adds the instruments of one run file. Returns 0, or -1 without memory. */
 int trace_instruments_add(struct trace_instruments *instruments, const struct run_reader *run);
 void trace_instruments_release(struct trace_instruments *instruments);
 
-/* The region or metric of an event that is one; false: the file does not name its instrument. */
+/* Returns the region or metric of an event. Returns false if the file does not name its instrument. */
 bool trace_instrument_place(const struct trace_instruments *instruments, const struct run_reader *run,
                             const struct event *event, uint32_t *what);
 

@@ -24,7 +24,7 @@ static void writer_open(struct markers *markers)
                                      : OTF2_ERROR_MEM_FAULT;
 }
 
-/* Times are those of the job, as all that does not lie in a location's events. */
+/* Times are job times, like all times outside a location's events. */
 static void gap_write(struct markers *markers, const struct trace_job *job, int32_t r, const struct run_gap *gap,
                       const char *cause)
 {

@@ -11,12 +11,12 @@
  *   all words, files, windows, handles, groups     how many of each,
  *   kind | owner, number                           of each file, before the handles, which name files;
  *   communicator | has events, number              of each window and handle,
- *   runs | first, length of each run               of each group: neighbours in the world, which most groups are
+ *   runs | first, length of each run               of each group: neighbors in the world, as in most groups
  */
 enum { WORDS_HEAD = 5, WORD_ALL = 0, WORD_FILES, WORD_WINDOWS, WORD_HANDLES, WORD_GROUPS };
 
 struct words {
-    uint64_t *list; /* the first is how many there are; NULL: none, and they are only counted */
+    uint64_t *list; /* the first is their number, or NULL: they are only counted */
     size_t count;
 };
 
@@ -88,8 +88,8 @@ int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const 
 /* ---- the archive's numbers ----------------------------------------------------------------------------------------
  */
 
-/* Each of them gives the number of what the words at *at say, new or known, and goes on behind them; NO_NUMBER without
- * memory. */
+/* Each of these functions returns the number of the words at *at, new or known, and moves past them. It returns
+ * NO_NUMBER without memory. */
 #define NO_NUMBER UINT32_MAX
 
 static uint32_t object_number(struct object_set *all, enum object_kind kind, const uint64_t **at)
@@ -158,7 +158,7 @@ static int set_add(struct object_set *all, const uint64_t *words)
     return 0;
 }
 
-/* Rank after rank, all of the team. */
+/* Takes rank after rank, on all processes of the team. */
 static int sets_add(struct trace_objects *objects, uint64_t *buffer, const uint64_t *counts, const struct team *team)
 {
     int result = 0;
@@ -200,7 +200,7 @@ int trace_numbers_gather(struct trace_objects *objects, const struct team *team,
 /* ---- mapping tables -----------------------------------------------------------------------------------------------
  */
 
-/* Not where it would say nothing: readers take numbers as they are then. */
+/* Writes no table that maps each number to itself, because readers then use the numbers directly. */
 static OTF2_ErrorCode table_write(OTF2_DefWriter *writer, OTF2_MappingType type, const uint32_t *numbers,
                                   uint32_t count)
 {

@@ -9,13 +9,15 @@ struct name {
     char text[];
 };
 
-/* Of MPI_File_delete: by process and number. Of the others: by communicator and number. */
+/* Returns the key. Deleted files are found by process and number. Other objects are found by communicator and
+ * number. */
 static uint64_t key_of(enum object_kind kind, uint32_t owner)
 {
     return (uint64_t)kind << 32 | owner;
 }
 
-/* Members may call a window differently: one of these. Of one process the latest, which it tells first. */
+/* Members may have different names for a window. Takes one of them. A process lists its latest name first, and this one
+ * is used. */
 static int names_take(struct trace_objects *objects, const struct trace_job *job, const struct trace_comms *comms,
                       int32_t world_rank)
 {
@@ -36,7 +38,7 @@ static int names_take(struct trace_objects *objects, const struct trace_job *job
         struct name *name = keytable_make(&objects->names, key, number, sizeof(struct name) + bytes);
         if (!name)
             return -1;
-        memcpy(name->text, record->name, bytes); /* the file goes to rest */
+        memcpy(name->text, record->name, bytes); /* the file's pages may be released */
     }
     return 0;
 }
@@ -203,7 +205,7 @@ static void targets_forget(struct object_states *states, struct object_state *st
     state->targets = state->active = NULL;
 }
 
-/* What was under way before a gap may have ended in it, and another of its kind have begun. Requests have ids. */
+/* An operation under way before a gap may have ended in it, and a similar one may have begun. Requests have ids. */
 static void state_tear(struct object_states *states, struct object_state *state)
 {
     for (struct target *target = state->active; target; target = target->next_active) {

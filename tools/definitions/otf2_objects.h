@@ -5,10 +5,11 @@
  *   names of files ──> IoRegularFile                        several handles may be of one file
  *   groups[] ──> members[]                                  whom a window's post or start names
  *
- * Each rank has a set of its own, in which they get their numbers when they are first used: those stand in its event
- * files, and do not depend on who is written when. The numbers of the archive are given in the end (otf2_numbers.h),
- * and have a set, too, of which the definitions are written. A process knows of each that it uses what is open on it
- * (struct object_state): accesses that are under way, locks, the groups of its epochs, a split operation.
+ * Each rank has its own set, in which objects get their numbers at their first use. The rank's event files contain
+ * these numbers, which do not depend on the order of writing. The numbers of the archive are given at the end
+ * (otf2_numbers.h). They also have a set, from which the definitions are written. For each object that a process uses,
+ * its open operations are known (struct object_state): accesses under way, locks, the groups of its epochs, a split
+ * operation.
  */
 #ifndef MPIT_TOOLS_OTF2_OBJECTS_H
 #define MPIT_TOOLS_OTF2_OBJECTS_H
@@ -26,18 +27,18 @@ struct trace_object {
     uint32_t comm;
     uint64_t number;  /* trace_object_number */
     uint32_t file;    /* of a handle: the file in the set */
-    const char *name; /* of a window; "" = none */
+    const char *name; /* of a window, or "" for none */
     bool has_events;  /* its creation is in the archive */
 };
 
 struct trace_group {
-    struct keyed keyed; /* hash of the members; how manieth of this hash */
+    struct keyed keyed; /* hash of the members, and the position among equal hashes */
     uint32_t id;
     uint32_t count;
     int32_t members[]; /* ranks of the world */
 };
 
-/* What MPI_File_delete was told has a name by its process; all else by its communicator. */
+/* A file from MPI_File_delete is named by its process. All other files are named by their communicator. */
 struct file_key {
     enum object_kind kind;
     uint32_t owner;
@@ -52,33 +53,34 @@ struct object_set {
     struct trace_group **group_list;
     uint32_t group_count;
     struct trace_strings files;
-    struct file_key *file_keys; /* by file: who asked for it first */
+    struct file_key *file_keys; /* by file: the first user */
 };
 
 struct trace_objects {
-    struct keytable names; /* of all processes; nothing is added while events are written */
+    struct keytable names; /* of all processes, fixed while events are written */
     struct object_set all; /* the archive's */
-    uint64_t **of_rank;    /* what each rank's set was, in words (otf2_numbers.c); NULL: empty, or another process's */
+    uint64_t **of_rank;    /* the set of each rank, in words (otf2_numbers.c), or NULL if empty, or of another
+                            * process */
     int32_t ranks;
 };
 
 /* An access to a window that has not completed on both sides. */
 struct access {
-    struct keyed keyed; /* by id, of those that have a request */
+    struct keyed keyed; /* by id, only accesses with a request */
     uint64_t id;
     struct access *next, *before; /* to the same target, in the order of the calls */
     bool local;                   /* it has completed here */
     bool gets;                    /* and needs nothing else */
     bool asked;                   /* it has a request */
-    bool alone;                   /* which only its request ends: a gap may hide a synchronization */
+    bool alone;                   /* only its request ends it, because a gap may hide a synchronization */
 };
 
 struct target {
     struct access *first, *last;
-    struct access *here; /* all before it have completed here, or are alone */
+    struct access *here; /* all before it have completed here, or complete alone */
     struct target *next_active;
     uint32_t locks;
-    uint64_t tears; /* gaps met when these were known */
+    uint64_t tears; /* gaps so far when these were known */
     bool active;
 };
 
@@ -92,14 +94,14 @@ struct object_state {
     struct target *active;    /* with accesses */
     uint32_t started, posted; /* groups */
     uint64_t split;           /* id of the split operation that is under way */
-    uint64_t tears;           /* gaps met when all of that was known */
+    uint64_t tears;           /* gaps so far when all of that was known */
 };
 
-/* What a process has open. */
+/* The open operations of a process. */
 struct object_states {
     struct keytable states, asked;
     uint64_t unknown; /* accesses and transfers that could not be placed */
-    uint64_t tears;   /* gaps met so far: what was under way before one may have ended in it */
+    uint64_t tears;   /* gaps so far: an operation before a gap may have ended in it */
 };
 
 /* Returns 0, or -1 with the report's error set. Release it in both cases. */
@@ -108,25 +110,26 @@ int trace_objects_open(struct trace_objects *objects, const struct trace_job *jo
 void trace_objects_release(struct trace_objects *objects);
 void object_set_release(struct object_set *set);
 
-/* The how manieth object of a process on a communicator, by a number that is that object's alone: MPI_COMM_SELF and its
- * like are one communicator here, and each process has objects of its own on it. */
+/* Returns the position of an object among the objects of a process on a communicator, as a number that only this object
+ * has. MPI_COMM_SELF and the like are one communicator here, but each process has its own objects on it. */
 static inline uint64_t trace_object_number(const struct trace_comms *comms, uint32_t comm, int32_t world_rank,
                                            uint32_t number)
 {
     return comms->list[comm].self ? (uint64_t)(uint32_t)world_rank << 32 | number : number;
 }
 
-/* The object on this communicator with this number; NULL without memory. */
+/* Returns the object on this communicator with this number, or NULL without memory. */
 struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint64_t number);
-/* The same if it is known already; else NULL. */
+/* The same if it is already known, else NULL. */
 const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
                                         uint64_t number);
-/* The number of the file that has this name; UINT32_MAX without memory. */
+/* Returns the number of the file with this name, or UINT32_MAX without memory. */
 uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number);
-/* The number of the group, in the order of its members; NO_GROUP without memory. */
+/* Returns the number of the group, whose members have an order, or NO_GROUP without memory. */
 uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count);
 
-/* What the process has open on it, as far as that is known behind the last gap; NULL without memory. */
+/* Returns the open operations of the process on the object, as known since the last gap. Returns NULL without
+ * memory. */
 struct object_state *object_state_of(struct object_states *states, struct trace_object *object);
 void object_state_forget(struct object_states *states, struct object_state *state);
 void object_states_release(struct object_states *states);

@@ -1,4 +1,4 @@
-/* Which communicator of the archive an event of a process belongs to, and whether its message is in the archive. */
+/* Finds the archive's communicator for an event of a process, and whether its message is in the archive. */
 #include "archive/otf2_events.h"
 
 const struct trace_place *process_place_find(struct trace_process *process, const struct event *event)
@@ -11,7 +11,7 @@ const struct trace_place *process_place_find(struct trace_process *process, cons
         place.peers = trace_comm_peers(&process->comms->list[comm], run->comms[number]);
         place.whole = !process->comms->list[comm].partial;
     }
-    if (number == 0 || number != event->comm) { /* it has lost its slot, or there is none */
+    if (number == 0 || number != event->comm) { /* it has lost its slot, or does not exist */
         process->past = place;
         return &process->past;
     }
@@ -21,7 +21,8 @@ const struct trace_place *process_place_find(struct trace_process *process, cons
     return &process->places[event->comm % PLACES_KEPT];
 }
 
-/* Is the peer, a rank of the record's communicator, left out? In an inter-communicator it is in the other group. */
+/* Returns whether the peer, a rank of the record's communicator, is left out. In an inter-communicator it is in the
+ * other group. */
 static bool peer_left_out(const struct trace_process *process, const struct trace_place *place,
                           const struct event *event)
 {
@@ -43,7 +44,7 @@ static bool is_receive(const struct event *event)
            (kind < CALL_COUNT && call_table[kind].fold == FOLD_RECV);
 }
 
-/* One end of a message on a communicator that the archive does not have. */
+/* Leaves out one end of a message on a communicator that the archive does not have. */
 static void message_leave_out(struct trace_process *process, uint32_t number, const struct event *event)
 {
     const struct run_reader *run = process->rank->run;

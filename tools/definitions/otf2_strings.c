@@ -9,7 +9,7 @@
 
 enum { FIRST_CAPACITY = 64, TEXT_BYTES = 4096 };
 
-/* FNV-1a; the table is at most half full. */
+/* Uses FNV-1a. The table is at most half full. */
 static uint32_t *place_find(const struct trace_strings *strings, const char *text)
 {
     uint32_t hash = 0x811c9dc5;

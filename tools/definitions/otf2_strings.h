@@ -12,7 +12,7 @@ struct trace_strings {
     uint32_t place_count;
 };
 
-/* The id of this text, a new one if need be; UINT32_MAX without memory. */
+/* Returns the id of this text, a new one if needed. Returns UINT32_MAX without memory. */
 uint32_t trace_strings_id(struct trace_strings *strings, const char *text);
 void trace_strings_release(struct trace_strings *strings);
 

@@ -35,7 +35,7 @@ static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "Exit status 1: something could not be read, or is not sound. See man mpit-dump.\n"
                            "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n";
 
-/* One of the options that leave something out; false: it is none. */
+/* Handles an option that selects a part. Returns false for other options. */
 static bool selection_option(struct selection *selection, int option, const char *text)
 {
     static const char *const names[] = {"ranks", "window", "comm", "functions"}; /* from OPTION_RANKS */
@@ -63,7 +63,7 @@ static bool selection_option(struct selection *selection, int option, const char
     return true;
 }
 
-/* --json is a mode of its own, or says how these are to be shown. */
+/* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
     return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE;
@@ -105,7 +105,8 @@ static unsigned threads_read(const char *text)
     return (unsigned)threads;
 }
 
-/* "--folded --json RUN" has forgotten the file; "-" is standard output, and "--folded=--json" is meant. */
+/* In "--folded --json RUN" the user forgot the file. "-" is standard output. For a file called --json, use
+ * "--folded=--json". */
 static const char *target_read(char *const argv[])
 {
     if (optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1])

@@ -31,7 +31,7 @@ enum mode {
     MODE_VERSION
 };
 
-/* What the command line asks for. */
+/* The request of the command line. */
 struct request {
     enum mode mode;
     const char *target; /* of the modes that write files */
@@ -43,10 +43,10 @@ struct request {
     struct selection selection;
 };
 
-/* Made of cells, which of a part are counted anew (jobpart.h). */
+/* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */
 bool mode_has_tallies(enum mode mode);
 
-/* Reads it. What is wrong in it ends the tool, as --help, --version and --check-rules do. */
+/* Reads the command line. An error ends the tool, and so do --help, --version and --check-rules. */
 struct request request_read(int argc, char *argv[]);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { TEXT_BYTES = 1024 }; /* more than any name has */
 
-/* What stands in a line; "" or a negative number: nothing. */
+/* The fields of a line. "" or a negative number means empty. */
 struct row {
     const char *what, *function, *comm, *label, *name;
     bool has_start, has_duration;
@@ -30,7 +30,7 @@ void csv_head(FILE *out)
           out);
 }
 
-/* A comma, and the text, in quotes where it needs them. Names are anybody's bytes: they are cleaned as in all outputs.
+/* Writes a comma, and the text, in quotes if needed. Names may contain any bytes, and are cleaned as in all outputs.
  */
 static void text_put(FILE *out, const char *given)
 {
@@ -50,7 +50,7 @@ static void text_put(FILE *out, const char *given)
     fputc('"', out);
 }
 
-/* Seconds with all nine digits: a double would not hold them in a long run. */
+/* Seconds with all nine digits, which a double could not hold in a long run. */
 static void seconds_put(FILE *out, bool has, int64_t ns)
 {
     uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
@@ -117,7 +117,7 @@ static void peer_set(char text[UNIT_TEXT_BYTES], int32_t peer)
         snprintf(text, UNIT_TEXT_BYTES, "%" PRId32, peer);
 }
 
-/* Who had the slot at that time. */
+/* Sets the communicator that had the slot at that time. */
 static void comm_set(const struct csv_source *source, struct row *row, unsigned slot, uint64_t ticks)
 {
     const struct run_reader *file = source->file;
@@ -126,7 +126,7 @@ static void comm_set(const struct csv_source *source, struct row *row, unsigned 
     row->label = number ? file->comms[number]->label : NULL;
 }
 
-/* What the class gives a meaning to. */
+/* Sets the fields that the class defines. */
 static void fields_set(struct row *row, const struct event *event, unsigned class, const struct event_extension *more)
 {
     switch (class) {
@@ -156,7 +156,7 @@ static void fields_set(struct row *row, const struct event *event, unsigned clas
     }
 }
 
-/* Of a call on a window or a file, or the end of its request: name = what that is called, value = its number. */
+/* For a call on a window or a file, or the end of its request: name is the name of the object, value is its number. */
 static void object_set(const struct csv_source *source, struct row *row, const struct event *event, unsigned class,
                        uint64_t ticks)
 {
@@ -198,14 +198,14 @@ static void instrument_set(const struct csv_source *source, struct row *row, con
     row->name = name;
 }
 
-/* Of a library below MPI: name = function, value = provider; of all others requests = how many, and of polls
- * completed = those that found something. */
+/* For a library below MPI: name = function, value = provider. requests = number of operations. For polls, completed =
+ * number of successful polls. */
 static void fabric_set(const struct csv_source *source, struct row *row, const struct event *event)
 {
     unsigned kind = event_kind(event);
     const char *provider = run_reader_provider(source->file, (uint32_t)event->peer);
     uint32_t tag = (uint32_t)event->tag;
-    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* which is EVENT_LARGE of a message */
+    row->flags &= (uint16_t) ~(unsigned)EVENT_PENDING; /* for a message this bit is EVENT_LARGE */
     snprintf(row->value, sizeof row->value, "%s", provider ? provider : "unknown");
     row->what = kind == EVENT_FABRIC         ? "fabric"
                 : kind == EVENT_FABRIC_AGAIN ? "fabric again"
@@ -254,7 +254,7 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     row_put(source, &row);
 }
 
-/* What was counted inside of the call is the value, and what before it outside of MPI stands in bytes_out. */
+/* The count inside the call is the value. The count before it, outside of MPI, is in bytes_out. */
 static void counter_set(const struct csv_source *source, struct row *row, const struct event *event)
 {
     start_set(source, row, event->begin);
@@ -295,10 +295,10 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
         snprintf(row.requests, sizeof row.requests, "%" PRId32, event->tag);
     else if (!told && kind != RECORD_CREATED && kind != RECORD_DESTROYED && kind != RECORD_COMM_DONE)
         fields_set(&row, event, CLASS_P2P, more);
-    if (kind == RECORD_ARGUMENT) /* of a seek it may be one backwards */
+    if (kind == RECORD_ARGUMENT) /* for a seek it may be negative */
         snprintf(row.bytes, sizeof row.bytes, "%" PRId64, (int64_t)event->bytes);
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED)
-        row.tag[0] = '\0'; /* what stands there says whether it was a receive */
+        row.tag[0] = '\0'; /* the field shows whether it was a receive */
     row_put(source, &row);
 }
 

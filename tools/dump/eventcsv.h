@@ -1,6 +1,6 @@
 /*
- * Events as comma-separated values (RFC 4180, lines end with LF): a line with the names of the columns, then one line
- * for each call, each record that belongs to one, and each event of an instrument. share/doc/outputs.md has the
+ * Events as comma-separated values (RFC 4180, lines end with LF). The first line has the names of the columns. Then
+ * there is one line for each call, each record of a call, and each event of an instrument. share/doc/outputs.md has the
  * columns.
  */
 #ifndef MPIT_TOOLS_EVENTCSV_H
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Where a line comes from. */
+/* The origin of a line. */
 struct csv_source {
     FILE *out;
     const struct timeline *line;
@@ -22,12 +22,12 @@ struct csv_source {
 void csv_head(FILE *out);
 /* A call, or an event between calls. */
 void csv_call(const struct csv_source *source, const struct event *event, const struct event_extension *more);
-/* A record behind a call that began at `call`; `name` is what it is called. */
+/* Prints a record of a call that began at `call`. `name` is the name of the record. */
 void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
                 const struct event_extension *more);
 /* The call that the thread was in when its process ended. */
 void csv_unfinished(const struct csv_source *source, const struct event *event);
-/* So many records of the thread are not there. */
+/* Reports that this many records of the thread are missing. */
 void csv_missing(const struct csv_source *source, uint64_t count);
 
 #endif

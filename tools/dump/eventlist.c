@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* One thread's stream; `next` is the call that it shows next, NULL at its end. */
+/* One thread's stream. `next` is the next call to show, or NULL at its end. */
 struct stream {
     const struct run_reader *file;
     uint32_t thread;
@@ -17,20 +17,20 @@ struct stream {
     const struct event *next;
     int64_t next_ns;
     uint64_t gap;                /* events that are missing before it, */
-    uint64_t gap_first, gap_end; /* among those from here to there */
-    int64_t gap_ns;              /* since when: the begin of the last call before them; -1: from the start */
+    uint64_t gap_first, gap_end; /* among the records of this range */
+    int64_t gap_ns;              /* the begin of the last call before them, or -1 for the start */
 };
 
 struct listing {
     FILE *out;
     const struct run_job *job;
     const struct selection *selection;
-    size_t csv_job; /* as comma-separated values: the number of the job; else 0 */
-    uint64_t last;  /* only so many records of each, without those from below MPI; 0: all */
+    size_t csv_job; /* number of the job for comma-separated values, else 0 */
+    uint64_t last;  /* show only this many records of each, without records from below MPI. 0: all */
     struct timeline line;
     struct stream *streams;
     size_t count;
-    struct stream **heap; /* those that have a next call, the earliest in front */
+    struct stream **heap; /* streams with a next call, the earliest first */
     size_t waiting;
     struct text_columns columns;
 };
@@ -59,13 +59,14 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_COUNTER - RECORD_FIRST] = "counter",
 };
 
-/* A call, or an event of an instrument: what is no part of another. */
+/* Returns whether it is a call or an event of an instrument, and not a part of another. */
 static bool is_call(const struct event *event)
 {
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
-/* Who waits polls without end, and calls are what is asked for. */
+/* With the last records only, records from below MPI are left out. A waiting thread polls without end, and the user
+ * wants calls. */
 static bool is_left_out(const struct listing *listing, const struct event *event)
 {
     return listing->last && EVENT_KIND_IS_FABRIC(event_kind(event));
@@ -98,10 +99,10 @@ static struct text_source stream_text(const struct listing *listing, const struc
     return (struct text_source){listing->out, &listing->line, &listing->columns, stream->file, stream->thread};
 }
 
-/* What a bounded trace did not keep, or could not. */
+/* Prints records that a bounded trace dropped or could not store. */
 static void gap_print(const struct listing *listing, struct stream *stream)
 {
-    if (!stream->gap || listing->csv_job) /* there each thread has a line with its sum */
+    if (!stream->gap || listing->csv_job) /* in that format each thread has a line with its sum */
         return;
     const struct run_gap gap = {
         .thread = stream->thread, .first = stream->gap_first, .end = stream->gap_end, .count = stream->gap};
@@ -113,7 +114,7 @@ static void gap_print(const struct listing *listing, struct stream *stream)
 
 static void stream_take(const struct listing *listing, struct stream *stream)
 {
-    do /* what is left may begin in the middle of a call's records */
+    do /* the rest may begin in the middle of a call's records */
         stream->next = stream_read(stream);
     while (stream->next && !is_call(stream->next));
     if (stream->next)
@@ -170,13 +171,13 @@ static void stream_print(const struct listing *listing, struct stream *stream)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
 
-/* Of calls at the same time, that of the first process and thread. */
+/* Among calls at the same time, the first process and thread come first. */
 static bool stream_is_before(const struct stream *one, const struct stream *other)
 {
     return one->next_ns != other->next_ns ? one->next_ns < other->next_ns : one < other;
 }
 
-/* Puts the stream in place `at` of the heap, where there is room, or further down. */
+/* Puts the stream in place `at` of the heap, or further down. */
 static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
 {
     struct stream **heap = listing->heap;
@@ -213,7 +214,7 @@ static void calls_print(struct listing *listing)
     }
 }
 
-/* To the last records that are shown. */
+/* Moves to the last records to show. */
 static void stream_skip(const struct listing *listing, struct stream *stream)
 {
     enum { LOOK = 1 << 14 };
@@ -235,7 +236,7 @@ static void stream_skip(const struct listing *listing, struct stream *stream)
     }
 }
 
-/* Of processes that did not come to their end alone, if only the last records are shown. */
+/* If only the last records are shown, opens only the processes that did not reach their end. */
 static int streams_open(struct listing *listing)
 {
     const struct run_job *job = listing->job;
@@ -264,7 +265,8 @@ static int streams_open(struct listing *listing)
     return 0;
 }
 
-/* Where a process is, or was when it was killed: its thread's state tells, for a call that returns makes an event. */
+/* Prints where a process is, or where it was when it was killed. The live state shows this, because a call makes an
+ * event only when it returns. */
 static void unfinished_print(const struct listing *listing, const struct stream *stream)
 {
     const struct run_reader *file = stream->file;

@@ -50,15 +50,16 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
     return text;
 }
 
-/* Of a call that was not timed nobody knows how long it took. One that was took some ticks; but for a few, as counters
- * go in steps of up to 10 ns, so that these cannot be told apart where not all were timed. */
+/* The duration of a call that was not timed is not known. A timed call took some ticks, with a few exceptions: a
+ * counter may advance in steps of up to 10 ns. If only some calls were timed, a duration of 0 therefore counts as not
+ * timed. */
 static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
 {
     bool untimed = file->header.sampling != 1 || file->header.sampling_changed;
     return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
 }
 
-/* Which window or file, by its number and by what it is called. */
+/* Prints the number and name of a window or file. */
 static void object_print(const struct text_source *source, const struct object_shown *shown)
 {
     char clean[OBJECT_NAME_BYTES];
@@ -77,7 +78,8 @@ static void object_print(const struct text_source *source, const struct object_s
     fputc('"', source->out);
 }
 
-/* Behind the call's name: what its class gives a meaning to. `ticks`: when it had its communicator. */
+/* Prints the fields that the class defines, after the call's name. `ticks` is a time when the call had its
+ * communicator. */
 static void fields_print(const struct text_source *source, const struct event *event, uint64_t ticks, unsigned class,
                          const struct event_extension *more)
 {
@@ -121,7 +123,7 @@ static void fields_print(const struct text_source *source, const struct event *e
     fputc('\n', out);
 }
 
-/* The same of a library below MPI. */
+/* Prints the same for a library below MPI. */
 static const char *fabric_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
 {
     const char *provider = run_reader_provider(file, (uint32_t)event->peer);
@@ -149,7 +151,7 @@ static const char *fabric_text(const struct run_reader *file, const struct event
     }
 }
 
-/* What the kind of event is called, and behind it in `detail` what the instrument says. */
+/* Returns the name of the kind of event. `detail` gets the text of the instrument. */
 static const char *instrument_text(const struct run_reader *file, const struct event *event, char *detail, size_t size)
 {
     const struct instrument_record *record = run_reader_instrument(file, (uint32_t)event->peer);
@@ -206,8 +208,8 @@ void eventtext_call(const struct text_source *source, const struct event *event,
     fields_print(source, event, event->begin, kind < file->call_count ? file->calls[kind].class : CLASS_OTHER, more);
 }
 
-/* `call`: when the call began that the record belongs to. A request that was not timed when it was posted has no begin,
- * but had its communicator, and kept it, when the call began that completed it. */
+/* `call` is the begin of the call that owns the record. A request that was not timed at its post has no begin. It had
+ * its communicator, and kept it, when the completing call began. */
 void eventtext_record(const struct text_source *source, const char *name, const struct event *event, uint64_t call,
                       const struct event_extension *more)
 {
@@ -239,7 +241,7 @@ void eventtext_record(const struct text_source *source, const char *name, const 
                 counter_call(event) ? run_reader_call_name(file, counter_call(event)) : "no call",
                 counter_outside(event));
         return;
-    case RECORD_ARGUMENT: /* of a seek it may be one backwards */
+    case RECORD_ARGUMENT: /* for a seek it may be negative */
         fprintf(source->out, " %-*s %6s %10" PRId32 " %12" PRId64 "\n", source->columns->comm,
                 comm_name(title, file, event->comm, ticks), peer_text(parent, event->peer), event->tag,
                 (int64_t)event->bytes);
@@ -321,7 +323,7 @@ static void column_widen(int *column, size_t bytes)
         *column = (int)bytes;
 }
 
-/* Names stand in full: it is the end of one that tells it from others, or its middle. */
+/* Names are printed in full, because names may differ only at the end or in the middle. */
 void eventtext_measure(struct text_columns *columns, const struct timeline *line, const struct run_reader *file)
 {
     char seconds[UNIT_TEXT_BYTES * 2], title[COMM_TITLE_BYTES];

@@ -1,6 +1,6 @@
 /*
- * Events as text for people: a line for each call and, indented under it, one for each record that belongs to it. As
- * values for programs: eventcsv.h.
+ * Events as text for people: a line for each call and, indented under it, a line for each of its records. For programs,
+ * see eventcsv.h.
  */
 #ifndef MPIT_TOOLS_EVENTTEXT_H
 #define MPIT_TOOLS_EVENTTEXT_H
@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-/* Columns as wide as what will stand in them. */
+/* The widths of the columns. */
 struct text_columns {
     int seconds, call, comm;
 };
@@ -21,7 +21,7 @@ struct text_columns {
         .seconds = 14, .call = 22, .comm = 24                                                                          \
     }
 
-/* Where a line comes from. */
+/* The origin of a line. */
 struct text_source {
     FILE *out;
     const struct timeline *line;
@@ -30,21 +30,21 @@ struct text_source {
     uint32_t thread;
 };
 
-/* Widens the columns for what is in the file. */
+/* Widens the columns for the contents of the file. */
 void eventtext_measure(struct text_columns *columns, const struct timeline *line, const struct run_reader *file);
 
 void eventtext_head(FILE *out, const struct text_columns *columns);
 /* A call, or an event between calls, and when it began. */
 void eventtext_call(const struct text_source *source, const struct event *event, int64_t begin_ns,
                     const struct event_extension *more);
-/* A record behind a call that began at `call`; `name` is what it is called. */
+/* Prints a record of a call that began at `call`. `name` is the name of the record. */
 void eventtext_record(const struct text_source *source, const char *name, const struct event *event, uint64_t call,
                       const struct event_extension *more);
 /* The call that the thread was in when its process ended. */
 void eventtext_unfinished(const struct text_source *source, const struct event *event);
-/* What is missing between the call that began at `since_ns` (-1: the start) and the one that began at `begin_ns`. */
+/* Reports the gap between the call that began at `since_ns` (-1: the start) and the call that began at `begin_ns`. */
 void eventtext_gap(const struct text_source *source, const struct run_gap *gap, int64_t begin_ns, int64_t since_ns);
-/* So many records of the thread are not there. */
+/* Reports that this many records of the thread are missing. */
 void eventtext_missing(const struct text_source *source, uint64_t count);
 
 #endif

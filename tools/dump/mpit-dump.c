@@ -1,5 +1,5 @@
 /*
- * mpit-dump: shows what a run directory holds, and converts it.
+ * mpit-dump: shows and converts a run directory.
  */
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
@@ -76,7 +76,7 @@ static int verify(const struct run_dir *dir)
     return status;
 }
 
-/* What there is of them. Without a trace that is not what was asked for, and so a failure. */
+/* Prints the available events. Without a trace the request fails. */
 static int events(const struct run_dir *dir, const struct selection *selection, bool csv)
 {
     int status = 0;
@@ -101,7 +101,7 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
     return status;
 }
 
-/* Who did not come to an end, and the last calls of each. */
+/* Prints the processes that did not reach their end, and the last calls of each. */
 static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
@@ -117,7 +117,8 @@ static int crash(const struct run_dir *dir, const struct selection *selection)
     return 0;
 }
 
-/* One job. Returns its JSON, or NULL after it was printed, or when it could not be analysed (then *status is 1). */
+/* Analyzes one job. Returns its JSON. Returns NULL after it was printed, or if it could not be analyzed (then *status
+ * is 1). */
 static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct request *request, int *status)
 {
     const struct run_job *job = &dir->jobs[i];
@@ -242,7 +243,7 @@ static int summary(const struct run_dir *dir)
         job_title(dir, i);
         summary_print_part(job->summary, job->part, stdout);
         timeline_print(job->files, job->file_count, stdout);
-        if (!job->part) /* what did not return is in no part */
+        if (!job->part) /* a call that did not return is in no part */
             postmortem_print(job, NULL, LINES_MOST, stdout);
     }
     return 0;
@@ -287,7 +288,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     }
 }
 
-/* Says why, once, and ends all of the team. */
+/* Prints the reason once, and ends all processes of the team. */
 __attribute__((noreturn)) static void fail_together(const char *error)
 {
     team_work(false);
@@ -302,7 +303,7 @@ static void problems_print(const struct run_dir *dir)
         warnx("note: %s", dir->notes[i]);
 }
 
-/* All of the team take part. */
+/* All processes of the team take part. */
 static int otf2(const struct request *request, const struct team *team)
 {
     struct run_dir dir;
@@ -331,7 +332,7 @@ static int otf2(const struct request *request, const struct team *team)
     return status;
 }
 
-/* The status of the tool: what is damaged, or does not fit, may have been seen by whatever has read the traces. */
+/* Returns the tool's status. A reader of the traces may have found a damaged or inconsistent file. */
 static int status_final(const struct request *request, int status)
 {
     if (compact_trouble_seen() != COMPACT_SOUND)

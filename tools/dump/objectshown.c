@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Of a transfer that has only begun, its end says how many bytes it moved. */
+/* If a call only begins a transfer, the number of bytes is in the record of its end. */
 static bool call_moves(const char *name, unsigned class)
 {
     size_t length = strlen(name);
@@ -21,10 +21,10 @@ struct object_shown object_shown(const struct run_reader *file, const struct eve
     if (class != CLASS_RMA && class != CLASS_IO)
         return (struct object_shown){.record = file->object_count};
     unsigned kind = event_kind(event);
-    bool timed = ticks || !file->header.past; /* else others may have had the slot */
+    bool timed = ticks || !file->header.past; /* otherwise other communicators may have had the slot */
     uint32_t comm = timed ? run_reader_comm_at(file, event->comm, ticks) : 0;
     uint32_t number = event->tag > 0 ? (uint32_t)event->tag : 0;
-    bool deleted = kind == CALL_MPI_File_delete; /* which has a name, and no number among files */
+    bool deleted = kind == CALL_MPI_File_delete; /* it has a name, and no number among files */
     enum object_kind what = class == CLASS_RMA ? OBJECT_WINDOW : deleted ? OBJECT_DELETED : OBJECT_FILE;
     return (struct object_shown){.what = class == CLASS_RMA ? "window" : "file",
                                  .number = deleted ? 0 : number,

@@ -1,5 +1,5 @@
 /*
- * What lists of events say of the window or the file that a call, or the end of its request, is about.
+ * How lists of events show the window or the file of a call, or of the end of its request.
  */
 #ifndef MPIT_TOOLS_OBJECTSHOWN_H
 #define MPIT_TOOLS_OBJECTSHOWN_H
@@ -9,18 +9,19 @@
 #include <stdbool.h>
 
 struct object_shown {
-    const char *what; /* "window" or "file"; NULL: it is about none */
-    uint32_t number;  /* so many had been made on the communicator; 0: not known */
-    size_t record;    /* what it is called, by place in the file's list of objects; its object_count: nothing */
-    bool moves;       /* the event says how many bytes; others move none, or do not know it yet */
+    const char *what; /* "window" or "file", or NULL for neither */
+    uint32_t number;  /* n: the n-th made on the communicator, 0: unknown */
+    size_t record;    /* index of its name in the file's list of objects, or object_count for none */
+    bool moves;       /* the event has a number of bytes. Others move none, or do not know it yet */
 };
 
-/* `class` of the call, or of what posted the request; `ticks`: when the event had its communicator. */
+/* `class` is the class of the call, or of the post of the request. `ticks` is a time when the event had its
+ * communicator. */
 struct object_shown object_shown(const struct run_reader *file, const struct event *event, unsigned class,
                                  uint64_t ticks);
-/* Not cleaned; NULL: it has none. */
+/* Returns the raw name, or NULL if it has none. */
 const char *object_shown_name(const struct run_reader *file, const struct object_shown *shown);
-/* That of the calls whose requests such a record ends; CLASS_OTHER: it is another one. */
+/* Returns the class of the calls whose requests such a record ends, or CLASS_OTHER for other records. */
 unsigned object_class_ended(unsigned kind);
 
 #endif

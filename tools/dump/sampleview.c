@@ -30,7 +30,7 @@ static size_t sampled_jobs(const struct run_dir *dir)
     return count;
 }
 
-/* The same status and words for all outputs: there is nothing to show, and no file is left. */
+/* All outputs have the same status and message if there are no samples, and leave no file. */
 static const char nothing[] = "no sample was taken of what was asked for";
 
 static void notes_print(const struct stacks *stacks)
@@ -124,7 +124,7 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
     return 0;
 }
 
-/* The one job that has samples. `what`: has no room for more. */
+/* Returns the only job with samples. `what` names the output, which has room for one job. */
 static const struct run_job *sampled_job(const struct run_dir *dir, const char *what)
 {
     const struct run_job *job = dir->jobs;
@@ -190,7 +190,7 @@ static int sample_see(void *data, const struct stack_sample *sample)
     return 1;
 }
 
-/* Of one job of several nothing may have been chosen: it has no archive then. */
+/* With several jobs, the selection may leave out all of one. That job has no archive. */
 static bool job_is_chosen(const struct run_job *job, const struct sample_request *request)
 {
     struct stacks stacks;

@@ -1,6 +1,6 @@
 /*
- * The outputs of mpit-dump that are made of samples. Each returns the tool's exit status, or ends the tool with a
- * message when nothing can be shown.
+ * The outputs of mpit-dump that use samples. Each returns the tool's exit status, or ends the tool with a message if it
+ * cannot show any samples.
  */
 #ifndef MPIT_TOOLS_SAMPLEVIEW_H
 #define MPIT_TOOLS_SAMPLEVIEW_H
@@ -12,7 +12,7 @@
 
 struct sample_request {
     const struct selection *selection;
-    bool internal; /* with what is inside of MPI functions */
+    bool internal; /* including functions inside MPI */
     bool json;
     const char *target; /* "-": standard output */
 };

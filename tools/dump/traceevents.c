@@ -13,7 +13,7 @@
 
 enum { NAME_BYTES = 512 };
 
-/* A job on its way. */
+/* A job in progress. */
 struct view {
     struct trace_events *events;
     const struct selection *selection;
@@ -22,16 +22,16 @@ struct view {
     struct otf2_report *report;
     char **regions, **metrics; /* names as JSON, by their numbers in job.instruments */
     uint64_t untimed;
-    int64_t mark_tid; /* the last mark of an arrow: its thread, and when the call returned that it is in */
+    int64_t mark_tid; /* the last mark of an arrow: its thread, and the return of its call */
     uint64_t mark_ns;
 };
 
-/* A thread on its way. */
+/* A thread in progress. */
 struct track {
     struct view *view;
     const struct trace_rank *rank;
     char **comms;   /* as JSON, by number in the run file */
-    char **objects; /* likewise what windows and files are called, by place in its list */
+    char **objects; /* likewise names of windows and files, by place in its list */
     int64_t pid, tid;
     struct schedule schedule;
     size_t floors[1 << 10]; /* of the calls that are entered, for the schedule */
@@ -41,11 +41,11 @@ struct track {
 
 /* ---- text -------------------------------------------------------------------------------------------------------- */
 
-/* Quoted and escaped; to be freed. NULL without memory. */
+/* Returns quoted and escaped text, which the caller frees. Returns NULL without memory. */
 static char *json_text(const char *text)
 {
     char clean[NAME_BYTES];
-    label_clean(clean, sizeof clean, text, strlen(text)); /* a run file may hold anything, and JSON is UTF-8 */
+    label_clean(clean, sizeof clean, text, strlen(text)); /* a run file may contain any bytes, and JSON is UTF-8 */
     json_t *string = json_string(clean);
     char *quoted = string ? json_dumps(string, JSON_ENCODE_ANY) : NULL;
     json_decref(string);
@@ -64,7 +64,7 @@ static void quoted_release(char **list, size_t count)
     free(list);
 }
 
-/* Microseconds with three digits behind the point: no nanosecond is lost. */
+/* Writes microseconds with three digits after the point, so that no nanosecond is lost. */
 static void event_begin(struct trace_events *events, char phase, int64_t pid, int64_t tid, uint64_t ns)
 {
     fprintf(events->out, "%s{\"ph\":\"%c\",\"pid\":%" PRId64 ",\"tid\":%" PRId64 ",\"ts\":%" PRIu64 ".%03" PRIu64,
@@ -73,7 +73,7 @@ static void event_begin(struct trace_events *events, char phase, int64_t pid, in
 
 static void meta_text(struct trace_events *events, int64_t pid, int64_t tid, const char *what, const char *quoted)
 {
-    event_begin(events, 'M', pid, tid, 0); /* readers want a time of everything */
+    event_begin(events, 'M', pid, tid, 0); /* readers require a time for each line */
     fprintf(events->out, ",\"name\":\"%s\",\"args\":{\"name\":%s}}", what, quoted);
 }
 
@@ -83,8 +83,8 @@ static void meta_number(struct trace_events *events, int64_t pid, int64_t tid, c
     fprintf(events->out, ",\"name\":\"%s\",\"args\":{\"sort_index\":%" PRId64 "}}", what, number);
 }
 
-/* Numbers of processes begin with 1, since 0 is the idle process to Perfetto; to it the thread with the process's
- * number is the main one, and threads of all processes have different ones. */
+/* Process numbers begin with 1, since Perfetto reserves 0 for the idle process. Perfetto takes the thread with the
+ * process's number as the main thread. Thread numbers must differ across all processes. */
 static int64_t pid_of(const struct view *view, int32_t world_rank)
 {
     return view->events->first_pid + world_rank;
@@ -138,10 +138,10 @@ static void metric_write(struct track *track, const struct scheduled *sample, ui
         fprintf(out, "%" PRId64 "}}", (int64_t)sample->value);
     else
         fprintf(out, "%" PRIu64 "%s}}", sample->value,
-                sample->value > INT64_MAX ? ".0" : ""); /* Perfetto takes an integer from there on for a negative one */
+                sample->value > INT64_MAX ? ".0" : ""); /* Perfetto reads larger integers as negative */
 }
 
-/* The name stands at the end, too: speedscope compares them. */
+/* The end has the name, too, because speedscope compares them. */
 static void region_write(struct track *track, char phase, const struct scheduled *region, uint64_t ns)
 {
     track_event(track, phase, ns);
@@ -163,7 +163,7 @@ static void schedule_write(struct track *track, uint64_t until, uint64_t call_en
     }
 }
 
-/* A region that began inside of a call ends inside of it, whatever the file says. */
+/* A region that began inside a call also ends inside it, no matter what the file says. */
 static void schedule_close(struct track *track, uint64_t end)
 {
     schedule_write(track, end, end);
@@ -189,7 +189,7 @@ static const char *class_name(unsigned kind)
     return class < sizeof names / sizeof *names && names[class] ? names[class] : "other";
 }
 
-/* An argument of a call, a comma before it but for the first. */
+/* Writes an argument of a call. Each but the first has a comma before it. */
 static void number_put(FILE *out, int *count, const char *name, int64_t number)
 {
     fprintf(out, "%s\"%s\":%" PRId64, (*count)++ ? "," : "", name, number);
@@ -208,7 +208,7 @@ static void peer_put(FILE *out, int *count, const char *name, int32_t peer)
         word_put(out, count, name, peer == PEER_PROC_NULL ? "\"none\"" : peer == PEER_ANY ? "\"any\"" : "\"root\"");
 }
 
-/* Of one that only begins a transfer, or comes to the file's end, a record says how much was asked for. */
+/* If a call only begins a transfer, or reaches the file's end, a record has the requested bytes. */
 static void object_put(const struct track *track, int *count, const struct traced_call *call, unsigned class)
 {
     FILE *out = track->view->events->out;
@@ -258,7 +258,7 @@ static void arguments_put(const struct track *track, const struct traced_call *c
     fputs("}}", out);
 }
 
-/* What the recorder says of itself. */
+/* Writes a mark of the recorder about itself. */
 static void mark_write(struct track *track, const char *text, uint64_t ns)
 {
     track_event(track, 'i', ns);
@@ -287,7 +287,7 @@ static void call_enter(void *data, const struct traced_call *call)
     }
 }
 
-/* Arguments stand at the end: speedscope takes those at the begin for a part of the name. */
+/* Arguments are at the end, because speedscope makes arguments at the begin a part of the name. */
 static void call_leave(void *data, const struct traced_call *call)
 {
     struct track *track = data;
@@ -312,7 +312,7 @@ static void gap_write(struct track *track, uint64_t count, uint64_t ticks)
     mark_write(track, text, ns);
 }
 
-/* Where a process was when it was killed: a begin without an end. */
+/* Writes where a process was when it was killed: a begin without an end. */
 static void unfinished_write(struct track *track, const struct thread_record *record)
 {
     const struct run_reader *run = track->rank->run;
@@ -349,7 +349,7 @@ static int calls_write(struct track *track, uint32_t thread)
         }
         if (outermost || nest.count == NEST_MAX)
             nest_write(&nest, track, call_enter, call_leave);
-        /* The stream has read one record ahead: what it missed lies behind this call */
+        /* The stream has read one record ahead: its missing records come after this call */
         if (stream.cursor.missing != missing)
             gap_write(track, stream.cursor.missing - missing, stream.ahead ? stream.ahead->begin : begin);
         missing = stream.cursor.missing;
@@ -450,13 +450,13 @@ static int process_write(struct view *view, int32_t world_rank)
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
 
 /*
- * The arrow's ends lie inside of the two calls, or a reader binds it to none: these lines stand behind all of the
- * calls, and at the same time the line that comes first counts. So it begins with the one call, and ends a nanosecond
- * before the other.
+ * The arrow's ends lie inside the two calls, or a reader binds it to neither. These lines follow all calls, and at
+ * equal times the first line counts. So the arrow begins with the one call, and ends a nanosecond before the end of the
+ * other.
  *
- * Perfetto turns an arrow round whose last call began before its first one, as those do that were waited for. There the
- * arrow ends at a mark inside of the call, which begins later: without bp it is bound to what begins next. With bp it
- * is bound to a mark of that time that is there: one is enough for a call, and more would be drawn below each other.
+ * Perfetto reverses an arrow if its last call began before its first one, as happens for awaited messages. Such an
+ * arrow ends at a mark inside the call, which begins later. Without bp the arrow is bound to the next begin. With bp it
+ * is bound to an existing mark of that time. One mark is enough for a call. Several would be drawn below each other.
  */
 static void flow_write(void *data, const struct analysis_flow *flow)
 {

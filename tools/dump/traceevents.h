@@ -1,17 +1,17 @@
 /*
- * Run files of one job -> Chrome's trace-event format (JSON), which Perfetto, chrome://tracing and speedscope read.
- * share/doc/outputs.md says what stands where.
+ * Converts run files of one job to Chrome's trace-event format (JSON), which Perfetto, chrome://tracing and speedscope
+ * read. share/doc/outputs.md describes the fields.
  *
  *   for each thread: call_stream ──> nest ──> B, E      calls and regions, outer ones first
  *                                   schedule ─┘ C       samples
  *   analysis ──> s, f                                   an arrow for each message
  *
- * Begin and end are events of their own (B, E) and not one with a duration (X): a reader would add begin and duration
- * in floating point, and where two ends are the same nanosecond the sums may differ, so that it finds calls
- * overlapping.
+ * Begin and end are separate events (B, E), and not one event with a duration (X). A reader would add begin and
+ * duration in floating point. If two ends are in the same nanosecond, the sums may differ, and the reader would see
+ * overlapping calls.
  *
- * Memory does not grow with the length of the trace, but for regions and samples (otf2_instruments.h) and what the
- * analysis needs for messages that are under way.
+ * Memory does not grow with the length of the trace. There are two exceptions: regions and samples
+ * (otf2_instruments.h), and the analysis's memory for messages under way.
  */
 #ifndef MPIT_TOOLS_TRACEEVENTS_H
 #define MPIT_TOOLS_TRACEEVENTS_H
@@ -29,11 +29,11 @@ struct trace_events {
     int64_t first_pid; /* of the next job: its rank 0 */
 };
 
-/* The text before the first job and behind the last one. */
+/* Writes the text before the first job, and after the last one. */
 void trace_events_begin(struct trace_events *events, FILE *out);
 void trace_events_end(struct trace_events *events);
-/* What is selected of a job; `title`: what its processes are called besides, "" where there is one job only. Returns 0,
- * or -1 with the report's error set. */
+/* Writes the selected events of a job. `title` is added to the names of its processes. It is "" if there is only one
+ * job. Returns 0, or -1 with the report's error set. */
 int trace_events_write(struct trace_events *events, const struct run_job *job, const struct selection *selection,
                        const char *title, struct otf2_report *report);
 

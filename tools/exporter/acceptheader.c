@@ -1,4 +1,4 @@
-/* What a client takes (RFC 9110, 12.5.1), of the two formats that there are. */
+/* The formats that a client accepts (RFC 9110, 12.5.1), of the two available ones. */
 #define _GNU_SOURCE
 #include "exporter/openmetrics.h"
 
@@ -11,7 +11,7 @@ static const char *space_skip(const char *at)
     return at + strspn(at, " \t");
 }
 
-/* The end of a part of a list: the next separator that stands in no quotes. */
+/* Returns the end of a part of a list: the next separator outside quotes. */
 static const char *part_end(const char *at, const char *separators)
 {
     for (bool quoted = false; *at; at++) {
@@ -32,7 +32,8 @@ static bool word_is(const char *from, const char *end, const char *word)
     return (size_t)(end - from) == strlen(word) && strncasecmp(from, word, strlen(word)) == 0;
 }
 
-/* A number 0 .. 1 with up to three decimals, in thousandths; strtod would take more, and after the locale. */
+/* Reads a number 0 .. 1 with up to three decimals, in thousandths. strtod would accept more, and depends on the
+ * locale. */
 static int weight_read(const char *from, const char *end)
 {
     if (from == end || (*from != '0' && *from != '1'))
@@ -46,7 +47,7 @@ static int weight_read(const char *from, const char *end)
 
 struct range {
     int weight;
-    bool other; /* a version that is not written here */
+    bool other; /* a version that is not supported */
 };
 
 static struct range parameters_read(const char *at, const char *end, const char *version)
@@ -71,7 +72,8 @@ static struct range parameters_read(const char *at, const char *end, const char 
     return range;
 }
 
-/* How much the client likes it: OpenMetrics only if it is named, since others take anything for text. */
+/* Returns the weight of a format for the client. OpenMetrics counts only if it is named, since other clients accept any
+ * text. */
 enum metric_format format_negotiate(const char *accept)
 {
     int open = 0, plain = 0;

@@ -25,7 +25,7 @@ void http_access_open(struct http_access *access, const char *where, bool loopba
     freeaddrinfo(list);
 }
 
-/* The name in a Host header, without its port. False: it is none. */
+/* Finds the name in a Host header, without its port. Returns false if it is not valid. */
 static bool name_take(const char *host, char name[HOST_BYTES])
 {
     bool six = host[0] == '[';
@@ -79,7 +79,7 @@ int http_token_read(struct http_access *access, const char *path, char error[512
     return -1;
 }
 
-/* Takes as long for each that is wrong. */
+/* Takes the same time for each wrong token. */
 static bool token_equals(const char *token, const char *given)
 {
     size_t bytes = strlen(token), given_bytes = strlen(given);

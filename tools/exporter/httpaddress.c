@@ -33,7 +33,7 @@ bool http_address_split(const char *where, char host[ADDRESS_TEXT_BYTES], char p
     }
     if (*begin == '[' && end > begin + 1 && end[-1] == ']')
         begin++, end--;
-    else if (memchr(begin, ':', (size_t)(end - begin))) /* of IPv6, and in no brackets */
+    else if (memchr(begin, ':', (size_t)(end - begin))) /* of IPv6, and without brackets */
         return false;
     if (end == begin || end - begin >= ADDRESS_TEXT_BYTES || strcspn(begin, "[]/ ") < (size_t)(end - begin))
         return false;
@@ -62,7 +62,7 @@ static int socket_bound(const struct addrinfo *address)
         return -1;
     if (address->ai_family == AF_INET6)
         setsockopt(made, IPPROTO_IPV6, IPV6_V6ONLY, &one, sizeof one);
-    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* connections of the one before may be closing */
+    setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one); /* connections of the former server may be closing */
     if (bind(made, address->ai_addr, address->ai_addrlen) == 0 && listen(made, BACKLOG) == 0)
         return made;
     int reason = errno;
@@ -71,7 +71,7 @@ static int socket_bound(const struct addrinfo *address)
     return -1;
 }
 
-/* A socket of that name to which no server listens any more is removed. */
+/* Removes a socket file of that name if no server listens to it any more. */
 static void leftover_remove(const struct sockaddr_un *address)
 {
     struct stat st;

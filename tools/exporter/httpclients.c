@@ -28,7 +28,7 @@ static struct http_peer peer_of(int socket, const struct sockaddr *address)
     return peer;
 }
 
-/* The server reads an end, and closes it. */
+/* The server reads an end of file, and closes the connection. */
 static void client_end(struct http_client *client)
 {
     if (!client->ended)
@@ -42,7 +42,7 @@ static bool is_of(const struct http_client *client, const struct http_peer *peer
                      memcmp(client->peer.address, peer->address, sizeof peer->address) == 0);
 }
 
-/* Ends the oldest ones of the peer (NULL: of all) that are more than `most`. */
+/* Ends the oldest connections of the peer (NULL: of all) beyond `most`. */
 static void oldest_end(struct http_clients *clients, const struct http_peer *peer, size_t most)
 {
     size_t count = 0;

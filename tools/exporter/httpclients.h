@@ -1,9 +1,9 @@
 /*
- * The connections of an HTTP server, so that no client keeps others out.
+ * The connections of an HTTP server. No client can keep others out.
  *
- * A connection is ended when it is older than CLIENT_SECONDS, whatever it sends. A peer (an address, of a Unix socket a
- * user) has at most CLIENT_PEER_MOST of them, and there are at most CLIENT_MOST: a new one ends the oldest. So a client
- * that asks and reads at once is served, however many others hold connections.
+ * A connection is ended when it is older than CLIENT_SECONDS, no matter what it sends. A peer is an address, or a user
+ * for a Unix socket. It has at most CLIENT_PEER_MOST connections, and there are at most CLIENT_MOST in all. A new
+ * connection ends the oldest. So a client that asks and reads at once is served, even if others hold many connections.
  */
 #ifndef MPIT_TOOLS_HTTPCLIENTS_H
 #define MPIT_TOOLS_HTTPCLIENTS_H
@@ -23,7 +23,7 @@ struct http_peer {
 
 struct http_client {
     int socket;
-    bool ended; /* by us; it goes soon */
+    bool ended; /* ended by us, and removed soon */
     uint64_t begin_ns;
     struct http_peer peer;
     struct http_client *next; /* a later one */
@@ -33,13 +33,14 @@ struct http_clients {
     struct http_client *first; /* the oldest */
 };
 
-/* Takes a new connection in, and ends others as need be. NULL: no memory; it is served all the same. */
+/* Adds a new connection, and ends others if needed. Returns NULL without memory. The connection is served
+ * nevertheless. */
 struct http_client *http_client_add(struct http_clients *clients, int socket, const struct sockaddr *address);
-/* The connection is closed. NULL is nothing. */
+/* The connection is closed. The argument may be NULL. */
 void http_client_remove(struct http_clients *clients, struct http_client *client);
-/* Ends those that are too old. */
+/* Ends connections that are too old. */
 void http_clients_age(struct http_clients *clients);
-/* Milliseconds until the next one is too old, at most `most`. */
+/* Returns milliseconds until the next connection is too old, at most `most`. */
 int http_clients_timeout(const struct http_clients *clients, int most);
 
 #endif

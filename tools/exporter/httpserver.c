@@ -24,7 +24,7 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
         return MHD_NO;
     }
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page->type);
-    /* who asks once in a while holds no connection meanwhile, of which there are few */
+    /* a rare client must not hold one of the few connections */
     MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     MHD_add_response_header(response, MHD_HTTP_HEADER_X_CONTENT_TYPE_OPTIONS, "nosniff");
     if (name)
@@ -34,7 +34,7 @@ static enum MHD_Result page_send(struct MHD_Connection *connection, const struct
     return result;
 }
 
-/* `name`: of a header that the answer has, with its value; NULL: of none. */
+/* `name` is a header of the answer, with its value, or NULL for none. */
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status, const char *text, const char *name,
                               const char *value)
 {
@@ -47,7 +47,7 @@ static const char *header_of(struct MHD_Connection *connection, const char *name
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
 
-/* It is called with the head of a request, with each piece of its body, and when there is no more. */
+/* The library calls this with the head of a request, with each piece of its body, and at the end of the body. */
 static enum MHD_Result request_answer(void *context, struct MHD_Connection *connection, const char *path,
                                       const char *method, const char *version, const char *upload, size_t *upload_bytes,
                                       void **state)
@@ -66,7 +66,7 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
         *state = server;
         return MHD_YES;
     }
-    if (*upload_bytes) { /* nobody wants it */
+    if (*upload_bytes) { /* the body is not used */
         *upload_bytes = 0;
         return MHD_YES;
     }

@@ -19,11 +19,11 @@ struct emission {
     struct text labels;
 };
 
-/* So many there are of each process beside its variables: process_add. */
+/* The number of series of each process in addition to its variables (process_add). */
 enum { PROCESS_SERIES = 8 };
 enum { SLOT_NAME_BYTES = 64 };
 
-/* One that is gone without having told an end was killed, or ended by _exit(). */
+/* A process that is gone without a recorded end was killed, or ended by _exit(). */
 static const char *phase_name(uint32_t phase, bool gone)
 {
     static const char *const names[] = {
@@ -99,7 +99,7 @@ static void value_add(struct metric_family *family, const struct metric *metric,
         family_add(family, labels, value);
 }
 
-/* A variable's one value is shown from the beginning, so that its first growth is seen, if `zeros`. */
+/* With `zeros`, a variable with one value is exported from the beginning, so that its first growth is visible. */
 static void slots_add(struct emission *emission, struct figure_set *set, size_t number, bool zeros)
 {
     const struct metric *metric = &emission->observation->metrics.list[number];
@@ -132,7 +132,7 @@ static uint64_t row_sum(const struct figure_row *row)
     return sum;
 }
 
-/* The same limits for all, as sums over ranks need them. */
+/* All ranks have the same limits, because sums over ranks require it. */
 static void histogram_add(struct emission *emission, struct figure_set *set, size_t number)
 {
     static const unsigned some[] = {0, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, BUCKET_COUNT - 1};
@@ -200,7 +200,7 @@ static size_t set_shown(const struct observed_process *process)
     return shown;
 }
 
-/* Two lives of one rank have the same labels: the later one is told. */
+/* Two lives of one rank have the same labels. The later life is exported. */
 static bool is_replaced(const struct observed_job *job, size_t i)
 {
     return i > 0 && job->processes[i - 1]->rank == job->processes[i]->rank;
@@ -234,7 +234,7 @@ static struct metric_family *family_get(struct emission *emission, const char *n
     return exposition_family(emission->exposition, name, type, unit, help);
 }
 
-/* One sample of a family of our own. */
+/* Adds one sample of a family of the exporter itself. */
 static void gauge_add(struct emission *emission, const char *name, const char *help, uint64_t value)
 {
     struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "", help);
@@ -310,7 +310,7 @@ static void process_add(struct emission *emission, const struct observed_job *jo
     }
 }
 
-/* Communicators of one process that are told one by one: what the program calls them. */
+/* Adds the communicators of one process that are exported separately, by their names in the program. */
 static void comms_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
 {
     for (size_t i = 0; i < process->comm_count; i++) {

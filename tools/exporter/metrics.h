@@ -1,9 +1,9 @@
 /*
- * What is told of the jobs that were observed: families of metrics with their labels, and not more series than wanted.
+ * The metrics of the observed jobs: families of metrics with their labels, limited to the requested number of series.
  *
- * A series that was told once is told again as long as what it is about is there; new ones only as far as there is
- * room: first what is told of each process, then variables with one value, sizes of messages, variables with many
- * slots.
+ * A series that was exported once is exported again as long as its object exists. New series are added only while there
+ * is room. First come the series of each process, then variables with one value, sizes of messages, and variables with
+ * many slots.
  */
 #ifndef MPIT_TOOLS_METRICS_H
 #define MPIT_TOOLS_METRICS_H
@@ -13,23 +13,23 @@
 
 enum metrics_by { BY_JOB, BY_RANK, BY_COMM };
 
-/* A call that has lasted so long is named. */
+/* A call that has lasted this long is named. */
 #define CALL_NAMED_NS UINT64_C(1000000000)
 
 struct metrics_choice {
     enum metrics_by by;
     size_t series_most;
-    bool all_sizes; /* each bucket of sizes, and not every second */
+    bool all_sizes; /* every bucket of sizes, and not every second */
 };
 
-/* What the exporter tells of itself. */
+/* Facts of the exporter about itself. */
 struct exporter_facts {
     double look_seconds;  /* that this look took */
     double start_seconds; /* since the epoch */
     uint64_t scrapes;
 };
 
-/* Fills the exposition; without memory that has failed. */
+/* Fills the exposition. Without memory the exposition is marked as failed. */
 void metrics_make(struct exposition *exposition, struct observation *observation, const struct metrics_choice *choice,
                   const struct exporter_facts *facts);
 

@@ -18,7 +18,7 @@ static const char size_suffix[] = "_size_count";
  * ------------------------------------------------------------------------------------------------------
  */
 
-/* The variable of that name in this version's catalogue; NULL: there is none. */
+/* Returns the variable of that name in this version's catalogue, or NULL if there is none. */
 static const struct variable *catalogue_find(const struct variable_record *record)
 {
     for (size_t i = 0; i < variable_count; i++)
@@ -28,7 +28,7 @@ static const struct variable *catalogue_find(const struct variable_record *recor
     return NULL;
 }
 
-/* One that was asked for by name; its record may have no room for that. */
+/* Returns whether the variable is counted only on request. Its record may have no room for that. */
 static bool is_asked(const struct variable_record *record)
 {
     return record->terms[0].block == BLOCK_COUNTERS && record->count == PLACE_COUNT && record->terms[0].stride == 1 &&
@@ -68,7 +68,7 @@ static enum metric_type type_of(const struct variable_record *record)
     switch (record->class) {
     case VARIABLE_COUNTER:
     case VARIABLE_AGGREGATE:
-    case VARIABLE_TIMER: /* one from a first to a last moment adds up to nothing */
+    case VARIABLE_TIMER: /* a span from a first to a last moment cannot be added up */
         return record->combine == COMBINE_SPAN ? METRIC_GAUGE : METRIC_COUNTER;
     case VARIABLE_LEVEL:
     case VARIABLE_SIZE:
@@ -207,7 +207,7 @@ bool name_matches(const char *name, const char *patterns)
     return matches;
 }
 
-/* Names that others than variables have. */
+/* Names that metrics other than variables have. */
 static bool name_is_reserved(const char *name)
 {
     static const char *const begins[] = {"mpit_job_", "mpit_process_", "mpit_exporter_", "mpit_communicator_"};
@@ -248,12 +248,12 @@ static void metric_make(struct metric *metric, const struct run_reader *run, con
     help_make(metric, known, record);
 }
 
-/* The bytes of the messages that a histogram counts: by size, or all of them. */
+/* Finds the bytes of the messages that a histogram counts: by size, or all of them. */
 static void sums_find(struct metric_table *table)
 {
     for (size_t i = 0; i < table->count; i++) {
         struct metric *metric = &table->list[i];
-        metric->sum = -1; /* what it was may have been let go */
+        metric->sum = -1; /* the sum's metric may have been freed */
         if (metric->shape != SHAPE_HISTOGRAM || !metric->variable[0])
             continue;
         int stem = (int)(strlen(metric->variable) - strlen(size_suffix));
@@ -281,7 +281,7 @@ int metric_number(struct metric_table *table, const struct run_reader *run, cons
         record->count > METRIC_SLOTS_MOST || record->class == VARIABLE_STATE || record->class == VARIABLE_PERCENTAGE)
         return METRIC_NONE;
     metric_make(&metric, run, record);
-    /* a histogram needs its sum, whether that is wanted or not */
+    /* A histogram needs its sum, even if the user did not select it. */
     if (metric.shape != SHAPE_PART && !name_matches(metric.variable, patterns))
         return METRIC_NONE;
     bool taken = name_is_reserved(metric.name) || !metric.variable[0];

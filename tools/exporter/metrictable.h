@@ -1,13 +1,11 @@
 /*
- * What a variable of a run file is as a metric: its name there, its type and unit, the label that tells its slots
- * apart.
+ * A variable of a run file as a metric: its name, type and unit, and the label that distinguishes its slots.
  *
- * Run files describe their variables, and this follows from the description alone: from class, unit, count, and from
- * whether a variable's slots are sizes of messages. Only texts and names of slots come from this version's own
- * catalogue, for variables that are in it.
+ * Run files describe their variables. A metric follows only from the class, the unit, the count, and whether the slots
+ * are sizes of messages. Texts and names of slots come from this version's own catalogue, if it has the variable.
  *
- * A table holds each metric that was met, whichever process has it. Its number does not change, until nobody has
- * figures of it any more: then the table lets it go, and its number and its name are free for another one.
+ * A table holds each metric that was found in any process. Its number does not change while a process has figures of
+ * it. After that the table frees the metric, and its number and its name may be used for another.
  */
 #ifndef MPIT_TOOLS_METRICTABLE_H
 #define MPIT_TOOLS_METRICTABLE_H
@@ -23,9 +21,9 @@ enum { METRICS_MOST = 512, METRIC_SLOTS_MOST = 4096, METRIC_NAME_BYTES = 192, ME
 
 enum metric_shape {
     SHAPE_NUMBER,    /* one value */
-    SHAPE_SLOTS,     /* a value for each slot that has one */
-    SHAPE_HISTOGRAM, /* how many messages there were of each size */
-    SHAPE_PART,      /* of a histogram: the bytes; no metric by itself */
+    SHAPE_SLOTS,     /* a value for each slot with a value */
+    SHAPE_HISTOGRAM, /* number of messages of each size */
+    SHAPE_PART,      /* of a histogram: the bytes, not a separate metric */
 };
 
 struct metric {
@@ -33,7 +31,7 @@ struct metric {
     char name[METRIC_NAME_BYTES];     /* of the family */
     char help[METRIC_HELP_BYTES];
     const char *unit;  /* constant text */
-    const char *label; /* SHAPE_SLOTS: what tells the slots apart */
+    const char *label; /* SHAPE_SLOTS: the label that distinguishes the slots */
     enum metric_type type;
     enum metric_shape shape;
     enum variable_names names;
@@ -41,47 +39,47 @@ struct metric {
     uint32_t class;
     size_t slots;
     bool bound;     /* to a communicator */
-    bool time;      /* values are nanoseconds, and shown as seconds */
-    bool on_demand; /* 0 may mean that nobody has asked */
-    int sum;        /* SHAPE_HISTOGRAM: number of the metric whose values are its sum; -1: none */
+    bool time;      /* values are in nanoseconds, and exported as seconds */
+    bool on_demand; /* 0 may mean that no tool asked for it */
+    int sum;        /* SHAPE_HISTOGRAM: number of the metric whose values are its sum, or -1 for none */
 };
 
 struct metric_table {
     struct metric list[METRICS_MOST];
-    size_t count;                   /* those that were let go, whose `variable` is "", too */
-    char (*calls)[CALL_NAME_BYTES]; /* the slots of NAMES_CALL: functions by name, since runs may number them in
-                                       another way; "": that slot is free */
+    size_t count;                   /* with freed metrics, whose `variable` is "" */
+    char (*calls)[CALL_NAME_BYTES]; /* the slots of NAMES_CALL: functions by name, since runs may number them
+                                       differently. "" is a free slot */
     size_t call_count;
 };
 
 /* Instead of a number. */
 enum {
-    METRIC_NONE = -1,    /* it has no cells, is about peers, or does not match the pattern */
-    METRIC_REFUSED = -2, /* its name is taken by another one, or the table is full */
+    METRIC_NONE = -1,    /* it has no counters, is about peers, or does not match the pattern */
+    METRIC_REFUSED = -2, /* its name is taken, or the table is full */
 };
 
-/* The number of a variable's metric, or why there is none. Patterns: NULL is all. */
+/* Returns the number of a variable's metric, or a code if there is none. If `patterns` is NULL, all match. */
 int metric_number(struct metric_table *table, const struct run_reader *run, const struct variable_record *record,
                   const char *patterns);
-/* Values only grow as long as the process lives. */
+/* Returns whether values only grow as long as the process lives. */
 bool metric_grows(const struct metric *metric);
-/* The value of two processes together. */
+/* Returns the value of two processes together. */
 uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other);
-/* The slot of a metric in which the run's slot i is counted; METRIC_SLOTS_MOST: none. */
+/* Returns the slot of a metric that counts the run's slot i, or METRIC_SLOTS_MOST for none. */
 size_t metric_slot(struct metric_table *table, const struct metric *metric, const struct run_reader *run, size_t i);
-/* What the slot is called. */
+/* Returns the name of the slot. */
 const char *metric_slot_name(const struct metric_table *table, const struct metric *metric, size_t slot,
                              char number[24]);
 
-/* Whether the name matches one of the shell patterns (separated by commas), and not one behind it that begins with "!".
- * NULL: it does. */
+/* Returns whether the name matches one of the shell patterns (separated by commas), and no later pattern that begins
+ * with "!". If `patterns` is NULL, every name matches. */
 bool name_matches(const char *name, const char *patterns);
-/* What the catalogue says of a variable, without what only holds for MPI_T. */
+/* Copies the catalogue's description of a variable, without the parts that apply only to MPI_T. */
 void help_shorten(char help[METRIC_HELP_BYTES], const char *description);
 
-/* Lets those go that are not `used`. */
+/* Frees the metrics that are not `used`. */
 void metric_table_keep(struct metric_table *table, const bool used[METRICS_MOST]);
-/* Lets those names of functions go whose slots nobody has figures in; their slots are free for others. */
+/* Frees the names of functions whose slots have no figures. Other functions may then use these slots. */
 void metric_calls_keep(struct metric_table *table, const bool used[METRIC_SLOTS_MOST]);
 void metric_table_free(struct metric_table *table);
 

@@ -1,9 +1,9 @@
 /*
- * mpit-exporter: the figures of running jobs on this node, of one user or of all, as metrics over HTTP.
+ * mpit-exporter: the figures of running jobs on this node, of one user or of all users, as metrics over HTTP.
  *
  *   client ── GET /metrics ──> httpserver ──> page_make ── live_look ──> observation_take ──> metrics_make ──> text
  *
- * One thread. When nobody asks for a while it looks by itself, so that files of processes that have ended are let go.
+ * One thread. If no client asks for a while, the exporter looks by itself, so that it closes files of ended processes.
  */
 #define _GNU_SOURCE
 #include "exporter/httpserver.h"
@@ -68,7 +68,7 @@ struct exporter {
     struct observation observation;
     struct metrics_choice choice;
     struct exporter_facts facts;
-    char told[512]; /* the last problem that was said */
+    char told[512]; /* the last problem that was reported */
 };
 
 /* ---- the command line
@@ -197,7 +197,7 @@ static double clock_seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* Says a problem, and not the same again and again. */
+/* Reports a problem, but not the same one again. */
 static void problem_tell(struct exporter *exporter, const char *problem)
 {
     if (problem[0] && strcmp(problem, exporter->told) != 0)
@@ -218,7 +218,7 @@ static bool exporter_look(struct exporter *exporter)
     return taken;
 }
 
-/* False: there was no memory. */
+/* Returns false without memory. */
 static bool metrics_write(struct exporter *exporter, enum metric_format format, struct text *to)
 {
     struct exposition exposition = {0};
@@ -260,7 +260,7 @@ static struct page page_make(void *context, const char *path, const char *accept
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* SIGTERM and SIGINT, as something to read. */
+/* Makes SIGTERM and SIGINT readable from a descriptor. */
 static int signals_open(void)
 {
     sigset_t ends;
@@ -326,7 +326,7 @@ static void print_once(struct exporter *exporter, enum metric_format format)
     text_free(&text);
     output_close();
     const struct observation *seen = &exporter->observation;
-    /* which was said: a run that was named is not there, or cannot be read */
+    /* already reported: a named run does not exist, or cannot be read */
     if (seen->looks_failed || (seen->choice.named && seen->unreadable_now))
         exit(1);
 }

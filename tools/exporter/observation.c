@@ -60,7 +60,7 @@ void figure_set_free(struct figure_set *set)
     *set = (struct figure_set){0};
 }
 
-/* Of a process that has gone nothing is under way: of it only what it counted joins that of others. */
+/* An ended process has no operations under way. Only its counts are added to the sums of the other processes. */
 static int figures_join(const struct metric_table *table, struct figure_set *to, struct figure_set *from, bool gone)
 {
     for (size_t number = 0; number < from->count; number++) {
@@ -122,7 +122,7 @@ static bool is_process(const struct observed_process *process, const struct run_
            process->begin_realtime_ns == header->begin_realtime_ns;
 }
 
-/* By rank; of one rank the latest comes first. */
+/* Sorts by rank. Among processes of one rank the latest comes first. */
 static struct observed_process *process_add(struct observed_job *job, const struct run_header *header, const char *path)
 {
     struct observed_process **list = realloc(job->processes, (job->count + 1) * sizeof(struct observed_process *));
@@ -202,7 +202,7 @@ static void activity_clear(struct observed_process *process)
  * ----------------------------------------------------------------------------------------------------------
  */
 
-/* Its file cannot be read at this look, or is not taken. That is not its end. */
+/* The file of the process cannot be read at this look, or is not used. That is not the end of the process. */
 static void process_excuse(struct observation *observation, const struct live_process *live, const char *reason)
 {
     for (size_t i = 0; i < observation->job_count; i++)
@@ -224,12 +224,12 @@ static int process_take(struct observation *observation, const struct live_proce
     struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
     if (!job)
         return -1;
-    if (job->owner != run_reader_owner(&live->run)) { /* it would speak for another user's job */
+    if (job->owner != run_reader_owner(&live->run)) { /* it would show another user's job */
         process_excuse(observation, live, "says that it is of a job of another user");
         return 0;
     }
     struct observed_process *process = process_find(job, header);
-    if (!process && !live->alive && !observation->choice.named) /* it ended before anybody looked */
+    if (!process && !live->alive && !observation->choice.named) /* it ended before the first look */
         return 0;
     if (!process && !(process = process_add(job, header, live->path)))
         return -1;
@@ -258,7 +258,7 @@ static int job_age(struct observation *observation, struct observed_job *job, ui
     for (size_t i = 0; i < job->count; i++) {
         struct observed_process *process = job->processes[i];
         if (!process->gone_ns &&
-            process->look != observation->looks) { /* nobody has looked since long before its end */
+            process->look != observation->looks) { /* the last look was long before the end of the process */
             activity_clear(process);
             process->gone_ns = now;
         }
@@ -282,7 +282,7 @@ static void job_free(struct observed_job *job)
     figure_set_free(&job->total);
 }
 
-/* What of the table is in use. */
+/* The parts of the table that are in use. */
 struct table_use {
     bool metrics[METRICS_MOST], calls[METRIC_SLOTS_MOST];
 };
@@ -305,7 +305,7 @@ static void set_note(const struct observation *observation, struct table_use *us
     }
 }
 
-/* Of weeks of jobs, each with variables and functions of its own, the table keeps those of the jobs that are told. */
+/* Keeps only metrics of jobs that are exported. Over weeks, jobs bring many variables and functions of their own. */
 static void metrics_keep(struct observation *observation)
 {
     struct table_use use = {0};
@@ -357,7 +357,7 @@ int observation_take(struct observation *observation, struct live *live)
     if (observation->unreadable_now > 1)
         snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
                  observation->unreadable_now - 1);
-    text_tidy(observation->problem, sizeof observation->problem); /* it has the name of a file */
+    text_tidy(observation->problem, sizeof observation->problem); /* it is named after a file */
     metrics_keep(observation);
     return result ? -1 : 0;
 }

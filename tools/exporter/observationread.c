@@ -1,9 +1,9 @@
 /*
- * One process at one look: its figures out of the cells of its file, which go on changing meanwhile.
+ * One process at one look: reads its figures from the counters of its file, which change meanwhile.
  *
- * Order is what keeps a figure from being too large. Of a difference, what is taken away is looked at last, as the
- * recorder counts it first. Of a communicator whose slot is used again, the sum that takes its figures over is looked
- * at first: what moves in between is missing, and not there twice. And what is missing comes with the next look.
+ * The order of reads prevents a figure that is too large. In a difference, the subtracted counter is read last, because
+ * the recorder counts it first. If the slot of a communicator is used again, the sum that takes over its figures is
+ * read first. Figures that move in between are then missing, and not counted twice. The next look finds them.
  */
 #define _GNU_SOURCE
 #include "exporter/observation.h"
@@ -17,11 +17,12 @@
 
 enum { READS_MOST = 4 };
 
-/* What one look adds up: for each part of a process (its communicators, then all others) the accumulators. */
+/* The sums of one look: accumulators for each part of a process. The parts are its communicators, then all others
+ * together. */
 struct reading {
     const struct run_reader *run;
     struct observed_process *process;
-    uint32_t *order; /* slots, those of sums first */
+    uint32_t *order; /* slots, sums first */
     size_t *part;    /* of a slot */
     size_t slots, parts;
     uint64_t *values; /* parts x room */
@@ -33,10 +34,10 @@ static const struct run_header *header_of(const struct run_reader *run)
     return (const struct run_header *)(const void *)run->base;
 }
 
-/* Whether communicators have got slots of others since the file was opened. */
+/* Returns whether communicators have taken over slots since the file was opened. */
 static bool comms_changed(const struct run_reader *run)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* before it the cells were loaded */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters were loaded before */
     uint64_t now = __atomic_load_n(&header_of(run)->comm_changes, __ATOMIC_RELAXED);
     return now != run->header.comm_changes || (now & 1);
 }
@@ -53,7 +54,7 @@ static size_t comm_find(const struct observed_process *process, const char *name
     return i;
 }
 
-/* Whether a thread has used it, so that it has cells. */
+/* Returns whether a thread has used it, so that it has counters. */
 static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)
@@ -62,11 +63,12 @@ static bool comm_is_used(const struct run_reader *run, uint32_t slot)
     return false;
 }
 
-/* Finds the communicator's place, or gives it one, if it is used; SIZE_MAX: it is one of the others. */
+/* Finds the communicator's place. A used communicator without a place gets one. Returns SIZE_MAX if it counts as one of
+ * the others. */
 static size_t comm_place(struct observed_process *process, const struct comm_record *record, bool used, size_t most)
 {
     char name[COMM_NAME_BYTES];
-    label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* two that look the same are one */
+    label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* equal cleaned names are one communicator */
     size_t place = comm_find(process, name);
     if (strcmp(name, COMM_OTHERS) == 0)
         return SIZE_MAX;
@@ -130,12 +132,12 @@ static void terms_take(const struct reading *reading, const struct variable_reco
         slot_take(reading, record, 0, count);
     for (size_t i = 0; record->bound && i < reading->slots; i++) {
         if (i > 0 && reading->order[i - 1] > reading->order[i])
-            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* behind the sums */
+            __atomic_thread_fence(__ATOMIC_ACQUIRE); /* after the sums */
         slot_take(reading, record, reading->order[i], count);
     }
 }
 
-/* The same variable with those of its terms alone that have this sign; how many there are. */
+/* Copies the variable with only the terms of this sign. Returns their number. */
 static unsigned record_signed(struct variable_record *record, const struct variable_record *whole, int sign)
 {
     unsigned terms = 0;
@@ -186,7 +188,7 @@ static void part_join(const struct variable_record *record, uint64_t *to, const 
         to[i] = joined((enum variable_combine)record->combine, to[i], from[i]);
 }
 
-/* A difference that was seen below 0 is 0; ticks are nanoseconds from here on. */
+/* A difference that was seen below 0 is 0. From here on ticks are nanoseconds. */
 static uint64_t value_of(const struct reading *reading, const struct variable_record *record, uint64_t cells)
 {
     if (record->combine == COMBINE_LOW && cells == LOW_NEUTRAL)
@@ -225,7 +227,7 @@ static int figures_keep(struct observation *observation, const struct reading *r
     return 0;
 }
 
-/* What adds up: the whole without those that are shown one by one. */
+/* For figures that add up: others = whole - the communicators with their own figures. */
 static int others_subtract(struct observation *observation, struct observed_process *process, size_t number)
 {
     const struct metric *metric = &observation->metrics.list[number];
@@ -281,7 +283,7 @@ static void reading_end(struct reading *reading)
     free(reading->values);
 }
 
-/* Room for the largest variable, and for what SPAN needs, of each part and of the whole. */
+/* Allocates room for the largest variable, and for SPAN, for each part and for the whole. */
 static int reading_begin(struct reading *reading, const struct observation *observation)
 {
     const struct run_reader *run = reading->run;
@@ -295,7 +297,7 @@ static int reading_begin(struct reading *reading, const struct observation *obse
     return reading->values ? 0 : -1;
 }
 
-/* Variables from *next on, until communicators have changed under way; on the last attempt that does not matter. */
+/* Reads variables from *next on, until communicators have changed under way. The last attempt ignores changes. */
 static int variables_read(struct observation *observation, struct reading *reading, size_t *next, bool last,
                           bool seen[METRICS_MOST])
 {
@@ -325,7 +327,7 @@ static int variables_read(struct observation *observation, struct reading *readi
     return 0;
 }
 
-/* Opens the file again; false: it is there no more, or it is another one. */
+/* Opens the file again. Returns false if it does not exist any more, or if it is a different file. */
 static bool file_again(struct run_reader *again, const struct run_reader *run, const char *path)
 {
     if (run_reader_open_tables(again, path) != 0)

@@ -82,7 +82,7 @@ void text_free(struct text *text)
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* Bytes of the character at `at`, as RFC 3629 has it; 0: there is none. */
+/* Returns the bytes of the character at `at` (RFC 3629), or 0 if it is not valid. */
 static size_t character_bytes(const unsigned char *at)
 {
     if (at[0] < 0x80)
@@ -92,14 +92,14 @@ static size_t character_bytes(const unsigned char *at)
                   : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
                                                   : 0;
     for (size_t i = 1; i <= more; i++)
-        if ((at[i] & 0xc0) != 0x80) /* at the text's end, too */
+        if ((at[i] & 0xc0) != 0x80) /* also at the text's end */
             return 0;
     bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
     bool outside = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
     return !more || overlong || outside ? 0 : more + 1;
 }
 
-/* `quotes`: in labels these are escaped, too; in the help of the older format they must not be. */
+/* `quotes` also escapes quotes, as labels require. The help of the older format must not have them escaped. */
 static void escaped_add(struct text *text, const char *value, bool quotes)
 {
     for (const unsigned char *at = (const unsigned char *)value; *at;) {
@@ -176,7 +176,7 @@ static const char *type_name(enum metric_type type, enum metric_format format)
     return names[type][format == FORMAT_OPENMETRICS];
 }
 
-/* What samples of that kind have behind the name of their family. */
+/* Returns the suffix after the family's name, for samples of that kind. */
 static const char *type_suffix(enum metric_type type)
 {
     return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
@@ -221,7 +221,7 @@ void exposition_free(struct exposition *exposition)
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* The name and its labels; `more`: another label, ready, or "". */
+/* Writes the name and its labels. `more` is another finished label, or "". */
 static struct text *sample_begin(struct metric_family *family, const char *suffix, const struct text *labels,
                                  const char *more)
 {
@@ -267,7 +267,7 @@ size_t histogram_samples(const struct histogram *histogram)
     return histogram->edge_count + (histogram->has_sum ? 2 : 0);
 }
 
-/* OpenMetrics has both _sum and _count, or none. */
+/* OpenMetrics requires both _sum and _count, or neither. */
 void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram)
 {
     uint64_t sofar = 0;

@@ -1,14 +1,14 @@
 /*
- * Metrics as text, as Prometheus and others read them over HTTP.
+ * Metrics as text, for Prometheus and others over HTTP.
  *
  *   exposition ── families[] ── text     the lines of its samples, in the order in which they came
  *
- * A family is one metric: a name, what it is, its unit, and a sample for each set of labels. All samples of a family
- * stand together, whatever the order in which they were added. There are two formats: OpenMetrics 1.0, and the older
- * text format of Prometheus (version 0.0.4), which has no units, no end, and counters under their whole name. Samples
- * are the same lines in both.
+ * A family is one metric: a name, a type, a unit, and a sample for each set of labels. All samples of a family are
+ * adjacent, no matter in which order they were added. There are two formats: OpenMetrics 1.0, and the older text format
+ * of Prometheus (version 0.0.4). The older format has no units and no end mark, and counters under their full name.
+ * Sample lines are the same in both.
  *
- * Memory that is short makes the exposition fail as a whole: half of the metrics would be wrong ones.
+ * Without memory the whole exposition fails, because a part of the metrics would be misleading.
  */
 #ifndef MPIT_TOOLS_OPENMETRICS_H
 #define MPIT_TOOLS_OPENMETRICS_H
@@ -24,7 +24,7 @@ enum metric_format { FORMAT_TEXT, FORMAT_OPENMETRICS };
 struct text {
     char *bytes; /* ends with NUL, if it is not NULL */
     size_t used, room;
-    bool failed; /* there was no memory */
+    bool failed; /* memory was short */
 };
 
 __attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
@@ -32,9 +32,9 @@ void text_clear(struct text *text);
 void text_free(struct text *text);
 
 struct metric_family {
-    char *name; /* without what its samples have behind it: _total, _info, _bucket */
+    char *name; /* without the suffix of its samples: _total, _info, _bucket */
     char *help;
-    const char *unit; /* "" or what the name ends with; constant text */
+    const char *unit; /* "" or the end of the name, constant text */
     enum metric_type type;
     struct text text;
     size_t samples;
@@ -46,37 +46,38 @@ struct exposition {
     bool failed;
 };
 
-/* The family of that name, made if there is none yet; NULL: no memory. unit: constant text. */
+/* Returns the family of that name, and makes it if needed. Returns NULL without memory. unit: constant text. */
 struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
                                         const char *unit, const char *help);
 /* Writes all families that have a sample. Returns false without memory. */
 bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to);
 void exposition_free(struct exposition *exposition);
 
-/* Labels of a sample, as text: NAME="VALUE",NAME="VALUE". A value is anybody's bytes; what is no UTF-8 becomes U+FFFD.
+/* Adds a label of a sample, as text: NAME="VALUE",NAME="VALUE". A value may have any bytes. Invalid UTF-8 becomes
+ * U+FFFD.
  */
 void labels_add(struct text *labels, const char *name, const char *value);
 
-/* A sample: a counter has its _total, an information its _info and the value 1. labels: NULL for none. */
+/* Adds a sample: a counter gets _total, an information gets _info and the value 1. labels: NULL for none. */
 void family_add(struct metric_family *family, const struct text *labels, uint64_t value);
 void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns);
 void family_add_number(struct metric_family *family, const struct text *labels, double value);
 
-/* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]; the last has no limit. They
- * are told cumulatively, each `buckets` (ascending, the last one count - 1) alone. */
+/* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]. The last has no limit. They
+ * are exported cumulatively, and only for the indices in `buckets` (ascending, the last one is count - 1). */
 struct histogram {
     const uint64_t *counts, *limits;
     size_t count;
-    const unsigned *edges; /* indices in counts of the buckets that are told */
+    const unsigned *edges; /* indices in counts of the exported buckets */
     size_t edge_count;
     uint64_t sum;
     bool has_sum;
 };
-/* So many samples (lines) one makes. */
+/* Returns the number of samples (lines) of a histogram. */
 size_t histogram_samples(const struct histogram *histogram);
 void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram);
 
-/* What a request's Accept header wants; NULL: it has none. */
+/* Returns the format for a request's Accept header, which is NULL if the request has none. */
 enum metric_format format_negotiate(const char *accept);
 const char *format_content_type(enum metric_format format);
 

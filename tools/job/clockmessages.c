@@ -9,7 +9,7 @@
 
 enum { PARTS = 32, PASSES = 30, SWEEPS_MOST = 2000, NO_COMM_SLOT = 0, RANKS_MOST = 8192 };
 #define SWEEP_STEPS 200000000.0 /* of all sweeps together */
-#define MARGIN_NS 100.0         /* less than any message takes */
+#define MARGIN_NS 100.0         /* less than the time of any message */
 #define MARGIN_LEAST_NS 20.0
 
 struct times {
@@ -19,9 +19,9 @@ struct times {
     bool unordered;
 };
 
-/* A message that is the fastest from one node to another in its part of the run. */
+/* The fastest message from one node to another in its part of the run. */
 struct fastest {
-    double took; /* by the time line as it is, ns; NAN: there was none */
+    double took; /* by the present time line, ns, or NAN for none */
     uint64_t sent, received;
 };
 
@@ -35,7 +35,7 @@ struct rank {
     const struct run_reader *file; /* NULL: there is none that can be used */
     uint32_t clock;
     uint32_t world;      /* slot */
-    struct times *sends; /* by receiver; only to other nodes */
+    struct times *sends; /* by receiver, only to other nodes */
 };
 
 struct evidence {
@@ -44,7 +44,7 @@ struct evidence {
     size_t size;
     struct way *ways;
     size_t way_count, way_capacity;
-    size_t *first_way;         /* by the clock that it leads to: index + 1 */
+    size_t *first_way;         /* by the target clock: index + 1 */
     uint64_t begin_ns, end_ns; /* reference time */
 };
 
@@ -73,12 +73,12 @@ static int ticks_order(const void *one, const void *other)
 static void times_sort(struct times *times)
 {
     if (!times->unordered)
-        return; /* nor is written: there is one for each pair of ranks, and most have no message and no memory */
+        return; /* and not written: there is one for each pair of ranks, and most have no message and use no memory */
     qsort(times->list, times->count, sizeof *times->list, ticks_order);
     times->unordered = false;
 }
 
-/* All that it sent and received is in its file, but perhaps the last call of a process that was killed. */
+/* Returns whether all its messages are in its file. The last call of a killed process may be missing. */
 static bool is_whole(const struct run_reader *file)
 {
     const struct run_header *header = &file->header;
@@ -116,7 +116,7 @@ static bool receives(unsigned kind)
     return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE || (kind < CALL_COUNT && shape_of(kind) == FOLD_RECV);
 }
 
-/* Another node's rank, or NULL. */
+/* Returns a rank of another node, or NULL. */
 static const struct rank *partner_of(const struct evidence *all, const struct rank *rank, const struct event *event)
 {
     if ((event->kind & EVENT_FAILED) || event->comm != rank->world || event->peer < 0 ||
@@ -128,7 +128,8 @@ static const struct rank *partner_of(const struct evidence *all, const struct ra
 
 enum { TIMES_NO_MEMORY = -1, TIMES_MISSING = -2 };
 
-/* Times of one rank's sends (begins), or receives (ends), by partner. Returns how many, or what is wrong. */
+/* Reads times of one rank's sends (begins), or receives (ends), by partner. Returns their number, or a negative
+ * code. */
 static int64_t times_read(const struct evidence *all, const struct rank *rank, struct times *times, bool sent)
 {
     int64_t count = 0;
@@ -139,8 +140,8 @@ static int64_t times_read(const struct evidence *all, const struct rank *rank, s
         struct event_cursor cursor;
         const struct event *event;
         uint64_t begin = 0, end = 0;
-        bool wide = false;         /* the record before was a call that has an extension; parts may have some, too */
-        struct times *open = NULL; /* the time of a call that took long stands behind it, and before its parts */
+        bool wide = false;         /* the last call has an extension. Parts may have one, too */
+        struct times *open = NULL; /* the time of a long call is in the record after it, before its parts */
         event_cursor_open(&cursor, rank->file, thread);
         while (count >= 0 && (event = event_cursor_next(&cursor))) {
             unsigned kind = event_kind(event);
@@ -181,7 +182,7 @@ static struct way *way_of(const struct evidence *all, uint32_t from, uint32_t to
     return NULL;
 }
 
-/* A new one where there is none. */
+/* Makes a new one if there is none. */
 static struct way *way_find(struct evidence *all, uint32_t from, uint32_t to)
 {
     struct way *known = way_of(all, from, to);
@@ -219,7 +220,7 @@ static void way_take(const struct evidence *all, struct way *way, uint64_t sent,
         *fastest = (struct fastest){took, sent, received};
 }
 
-/* What this rank has received, held against what was sent to it. */
+/* Compares the rank's receives with the sends to it. */
 static int rank_take(struct evidence *all, size_t number, struct times *received)
 {
     const struct rank *rank = &all->ranks[number];
@@ -231,7 +232,7 @@ static int rank_take(struct evidence *all, size_t number, struct times *received
         bool both_ended =
             rank->file->header.phase == RUN_FINALIZED && all->ranks[peer].file->header.phase == RUN_FINALIZED;
         if (both_ended && came->count != left->count)
-            continue; /* some were cancelled, or did not come by */
+            continue; /* some were canceled, or did not arrive */
         struct way *way = way_find(all, all->ranks[peer].clock, rank->clock);
         if (!way)
             return -1;
@@ -263,7 +264,7 @@ static int evidence_take(struct evidence *all)
 
 /* ---- moving ------------------------------------------------------------------------------------------------------ */
 
-/* The two knots that a time lies between, and the share of the second. */
+/* The two knots around a time, and the weight of the second. */
 struct lever {
     size_t first;
     double share;
@@ -279,13 +280,13 @@ static struct lever lever_of(const struct clock_map *map, uint64_t ticks)
     return (struct lever){i, share < 1 ? share : 1};
 }
 
-/* How far a node's knots move, ns; and how readily: by the square of their errors. */
+/* How far a node's knots move, in ns, and how easily: by the square of their errors. */
 struct moves {
     double by[CLOCK_SYNCS_MOST], weight[CLOCK_SYNCS_MOST];
-    bool whole; /* all by the same: a clock that was not measured may be off by more than the run takes */
+    bool whole; /* all by the same amount: an unmeasured clock may be off by more than the run takes */
 };
 
-/* A node whose clock was measured less than twice gets knots at its begin and its end. */
+/* A node whose clock was measured fewer than two times gets knots at its begin and its end. */
 static void knots_complete(struct clock_map *map, uint64_t first, uint64_t last, uint64_t error_ns)
 {
     if (map->count >= 2)
@@ -327,12 +328,12 @@ static void lever_push(struct moves *moves, struct lever at, double by)
     moves->by[at.first + 1] += by * moves->weight[at.first + 1] * at.share;
 }
 
-/* How much the message is early, after the moves; corrects it. */
+/* Returns how early the message is, after the moves. Corrects the moves. */
 static double fastest_push(const struct evidence *all, struct moves *moves, const struct way *way,
                            const struct fastest *fastest, double margin)
 {
     if (map_of(all, way->from)->count < 2 || map_of(all, way->to)->count < 2)
-        return 0; /* a node that sent next to nothing */
+        return 0; /* a node that sent almost nothing */
     struct lever from = lever_of(map_of(all, way->from), fastest->sent);
     struct lever to = lever_of(map_of(all, way->to), fastest->received);
     double takes = fastest->took + lever_moves(&moves[way->to], to) - lever_moves(&moves[way->from], from);
@@ -345,7 +346,7 @@ static double fastest_push(const struct evidence *all, struct moves *moves, cons
     return margin - takes;
 }
 
-/* The way back, and what the fastest messages of both take together. */
+/* Finds the way back, and the time that the fastest messages of both ways take together. */
 static double margin_of(const struct evidence *all, const struct way *way)
 {
     const struct way *back = way_of(all, way->to, way->from);
@@ -444,7 +445,7 @@ static int ranks_find(struct evidence *all)
             times_sort(&rank->sends[peer]);
         if (count == TIMES_NO_MEMORY)
             return -1;
-        if (count == TIMES_MISSING) /* the k-th that is left is not the k-th */
+        if (count == TIMES_MISSING) /* the order of the remaining messages does not match */
             rank->file = NULL;
     }
     return 0;
@@ -462,7 +463,7 @@ static void evidence_release(struct evidence *all)
     free(all->first_way);
 }
 
-/* From the first send to the last, by the maps as they are; and of each clock, in its ticks. */
+/* Finds the time from the first send to the last, by the present maps, and for each clock in its ticks. */
 static void span_find(struct evidence *all, uint64_t *first, uint64_t *last)
 {
     memset(first, 0xff, all->line->clock_count * sizeof *first);
@@ -484,7 +485,7 @@ static void span_find(struct evidence *all, uint64_t *first, uint64_t *last)
         }
 }
 
-/* Knots to move at both ends of what a node sent, where it has less than two. */
+/* A node with fewer than two knots gets knots at the first and the last of its sends. */
 static void knots_prepare(struct evidence *all, const uint64_t *first, const uint64_t *last)
 {
     for (size_t i = 0; i < all->line->clock_count; i++) {

@@ -18,12 +18,12 @@
 
 enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20 };
 
-/* One file on its way. */
+/* One file in progress. */
 struct work {
     const struct run_reader *run;
     const char *path;
     char target[PATH_MAX];         /* the same without links, which stay */
-    char temporary[PATH_MAX + 32]; /* a name that the new file has already; "": it has none yet */
+    char temporary[PATH_MAX + 32]; /* temporary name of the new file, or "" if it has none yet */
     FILE *out;
     struct compact_header header;
     struct compact_writer *writer;
@@ -105,11 +105,11 @@ static int gone_put(struct work *work, uint64_t from, uint64_t to)
     return to > from ? piece_put(work, from, &gone, sizeof gone) : 0;
 }
 
-/* Alternating: what is kept, and in the place of what is not a header that leads over it. */
+/* Writes the kept parts and, for each part that is left out, a header that leads over it. */
 static int image_put(struct work *work)
 {
     const struct run_reader *run = work->run;
-    uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone is to be written, gone .. at is left out */
+    uint64_t kept = 0, gone = 0, at = RUN_PAGE_BYTES; /* kept .. gone will be written, gone .. at is left out */
     bool skipping = false;
     for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
         chunk = (const void *)(run->base + at);
@@ -222,7 +222,7 @@ static int read_back(struct work *work)
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(work->out));
     if (run_reader_open(&made, path) != 0)
         return fail(work, "%s: its compact form %s", work->path, made.error);
-    run_reader_hold(&made); /* other threads put theirs to rest meanwhile */
+    run_reader_hold(&made); /* other threads release theirs meanwhile */
     bool same = image_is_same(work->run, &made);
     for (uint32_t thread = 0; same && thread < work->run->thread_count; thread++)
         same = thread_is_same(work->run, &made, thread);
@@ -232,7 +232,7 @@ static int read_back(struct work *work)
 
 /* ---- one file */
 
-/* Without a name as long as it is not complete, where the file system can do that. */
+/* Makes a file without a name until it is complete, if the file system supports that. */
 static int out_open(struct work *work, const struct stat *st)
 {
     char directory[sizeof work->temporary];
@@ -246,7 +246,7 @@ static int out_open(struct work *work, const struct stat *st)
         work->temporary[0] = '\0';
         return fail(work, "no file can be made beside %s: %s", work->target, strerror(errno));
     }
-    if (fchown(fd, st->st_uid, st->st_gid) != 0) /* root, of somebody else's run */
+    if (fchown(fd, st->st_uid, st->st_gid) != 0) /* for root and the run of another user */
         errno = 0;
     fchmod(fd, st->st_mode & 07777);
     work->out = fdopen(fd, "w+");
@@ -273,7 +273,7 @@ static int out_put(struct work *work)
     return 0;
 }
 
-/* In the place of the old file, all at once. */
+/* Replaces the old file in one step. */
 static int out_name(struct work *work, const struct stat *st)
 {
     char path[64];

@@ -1,5 +1,5 @@
 /*
- * Makes compact run files (compact.h) of those that a run left: the same events and tallies in a fraction of the space.
+ * Makes compact run files (compact.h) from a run's files: the same events and accumulators in a fraction of the space.
  */
 #ifndef MPIT_TOOLS_COMPACTION_H
 #define MPIT_TOOLS_COMPACTION_H
@@ -7,16 +7,16 @@
 #include "job/rundir.h"
 
 struct compaction {
-    size_t done, already, unended;      /* files: made compact; that were; whose process did not reach its end */
-    uint64_t bytes_before, bytes_after; /* of those that were done */
-    uint64_t events, calls;             /* in those that were done */
+    size_t done, already, unended;      /* files: newly compact, already compact, process did not reach its end */
+    uint64_t bytes_before, bytes_after; /* of the newly compact files */
+    uint64_t events, calls;             /* in the newly compact files */
 };
 
 /*
- * Replaces each run file by a compact one, by several threads at once (0: as many as there are processors). A file is
- * replaced when all of it was read back and found the same, and at once: whatever happens meanwhile, one of both is
- * there. Files of processes that did not reach their end stay as they are. Returns 0, or -1 with what failed for the
- * first of the files that could not be replaced; the others are.
+ * Replaces each run file by a compact one, with several threads (0: one for each processor). Each new file is first
+ * read back completely and compared. The replacement is atomic, so that one of the two files always exists. Files of
+ * processes that did not reach their end stay as they are. Returns 0, or -1 with the reason for the first file that
+ * could not be replaced. Other files are replaced nevertheless.
  */
 int compaction_run(const struct run_dir *dir, unsigned threads, struct compaction *result, char error[512]);
 

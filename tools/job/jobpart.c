@@ -26,7 +26,7 @@ static bool is_chosen(const struct job_part *part, size_t i)
            (run_rank(header) >= 0 || !part->part.selection->rank_count);
 }
 
-/* As --events and --csv have it: any part of the call is in the window. */
+/* As for --events and --csv: a part of the call in the window is enough. */
 static bool has_call(const void *data, const struct event *call, const struct event_extension *more)
 {
     const struct job_part *part = data;
@@ -51,7 +51,7 @@ static const struct run_reader *file_take(struct run_part *shown, size_t i)
     const struct run_header *header = &part->job->files[i].header;
     const struct replay_choice choice = {part, has_call, has_comm};
     char error[256];
-    if (!is_chosen(part, i) || (shown->anew && !header->traced)) /* the latter of one that never got a rank */
+    if (!is_chosen(part, i) || (shown->anew && !header->traced)) /* the latter for a process without a rank */
         return NULL;
     part->taken = run_job_file(part->job, i);
     if (!shown->anew)
@@ -73,7 +73,7 @@ static void file_give_back(struct run_part *shown, size_t i)
     part->taken = NULL;
 }
 
-/* Is there what the part is made of? */
+/* Checks whether the job has the files for the part. */
 static int files_check(struct job_part *part, char error[512])
 {
     const struct run_job *job = part->job;

@@ -1,12 +1,12 @@
 /*
- * The tallies of what was selected of a job: for the summary as text and JSON, and for the page.
+ * The accumulators of a selected part of a job: for the summary as text and JSON, and for the page.
  *
- *   ranks alone              the cells of their run files, as they were counted. All figures are there, also without a
+ *   ranks alone              the counters of their run files, unchanged. All figures are known, even without a
  *                            trace.
- *   time, communicators,     the traces of the chosen ranks, counted anew by the code that counted live (replaypart.h).
- *   functions                Figures of whole processes are not known (run_part.anew).
+ *   time, communicators,     the traces of the chosen ranks, counted again by the same fold (replaypart.h).
+ *   functions                Figures of whole processes are unknown (run_part.anew).
  *
- * One process's cells are in memory at a time.
+ * The counters of one process are in memory at a time.
  */
 #ifndef MPIT_TOOLS_JOBPART_H
 #define MPIT_TOOLS_JOBPART_H
@@ -16,8 +16,8 @@
 
 struct job_part;
 
-/* Of all jobs of the directory that part is shown from then on. Returns the list for job_parts_close, or NULL with a
- * reason in error: that part is not known, and what would help. */
+/* From then on, all jobs of the directory show that part. Returns the list for job_parts_close, or NULL with a reason
+ * in error: why that part is not known, and a remedy. */
 struct job_part *job_parts_open(struct run_dir *dir, const struct selection *selection, char error[512]);
 void job_parts_close(struct run_dir *dir, struct job_part *parts);
 

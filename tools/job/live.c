@@ -22,12 +22,12 @@ enum { LABELS_AT_ONCE = 256, LABELS_EVERY = 16 };
 struct live_seen {
     uint64_t job;
     uint64_t since;    /* the look that saw it first */
-    uint64_t alive_ns; /* when it was seen alive last */
+    uint64_t alive_ns; /* when it was last seen alive */
 };
 
 /* ---- the clock of a process -------------------------------------------------------------------------------------- */
 
-/* A factor is measured in MPI_Init; before that this tool's own is taken for its kernel's counter. */
+/* A process measures its factor in MPI_Init. Before that, this tool's own factor is used if both run on one kernel. */
 static struct clock_scale process_scale(const struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
@@ -49,7 +49,7 @@ static uint64_t ticks_at(const struct live_process *process, uint64_t realtime_n
     return header->begin_ticks + clock_ticks(process_scale(process), realtime_ns - header->begin_realtime_ns);
 }
 
-/* The kernel's clock, the same for all of its processes. */
+/* Returns the kernel's clock, the same for all of its processes. */
 static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_ns)
 {
     if (!process->clock)
@@ -57,7 +57,7 @@ static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_
     return process->run.header.clock_kind == CLOCK_KIND_TSC ? clock_counter() : live_monotonic_ns();
 }
 
-/* The last that the file tells of one that has died. */
+/* Returns the last time in the file of a process that has died. */
 static uint64_t ticks_last(const struct run_reader *run)
 {
     uint64_t last = run->header.begin_ticks;
@@ -104,7 +104,7 @@ static void file_judge(struct live_file *file, const struct run_header *header)
     file->peeked = true;
 }
 
-/* Reads the header of one that is not open. */
+/* Reads the header of a file that is not open. */
 static void file_peek(struct live_file *file)
 {
     struct run_header header;
@@ -121,7 +121,7 @@ static void file_peek(struct live_file *file)
     file_judge(file, &header);
 }
 
-/* Opens it, again if need be. What was found in one that has gone since stays good. */
+/* Opens the file, again if needed. Data of a process that is gone stays valid. */
 static void file_open(struct live_file *file)
 {
     struct live_process *process = &file->process;
@@ -183,7 +183,8 @@ static struct live_seen *seen_of(struct live *live, uint64_t job)
     return &list[finder->seen_count++];
 }
 
-/* Which jobs are shown: those of which a process is alive here, or was a moment ago; of named paths all. */
+/* Chooses the jobs to show: jobs with a process that is alive here, or was a moment ago. For named paths it chooses all
+ * jobs. */
 static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t now_ns)
 {
     struct live_finder *finder = live->finder;
@@ -257,13 +258,13 @@ static void jobs_release(struct live *live)
     live->job_count = 0;
 }
 
-/* For one more than `count`; doubles at the powers of two. */
+/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
 static void *array_grow(void *array, size_t count, size_t element)
 {
     return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
 }
 
-/* The look at the file may just have told its job: MPI_Init has returned. */
+/* The look at the file may have just found its job, when MPI_Init has returned. */
 static int process_add(struct live *live, const struct live_file *file, uint64_t now_ns)
 {
     struct live_seen *seen = seen_of(live, file->job);
@@ -334,7 +335,7 @@ int live_open(struct live *live, const char *const *paths, size_t count)
     return good ? 0 : -1;
 }
 
-/* The output directory is not made before the job ends. */
+/* The output directory is made only when the job ends. */
 static bool live_has_spool(const char *path)
 {
     struct spool_list spools;
@@ -343,7 +344,8 @@ static bool live_has_spool(const char *path)
     return found;
 }
 
-/* Of several, one may be misspelt. Later it may have gone, with the job that it was of. */
+/* Reports named paths that are missing, because one of several may be misspelled. Later a path may be gone because its
+ * job is gone. */
 static int missing_tell(const struct live *live, char error[512])
 {
     struct stat st;
@@ -356,7 +358,7 @@ static int missing_tell(const struct live *live, char error[512])
     return 0;
 }
 
-/* Why there is nothing to see. */
+/* Writes the reason why there are no jobs to show. */
 static int nothing_tell(const struct live *live, char error[512])
 {
     struct stat st;

@@ -1,27 +1,26 @@
 /*
- * The jobs that run now, as the files of their processes show them: what mpit-top and mpit-exporter look at.
+ * The running jobs, as seen in the files of their processes. mpit-top and mpit-exporter use them.
  *
- *   live ── jobs[] ──> processes[] ──> run_reader      one a process; no events, tables alone
+ *   live ── jobs[] ──> processes[] ──> run_reader      one for each process: only tables, no events
  *        └─ finder: the files that are known, open or not (livefind.h)
  *
- * Where they are: every process of this user (or of all users) on this node holds its run file open, in a run directory
- * or in memory
- * (/proc/PID/fd), or has MPIT_OUTPUT in its environment; with a run directory come the files in it of the job's
- * processes on other nodes, and of those that have died. /proc is gone through once in LIVE_SCAN_NS, and less often
- * where that takes long. A path that is named (a run directory, a run file) is looked at instead, whether its processes
- * live or not.
+ * How they are found: every process of this user (or of all users) on this node holds its run file open, in a run
+ * directory or in memory (/proc/PID/fd), or has MPIT_OUTPUT in its environment. A run directory also has the files of
+ * the job's processes on other nodes, and of dead processes. /proc is scanned once in LIVE_SCAN_NS, and less often if
+ * that takes long. A named path (a run directory, a run file) is read instead, whether its processes live or not.
  *
- * The program takes no part: files are mapped read-only, and what lies in them is untrusted. A file that cannot be read
- * at a look (it is just being made, damaged, gone) has a reason in `problem`, and the next look tries again. It is
- * opened anew when its tables have changed; most looks find that they have not, and read one page of a process. What a
- * look hands out is valid until the next one. One thread.
+ * The program takes no part. Files are mapped read-only, and their contents are not trusted. If a file cannot be read
+ * at a look (it is just being made, damaged, or gone), `problem` has the reason, and the next look tries again. A file
+ * is opened again when its tables have changed. Most looks find no change, and read one page of a process. The results
+ * of a look are valid until the next look. One thread.
  *
- * A process that has ended stays, with its last figures, though its file may be gone; so does a job, which is `alive`
- * no more, for LIVE_ENDED_NS (where paths were named: to the end). Processes that are still in MPI_Init have no job
- * yet: those stand together under number 0.
+ * A process that has ended stays, with its last figures, even if its file is gone. So does a job, for LIVE_ENDED_NS,
+ * with `alive` false. A job of named paths stays to the end. Processes that are still in MPI_Init have no job yet. They
+ * are together under number 0.
  *
- * Somebody may truncate a file that is looked at. Then zeros are read there, and live_is_whole tells: who has read the
- * cells of a process asks it, and throws away what was read. (The guard is a handler of SIGBUS, from live_open on.)
+ * A file may be truncated while it is mapped. Reads then return zeros, and live_is_whole returns false. A caller that
+ * has read the counters of a process must ask it, and drop its results. (The guard is a handler of SIGBUS, from
+ * live_open on.)
  */
 #ifndef MPIT_TOOLS_LIVE_H
 #define MPIT_TOOLS_LIVE_H
@@ -35,13 +34,13 @@
 #define LIVE_ENDED_NS UINT64_C(30000000000)
 
 struct live_process {
-    char *path;            /* of its run file; of one in memory /proc/PID/fd/N */
+    char *path;            /* of its run file, or /proc/PID/fd/N for a file in memory */
     bool readable;         /* `run` is open */
-    struct run_reader run; /* its tables; no chunks, so no events can be read from it */
+    struct run_reader run; /* its tables, without chunks, so no events can be read from it */
     bool here;             /* it can be seen from here: of this node, and not in a container apart */
-    bool clock;            /* its clocks are those of this node's kernel */
-    bool alive;            /* it is there still, also behind MPI_Finalize; if it is not here: it has not told an end */
-    uint64_t now_ticks;    /* by its clock, at the look; of a process that has ended, as far as it is known: its end */
+    bool clock;            /* it uses the clocks of this node's kernel */
+    bool alive;            /* it still exists, even after MPI_Finalize. If it is not here: no end is recorded */
+    uint64_t now_ticks;    /* time of the look by its clock. After its end: the end, as far as known */
     uint64_t now_ns;       /* the same since its begin */
     char problem[512];     /* "" */
 };
@@ -58,29 +57,29 @@ struct live_job {
 };
 
 struct live {
-    struct live_job *jobs; /* those that began first come first */
+    struct live_job *jobs; /* in the order of their begin */
     size_t job_count;
     uint64_t looks;
     uint64_t realtime_ns; /* of the last look */
-    char **paths;         /* what was named */
+    char **paths;         /* the named paths */
     size_t path_count;
     struct live_finder *finder;
 };
 
-/* paths: none for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
+/* `paths` is empty for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
 int live_open(struct live *live, const char *const *paths, size_t count);
-/* Where no paths were named: jobs of all users, as far as the caller may read their memory and files; root may. */
+/* Without named paths: selects jobs of all users whose memory and files the caller may read. root may read all. */
 void live_of_all_users(struct live *live);
-/* Looks again. Returns 0, or -1 with a reason: no memory; of a named path, that there is nothing of a run. */
+/* Looks again. Returns 0, or -1 with a reason: no memory, or a named path without a run. */
 int live_look(struct live *live, char error[512]);
 void live_close(struct live *live);
 
-/* Takes the time of a process that is alive again, right before its cells are read. */
+/* Updates the time of a process that is still alive, right before its counters are read. */
 void live_now(struct live_process *process);
-/* What was read of it since the look is what stood in its file. */
+/* Returns whether the data read since the look was in the process's file. */
 bool live_is_whole(const struct live_process *process);
 
-/* Nanoseconds between two instants of a process's clock; 0 if `to` is not behind `from`. */
+/* Returns nanoseconds between two times of a process's clock, or 0 if `to` is not after `from`. */
 uint64_t live_between(const struct live_process *process, uint64_t from_ticks, uint64_t to_ticks);
 
 #endif

@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A scan takes at most one part in so many of the time. */
+/* A scan takes at most 1 / SCAN_SHARE of the time. */
 enum { SCAN_SHARE = 20, HOME_LOOKS_MOST = 3, ENVIRONMENT_BYTES_MOST = 1 << 20 };
 
-/* A process becomes another program now and then: its environment is looked at by the first scans that find it. */
+/* A process may become another program. So its environment is read by the first scans that find it. */
 struct home {
     struct keyed keyed; /* pid, inode of /proc/PID */
     uint64_t scan;
@@ -49,7 +49,7 @@ void live_file_release(struct live_file *file)
     free(file);
 }
 
-/* One that was found, at `path`, which is copied. Returns 0, or -1 without memory. */
+/* Adds a file that was found at `path`, which is copied. Returns 0, or -1 without memory. */
 static int file_found(struct live_finder *finder, const char *path, const struct stat *st)
 {
     struct live_file *file = keytable_make(&finder->files, st->st_dev, st->st_ino, sizeof *file);
@@ -57,7 +57,7 @@ static int file_found(struct live_finder *finder, const char *path, const struct
         return -1;
     file->scan = finder->scan;
     bool other = file->changed.tv_sec != st->st_ctim.tv_sec || file->changed.tv_nsec != st->st_ctim.tv_nsec;
-    if (other && !file->open) { /* perhaps another one in its place */
+    if (other && !file->open) { /* perhaps another file in its place */
         file->changed = st->st_ctim;
         file->peeked = file->ended = false;
     }
@@ -86,7 +86,7 @@ static int directory_look(struct live_finder *finder, const char *path)
     return result;
 }
 
-/* A directory, and the spools of this node for it. */
+/* Adds a directory, and the spools of this node for it. */
 static int place_look(struct live_finder *finder, const char *path)
 {
     struct spool_list spools;
@@ -103,7 +103,7 @@ static int place_look(struct live_finder *finder, const char *path)
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Whose files are to be looked at, too. */
+/* Adds a directory whose files are to be read, too. */
 static int directory_add(struct live_finder *finder, const char *path)
 {
     for (size_t i = 0; i < finder->directory_count; i++)
@@ -119,7 +119,7 @@ static int directory_add(struct live_finder *finder, const char *path)
     return 0;
 }
 
-/* Process `pid` has it open. Who made it may have another number there, in a PID namespace of its own. */
+/* Process `pid` holds the file open. Its owner may have a different number there, in another PID namespace. */
 static void holder_find(struct live_finder *finder, const struct stat *st, const char *pid, const char *path)
 {
     struct live_file *file = keytable_find(&finder->files, st->st_dev, st->st_ino);
@@ -138,7 +138,7 @@ static void holder_find(struct live_finder *finder, const struct stat *st, const
         close(fd);
 }
 
-/* Descriptor `number` of a process leads to `target`: 1 if that is a run file, 0 if not, -1 without memory. */
+/* Descriptor `number` of a process points to `target`. Returns 1 if that is a run file, 0 if not, -1 without memory. */
 static int descriptor_take(struct live_finder *finder, const char *pid, const char *number, char *target)
 {
     static const char memory[] = "/memfd:" RUN_MEMORY_NAME " (deleted)", gone[] = RUN_FILE_SUFFIX " (deleted)";
@@ -150,7 +150,7 @@ static int descriptor_take(struct live_finder *finder, const char *pid, const ch
     snprintf(path, sizeof path, "/proc/%.20s/fd/%.20s", pid, number);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
-    /* by its name, unless that has gone or leads elsewhere here */
+    /* by its name, unless the name is gone or means another file here */
     bool elsewhere = !named || stat(target, &there) != 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino;
     int result = file_found(finder, elsewhere ? path : target, &st);
     if (result == 0)
@@ -163,7 +163,7 @@ static int descriptor_take(struct live_finder *finder, const char *pid, const ch
     return result == 0 ? 1 : -1;
 }
 
-/* What a process holds open: how many run files, or -1 without memory. */
+/* Returns the number of run files that a process holds open, or -1 without memory. */
 static int descriptors_look(struct live_finder *finder, const char *pid)
 {
     char path[64], target[PATH_MAX];
@@ -183,7 +183,7 @@ static int descriptors_look(struct live_finder *finder, const char *pid)
     return found;
 }
 
-/* The value of MPIT_OUTPUT in a process's environment, to free; NULL: none. */
+/* Returns the value of MPIT_OUTPUT in a process's environment, which the caller frees, or NULL for none. */
 static char *environment_directory(const char *pid)
 {
     static const char wanted[] = "MPIT_OUTPUT=";
@@ -202,7 +202,7 @@ static char *environment_directory(const char *pid)
     free(word);
     if (environment)
         fclose(environment);
-    char *real = directory ? realpath(directory, NULL) : NULL; /* there is none as long as nobody has made it */
+    char *real = directory ? realpath(directory, NULL) : NULL; /* the directory may not exist yet */
     free(directory);
     return real;
 }
@@ -257,7 +257,7 @@ static void home_release(struct keyed *record)
     free(record);
 }
 
-/* Another file has its name now: the same run, made compact. */
+/* Another file has its name now: the compact version of the same run. */
 static bool file_is_replaced(const struct live_file *file)
 {
     struct stat st;
@@ -298,7 +298,7 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     if (pause < LIVE_SCAN_NS)
         pause = LIVE_SCAN_NS;
     bool none =
-        finder->files.count == 0 && finder->cost_ns < LIVE_SCAN_NS / SCAN_SHARE; /* somebody waits for the first */
+        finder->files.count == 0 && finder->cost_ns < LIVE_SCAN_NS / SCAN_SHARE; /* the user waits for the first */
     if (finder->scan && !none && begin - finder->scanned_ns < pause)
         return 0;
     finder->scan++;

@@ -1,11 +1,11 @@
 /*
- * Which run files there are to be looked at (live.h).
+ * Finds the run files to read (live.h).
  *
- *   finder ── files ──> live_file          by device and inode: one that was found, and what its header said last
- *          ├─ homes ──> home               by process: where its environment says that run files go
+ *   finder ── files ──> live_file          by device and inode: a file that was found, and its last header
+ *          ├─ homes ──> home               by process: the directory for run files in its environment
  *          └─ directories[]                the run directories of the user's processes, of this scan
  *
- * A file is forgotten when a scan does not find it and nobody holds it open.
+ * A file is forgotten if a scan does not find it and no process holds it open.
  */
 #ifndef MPIT_TOOLS_LIVEFIND_H
 #define MPIT_TOOLS_LIVEFIND_H
@@ -18,16 +18,16 @@
 struct live_file {
     struct keyed keyed;
     char *path;
-    struct timespec changed; /* its ctime at the look at its header */
+    struct timespec changed; /* its ctime when its header was read */
     uint64_t scan;           /* that found it last */
     uint64_t job;
-    bool peeked; /* its header was read, and is one */
-    bool ended;  /* it tells an end, or its process has gone: that stays so */
+    bool peeked; /* its header was read, and is valid */
+    bool ended;  /* an end is recorded, or its process is gone: never changes back */
     bool here, clock, alive;
-    pid_t holder;        /* in another PID namespace: what it is called here, as /proc told; 0: not found there */
-    bool wanted;         /* of a job that is shown */
+    pid_t holder;        /* in another PID namespace: its number here, from /proc, or 0 if it was not found */
+    bool wanted;         /* its job is shown */
     bool open;           /* process.run is */
-    uint64_t last_ticks; /* when its process was seen alive last; 0: never */
+    uint64_t last_ticks; /* last time its process was seen alive, or 0 for never */
     struct live_process process;
 };
 
@@ -36,12 +36,12 @@ struct live_finder {
     char **directories;
     size_t directory_count;
     uint64_t scan, scanned_ns, cost_ns;
-    bool all_users;         /* processes of all users, as far as this one may see them; false: its own */
+    bool all_users;         /* processes of all visible users, or (false) only of this user */
     struct live_seen *seen; /* jobs */
     size_t seen_count;
 };
 
-/* Goes through the paths, or through /proc if that is due. Returns 0, or -1 without memory. */
+/* Scans the paths, or /proc if it is time. Returns 0, or -1 without memory. */
 int live_find(struct live_finder *finder, char *const *paths, size_t count);
 void live_file_release(struct live_file *file);
 void live_finder_release(struct live_finder *finder);

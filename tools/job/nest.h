@@ -1,6 +1,6 @@
 /*
- * Calls inside of calls. A thread's events stand in the order in which calls returned; who shows them wants a call
- * before those that were made from inside of it.
+ * Nested calls. A thread's events are in the order in which calls returned. A viewer needs an outer call before its
+ * nested calls.
  *
  *   call_stream ──> nest_push ... ──> nest_write     enter, enter, leave, leave: when the outermost call has returned
  */
@@ -9,19 +9,20 @@
 
 #include "definitions/otf2_calls.h"
 
-/* Calls inside one call that never returns: more than this are written before it, and not inside of it. */
+/* Limit for calls inside one call that never returns. When there are more, they are written before it, and not inside
+ * it. */
 enum { NEST_MAX = 1 << 16 };
 
-/* Calls of a thread that have returned, and whose outermost call has not. */
+/* Returned calls of a thread whose outermost call has not returned. */
 struct nest {
     struct traced_call *calls;
     size_t count, capacity;
     size_t *open; /* while it is written: indexes of the calls that are entered */
 };
 
-/* Takes the call over, and gives back an array of parts to use again. Returns 0, or -1 without memory. */
+/* Takes over the call, and returns an array of parts to use again. Returns 0, or -1 without memory. */
 int nest_push(struct nest *nest, struct traced_call *call);
-/* Hands out all calls, and forgets them. */
+/* Hands out all calls, and then removes them. */
 void nest_write(struct nest *nest, void *data, void (*enter)(void *data, const struct traced_call *call),
                 void (*leave)(void *data, const struct traced_call *call));
 void nest_release(struct nest *nest);

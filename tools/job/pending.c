@@ -34,7 +34,7 @@ int request_class_posted(const struct event *event)
     }
 }
 
-/* What kind of request ended without a message. */
+/* Returns the class of the request that ended without a message. */
 static int class_unfinished(const struct event *event)
 {
     switch (event->duration < CALL_COUNT ? call_table[event->duration].class : CLASS_OTHER) {
@@ -69,8 +69,8 @@ int request_class_ended(const struct event *event)
     }
 }
 
-/* One record of a thread, in the first walk what it posts, in the second what it ends. Of what was posted before `from`
- * some thread's record of the end may have gone. */
+/* Takes one record of a thread: its posts in the first pass, its ends in the second. For a post before `from`, the
+ * record of the end may be lost in some thread. */
 static bool record_take(struct trace_requests *requests, const struct event *event, bool ends, uint64_t from)
 {
     int class = ends ? request_class_ended(event) : request_class_posted(event);
@@ -91,7 +91,7 @@ static bool thread_walk(const struct run_reader *run, uint32_t thread, struct tr
     bool good = true;
     int got;
     call_stream_open_last(&stream, run, thread, RECORDS_MOST);
-    uint64_t oldest = stream.ahead ? stream.cursor.missing : 0; /* those in front of the first one that is there */
+    uint64_t oldest = stream.ahead ? stream.cursor.missing : 0; /* records before the first available one */
     while (good && (got = call_stream_next(&stream, &call)) != 0) {
         good = got > 0 && record_take(requests, &call.event, ends, from);
         for (size_t i = 0; good && i < call.part_count; i++)
@@ -103,7 +103,8 @@ static bool thread_walk(const struct run_reader *run, uint32_t thread, struct tr
     return good;
 }
 
-/* From when on all is known that the thread recorded; 0: always, or (!*whole) nobody knows, as calls were not timed. */
+/* Returns the time since when the thread's records are complete. 0 means always, or (!*whole) unknown, because calls
+ * were not timed. */
 static uint64_t thread_from(const struct run_reader *run, uint32_t thread, bool *whole)
 {
     struct call_stream stream;

@@ -1,6 +1,6 @@
 /*
- * The requests of a process that are under way: posted, and in nothing that is known of it completed. Looks at the last
- * events of each thread alone, so that it may miss a request that was posted long ago.
+ * The pending requests of a process: posted, and without a known completion. Reads only the last events of each thread,
+ * so it may miss a request that was posted long ago.
  */
 #ifndef MPIT_TOOLS_PENDING_H
 #define MPIT_TOOLS_PENDING_H
@@ -11,18 +11,19 @@ enum request_class;
 
 struct pending {
     unsigned class; /* enum request_class */
-    uint32_t comm;  /* number of the communicator; 0: not known */
+    uint32_t comm;  /* number of the communicator, or 0 if unknown */
     int32_t peer;
 };
 
-/* Adds the class of request that a call, or a record behind it, posts to the process's own: -1 if it posts none that is
- * matched here (sends, receives, collectives). */
+/* Returns the class of the request that the process itself posts with a call, or with a record of a call. Returns -1
+ * for other requests than sends, receives and collectives. */
 int request_class_posted(const struct event *event);
-/* The class of request that a record says the end of; -1: none. */
+/* Returns the class of the request that a record ends, or -1 for none. */
 int request_class_ended(const struct event *event);
 
-/* *list is to be freed. Returns how many there are, or -1: no memory, or the newest events are missing, and with them,
- * maybe, the ends of requests. *whole: there are no others, posted before what is known. */
+/* The caller frees *list. Returns the number of pending requests, or -1 without memory, or if the newest events are
+ * missing, and perhaps the ends of requests. *whole: there are no other pending requests from before the known
+ * events. */
 long pending_find(const struct run_reader *run, struct pending **list, bool *whole);
 
 #endif

@@ -22,7 +22,7 @@
 
 enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
-/* Each waits for the same ranks in the same way. */
+/* Returns whether each waits for the same ranks in the same way. */
 static bool waits_are_same(const struct waits *one, const struct waits *other)
 {
     bool same = one->count == other->count && one->anybody == other->anybody && one->requests == other->requests &&
@@ -68,7 +68,7 @@ static const char *ending(const struct patient *patient)
     }
 }
 
-/* Where nobody saw a death, the job's last sign of life is all that is known of its time, and that of others nothing.
+/* Without a recorded death, only the job's last sign of life is known, and no time of other processes.
  */
 static void spent_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
@@ -119,7 +119,8 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
 
 enum { DEAD_LINES_MOST = 8 };
 
-/* Who waits for ranks that are dead: that is what keeps them, whatever those were in when they died. */
+/* Prints which ranks wait for dead ranks. This is the reason why they hang, no matter which calls the dead ranks were
+ * in. */
 static void dead_print(const struct ward *ward, FILE *out)
 {
     int32_t *ranks = calloc(ward->count + 1, sizeof *ranks);
@@ -142,7 +143,8 @@ static void dead_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
-/* MPI_Init returns nowhere before all have called it: who left no run file may be what the others are in there for. */
+/* MPI_Init returns nowhere before all have called it. So the others may be waiting in it for a process without a run
+ * file. */
 static void absent_print(const struct ward *ward, FILE *out)
 {
     char ranks[MISSING_TEXT_BYTES];
@@ -154,7 +156,7 @@ static void absent_print(const struct ward *ward, FILE *out)
                 strpbrk(ranks, ",-") ? "s" : "", ranks);
 }
 
-/* Ranks that wait for each other. */
+/* Prints ranks that wait for each other. */
 static void ward_circle_print(const struct ward *ward, FILE *out)
 {
     int32_t *ranks;
@@ -168,7 +170,7 @@ static void ward_circle_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
-/* Ranks that do the same share a line. In a small job each has its own where they wait for different ones. */
+/* Ranks in the same state share a line. In a small job, ranks that wait for different ones have separate lines. */
 static void groups_print(struct ward *ward, size_t most, FILE *out)
 {
     enum { LINES_EACH = 8 };
@@ -235,7 +237,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
 /* ---- when the command has ended ------------------------------------------------------------------------------------
  */
 
-/* Opens a run file whose process has not come to its end. -1: it is none such. */
+/* Opens a run file whose process has not reached its end. Returns -1 if it is not such a file. */
 static int unfinalized_open(const char *path, struct run_header *header)
 {
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -249,7 +251,7 @@ static int unfinalized_open(const char *path, struct run_header *header)
     return -1;
 }
 
-/* The same, of one whose death is not written in it either. */
+/* The same, if its death is also not recorded. */
 static int unended_open(const char *path, struct run_header *header)
 {
     int fd = unfinalized_open(path, header);
@@ -259,7 +261,7 @@ static int unended_open(const char *path, struct run_header *header)
     return -1;
 }
 
-/* True: the process is there still. If not, its end is written. */
+/* Returns true if the process still exists. Otherwise records its end. */
 static bool end_write(const char *path, uint64_t realtime_ns)
 {
     struct run_header header;
@@ -267,7 +269,7 @@ static bool end_write(const char *path, uint64_t realtime_ns)
     if (fd < 0)
         return false;
     bool alive = process_lives(&header);
-    /* what cannot be written stays unknown */
+    /* after a failed write the end stays unknown */
     if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
         alive = false;
     close(fd);
@@ -328,7 +330,7 @@ void postmortem_await(const char *directory)
         if (count.gone || (!count.here && (!count.unseen || waited >= WAIT_UNSEEN_MS)))
             return;
         nanosleep(&(struct timespec){.tv_nsec = step * 1000000L}, NULL);
-        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it looks into all files each time */
+        step = step < WAIT_STEP_MOST_MS ? 2 * step : step; /* it reads all files each time */
     }
 }
 

@@ -1,8 +1,8 @@
 /*
- * What is known of the processes of a job that did not come to their end: how each ended, what its threads were in, for
- * how long, and for whom they wait. A process's times are counted to its death where mpit-run has seen that
- * (deathwatch.h), else to the last sign of life of the job, and "at least" so long: the last call that somebody entered
- * or left, or, where mpit-run was there, the end of the command; now, of one that runs still.
+ * The processes of a job that did not reach their end: how each ended, which calls its threads were in, for how long,
+ * and for which ranks they wait. Times are counted until the process's death if mpit-run saw it (deathwatch.h).
+ * Otherwise they are counted until the last sign of life of the job, and marked "at least". That sign is the last begin
+ * or end of a call, or the end of the command if mpit-run was there. For a running process it is the present time.
  */
 #ifndef MPIT_TOOLS_POSTMORTEM_H
 #define MPIT_TOOLS_POSTMORTEM_H
@@ -13,22 +13,22 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Prints a line for those that were in the same, `most` lines at most, of the selection's ranks (NULL: of all); nothing
- * of a job that ended well. Returns how many processes of the job did not come to their end, among those that left run
- * files. */
+/* Prints one line for each group of threads in the same state, at most `most` lines, for the selection's ranks (NULL:
+ * all). Prints no lines for a job that ended well. Returns how many processes of the job did not reach their end, among
+ * the processes with run files. */
 size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
 
-/* Waits until all processes that left run files have come to their ends, or one of them has ended otherwise; for those
- * that cannot be seen from here some seconds at the most. */
+/* Waits until all processes with run files have reached their end, or one of them has ended otherwise. For processes
+ * that cannot be seen from here it waits some seconds at most. */
 void postmortem_await(const char *directory);
 
-/* For mpit-run, when the command has ended: waits for processes of this node that are just ending, and writes that end
- * into their run files; removes what of a summary was not finished. */
+/* For mpit-run, when the command has ended. Waits for processes of this node that are just ending, and writes their end
+ * to their run files. Removes unfinished parts of a summary. */
 void postmortem_seen(const char *directory);
 
-/* The process of a run file, if it is one of this node that has not come to its end, and is there; 0: none. */
+/* Returns the process of a run file if it runs on this node and has not reached its end, or 0 otherwise. */
 pid_t postmortem_process(const char *path);
-/* It has just died: writes that into its run file, unless it had come to its end. */
+/* The process has just died. Writes this to its run file, unless it had reached its end. */
 void postmortem_end(const char *path);
 
 #endif

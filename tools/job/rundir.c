@@ -25,7 +25,7 @@
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
-/* For one more than `count`; doubles at the powers of two. */
+/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
 static void *array_grow(void *array, size_t count, size_t element)
 {
     if (count & (count - 1))
@@ -63,7 +63,7 @@ int32_t run_job_size(const struct run_job *job)
     return size;
 }
 
-/* Its processes came as far as MPI_Init, and none of them out of there: one that is missing may not have got to it. */
+/* Returns whether no process of the job has left MPI_Init yet. A missing process may then not have reached it. */
 static bool all_are_starting(const struct run_job *job)
 {
     for (size_t i = 0; i < job->file_count; i++)
@@ -72,7 +72,7 @@ static bool all_are_starting(const struct run_job *job)
     return !job->stored;
 }
 
-/* Who of a job left nothing. */
+/* Notes which processes of a job have no file. */
 static void job_note(struct run_dir *dir, const struct run_job *job)
 {
     char ranks[MISSING_TEXT_BYTES], text[MISSING_TEXT_BYTES + 16], hosts[256] = "";
@@ -120,7 +120,7 @@ long run_dir_count(const char *path)
     return count;
 }
 
-/* An entry of dir->numbers: which place a job's number has. */
+/* An entry of dir->numbers: the index of a job's number. */
 struct job_place {
     uint64_t job;
     size_t place;
@@ -157,7 +157,7 @@ void run_dir_any_owner(void)
     any_owner = true;
 }
 
-/* Whether the file of that owner is taken; if not, that is a problem. */
+/* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
 static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
 {
     char user[USER_BYTES];
@@ -188,7 +188,7 @@ static void run_file_add(struct run_dir *dir, const char *path)
         run_reader_close(&reader);
         return;
     }
-    if (reader.header.collected) { /* a result in the directory has its figures, or is about to */
+    if (reader.header.collected) { /* a result in the directory has its figures, or soon will */
         dir->passing++;
         run_reader_close(&reader);
         return;
@@ -240,7 +240,7 @@ static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error
     return data;
 }
 
-/* Takes `part` in, which is the callee's from then on. NULL is nothing. */
+/* Merges `part`, which then belongs to this function. It may be NULL. */
 static struct summary *summary_join(struct summary *whole, struct summary *part)
 {
     if (!whole || !part)
@@ -390,8 +390,8 @@ void run_job_tallies_rest(const struct run_job *job, size_t i)
 }
 
 /*
- * Merged along a binomial tree: sums[k] is of 2^k files. So a line of the
- * summary is copied log2(files) times, and not once for each file behind it.
+ * Merges along a binomial tree: sums[k] contains 2^k files. So a line of the summary is copied log2(files) times, and
+ * not once for each later file.
  */
 static struct summary *files_summary(const struct run_job *job)
 {
@@ -416,7 +416,7 @@ static struct summary *files_summary(const struct run_job *job)
     return whole;
 }
 
-/* The processes that are in summaries, and those that left files: each is in one of both. */
+/* Adds the processes from summaries and the processes with run files. Each process is in one of the two. */
 static void job_summarize(struct run_job *job)
 {
     if (job->file_count > 1)
@@ -439,7 +439,7 @@ static void summary_drop(struct run_job *job)
     job->summary = NULL;
 }
 
-/* Where none of its processes has anything of the part: the job, and zeros. */
+/* If no process of the job has data of the part: the job, and zeros. */
 static struct summary *nobody_summary(const struct run_job *job)
 {
     struct summary *nobody = calloc(1, sizeof *nobody);
@@ -469,7 +469,8 @@ void run_job_summarize(struct run_job *job)
 
 static int entry_order(const struct dirent **a, const struct dirent **b)
 {
-    return strverscmp((*a)->d_name, (*b)->d_name); /* of a host by the processes' numbers: jobs mostly as they began */
+    return strverscmp((*a)->d_name, (*b)->d_name); /* for one host by the process numbers, so that jobs mostly are in
+                                                    * their order of begin */
 }
 
 static int entry_wanted(const struct dirent *entry)
@@ -477,7 +478,7 @@ static int entry_wanted(const struct dirent *entry)
     return run_dir_owns(entry->d_name);
 }
 
-/* Returns how many files of mpit's are in it, or -1 with errno. */
+/* Returns how many of its files are mpit's, or -1 with errno. */
 static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
@@ -496,7 +497,7 @@ static int files_add(struct run_dir *dir, const char *path)
     return count;
 }
 
-/* What is in the directory, and what lies in the spools of this node for it and was not collected yet. */
+/* Reads the files of the directory, and its files in the spools of this node that were not collected yet. */
 static int directory_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct spool_list spools;
@@ -525,7 +526,7 @@ static int directory_read(struct run_dir *dir, const char *path, char error[512]
     return 0;
 }
 
-/* All files, not yet put together. */
+/* All files, not yet grouped by job. */
 static int contents_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct stat st;
@@ -547,7 +548,7 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     enum { TRIES = 5 };
     int result = -1;
     compact_enable();
-    for (int i = 0; i < TRIES; i++) { /* results may come from the spool while both are read */
+    for (int i = 0; i < TRIES; i++) { /* results may arrive from the spool during the two reads */
         long before = run_dir_count(path);
         if (i)
             run_dir_close(dir);

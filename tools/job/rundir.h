@@ -1,11 +1,11 @@
 /*
- * A run directory: what the processes of one recorded command left, put together job by job.
+ * A run directory: the files of the processes of one recorded command, grouped by job.
  *
  *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
  *
- * A job is one MPI_COMM_WORLD. A file that cannot be read is named in problems[] and left out; the others count.
- * A path that names one run file or one summary is taken as a directory with nothing else in it.
+ * A job is one MPI_COMM_WORLD. An unreadable file is named in problems[] and left out. The others count. A path that
+ * names one run file or one summary is treated as a directory with only this file.
  */
 #ifndef MPIT_TOOLS_RUNDIR_H
 #define MPIT_TOOLS_RUNDIR_H
@@ -17,27 +17,28 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What of a job is to be shown, where that is not all (jobpart.h). */
+/* The part of a job to show, unless it is all (jobpart.h). */
 struct selection;
 struct run_part {
     const struct selection *selection;
-    bool anew;        /* counted anew from the trace: what is of whole processes is not known */
+    bool anew;        /* counted again from the trace, so figures of whole processes are not known */
     int32_t wanted;   /* ranks that were chosen, */
-    size_t found;     /* and how many of them left a file */
-    uint64_t missing; /* events of theirs that are not in the trace */
+    size_t found;     /* and how many of them have a file */
+    uint64_t missing; /* their events that are not in the trace */
     bool switched;    /* the trace was on for a part of the time */
-    /* File i, whose tallies are those of the part; NULL: it has none of it. To be given back before the next one. */
+    /* Returns file i, with the accumulators of the part, or NULL if the part has none of it. Return it before you take
+     * the next. */
     const struct run_reader *(*take)(struct run_part *part, size_t i);
     void (*give_back)(struct run_part *part, size_t i);
 };
 
 struct run_job {
     uint64_t job;
-    /* By world rank, before these those who had none yet; their headers can be read, for more see run_job_file. */
+    /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    struct summary *stored;  /* from .summary files: processes that left no run file; NULL: none */
-    struct summary *summary; /* what to show; NULL only without memory */
+    struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
+    struct summary *summary; /* the summary to show. NULL only without memory */
     char **parts;            /* the .summary files, one of each node as a rule */
     size_t part_count;
     bool from_files;       /* the summary was made from the run files */
@@ -51,61 +52,63 @@ struct run_dir {
     void *numbers;   /* of the jobs, in a tree (search.h) */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    bool named;     /* one file, which is taken whoever owns it */
+    bool named;     /* one named file, which is accepted with any owner */
     uid_t owner;    /* of the directory */
     size_t foreign; /* files that were left out for their owners */
     bool vanished;  /* a live file was collected while the directory was read */
     size_t passing; /* live files that were left out, since a result has their figures */
-    char **notes;   /* which processes of a job left no run file where there should be one */
+    char **notes;   /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };
 
 /*
- * A file in a directory whose owner is neither the directory's, nor who looks, nor root is left out, and is a problem:
- * where many may write, one of them may have put it there. After this call such files are taken.
+ * A file is left out, and is a problem, if its owner is not the directory's owner, the caller, or root. In a directory
+ * that many users may write, another user may have put it there. After this call such files are accepted.
  */
 void run_dir_any_owner(void);
 
 /*
- * Returns 0, or -1 with a reason: no such directory, none of a run, nothing in it that can be read. In both cases
- * problems[] may hold something, and run_dir_close is due.
+ * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases
+ * problems[] may have entries, and the caller must call run_dir_close.
  */
 int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
 void run_dir_close(struct run_dir *dir);
 
-/* Whether a process of the job was to keep all of its events. */
+/* Returns whether a process of the job was set to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);
-/* Whether there is something of it to convert: it has, and a process of it got through MPI_Init. */
+/* Returns whether the job can be converted: it has a trace, and a process has returned from MPI_Init. */
 bool run_job_converts(const struct run_job *job);
-/* How many jobs have, and how many have a trace alone; with a reason where none has. */
+/* Returns how many jobs can be converted. *left_out gets how many jobs have a trace but cannot be converted. error gets
+ * the reason for the case that none can. */
 size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[512]);
 
-/* File i, to be looked into until many others were; run_reader_rest when done. Ends the tool when the file has gone. */
+/* Returns file i, readable until many other files were returned. Call run_reader_rest when done. Ends the tool if the
+ * file is gone. */
 const struct run_reader *run_job_file(const struct run_job *job, size_t i);
 
-/* Ends the tool: what is wrong with file i. */
+/* Ends the tool, with the problem of file i. */
 __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, size_t i, const char *reason);
 
-/* File i for its tallies, which are those of the part that is shown; NULL: it has none of that. */
+/* Returns file i for the accumulators of the shown part, or NULL if the part has none of it. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
-/* Makes one .summary file of several. Returns 0, or -1 with errno: they stay as they are. */
+/* Merges several .summary files into one. Returns 0, or -1 with errno. After an error they stay as they are. */
 int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
 
-/* How many processes the job has; 0: not known. */
+/* Returns the number of processes of the job, or 0 if it is not known. */
 int32_t run_job_size(const struct run_job *job);
 enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
-/* Which of them left nothing that can be read: "2-3, 5". False: none. */
+/* Writes the ranks without a readable file: "2-3, 5". Returns false if there are none. */
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
-/* Whether all processes of the job have left a readable run file. */
+/* Returns whether all processes of the job have a readable run file. */
 bool run_job_is_complete(const struct run_job *job);
 
-/* Whether a directory entry of this name is mpit's: a run file or a summary. */
+/* Returns whether a directory entry of this name is mpit's: a run file or a summary. */
 bool run_dir_owns(const char *name);
-/* How many such entries the directory has; -1 when it cannot be read. */
+/* Returns how many such entries the directory has, or -1 if it cannot be read. */
 long run_dir_count(const char *path);
 
 #endif

@@ -122,10 +122,10 @@ bool selection_has_rank(const struct selection *selection, int32_t world_rank)
     return selection->rank_count == 0;
 }
 
-/* The ranges may be in any order, and overlap. The size comes from a file: ranks are not counted one by one. */
+/* The ranges may be in any order, and may overlap. The size comes from a file, so ranks are not counted one by one. */
 int32_t selection_ranks_below(const struct selection *selection, int32_t size)
 {
-    int64_t count = 0, next = 0; /* what is below `next` has been counted */
+    int64_t count = 0, next = 0; /* ranks below `next` have been counted */
     if (!selection->ranks)
         return size;
     while (next < size) {
@@ -165,10 +165,10 @@ static const char *character_end(const char *at)
     return at;
 }
 
-/* fnmatch would take brackets and backslashes, which are in names, for more. */
+/* fnmatch would give a meaning to brackets and backslashes, which occur in names. */
 bool selection_name_fits(const char *pattern, const char *name)
 {
-    const char *star = NULL, *from = NULL; /* behind the last *, and from where it stands for nothing more */
+    const char *star = NULL, *from = NULL; /* after the last *, and the first character beyond its match */
     while (*name) {
         if (*pattern == '*') {
             star = ++pattern;
@@ -208,7 +208,7 @@ bool selection_has_function(const struct selection *selection, unsigned kind)
 bool selection_has_call(const struct selection *selection, const struct run_reader *run, const struct event *event,
                         int64_t begin_ns, int64_t end_ns)
 {
-    /* without a time nobody can tell who had a slot that was used again */
+    /* without a time, the owner of a reused slot is not known */
     uint32_t number = event->begin || !run->header.past ? run_reader_comm_at(run, event->comm, event->begin) : 0;
     const struct comm_record *comm = number ? run->comms[number] : NULL;
     return selection_has_rank(selection, run_rank(&run->header)) && selection_has_time(selection, begin_ns, end_ns) &&

@@ -1,12 +1,12 @@
 /*
- * What of a job is wanted: filters that all outputs share.
+ * The selected part of a job: filters that all outputs share.
  *
  *     ranks        0,4-7,12-      processes, by their rank in MPI_COMM_WORLD
- *     window       1.5:2.25       seconds since the job began (also 10ms:, :3s, 200us:1ms); either end may be missing
- *     comms        NAME           communicators by name, or by what the program calls them; * and ? as in file names
+ *     window       1.5:2.25       seconds since the job began (also 10ms:, :3s, 200us:1ms), either end may be missing
+ *     comms        NAME           communicators by mpit's or the program's name, * and ? as in file names
  *     functions    p2p,-MPI_Send  as in mpit_filter
  *
- * What was not asked for lets everything pass. A call is in the window if any part of it is.
+ * A filter that the user did not set accepts everything. A call is in the window if any part of it is.
  */
 #ifndef MPIT_TOOLS_SELECT_H
 #define MPIT_TOOLS_SELECT_H
@@ -29,35 +29,37 @@ struct selection {
     const char *comms[SELECT_COMMS_MAX]; /* patterns, the caller's */
     size_t comm_count;
     bool by_function;
-    char described[SELECT_PROBLEM_BYTES]; /* as it was asked for, as far as it fits */
+    char described[SELECT_PROBLEM_BYTES]; /* the user's text, as far as it fits */
     bool left_out[CALL_COUNT];
 };
 
-/* Each takes in one option's text. Returns 0, or -1 with what is wrong with it in `problem`. */
+/* Each function reads one option's text. Returns 0, or -1 with the error in `problem`. */
 int selection_ranks(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 int selection_comm(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
-/* Keeps in `described` what was asked for. */
+/* Adds the option to `described`. */
 void selection_describe(struct selection *selection, const char *option, const char *text);
 void selection_release(struct selection *selection);
 
-/* Is anything left out at all? */
+/* Returns whether any filter is set. */
 bool selection_is_given(const struct selection *selection);
 bool selection_has_rank(const struct selection *selection, int32_t world_rank);
-/* How many of the ranks 0 .. size - 1 are chosen. */
+/* Returns how many of the ranks 0 .. size - 1 are selected. */
 int32_t selection_ranks_below(const struct selection *selection, int32_t size);
 /* Nanoseconds since the job began. */
 bool selection_has_time(const struct selection *selection, int64_t begin_ns, int64_t end_ns);
-/* How long a call took, or what stands between calls; a metric is an instant, and has something else in that place. */
+/* Returns the duration of a call, or of a record between calls. A metric has no duration, and a different value in that
+ * field. */
 int64_t selection_ns(const struct run_reader *run, const struct event *event, const struct event_extension *more);
-/* Does the name fit the pattern: * stands for any characters, ? for one, and all else for itself? */
+/* Returns whether the name matches the pattern. * matches any characters, ? matches one, and any other character
+ * matches itself. */
 bool selection_name_fits(const char *pattern, const char *name);
 /* NULL names: a call without a communicator. */
 bool selection_has_comm(const struct selection *selection, const char *name, const char *label);
-/* Kinds that this version does not know pass if functions are not asked for. */
+/* Kinds that this version does not know pass unless functions are selected. */
 bool selection_has_function(const struct selection *selection, unsigned kind);
-/* All of these for a call, or an event between calls, of a run. */
+/* Applies all filters to a call, or to an event between calls, of a run. */
 bool selection_has_call(const struct selection *selection, const struct run_reader *run, const struct event *event,
                         int64_t begin_ns, int64_t end_ns);
 

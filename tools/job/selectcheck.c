@@ -9,7 +9,7 @@ enum { NAMES_SHOWN = 8 };
 /* Names that were found, each once. */
 struct names {
     const char *list[NAMES_SHOWN];
-    size_t count; /* may be more than are kept */
+    size_t count; /* may be more than the stored ones */
 };
 
 static void names_add(struct names *names, const char *name)
@@ -27,7 +27,7 @@ static bool comm_fits(const struct comm_record *comm, const char *pattern)
     return selection_name_fits(pattern, comm->name) || (comm->label[0] && selection_name_fits(pattern, comm->label));
 }
 
-/* Looks for the pattern in all files, and collects the names that it sees. */
+/* Looks for the pattern in all files, and collects the names that it finds. */
 static bool comm_find(const struct run_dir *dir, const char *pattern, struct names *names)
 {
     for (size_t i = 0; i < dir->job_count; i++)
@@ -44,7 +44,7 @@ static bool comm_find(const struct run_dir *dir, const char *pattern, struct nam
     return false;
 }
 
-/* Whole names, so that they can be given: as many as there is room for. */
+/* Writes complete names, so that the user can copy them: as many as fit. */
 static void names_tell(const char *pattern, const struct names *names, char problem[SELECT_PROBLEM_BYTES])
 {
     static const char others[] = " and others (--json lists them)";
@@ -71,19 +71,19 @@ static int comms_check(const struct selection *selection, const struct run_dir *
 
 enum { CLOCKS_DIFFER_NS = 1000000000 };
 
-/* It has told its end, and its node's clock was not set back meanwhile. */
+/* Its end is recorded, and its node's clock was not set back meanwhile. */
 static bool lasted_as_told(const struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
     uint64_t begin = header->begin_realtime_ns, end = header->end_realtime_ns;
     if (!begin || end <= begin)
         return false;
-    return header->end_ticks < header->begin_ticks /* killed: then it is known by that clock alone */
+    return header->end_ticks < header->begin_ticks /* killed: only that clock is known */
            || clock_ns(run_reader_scale(reader), header->end_ticks - header->begin_ticks) <=
                   end - begin + CLOCKS_DIFFER_NS;
 }
 
-/* How long the longest job lasted by the clocks of its nodes; -1: that is not known. */
+/* Returns the duration of the longest job by the clocks of its nodes, or -1 if it is not known. */
 static int64_t longest_job_ns(const struct run_dir *dir)
 {
     uint64_t longest = 0;

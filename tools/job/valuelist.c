@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A damaged file may promise more. */
+/* A damaged file may claim more. */
 enum { VALUES_MOST = 1 << 16 };
 
-/* What today's variable of that name calls its slots. */
+/* Returns the kind of slot names that today's variable of that name has. */
 static enum variable_names names_of(const struct variable_record *record)
 {
     for (size_t i = 0; i < variable_count; i++)
@@ -31,7 +31,7 @@ static const char *slot_name(const struct run_reader *run, enum variable_names n
     return name && names != NAMES_NONE ? name : number;
 }
 
-/* One value is a number; several are an object of those that are not 0. */
+/* One value becomes a number. Several values become an object with the values that are not 0. */
 static json_t *values_json(const struct run_reader *run, const struct variable_record *record, const uint64_t *values,
                            size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * The variables of a run as its files tell them: what each process counted, whichever these are. Files describe their
- * cells themselves; nothing here knows a variable by name, but for the names of their slots.
+ * The variables of a run, as in its files: the counts of each process. Files describe their counters themselves.
+ * Nothing here depends on the name of a variable, except the names of its slots.
  */
 #ifndef MPIT_TOOLS_VALUELIST_H
 #define MPIT_TOOLS_VALUELIST_H
@@ -10,14 +10,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* An array, one object for each variable of each process (and communicator) with a name that matches `pattern` (NULL:
- * all): job, rank, communicator, name, class, unit, values. NULL with a reason in error[512]: there is nothing to read.
- * What can be read in part goes on without the rest, with a warning for each. */
+/* Returns an array with one object for each variable of each process (and communicator) whose name matches `pattern`
+ * (NULL: all). An object has job, rank, communicator, name, class, unit, values. Returns NULL with a reason in
+ * error[512] if it cannot read anything. If it can read only a part, it warns about each missing part. */
 json_t *value_list(const char *path, const char *pattern, char error[512]);
 
-/* Adds those of one process, as far as its file has been read. */
+/* Adds the variables of one process, as far as its file has been read. */
 void value_list_add(json_t *list, const struct run_reader *run, const char *pattern);
-/* One of them, as a line. */
+/* Prints one entry as a line. */
 void value_entry_print(const json_t *entry, FILE *out);
 void value_list_print(const json_t *list, FILE *out);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG_NS = 1000000000 }; /* no message is on its way for so long */
+enum { LONG_NS = 1000000000 }; /* no message takes so long */
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -20,7 +20,7 @@ const struct comm_record *patient_comm(const struct patient *patient)
     return number ? patient->file->comms[number] : NULL;
 }
 
-/* The process's own record of a communicator that is known by its name. */
+/* Returns the process's own record of a communicator with this name. */
 static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
 {
     for (size_t slot = 1; slot < file->slot_count; slot++)
@@ -34,10 +34,10 @@ static bool is_world(const char *name)
     return strcmp(name, "MPI_COMM_WORLD") == 0;
 }
 
-/* The rank in MPI_COMM_WORLD of a member of a communicator; -1: not known. */
+/* Returns the rank in MPI_COMM_WORLD of a member of a communicator, or -1 if unknown. */
 static int32_t world_rank_of(const struct ward *ward, const struct comm_record *comm, int32_t member)
 {
-    if (comm && is_world(comm->name)) /* who has not come out of MPI_Init has no record of it */
+    if (comm && is_world(comm->name)) /* a process in MPI_Init has no record of it yet */
         return member;
     for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
         const struct run_reader *file = &ward->job->files[i];
@@ -73,7 +73,7 @@ static bool peer_add(const struct ward *ward, struct waits *waits, const struct 
 
 /* ---- what a call waits for --------------------------------------------------------------------------------------- */
 
-/* How often the process has come out of each function; how many there are. */
+/* Reads how often the process has returned from each function. Returns the number of functions. */
 static size_t calls_read(const struct run_reader *file, uint64_t counts[CALL_COUNT])
 {
     const struct figures figures = {file};
@@ -87,11 +87,12 @@ static uint64_t calls_done(const struct run_reader *file, uint32_t call)
     return call < calls_read(file, counts) ? counts[call] : 0;
 }
 
-/* Nonblocking ones that the process has posted there, and that are not complete: only then are they counted. */
+/* Returns the number of nonblocking collectives that the process has posted there, and that are not complete. The
+ * counter mpit_coll_count includes them only when they are complete. */
 static uint64_t collectives_posted(const struct run_reader *file, const char *name)
 {
     uint64_t counts[CALL_COUNT], posted = 0;
-    bool any = false; /* most programs have none, and their events need not be read for them */
+    bool any = false; /* most programs have none, so their events need not be read */
     size_t kinds = calls_read(file, counts);
     for (size_t i = 0; i < kinds; i++)
         any |= counts[i] && (call_table[i].fold == FOLD_POST_COLL || call_table[i].fold == FOLD_START);
@@ -106,7 +107,7 @@ static uint64_t collectives_posted(const struct run_reader *file, const char *na
     return posted;
 }
 
-/* How many collectives the process has begun on the communicator of this name before the one that it is in. */
+/* Returns how many collectives the process has begun on the communicator of this name before its present one. */
 static uint64_t collectives_done(const struct run_reader *file, const char *name)
 {
     const struct figures figures = {file};
@@ -129,7 +130,8 @@ static bool works_on(const struct patient *patient, const char *name)
     return patient->state.call == CALL_MPI_Finalize ? is_world(name) : comm_is(patient, name);
 }
 
-/* One before this one that is in the same collective: in a large job all are, and wait for the same few. */
+/* Finds an earlier patient in the same collective. In a large job all processes are in it, and wait for the same few
+ * ranks. */
 static const struct patient *companion(const struct ward *ward, const struct patient *patient, const char *name)
 {
     for (const struct patient *other = ward->patients; other < patient; other++)
@@ -138,7 +140,7 @@ static const struct patient *companion(const struct ward *ward, const struct pat
     return NULL;
 }
 
-/* Nobody leaves it before all have come. */
+/* Returns whether no process leaves the call before all have come. */
 static bool is_of_all(uint32_t call)
 {
     switch ((enum collective)call_table[call].op) {
@@ -157,8 +159,8 @@ static bool is_of_all(uint32_t call)
     }
 }
 
-/* Those who have the communicator and have not come to the collective that the patient is in: for them it waits. Who
- * has more of them behind it has left that one already. */
+/* Finds the members of the communicator that have not come to the patient's collective. The patient waits for them. A
+ * member that has completed more collectives has already left this one. */
 static bool absent_add(const struct ward *ward, struct patient *patient)
 {
     const struct comm_record *comm = patient_comm(patient);
@@ -183,7 +185,7 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* A process of its members is in the same call there. */
+/* Returns whether another process is in the same call there. */
 static bool is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
 {
     bool inside = false;
@@ -193,8 +195,8 @@ static bool is_inside(const struct ward *ward, const struct run_reader *file, ui
     return inside;
 }
 
-/* The same as absent_add for a gathering call. How often a process made one is only known over all communicators: one
- * that made more of them counts as one that has left. */
+/* The same as absent_add for a gathering call. The number of such calls of a process is only known over all
+ * communicators. A process that made more of them counts as one that has left. */
 static bool missing_add(const struct ward *ward, struct patient *patient)
 {
     uint32_t call = patient->state.call;
@@ -218,7 +220,8 @@ static bool missing_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* Who has not begun the oldest nonblocking collective that the process has under way on that communicator. */
+/* Adds the processes that have not begun the oldest nonblocking collective that the process has under way on that
+ * communicator. */
 static bool late_add(const struct ward *ward, struct patient *patient, const struct comm_record *comm)
 {
     bool good = true;
@@ -236,7 +239,7 @@ static bool late_add(const struct ward *ward, struct patient *patient, const str
     return good;
 }
 
-/* Whom the process's requests under way concern. */
+/* Adds the partners of the process's requests under way. */
 static bool requests_add(const struct ward *ward, struct patient *patient)
 {
     struct pending *list;
@@ -257,7 +260,7 @@ static bool requests_add(const struct ward *ward, struct patient *patient)
     return good;
 }
 
-/* Has the process receives under way, as far as is known? */
+/* Returns whether the process has receives under way, as far as known. */
 static bool receives_posted(const struct patient *patient)
 {
     struct pending *list;
@@ -270,7 +273,7 @@ static bool receives_posted(const struct patient *patient)
     return posted;
 }
 
-/* Only a call that ends when all is there; a test returns at once. */
+/* Returns whether the call ends only when all requests are complete. A test returns at once. */
 static bool waits_for_requests(const char *call)
 {
     return strncmp(call, "MPI_Wait", strlen("MPI_Wait")) == 0;
@@ -323,7 +326,7 @@ int64_t patient_end(const struct ward *ward, const struct patient *patient)
     return patient->end_ns >= 0 && !patient->alive ? patient->end_ns : ward->end_ns;
 }
 
-/* The process has told that it ends: then it waits for nobody. */
+/* Returns whether the process has recorded its end. It then does not wait for any rank. */
 static bool is_leaving(const struct patient *patient)
 {
     uint32_t phase = patient->file->header.phase;
@@ -353,8 +356,8 @@ void waits_release(struct ward *ward)
 
 /* ---- circles ----------------------------------------------------------------------------------------------------- */
 
-/* The thread that stands for each rank: the first of several, which all wait, and have done so for long. NULL: the rank
- * goes on. */
+/* Returns for each rank the thread that represents it: the first of its threads, if all of them wait, and have waited
+ * for long. The entry is NULL if the rank makes progress. */
 static const struct patient **blocked_find(const struct ward *ward, int32_t ranks)
 {
     const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
@@ -381,7 +384,7 @@ static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind k
     return false;
 }
 
-/* Is the other one just doing what this one waits for? */
+/* Returns whether the other rank is in the operation that this rank waits for. */
 static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kind)
 {
     if (kind == WAIT_FROM)
@@ -389,7 +392,8 @@ static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kin
     return kind == WAIT_TO && (other->waits.anybody || waits_have(&other->waits, rank, WAIT_FROM));
 }
 
-/* Are all waited for that have not entered? In a collective that some leave earlier, the only one is. */
+/* Returns whether the call needs all missing members. In a collective that some members leave earlier, only a single
+ * missing member is surely needed. */
 static bool is_needed(const struct waits *waits)
 {
     size_t missing = 0;
@@ -398,7 +402,7 @@ static bool is_needed(const struct waits *waits)
     return waits->of_all || missing == 1;
 }
 
-/* It ends when one of several requests does. */
+/* Returns whether the call ends when one of several requests completes. */
 static bool is_for_one(const struct patient *patient)
 {
     return strcmp(patient->call, "MPI_Waitany") == 0 || strcmp(patient->call, "MPI_Waitsome") == 0;
@@ -410,10 +414,10 @@ struct search {
     int32_t ranks;
     int32_t *path;    /* the ranks that are being looked at */
     size_t *next;     /* by rank: the wait to look at next */
-    uint8_t *visited; /* 1: on the path, 2: no circle goes through it */
+    uint8_t *visited; /* 1: on the path, 2: it is not in a circle */
 };
 
-/* The rank that the one at the end of the path waits for next; -1: no more. */
+/* Returns the next rank that the last rank of the path waits for, or -1 for none. */
 static int32_t step(struct search *search, int32_t rank)
 {
     const struct patient *patient = search->blocked[rank];
@@ -428,7 +432,7 @@ static int32_t step(struct search *search, int32_t rank)
     return -1;
 }
 
-/* Did all that are on the path from `begin` on wait for long while all of them lived? */
+/* Returns whether all ranks on the path from `begin` on waited for long while all of them lived. */
 static bool all_lived(const struct search *search, size_t begin, size_t depth)
 {
     int64_t end_ns = INT64_MAX, since_ns = 0;
@@ -441,10 +445,11 @@ static bool all_lived(const struct search *search, size_t begin, size_t depth)
         alive = alive || patient->alive;
         unknown = unknown || (!patient->alive && patient->end_ns < 0);
     }
-    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* the one died before the other, nobody knows when */
+    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* one died before the other, at an unknown time */
 }
 
-/* A circle that can be reached from a rank: where on the path it begins, and its length in *length; -1: none. */
+/* Finds a circle that can be reached from a rank. Returns where it begins on the path, or -1 for none. *length gets its
+ * length. */
 static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
 {
     size_t depth = 0;
@@ -472,8 +477,8 @@ static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
     return -1;
 }
 
-/* Rank i of the circle sends to the next one, which may be receiving in the background: a long message may be on its
- * way, and the circle one of messages that pass each other. */
+/* Returns whether rank i of the circle sends to the next rank, which may be receiving in the background. A long message
+ * may then be on its way, and the circle may be an exchange of messages. */
 static bool is_exchange(const struct search *search, const int32_t *ranks, size_t count, size_t i)
 {
     int32_t next = ranks[(i + 1) % count];

@@ -24,12 +24,12 @@ static void sign_of_life(struct ward *ward, int64_t ns)
         ward->end_ns = ns;
 }
 
-/* A name that stays when the file is put to rest. */
+/* Returns the name of a call, which stays valid when the file is unmapped. */
 static const char *call_name(const struct run_reader *file, unsigned kind)
 {
     const char *name = run_reader_call_name(file, kind);
     for (unsigned i = 0; i < CALL_COUNT; i++) {
-        unsigned known = (kind + i) % CALL_COUNT; /* most likely it has the number that it has here */
+        unsigned known = (kind + i) % CALL_COUNT; /* it probably has the same number here */
         if (strcmp(call_table[known].name, name) == 0)
             return call_table[known].name;
     }
@@ -60,7 +60,7 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
     return name;
 }
 
-/* Of one that has come to its end: gone. */
+/* Returns LIFE_GONE for a process that has reached its end. */
 static enum process_life life_of(const struct run_reader *file)
 {
     return file->header.phase == RUN_FINALIZED ? LIFE_GONE : process_life(&file->header);
@@ -175,7 +175,7 @@ void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
     }
 }
 
-/* The ranks that a group of threads waits for in one way; "" = none. */
+/* Writes the ranks that a group of threads waits for in one way, or "" for none. */
 static void waits_text(char text[RANKS_TEXT_BYTES], const struct patient *const *group, size_t count,
                        enum wait_kind kind)
 {

@@ -13,7 +13,7 @@
 
 enum { COLUMNS = 100, INDENT = 4, NAME_COLUMNS = 34 };
 
-/* The walker is an MPI program of one process; it must neither record itself nor refuse to run as root. */
+/* The walker is an MPI program of one process. It must not record itself, and must not refuse to run as root. */
 static void environment_set(const char *library)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -51,7 +51,7 @@ static char *all_read(int fd, size_t *bytes)
     return NULL;
 }
 
-/* What the walker wrote; NULL with a reason when it did not end well. */
+/* Returns the output of the walker, or NULL with a reason if it failed. */
 static char *walker_run(char *walker, const char *library, char **libraries, size_t *bytes, char error[512])
 {
     int fds[2];
@@ -146,7 +146,7 @@ size_t listing_choose(json_t *listing, const struct listing_choice *choice)
            list_choose(listing, "cvars", choice->cvars, choice->pattern);
 }
 
-/* Breaks at spaces; native descriptions have tabs and line ends in them, which become spaces. */
+/* Breaks lines at spaces. Tabs and line ends in native descriptions become spaces. */
 static void wrapped_print(const char *text, FILE *out)
 {
     size_t column = 0;
@@ -166,7 +166,7 @@ static void wrapped_print(const char *text, FILE *out)
         fputc('\n', out);
 }
 
-/* mpit, the MPI library, or the file that registered it. */
+/* Names mpit, the MPI library, or the file that registered it. */
 static const char *owner(const json_t *variable)
 {
     const char *component = field(variable, "component");

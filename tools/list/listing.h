@@ -1,5 +1,5 @@
 /*
- * The variables of an MPI as mpit-list-walk reports them: asked for, chosen from, printed.
+ * The variables of an MPI in the report of mpit-list-walk: requested, selected, printed.
  */
 #ifndef MPIT_TOOLS_LISTING_H
 #define MPIT_TOOLS_LISTING_H
@@ -12,16 +12,16 @@
 
 struct listing_choice {
     bool pvars, cvars;
-    const char *pattern; /* fnmatch, without regard to case; NULL: all */
+    const char *pattern; /* fnmatch, ignoring case, or NULL for all */
 };
 
 /*
- * Runs the walker of an MPI, with mpit's library loaded unless `native`, and returns what it reports; NULL with a
- * reason in error[512]. `libraries`: files that it loads first, NULL behind the last one.
+ * Runs the walker of an MPI, with mpit's library loaded unless `native`, and returns its report. Returns NULL with a
+ * reason in error[512]. `libraries` are files that the walker loads first. NULL ends the list.
  */
 json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[512]);
 
-/* Takes out what was not chosen. Returns how many variables are left. */
+/* Removes variables that were not chosen. Returns how many variables are left. */
 size_t listing_choose(json_t *listing, const struct listing_choice *choice);
 
 void listing_print(const json_t *listing, FILE *out);

@@ -1,10 +1,10 @@
 /*
- * mpit-list-walk: an MPI program that lists every performance and control variable which this MPI shows, as one JSON
- * document on standard output; the libraries that are its arguments are loaded first. Built once for each MPI;
- * mpit-list runs it, with mpit's library loaded or without.
+ * mpit-list-walk: an MPI program that lists every performance and control variable of this MPI, as one JSON document on
+ * standard output. Its arguments are libraries that it loads first. It is built once for each MPI. mpit-list runs it,
+ * with or without mpit's library.
  *
- * Handles are allocated for mpit's own variables only: some native ones crash there (Open MPI's mtl_psm2_*). So the
- * count of a native pvar and the value of a native cvar are null.
+ * Handles are allocated only for mpit's own variables, because some native ones crash there (Open MPI's mtl_psm2_*). So
+ * the count of a native pvar and the value of a native cvar are null.
  */
 #define _GNU_SOURCE
 #include <mpit/instrument.h>
@@ -89,7 +89,7 @@ static bool is_ours(const char *name)
     return strncmp(name, "mpit_", 5) == 0 || strcmp(name, "MPI_T_UMQ_LENGTH") == 0;
 }
 
-/* The enum mpit_class of MPI's number of a class; 0: none. */
+/* Returns the enum mpit_class for MPI's number of a class, or 0 for none. */
 static int class_number(int class)
 {
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++)
@@ -98,14 +98,14 @@ static int class_number(int class)
     return 0;
 }
 
-/* The file that registered the variable; NULL: none did. `class` is 0 for control variables. */
+/* Returns the file that registered the variable, or NULL for none. `class` is 0 for control variables. */
 static const char *component_of(const char *name, int class)
 {
     const struct mpit_interface *interface = mpit_interface_find();
     return interface ? interface->component_of(name, class) : NULL;
 }
 
-/* Native texts may be no UTF-8, which JSON demands. */
+/* Native texts may be invalid UTF-8, which JSON does not allow. */
 static json_t *text_json(char *text)
 {
     json_t *json = json_string(text);
@@ -115,7 +115,7 @@ static json_t *text_json(char *text)
     return json ? json : json_string(text);
 }
 
-/* What the variable of a kind of object is bound to, here; NULL when the walker has none. */
+/* Returns an object to which a variable of this binding is bound here, or NULL if the walker has none. */
 static void *object_of(int binding)
 {
     static MPI_Comm world;
@@ -145,7 +145,7 @@ static json_t *pvar_json(MPI_T_pvar_session session, int index)
     MPI_T_enum names;
     if (MPI_T_pvar_get_info(index, name, &name_bytes, &verbosity, &class, &type, &names, description,
                             &description_bytes, &binding, &readonly, &continuous, &atomic) != MPI_SUCCESS)
-        return NULL; /* a hole: the variable's component has gone */
+        return NULL; /* a hole: the variable's component is gone */
     const char *component = component_of(name, class_number(class));
     bool ours = is_ours(name) || component;
     return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s?, s:o}", "index", index, "name",

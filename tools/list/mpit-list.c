@@ -35,8 +35,8 @@ struct request {
     struct listing_choice choice;
     enum mpi_abi abi;
     bool native, json;
-    const char *run;  /* NULL: what an MPI shows */
-    char **libraries; /* NULL behind the last one */
+    const char *run;  /* NULL: variables of an MPI */
+    char **libraries; /* NULL at the end */
     size_t library_count;
 };
 
@@ -98,7 +98,7 @@ static struct request request_read(int argc, char *argv[])
     return request;
 }
 
-/* Asks the MPIs that are wanted. *status becomes 1 when one did not answer. */
+/* Asks the selected MPIs. *status becomes 1 if one did not answer. */
 static json_t *listings_ask(const struct request *request, int *status)
 {
     json_t *listings = json_array();

@@ -56,7 +56,7 @@ json_t *page_counts(const uint64_t *list, size_t count, size_t step)
 
 /* ---- parts that are there already -------------------------------------------------------------------------------- */
 
-/* What a list is sorted by: a number of the object itself, or of its "time". */
+/* Returns the sort key of a list entry: a number of the object itself, or of its "time". */
 static json_int_t entry_amount(const json_t *entry, const char *key)
 {
     const json_t *time = json_object_get(entry, "time");
@@ -71,7 +71,7 @@ static int entry_order(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-/* Keeps the `most` largest of a list; "NAME_left_out" says how many went, if any did. */
+/* Keeps the `most` largest entries of a list. "NAME_left_out" has the number of removed entries, if any. */
 static int list_cut(json_t *object, const char *name, const char *key, size_t most)
 {
     json_t *list = json_object_get(object, name), *kept = json_array();
@@ -151,12 +151,11 @@ static json_t *job_profile(const struct run_job *job)
 
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
-/* What the processes were in that did not come to their end, in the words of --crash; null: all did, as far as is
- * known. */
+/* The states of the processes that did not reach their end, in the words of --crash. null: all did, as far as known. */
 enum { UNENDED_LINES_MOST = 64 };
 static json_t *job_unended(const struct run_job *job)
 {
-    if (job->part) /* what did not return is in no part */
+    if (job->part) /* a call that did not return is in no part */
         return json_null();
     char *text = NULL;
     size_t bytes = 0;
@@ -203,7 +202,7 @@ static json_t *document_make(const struct run_dir *dir)
                      summary_json(dir), "jobs", jobs);
 }
 
-/* In JSON these stand in strings only, where each has a form that HTML does not look at. */
+/* In JSON these characters occur only in strings. There each has an escaped form without a meaning in HTML. */
 static int put_escaped(const char *bytes, size_t count, void *out)
 {
     for (size_t i = 0, begin = 0; i <= count; i++) {
@@ -247,13 +246,13 @@ int page_write(const struct run_dir *dir, const char *target)
     if (!document)
         snprintf(error, sizeof error, "no memory for the page");
     int failed = !document || page_put(document, out) != 0;
-    if (document && failed && ferror(out)) /* its reason is known now only */
+    if (document && failed && ferror(out)) /* its reason is known only now */
         snprintf(error, sizeof error, "%.300s cannot be written: %s", out == stdout ? "standard output" : target,
                  strerror(errno));
     json_decref(document);
     if (output_file_close(out, target, failed, error) != 0) {
         warnx("%s", error[0] ? error : "the page cannot be written");
-        if (out == stdout) { /* it is told, and not again at the end */
+        if (out == stdout) { /* reported here, and not again at the end */
             __fpurge(stdout);
             clearerr(stdout);
         }

@@ -1,16 +1,16 @@
 /*
  * mpit-dump --html: one page that shows a run. share/doc/report.md defines its figures.
  *
- *   run directory ──> page.c ──> document: what --json, --analyze --json and --profile --json give, by the same code,
- *                       │        and what they have not: page_ranks.c, page_matrix.c, page_timeline.c
+ *   run directory ──> page.c ──> document: the JSON of --json, --analyze and --profile, made by the same code,
+ *                       │        and more: page_ranks.c, page_matrix.c, page_timeline.c
  *                       v
- *                 template (share/report, with the plotting library; put in when mpit is built) around the document
+ *                 template (share/report, with the plotting library, added when mpit is built) around the document
  *
- * The page loads nothing. What comes from a run stands in the document alone, as JSON in which '<', '>' and '&' are
- * written as escapes, so that no name can end it; the page's scripts show names as text.
+ * The page loads nothing. Data of a run occurs only in the document. There, '<', '>' and '&' are written as JSON
+ * escapes, so that no name can end the document. The page's scripts show names as text.
  *
- * Memory and the page are bounded: ranks in at most PAGE_ROWS rows, which are groups of neighbours in larger jobs, time
- * in at most PAGE_BINS bins.
+ * Memory and the page are bounded. Ranks are in at most PAGE_ROWS rows, which are groups of neighbors in larger jobs.
+ * Time is in at most PAGE_BINS bins.
  */
 #ifndef MPIT_TOOLS_PAGE_H
 #define MPIT_TOOLS_PAGE_H
@@ -23,40 +23,40 @@
 
 enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000 };
 
-/* Ranks in rows: row i has the ranks i * per_row and on. */
+/* Ranks in rows: row i has the ranks from i * per_row on. */
 struct page_rows {
     uint32_t ranks, per_row, count;
 };
 
 struct page_rows page_rows_of(uint32_t ranks);
 
-/* What the document calls a class of calls. */
+/* Returns the document's name of a class of calls. */
 const char *page_class_key(unsigned call_class);
 
-/* An object of one member, "unknown": why it is not known, and what would help. */
+/* Returns an object with one member, "unknown": why it is not known, and a remedy. */
 json_t *page_unknown(const char *why);
-/* The same for what stands in run files: there are none, or they do not say of which rank they are. */
+/* The same for data in run files: there are none, or they do not contain their rank. */
 json_t *page_unknown_files(const struct run_job *job);
 json_t *page_unknown_trace(void);
-/* And for a job that has none of the ranks that are shown. */
+/* And for a job without any of the selected ranks. */
 json_t *page_unknown_ranks(void);
 json_t *page_count(uint64_t count);
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);
 
-/* What of the job is shown. */
+/* Returns the part of the job to show. */
 const struct selection *page_selection(const struct run_job *job);
 
-/* New references; NULL without memory. */
+/* Each returns a new reference, or NULL without memory. */
 json_t *page_ranks(const struct run_job *job);
 json_t *page_matrix(const struct run_job *job);
 json_t *page_timeline(const struct run_job *job);
 
-/* The template (page_template.c): what stands before the document, and behind it. NULL: this mpit was built without a
+/* The template (page_template.c): the parts before and after the document. NULL if this mpit was built without a
  * plotting library. */
 const char *page_template_head(size_t *bytes);
 const char *page_template_tail(size_t *bytes);
 
-/* Writes the page to `target` ("-": standard output). Returns the exit status, having said what went wrong. */
+/* Writes the page to `target` ("-": standard output). Returns the exit status. Prints errors itself. */
 int page_write(const struct run_dir *dir, const char *target);
 
 #endif

@@ -1,4 +1,5 @@
-/* Who sent how much to whom, out of the cells that each process has for its peers: they are there without a trace. */
+/* Messages and bytes for each pair of ranks, from the counters that each process has for its peers. They do not need a
+ * trace. */
 #include "page/page.h"
 
 #include "figures/figures.h"
@@ -20,10 +21,10 @@ struct matrix {
     struct page_rows rows;
     struct keytable pairs;
     uint64_t messages, bytes;                   /* all */
-    uint64_t unplaced_messages, unplaced_bytes; /* of these: to whom is not known */
+    uint64_t unplaced_messages, unplaced_bytes; /* of these: with an unknown receiver */
 };
 
-/* The world rank of a peer, as this process's communicator has them; -1: it is not known. */
+/* Returns the world rank of a peer in this process's communicator, or -1 if it is not known. */
 static int32_t peer_find(const struct matrix *matrix, int32_t rank, const struct comm_record *record, uint32_t peer)
 {
     uint32_t number = trace_comm_find(&matrix->comms, &matrix->job, rank, record->slot);
@@ -57,7 +58,7 @@ static int pair_add(struct matrix *matrix, int32_t from, int32_t to, uint64_t me
     return 0;
 }
 
-/* A process has cells for its peers on few of its communicators. */
+/* A process has counters for its peers on few of its communicators. */
 static bool has_peers(const struct run_reader *run, uint32_t slot)
 {
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++)
@@ -105,7 +106,8 @@ static int rank_add(struct matrix *matrix, const struct run_job *job, int32_t ra
     return result == 0 ? 0 : report_no_memory(report);
 }
 
-/* For each sender that has any: its row, then for each receiver how many rows behind the last one, messages, bytes. */
+/* For each sender with messages: its row, and then for each receiver the distance to the row before, messages,
+ * bytes. */
 static json_t *pairs_json(const struct keytable *pairs)
 {
     json_t *list = json_array(), *line = NULL;

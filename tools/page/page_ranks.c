@@ -1,4 +1,4 @@
-/* What each rank did, out of its run file: the same figures that the summary has of all of them. */
+/* The activity of each rank, from its run file: the figures that the summary has for all ranks together. */
 #include "page/page.h"
 
 #include "calls.h"
@@ -29,7 +29,7 @@ struct row_call {
 };
 enum { ROW_CALL_STEP = sizeof(struct row_call) / sizeof(uint64_t) };
 
-/* And on all ranks, those that did not call it included. */
+/* The same over all ranks, including ranks that did not call it. */
 struct call_spread {
     uint64_t ranks; /* that called it */
     uint64_t sum_ns, min_ns, max_ns;
@@ -38,24 +38,24 @@ struct call_spread {
 
 struct rank_table {
     struct page_rows rows;
-    uint64_t *members;                                  /* by row: ranks whose file is there */
+    uint64_t *members;                                  /* by row: ranks with a file */
     double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: run_seconds for each thread */
     uint64_t (*figures)[FIGURES];                       /* by row */
-    struct row_call *calls[CALL_COUNT];                 /* by row; NULL: nobody has called it */
+    struct row_call *calls[CALL_COUNT];                 /* by row, or NULL if it was never called */
     struct call_spread spreads[CALL_COUNT];
     uint64_t known;
     bool stalls_known;
-    const char **hosts; /* by rank; only where a row is a rank */
+    const char **hosts; /* by rank, only if a row is a rank */
 };
 
 struct page_rows page_rows_of(uint32_t ranks)
 {
-    uint64_t all = ranks; /* a damaged summary may say 2^32 - 1 */
+    uint64_t all = ranks; /* a damaged summary may have 2^32 - 1 */
     uint64_t per_row = all > PAGE_ROWS ? (all + PAGE_ROWS - 1) / PAGE_ROWS : 1;
     return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }
 
-/* What MPI_Init, MPI_Finalize and the like were stalled is in no share of the run. */
+/* Returns whether the call is MPI_Init, MPI_Finalize or the like. Their stalls are in no share of the run. */
 static bool is_end(size_t kind)
 {
     return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
@@ -195,7 +195,7 @@ static json_t *hosts_json(const struct rank_table *table)
     return array;
 }
 
-/* `anew`: of a part of the calls, so that it is not known how long there were others. */
+/* `anew` means a part of the calls. The time without calls is then not known. */
 static json_t *table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();

@@ -1,4 +1,4 @@
-/* The page's template, which share/report/assemble.py has put together: text around the place of the document. */
+/* The page's template, made by share/report/assemble.py: text before and after the document. */
 #include "page/page.h"
 
 #include <stddef.h>

@@ -1,11 +1,12 @@
 /*
- * What the ranks were doing, in bins of time.
+ * The states of the ranks, in bins of time.
  *
  *   calls of a thread ──> outermost ones ──> row: time of each state in each bin ──> shares of 0 to 255
  *
- * A row is a rank, or some neighbours in a large job, with all its threads. Time that the trace does not have (before a
- * thread's first call, behind a gap, while the recording was off) is in no state: shares are those of what it has. How
- * a stall lies in its call is not in a trace; it is spread evenly from its begin to the end of the call.
+ * A row is a rank with all its threads. In a large job it is a group of neighbor ranks. Time that is not in the trace
+ * has no state: before a thread's first call, after a gap, and while the recording was off. Shares refer to the
+ * recorded time. The trace does not say when in its call a stall was. A stall is spread evenly from its begin to the
+ * end of the call.
  */
 #include "page/page.h"
 
@@ -44,18 +45,18 @@ struct binning {
     uint64_t untimed;      /* calls */
 };
 
-/* A thread on its way. */
+/* A thread in progress. */
 struct binned_thread {
     struct binning *binning;
     const struct trace_rank *rank;
     struct call_stream stream;
-    uint64_t since_ns;                   /* from then on it is known what it did, */
-    bool off;                            /* or not known at all */
+    uint64_t since_ns;                   /* its activity is known from then on, */
+    bool off;                            /* or never known */
     uint64_t stall_ticks;                /* of the outermost call that has not returned yet, and calls inside of it */
-    uint64_t stall_begin;                /* ticks; the first of them */
+    uint64_t stall_begin;                /* ticks, of the first of them */
     const struct run_gaps *gaps;         /* of the process, */
     size_t gap;                          /* and which of them is next */
-    const struct trace_stretch *stretch; /* of a trace that was switched: of the last call */
+    const struct trace_stretch *stretch; /* for a trace that was switched: of the last call */
 };
 
 /* Adds `part` (0 to 1) of the time from begin to end. */
@@ -81,7 +82,7 @@ static uint64_t thread_time(const struct binned_thread *thread, uint64_t ticks)
     return trace_time(&thread->binning->job, thread->rank, ticks);
 }
 
-/* It is known what the thread did until then. */
+/* The thread's activity is known until then. */
 static void known_end(struct binned_thread *thread, uint64_t ns)
 {
     if (!thread->off)
@@ -135,7 +136,7 @@ static const struct trace_stretch *stretch_at(const struct run_reader *run, uint
     return NULL;
 }
 
-/* Nothing is known of what lies in gaps that end before `ticks`. */
+/* The activity in gaps that end before `ticks` is not known. */
 static void gaps_pass(struct binned_thread *thread, uint32_t index, uint64_t ticks)
 {
     for (; thread->gap < thread->gaps->count; thread->gap++) {
@@ -149,7 +150,7 @@ static void gaps_pass(struct binned_thread *thread, uint32_t index, uint64_t tic
     }
 }
 
-/* Of a trace that was switched: nothing is known of what lies between its stretches. */
+/* For a trace that was switched: the activity between its recorded parts is not known. */
 static void stretches_pass(struct binned_thread *thread, const struct traced_call *call)
 {
     const struct run_header *header = &thread->rank->run->header;
@@ -262,7 +263,8 @@ static json_t *shares_text(const unsigned char *bytes, size_t count)
     return json_string(text);
 }
 
-/* Of each bin the share that a state has of what is known of the bin; of STATE_RECORDED: of the bin on all threads. */
+/* Returns for each bin the share of a state in the known time of the bin. For STATE_RECORDED it is the share in the
+ * time of all threads in the bin. */
 static json_t *shares_json(const struct binning *binning, unsigned state, double threads)
 {
     unsigned char shares[PAGE_BINS];
@@ -277,7 +279,7 @@ static json_t *shares_json(const struct binning *binning, unsigned state, double
     return shares_text(shares, binning->bins);
 }
 
-/* Calls may reach over what is known (a gap, an end): what is known is at least what they take. */
+/* Calls may extend beyond the known time (a gap, an end). The known time is at least the time of the calls. */
 static void row_finish(struct binning *binning)
 {
     struct binned_row *row = &binning->row;
@@ -331,8 +333,8 @@ static json_t *rows_json(struct binning *binning)
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
-/* The last that is known of a process that did not come to its end: its threads' last returns are not far from what
- * the cells have; the trace's own last call would cost a walk of its own. */
+/* Returns the last known time of a process that did not reach its end. It is in the run file, close to its threads'
+ * last returns. The last call of the trace would cost a separate pass. */
 static uint64_t rank_end_ns(const struct binning *binning, const struct trace_rank *rank)
 {
     const struct run_header *header = &rank->run->header;

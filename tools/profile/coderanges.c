@@ -19,7 +19,7 @@ void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, ui
     ranges->list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
 }
 
-/* A search goes backwards: what it is to find first comes last. */
+/* A search goes backwards, so the preferred range comes last. */
 static int range_order(const void *one, const void *other)
 {
     const struct code_range *a = one, *b = other;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum { WIDTH = 1200, MARGIN = 10, ROW = 17, HEAD = 60, FOOT = 10, LETTER = 7, TEXT_BYTES = 512 };
-static const double WIDTH_LEAST = 0.1; /* of what is drawn, in pixels */
+static const double WIDTH_LEAST = 0.1; /* smallest width to draw, in pixels */
 
 struct drawing {
     const struct profile *profile;
@@ -30,7 +30,7 @@ static void xml_put(FILE *out, const char *text, size_t most)
     }
 }
 
-/* Shades by name, so that neighbours are told apart; the colour says what it is. */
+/* The shade depends on the name, so that neighbors differ. The color shows the kind. */
 static void colour_put(const struct drawing *drawing, const char *name, enum frame_kind kind, int state)
 {
     unsigned shade = 0;
@@ -82,7 +82,7 @@ static int child_order(const void *one, const void *other)
     return names ? names : (a->frame->number > b->frame->number) - (a->frame->number < b->frame->number);
 }
 
-/* The states of what was in MPI right here: the flames' tips. */
+/* Draws the states in MPI at this node: the flames' tips. */
 static double states_put(struct drawing *drawing, const struct profile_node *node, double x, unsigned row)
 {
     char text[64];

@@ -28,7 +28,7 @@ static int line_order(const void *one, const void *other)
     return strcmp(((const struct folded_line *)one)->text, ((const struct folded_line *)other)->text);
 }
 
-/* A frame: what would end it becomes another character, as do control characters. */
+/* Writes a frame. A character that would end it is replaced, and so are control characters. */
 static void text_add(struct folding *folding, const char *text)
 {
     size_t length = strlen(text);
@@ -63,7 +63,7 @@ static int sample_fold(void *data, const struct stack_sample *sample)
     text_add(folding, text);
     snprintf(text, sizeof text, "%s %" PRId32, sample->sample->name[0] ? sample->sample->name : "thread",
              sample->sample->tid);
-    text_tidy(text, sizeof text); /* the program may have named it anything */
+    text_tidy(text, sizeof text); /* the program may have given it any name */
     text_add(folding, text);
     for (unsigned i = 0; i < sample->count; i++)
         text_add(folding, sample->frames[i].frame->name);

@@ -1,11 +1,11 @@
 /*
- * Samples as folded stacks, which flamegraph.pl, speedscope and their like read: a line for each stack, with what its
- * samples stand for in microseconds:
+ * Samples as folded stacks, for flamegraph.pl, speedscope and similar tools. There is a line for each stack, with the
+ * time of its samples in microseconds:
  *
  *     rank 0;app 4711;main;solve;MPI_Recv;[stall recv] 120000
  *
- * and as a flame graph: an SVG in which a function is as wide as the time that it and what it called took, on top of
- * who called it. What is not in MPI, work in MPI and stalls have colours of their own.
+ * Samples are also drawn as a flame graph: an SVG in which the width of a function is its time, including its callees.
+ * A function is above its caller. Time outside of MPI, work in MPI, and stalls have their own colors.
  */
 #ifndef MPIT_TOOLS_FOLDED_H
 #define MPIT_TOOLS_FOLDED_H
@@ -14,7 +14,7 @@
 
 #include <stdio.h>
 
-/* Each returns 0, or -1: no memory. `title`: in front of the ranks, of one job of several; else "". */
+/* Each returns 0, or -1 without memory. `title` comes before the ranks if there are several jobs, else it is "". */
 int folded_write(struct stacks *stacks, const char *title, FILE *out);
 
 struct profile;

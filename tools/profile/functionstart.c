@@ -4,7 +4,7 @@
 #include <gelf.h>
 #include <string.h>
 
-/* The encoding that linkers write the table with, and compilers the entries: the only ones that are read. */
+/* The encoding that linkers use for the table, and compilers for the entries. No other encoding is read. */
 enum {
     TABLE_ENCODING = DW_EH_PE_datarel | DW_EH_PE_sdata4,
     ENTRY_ENCODING = DW_EH_PE_pcrel | DW_EH_PE_sdata4,
@@ -13,7 +13,7 @@ enum {
     AUGMENTATION_MOST = 8,
 };
 
-/* A stretch of the file as it lies in memory. */
+/* A part of the file, as it is in memory. */
 struct stretch {
     const unsigned char *bytes;
     uint64_t address, size;
@@ -38,7 +38,7 @@ static bool stretch_find(Elf *elf, uint32_t type, uint64_t address, struct stret
     return false;
 }
 
-/* `bytes` at this address, or NULL. */
+/* Returns `bytes` at this address, or NULL. */
 static const unsigned char *stretch_at(const struct stretch *stretch, uint64_t address, uint64_t bytes)
 {
     uint64_t offset = address - stretch->address;
@@ -64,7 +64,7 @@ static const unsigned char *leb_skip(const unsigned char *at, const unsigned cha
     return at < end ? at + 1 : end;
 }
 
-/* Are the addresses of the entries of this CIE encoded as they usually are? */
+/* Returns whether the addresses in the entries of this CIE have the usual encoding. */
 static bool cie_is_usual(const struct stretch *frames, uint64_t address)
 {
     const unsigned char *head = stretch_at(frames, address, 9 + AUGMENTATION_MOST + 16);
@@ -77,7 +77,7 @@ static bool cie_is_usual(const struct stretch *frames, uint64_t address)
         return false;
     at = leb_skip(leb_skip(at + 1, end), end);      /* code and data alignment */
     at = head[8] == 1 ? at + 1 : leb_skip(at, end); /* the return address's register */
-    at = leb_skip(at, end);                         /* how long the rest is */
+    at = leb_skip(at, end);                         /* length of the rest */
     for (; *letter && at < end; letter++) {
         if (*letter == 'R')
             return *at == ENTRY_ENCODING;
@@ -93,7 +93,7 @@ static bool cie_is_usual(const struct stretch *frames, uint64_t address)
     return false;
 }
 
-/* Does the entry at `entry` begin at `start`, and cover the address? */
+/* Returns whether the entry at `entry` begins at `start`, and covers the address. */
 static bool entry_covers(const struct stretch *frames, uint64_t entry, uint64_t start, uint64_t address)
 {
     const unsigned char *head = stretch_at(frames, entry, 16); /* length, way back to its CIE, begin, bytes */
@@ -116,7 +116,7 @@ bool function_start(Elf *elf, uint64_t address, uint64_t *start)
     uint64_t first = 0, count = number(table.bytes + 8);
     if (count > (table.size - HEAD_BYTES) / ROW_BYTES)
         return false;
-    for (uint64_t end = count; first < end;) { /* the first one that begins behind the address */
+    for (uint64_t end = count; first < end;) { /* the first one that begins after the address */
         uint64_t middle = first + (end - first) / 2;
         if (table.address + (uint64_t)signed_number(table.bytes + HEAD_BYTES + middle * ROW_BYTES) <= address)
             first = middle + 1;

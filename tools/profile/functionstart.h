@@ -1,8 +1,8 @@
 /*
- * Where a function begins whose name nobody knows: stripped files still say for each function how its stack is unwound
- * (.eh_frame), and in a sorted table where each one begins (.eh_frame_hdr).
+ * Finds the begin of a function without a name. Stripped files still have unwind information for each function
+ * (.eh_frame), and a sorted table of their begins (.eh_frame_hdr).
  *
- * What a file says there is believed as far as it can be checked: the entry of the table has to cover the address.
+ * This information is checked as far as possible: the entry of the table must cover the address.
  */
 #ifndef MPIT_TOOLS_FUNCTIONSTART_H
 #define MPIT_TOOLS_FUNCTIONSTART_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The begin of the function that covers the address, both as in the file. False: none is known to. */
+/* Returns the begin of the function that covers the address, both as in the file. Returns false if none is known. */
 bool function_start(Elf *elf, uint64_t address, uint64_t *start);
 
 #endif

@@ -20,15 +20,15 @@
 enum { ATTRIBUTE_WEIGHT, ATTRIBUTE_ON_CPU, NODE_OF_JOB = 0, UNRANKED = 1 << 30, NAME_BYTES = 320 };
 enum { DEFINITION_ENTRY_BYTES = 20, DEFINITION_REST_BYTES = 1 << 20 };
 
-/* A region where it is executed, below another one. */
+/* A region at a place in the source, below another context. */
 struct context {
-    struct keyed keyed; /* number of the parent + 1, and of the region; place */
+    struct keyed keyed; /* number of the parent + 1 and of the region, place */
     struct context *next_made;
     uint32_t number, parent, region, place;
 };
 
 struct region {
-    struct keyed keyed; /* number of the frame, 0; or state, 1 */
+    struct keyed keyed; /* number of the frame and 0, or state and 1 */
     struct region *next_made;
     uint32_t number, state;
     const struct frame *frame; /* NULL: the state */
@@ -69,7 +69,7 @@ struct conversion {
     uint64_t *periods; /* by interrupt generator */
     uint32_t period_count;
     struct trace_strings strings;
-    OTF2_GlobalDefWriter *definitions; /* NULL: strings are numbered, and nothing is written */
+    OTF2_GlobalDefWriter *definitions; /* NULL: strings are only numbered */
     OTF2_ErrorCode error;
 };
 
@@ -80,7 +80,8 @@ static int otf2_failed(struct conversion *c, const char *what, OTF2_ErrorCode er
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
-/* Only those that are used, without gaps. UINT32_MAX: no memory. `frame` NULL: the state. */
+/* Returns the number of the region. Only used regions have one, without gaps. Returns UINT32_MAX without memory. If
+ * `frame` is NULL, it is the region of the state. */
 static uint32_t region_number(struct conversion *c, const struct frame *frame, unsigned state)
 {
     size_t before = c->regions.count;
@@ -203,7 +204,7 @@ static int location_order(const void *one, const void *other)
     return a->file != b->file ? (a->file > b->file) - (a->file < b->file) : (a->id > b->id) - (a->id < b->id);
 }
 
-/* Processes without a sample have one that stays empty, so that ranks keep their numbers. */
+/* A process without a sample has an empty location, so that ranks keep their numbers. */
 static int locations_complete(struct conversion *c)
 {
     size_t sampled = c->location_count;
@@ -221,7 +222,8 @@ static int locations_complete(struct conversion *c)
     return 0;
 }
 
-/* The contexts of a sample, the outermost first; how many of them the one before had, too. -1: no memory. */
+/* Makes the contexts of a sample, the outermost first. Returns how many of them the sample before had, too, or -1
+ * without memory. */
 static int path_make(struct conversion *c, const struct stack_sample *sample, unsigned *depth)
 {
     uint32_t parent = UINT32_MAX;
@@ -292,7 +294,7 @@ static int events_write(struct conversion *c)
     return 0;
 }
 
-/* ---- definitions: walked over twice, since strings stand before what names them ---------------------------------- */
+/* ---- definitions: walked twice, because strings come before their users ------------------------------------------ */
 
 static OTF2_StringRef name(struct conversion *c, const char *text)
 {
@@ -328,7 +330,7 @@ static void head_write(struct conversion *c)
           OTF2_GlobalDefWriter_WriteAttribute(c->definitions, ATTRIBUTE_ON_CPU, on_cpu, on_cpu_text, OTF2_TYPE_UINT8));
 }
 
-/* Each host once: by the first process that was there. */
+/* Writes each host once, by its first process. */
 static uint32_t host_of(const struct run_job *job, size_t file)
 {
     size_t first = 0;
@@ -388,7 +390,7 @@ static void regions_write(struct conversion *c)
     }
 }
 
-/* Which locations are processes of MPI: the first one of each rank. There are no communicators that count on it. */
+/* Writes which locations are MPI processes: the first location of each rank. No communicator depends on it. */
 static void group_write(struct conversion *c)
 {
     OTF2_StringRef text = name(c, "MPI ranks");
@@ -432,7 +434,7 @@ static void definitions_walk(struct conversion *c)
     contexts_write(c);
 }
 
-/* Times are those of one clock already. */
+/* All times already belong to one clock. */
 static OTF2_ErrorCode offsets_write(struct conversion *c)
 {
     OTF2_ErrorCode error = OTF2_Archive_OpenDefFiles(c->archive);
@@ -487,7 +489,7 @@ static int archive_make(struct conversion *c, const char *directory)
         result = events_write(c);
     if (result == 0)
         result = definitions_write(c);
-    /* what has failed is not closed (otf2.c) */
+    /* a failed archive is not closed (otf2.c) */
     if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive's anchor could not be written");
     OTF2_Error_RegisterCallback(before, NULL);

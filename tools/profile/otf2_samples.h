@@ -1,10 +1,10 @@
 /*
- * The samples of a job as an OTF2 archive of their own: a location for each sampled thread, with CallingContextSample
- * events. (These do not go together with Enter and Leave in one location, so the trace's archive has none of them.)
+ * The samples of a job as a separate OTF2 archive: a location for each sampled thread, with CallingContextSample
+ * events. (These cannot be in one location with Enter and Leave, so the trace's archive has none of them.)
  *
  *   region            a function, an MPI function, or a state in it: "[work]", "[stall recv]"
- *   calling context   such a region where it is executed (source code location), below that of who called it
- *   attributes        of each sample: for how many periods of the timer it stands, and whether the thread was on a
+ *   calling context   a region at its place in the source code, below the context of its caller
+ *   attributes        of each sample: how many periods of the timer it represents, and whether the thread was on a
  *                     processor
  *   interrupt generator   the timer, by its period
  */
@@ -14,7 +14,7 @@
 #include "archive/otf2.h"
 #include "profile/stacks.h"
 
-/* Writes the archive into the new directory. Returns 0, or -1 with report->error set; nothing is left behind then. */
+/* Writes the archive to the new directory. Returns 0, or -1 with report->error set. After an error no file is left. */
 int otf2_samples_write(struct stacks *stacks, const char *directory, struct otf2_report *report);
 
 #endif

@@ -13,9 +13,9 @@
 
 enum { LABELS = 3, VALUES = 2, LOCATIONS_MOST = STACK_FRAMES_MOST + 1 };
 
-/* A function, by its frame; or a state. */
+/* A function, by its frame, or a state. */
 struct function {
-    struct keyed keyed; /* number of the frame, address of the name of its file; or state, 1 */
+    struct keyed keyed; /* number of the frame and address of its file's name, or state and 1 */
     Pprof__Function message;
 };
 
@@ -33,7 +33,7 @@ struct stack {
     int64_t values[VALUES];
     Pprof__Label labels[LABELS], *label_list[LABELS];
     size_t key_count;
-    uint64_t key[]; /* rank, thread, state; the locations, the innermost first */
+    uint64_t key[]; /* rank, thread, state, then the locations, the innermost first */
 };
 
 struct writing {
@@ -57,7 +57,8 @@ static int64_t text(struct writing *w, const char *text)
 static struct function *function_of(struct writing *w, const struct stack_frame *frame, unsigned state)
 {
     size_t before = w->functions.count;
-    uint64_t file = frame ? (uint64_t)(uintptr_t)frame->file : 0; /* static ones of several files have one frame */
+    uint64_t file = frame ? (uint64_t)(uintptr_t)frame->file : 0; /* static functions of several files share one
+                                                                   * frame */
     struct function *function = frame ? keytable_make(&w->functions, frame->frame->number, file, sizeof *function)
                                       : keytable_make(&w->functions, state, 1, sizeof *function);
     if (function && w->functions.count != before) {
@@ -71,7 +72,7 @@ static struct function *function_of(struct writing *w, const struct stack_frame 
     return function;
 }
 
-/* 0: no memory. `frame` NULL: the state. */
+/* Returns 0 without memory. If `frame` is NULL, it is the state. */
 static uint64_t location_of(struct writing *w, const struct stack_frame *frame, unsigned state)
 {
     struct function *function = function_of(w, frame, state);
@@ -130,7 +131,7 @@ static void stack_fill(struct writing *w, struct stack *stack, const struct stac
     w->stack_count++;
 }
 
-/* The stack of the sample: one that is there, or a new one. */
+/* Returns the stack of the sample, and makes it if needed. */
 static struct stack *stack_of(struct writing *w, const struct stack_sample *sample)
 {
     unsigned tip = sample->sample->call != 0;
@@ -219,7 +220,7 @@ static int message_write(const Pprof__Profile *profile, FILE *out)
     return result;
 }
 
-/* Arrays of all that was made, by id. */
+/* Arrays of all objects, by id. */
 static int lists_write(struct writing *w, Pprof__Profile *profile, FILE *out)
 {
     profile->samples = calloc(w->stack_count + 1, sizeof *profile->samples);

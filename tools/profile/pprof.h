@@ -1,8 +1,8 @@
 /*
- * Samples as pprof reads them: a gzip-compressed protocol buffer (pprof.proto).
+ * Samples for pprof: a gzip-compressed protocol buffer (pprof.proto).
  *
- * Each stack has two values: how many samples, and what they stand for in nanoseconds. In MPI its innermost frame is
- * the state. Labels: rank, thread, state.
+ * Each stack has two values: the number of samples, and their time in nanoseconds. In MPI the innermost frame is the
+ * state. Labels: rank, thread, state.
  */
 #ifndef MPIT_TOOLS_PPROF_H
 #define MPIT_TOOLS_PPROF_H
@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-/* Returns 0, or -1: no memory. What cannot be written is the file's error. */
+/* Returns 0, or -1 without memory. Write errors are found in the state of `out`. */
 int pprof_write(struct stacks *stacks, FILE *out);
 
 #endif

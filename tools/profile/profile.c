@@ -17,7 +17,7 @@ static uint64_t pair(const struct frame *one, const struct frame *other)
     return (uint64_t)one->number << 32 | (other ? other->number + UINT64_C(1) : 0);
 }
 
-/* Names of files have one address each. */
+/* Names of files have unique addresses. */
 static uint64_t place(const struct stack_frame *frame)
 {
     return ((uint64_t)(uintptr_t)frame->file << 20) ^ ((uint64_t)(uintptr_t)frame->file >> 44) ^ frame->line;
@@ -30,7 +30,7 @@ static bool frame_is_inside(const struct frame *frame)
 
 /* ---- what is counted of each sample ------------------------------------------------------------------------------ */
 
-/* The MPI function, and the place that it is called at. */
+/* Adds the MPI function, and the place of its call. */
 static int call_count(struct profile *profile, const struct stack_sample *sample)
 {
     unsigned at = 0;

@@ -1,15 +1,15 @@
 /*
- * What the samples of a job say of where its time went.
+ * Where a job spent its time, from its samples.
  *
  *   stacks ──> sums        of all of it, by MPI function, by place of a call, by function, by path
- *   tallies ─> exact       the same shares as the recorder's timers have them, where they are of the same span
+ *   tallies ─> exact       the same shares by the recorder's timers, if they cover the same span
  *
- * A sample stands for `weight` periods of its timer. A share is the time of its samples over that of all of them, and
- * is known as well as the number of periods allows: the thread was looked at in each, for where a sample stands for
- * several the thread was where it was found all the time. Of n of them (of unequal length: (sum p)^2 / sum p^2) a share
- * p is within 1.96 sqrt(p (1 - p) / n) of the true one in 95 of 100 cases, if they do not depend on each other. For
- * shares near 0 and 1 that would say that nothing can be wrong; so two samples of each kind are added first, as Agresti
- * and Coull have it.
+ * A sample has a `weight`, the number of timer periods that it represents. A share is the time of its samples over the
+ * time of all samples. Its precision depends on the number of periods. Each period counts as one look at the thread,
+ * because a thread with a longer sample stayed in one place for all of it. With n periods (of unequal length p: n =
+ * (sum p)^2 / sum p^2), a share s is within 1.96 sqrt(s (1 - s) / n) of the true one in 95 of 100 cases, if the samples
+ * are independent. For shares near 0 and 1 this error would be 0. So two samples of each kind are added first, after
+ * Agresti and Coull.
  */
 #ifndef MPIT_TOOLS_PROFILE_H
 #define MPIT_TOOLS_PROFILE_H
@@ -38,7 +38,7 @@ struct profile_call {
 
 /* A place where the program calls MPI, and which function. */
 struct profile_site {
-    struct keyed keyed; /* frames of the call and of who calls, place */
+    struct keyed keyed; /* frames of the call and of the caller, place */
     struct profile_sum sum;
     const struct frame *caller;
     const char *file;
@@ -50,8 +50,8 @@ struct profile_site {
 struct profile_function {
     struct keyed keyed; /* frame */
     const struct frame *frame;
-    uint64_t self_ns, mpi_ns, total_ns; /* itself; in MPI that it called; with all that it called */
-    uint64_t last_sample;               /* the number of the last sample that it is in */
+    uint64_t self_ns, mpi_ns, total_ns; /* itself, the MPI functions that it called, and all callees */
+    uint64_t last_sample;               /* the number of the last sample that contains it */
 };
 
 /* A line of a function. */
@@ -66,12 +66,12 @@ struct profile_line {
 /* A function on a path of calls. */
 struct profile_node {
     struct keyed keyed;                /* number of the parent, frame */
-    struct profile_node *first, *next; /* children; those of a parent in any order */
+    struct profile_node *first, *next; /* children, in any order */
     struct profile_node *parent;
     const struct frame *frame; /* NULL: the root */
     uint64_t number;
-    struct profile_sum sum, self; /* with and without what it called */
-    const char *file;             /* where it is executed, if that is one place; NULL: several */
+    struct profile_sum sum, self; /* with and without callees */
+    const char *file;             /* place of execution, or NULL for several */
     unsigned line;
     bool several;
 };
@@ -87,11 +87,12 @@ struct profile_share {
 };
 
 struct profile_exact {
-    const char *none;                                       /* why there is nothing to compare; NULL: there is */
-    uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers, samples: in the same span; of MPI's states */
-    uint64_t span_ns;                                       /* what these samples stand for */
-    uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and how much of it was sampled */
-    double squares;                  /* of the periods that samples stand for, in ns */
+    const char *none;                                       /* why a comparison is not possible, or NULL if it is */
+    uint64_t ns[PROFILE_STATES], inside_ns[PROFILE_STATES]; /* timers and samples of the same span, and of MPI's
+                                                             * states */
+    uint64_t span_ns;                                       /* time of these samples */
+    uint64_t threads_ns, covered_ns; /* the time of all threads that called MPI, and the sampled part of it */
+    double squares;                  /* of the periods of the samples, in ns */
     bool agrees;
 };
 
@@ -109,27 +110,27 @@ struct profile {
     struct profile_exact exact;
 };
 
-/* Returns 0, or -1: no memory. Release it in both cases. */
+/* Returns 0, or -1 without memory. Release it in both cases. */
 int profile_open(struct profile *profile, const struct run_job *job, const struct selection *selection, bool internal);
 void profile_release(struct profile *profile);
 
-/* How many periods of equal length would tell as much: of all, and of those that are compared. */
+/* Returns the number of periods of equal length with the same precision: of all samples, and of the compared ones. */
 double profile_samples(const struct profile *profile);
-/* How far off a share of `ns` in `whole` may be, at so many standard errors (1.96: 95 of 100 cases). */
+/* Returns the possible error of a share of `ns` in `whole`, at this many standard errors (1.96: 95 of 100 cases). */
 double profile_error(double ns, double whole, double samples, double standard_errors);
 /* All of MPI's stalls. */
 uint64_t profile_stall_ns(const uint64_t state_ns[PROFILE_STATES]);
 
-/* What the timers of the files have (profile_exact.c): beforehand, sample by sample, and at the end. */
+/* Adds the values of the files' timers (profile_exact.c): before the samples, for each sample, and at the end. */
 int profile_exact_begin(struct profile *profile);
 void profile_exact_sample(struct profile *profile, const struct stack_sample *sample);
 int profile_exact_end(struct profile *profile);
 
-/* Standard errors that all shares of the comparison have to keep within. */
+/* The number of standard errors within which all shares of the comparison must be. */
 #define PROFILE_STANDARD_ERRORS 1.96
 #define PROFILE_FAMILY_ERRORS 2.69 /* 95 of 100 cases for seven of them together */
 
-/* As text, and as JSON (a new reference; NULL without memory). */
+/* Writes it as text, or as JSON (a new reference, or NULL without memory). */
 int profile_print(struct profile *profile, FILE *out);
 json_t *profile_json(struct profile *profile);
 

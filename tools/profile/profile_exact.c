@@ -1,4 +1,4 @@
-/* What the recorder's timers have of the same span: from the end of MPI_Init to the begin of MPI_Finalize. */
+/* The values of the recorder's timers for the same span: from the end of MPI_Init to the begin of MPI_Finalize. */
 #include "profile/profile.h"
 
 #include "figures/figures.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { KINDS_MOST = 1 << 12 };
-/* Of the time of the threads so much has to be sampled, or not so much more. */
+/* The bounds of sampled time over the time of the threads. */
 static const double COVERED_LEAST = 0.95, COVERED_MOST = 1.05;
 
 static const char *process_obstacle(const struct run_reader *run)
@@ -21,7 +21,7 @@ static const char *process_obstacle(const struct run_reader *run)
     return NULL;
 }
 
-/* MPI's own functions at the ends lie outside of the span, with what they were stalled. */
+/* Subtracts MPI's own functions at the ends, with their stalls, which lie outside the span. */
 static void ends_take_off(const struct run_reader *run, const uint64_t *times, const uint64_t *stalls, size_t count,
                           uint64_t *mpi_ns, uint64_t *stall_other_ns)
 {
@@ -49,7 +49,7 @@ static int functions_take(struct profile *profile, const struct run_reader *run,
     return 0;
 }
 
-/* How long the threads that have called MPI were there between the ends. */
+/* Returns how long the threads that have called MPI existed between the ends. */
 static uint64_t threads_ns(const struct run_reader *run)
 {
     const struct run_header *header = &run->header;

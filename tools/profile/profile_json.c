@@ -1,4 +1,4 @@
-/* The profile as JSON; share/doc/profile.md describes it. */
+/* The profile as JSON, described in share/doc/profile.md. */
 #include "profile/profile.h"
 
 #include "format/label.h"
@@ -66,7 +66,7 @@ static json_t *exact_json(const struct profile *profile)
                      states);
 }
 
-/* One array of a table's records, in no order that matters. */
+/* Returns one array of a table's records, in any order. */
 static json_t *table_json(const struct keytable *table, json_t *(*record_json)(const struct keyed *))
 {
     json_t *list = json_array();

@@ -156,7 +156,7 @@ static int line_order(const void *one, const void *other)
     return names ? names : places_compare(a->file, a->line, b->file, b->line);
 }
 
-/* The records of a table in this order; NULL: none, or no memory. */
+/* Returns the records of a table in this order, or NULL for none, or without memory. */
 static struct keyed **table_sort(const struct keytable *table, int (*order)(const void *, const void *))
 {
     struct keyed **list = keytable_sorted(table);
@@ -165,7 +165,7 @@ static struct keyed **table_sort(const struct keytable *table, int (*order)(cons
     return list;
 }
 
-/* What stands for mpit itself, at the first table that has it. */
+/* The explanation of mpit's own frames, printed with the first table that has them. */
 struct recorder_note {
     bool seen, told;
 };
@@ -238,7 +238,7 @@ static int thread_order(const void *one, const void *other)
     return ranks ? ranks : (a->tid > b->tid) - (a->tid < b->tid);
 }
 
-/* Of its own time. */
+/* The states and on-cpu time as shares of its own time. */
 static void share_states_print(const struct profile_sum *sum, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
@@ -273,7 +273,7 @@ static void ranks_print(const struct profile *profile, FILE *out)
     free(list);
 }
 
-/* Where every process has one, that table says it all. */
+/* If each process has one thread, the table of processes is enough. */
 static void threads_print(const struct profile *profile, FILE *out)
 {
     char title[PLACE_BYTES], line[PLACE_BYTES + 40], part[UNIT_TEXT_BYTES];

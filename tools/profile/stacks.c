@@ -17,7 +17,7 @@ const char *const state_texts[MPIT_STATE_STALL_OTHER + 1] = {
     [MPIT_STATE_STALL_OTHER] = "stall other",
 };
 
-/* What there is at an address of a stack. */
+/* The symbols at an address of a stack. */
 struct spot {
     struct keyed keyed; /* address that was looked up, path of the module */
     bool recorder, mpi, c_library, program, vdso, start, main, starter, trampoline;
@@ -96,7 +96,7 @@ static int text_order(const void *one, const void *other)
     return strcmp(one, other);
 }
 
-/* Each text once, so that who counts by it compares addresses. */
+/* Stores each text once, so that texts can be compared by address. */
 static const char *text_of(struct stacks *stacks, const char *text)
 {
     char *const *found = text ? tfind(text, &stacks->texts, text_order) : NULL;
@@ -114,7 +114,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* Open MPI's, MPICH's and their relatives'. A program's own libraries may begin with libmpi, too. */
+/* Names of Open MPI, MPICH and their relatives. A program's own libraries may also begin with libmpi. */
 static bool is_mpi(const char *module)
 {
     static const char *const names[] = {
@@ -150,7 +150,7 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
         char text[600];
         if (!name && place->start != UINT64_MAX)
             snprintf(text, sizeof text, "%s+0x%" PRIx64, place->module, place->start);
-        else if (!name && is_vdso) /* is no file that would say where its functions begin */
+        else if (!name && is_vdso) /* is not a file, so the begins of its functions are unknown */
             snprintf(text, sizeof text, "[vdso]");
         else if (!name)
             snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
@@ -200,7 +200,7 @@ static int special_push(struct walk *walk, enum frame_kind kind, const char *nam
     return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL, 0);
 }
 
-/* The functions at one address, as they are. `internal`: they belong to MPI. */
+/* Adds the functions at one address. `internal` means that they belong to MPI. */
 static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
 {
     for (unsigned i = spot->count; i-- > 0;) {
@@ -214,7 +214,7 @@ static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
     return 0;
 }
 
-/* mpit's own time; with its functions where those of MPI are asked for, too. */
+/* Adds mpit's own time, with its functions if MPI's functions are shown, too. */
 static int recorder_push(struct walk *walk)
 {
     int result = special_push(walk, FRAME_RECORDER, "[mpit]");
@@ -228,21 +228,22 @@ static int recorder_push(struct walk *walk)
     return result;
 }
 
-/* The function of the C library, or of MPI_T, that mpit's frame stands in front of (src/probes/sampler/shield.h): that
- * is what the program called, and the rest of the stack is on its account. NULL: it is none. *module: where it is
- * defined, which is mpit itself for MPI_T and what else is no function of the C library. */
+/* Returns the name of the function of the C library, or of MPI_T, that this frame of mpit wraps
+ * (src/probes/sampler/shield.h). The program called that function, so the inner frames belong to it. Returns NULL for
+ * other frames. *module gets the module of the function. That is mpit itself for MPI_T, and for functions that are not
+ * in the C library. */
 static const char *stand_in(const struct spot *spot, const char **module)
 {
     static const char *const files[] = {"shield.c", "shield_signals.c", "stall_sleep.c", "stall_socket.c"};
     static const char *const own[] = {"MPI", "PMPI", "mpi", "pmpi", "ompi_", "opal_", "fi_", "ucp_"};
-    static const char prefix[] = "mpit_impl_"; /* where there is no debug information */
+    static const char prefix[] = "mpit_impl_"; /* without debug information */
     const struct stack_frame *shown = spot->count ? &spot->frames[spot->count - 1] : NULL;
     if (!shown || begins(shown->frame->name, "shield_"))
         return NULL;
     bool prefixed = begins(shown->frame->name, prefix);
     const char *name = shown->frame->name + (prefixed ? strlen(prefix) : 0);
     const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
-    bool stands = prefixed || begins(name, "MPI_T_"); /* and the library's own work behind that */
+    bool stands = prefixed || begins(name, "MPI_T_"); /* or the library's own work inside it */
     *module = "libc.so.6";
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (begins(name, own[i]))
@@ -252,7 +253,7 @@ static const char *stand_in(const struct spot *spot, const char **module)
     return stands ? name : NULL;
 }
 
-/* A return address is looked up one byte before, in the call; what a signal interrupted is where it is. */
+/* A return address is looked up one byte earlier, inside the call. An interrupted address is looked up as it is. */
 static int spots_find(struct walk *walk, const struct sample *sample)
 {
     for (unsigned i = 0; i < sample->frames; i++) {
@@ -264,7 +265,7 @@ static int spots_find(struct walk *walk, const struct sample *sample)
     return 0;
 }
 
-/* How many of the frames are the program's: what lies outside of them is the C library's way to it. */
+/* Returns how many frames belong to the program. The outer ones are the C library's start code. */
 static unsigned outermost_of(struct walk *walk, const struct sample *sample, bool *whole)
 {
     unsigned end = sample->frames;
@@ -273,19 +274,20 @@ static unsigned outermost_of(struct walk *walk, const struct sample *sample, boo
             *whole = true;
             return i + 1;
         }
-    for (unsigned i = end; i-- > 1;) /* of a stripped program main has no name, and _start has none */
+    for (unsigned i = end; i-- > 1;) /* in a stripped program, main and _start have no names */
         if (walk->at[i]->starter && !walk->at[i - 1]->starter) {
             *whole = true;
             return i;
         }
-    /* mpit stands between the C library and a thread's first function */
+    /* mpit is between the C library and a thread's first function */
     while (end > 1 && (walk->at[end - 1]->c_library || walk->at[end - 1]->start || walk->at[end - 1]->recorder))
         end--;
-    /* all of it is in the C library: a thread that waits in there, which may be what the program wants to know */
+    /* all frames are in the C library: a waiting thread, which may interest the user */
     return end > 1 || (end && !walk->at[0]->c_library) ? end : sample->frames;
 }
 
-/* Behind which frame, seen from the inside, MPI begins: at mpit's outermost one, with the Fortran binding around it. */
+/* Returns the number of frames inside MPI, from the innermost on. MPI ends at mpit's outermost frame, or at the Fortran
+ * binding around it. */
 static unsigned boundary_of(const struct walk *walk, unsigned end)
 {
     unsigned boundary = 0;
@@ -300,8 +302,8 @@ static unsigned boundary_of(const struct walk *walk, unsigned end)
     return boundary;
 }
 
-/* Outside of MPI, what mpit does on its own account, with what it calls for that: several frames of it; before a
- * function that it stands in front of there is one. 0: nothing. */
+/* Finds mpit's own work outside of MPI, which has several frames of mpit, and includes its callees. A function that
+ * mpit only wraps has one frame of mpit. Returns 0 if there is no such work. */
 static unsigned errand_of(const struct walk *walk, unsigned end)
 {
     unsigned own = 0;
@@ -333,7 +335,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     else if (!whole && (!end || sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN)))
         result = special_push(walk, FRAME_UNKNOWN, "[unknown]");
     if (!boundary && sample->call && !whole && sample->flags & (SAMPLE_ELSEWHERE | SAMPLE_UNKNOWN))
-        boundary = end; /* of the stack only what is innermost is known, and that is in MPI */
+        boundary = end; /* only the innermost frames are known, and they are in MPI */
     for (unsigned i = end; result == 0 && i-- > boundary;)
         if (!walk->at[i]->recorder && !walk->at[i]->trampoline)
             result = spot_push(walk, walk->at[i], false);
@@ -353,7 +355,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-/* In MPI_Init and MPI_Finalize the exact timers are of another span (share/doc/profile.md). */
+/* In MPI_Init and MPI_Finalize the exact timers cover another span (share/doc/profile.md). */
 static bool is_inside(const struct run_reader *run, const struct sample *sample)
 {
     const struct run_header *header = &run->header;
@@ -380,7 +382,7 @@ static uint64_t product(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &result) ? UINT64_MAX : result;
 }
 
-/* What a sample stands for lies before it; of that the part in the window. */
+/* A sample represents the time before it. Keeps the part inside the window. */
 static void window_cut(const struct selection *selection, struct stack_sample *sample)
 {
     if (!selection || !selection->windowed)
@@ -444,7 +446,7 @@ int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct sta
         const struct run_reader *run = run_job_file(stacks->job, i);
         if (!stacks->selection || selection_has_rank(stacks->selection, run_rank(&run->header))) {
             uint32_t streams = run_reader_sample_streams(run);
-            uint64_t missing = 0; /* those of them that have a number */
+            uint64_t missing = 0; /* numbered ones among them */
             *walk = (struct walk){.stacks = stacks, .visit = visit, .data = data};
             for (uint32_t stream = 0; result == 0 && stream < streams; stream++)
                 result = stream_walk(walk, run, stream, &missing);

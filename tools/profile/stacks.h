@@ -1,12 +1,12 @@
 /*
- * The samples of a job with stacks of names: what all outputs of samples are made of.
+ * The samples of a job with stacks of names. All outputs of samples use them.
  *
  *   run files ──> sample_cursor ──> selected? ──> addresses ──> symbols ──> frames ──> visit(sample)
  *
- * A stack is shown from the outermost function to the innermost. Not shown are what the C library does before main and
- * before a thread's first function, the trampoline of signals, and mpit's own functions. Of a sample in MPI the last
- * frame is that of the MPI function that the program has called, and what is inside of it is left out, unless
- * `internal`. Time inside of mpit itself is a frame "[mpit]".
+ * A stack is shown from the outermost function to the innermost. Three kinds of functions are left out: the C library's
+ * start code before main and before a thread's first function, the trampoline of signals, and mpit's own functions. A
+ * sample in MPI ends with the MPI function that the program has called. The functions inside it are left out, unless
+ * `internal`. Time inside mpit itself is a frame "[mpit]".
  */
 #ifndef MPIT_TOOLS_STACKS_H
 #define MPIT_TOOLS_STACKS_H
@@ -34,25 +34,25 @@ struct frame {
 
 struct stack_frame {
     const struct frame *frame;
-    const char *file; /* where it is executed; NULL: not known; the same text has the same address */
+    const char *file; /* source file, or NULL if unknown. Equal texts have equal addresses */
     unsigned line;
 };
 
 enum { STACK_FRAMES_MOST = SAMPLE_FRAMES_MOST * 4 };
 
-/* One sample. Valid until the visit returns. */
+/* One sample, valid until the visit returns. */
 struct stack_sample {
     const struct sample *sample;
     const struct run_reader *run;
     uint32_t stream;
     int32_t rank;       /* -1: it has none */
     int64_t at_ns;      /* since the job began */
-    uint64_t weight_ns; /* it stands for so much time */
-    uint64_t cpu_ns;    /* of that, on a processor */
+    uint64_t weight_ns; /* time that it represents */
+    uint64_t cpu_ns;    /* the part of it on a processor */
     bool on_cpu;        /* for most of it */
-    bool inside;        /* of the time from the end of MPI_Init to MPI_Finalize, and in no such function */
+    bool inside;        /* between the end of MPI_Init and MPI_Finalize, and not in such a function */
     unsigned count;
-    const struct stack_frame *frames; /* the outermost first; at least one */
+    const struct stack_frame *frames; /* the outermost first, at least one */
 };
 
 struct stacks {
@@ -65,22 +65,22 @@ struct stacks {
     uint32_t frame_count, frame_capacity;
     void *names, *texts; /* frames by name and module, and names of files, in trees (search.h) */
     uint64_t taken;      /* samples that were visited */
-    uint64_t lost;       /* that had no place in a run file, or were never written to it */
-    uint64_t damaged;    /* streams of which something cannot be read */
+    uint64_t lost;       /* that had no room in a run file, or were never written to it */
+    uint64_t damaged;    /* streams with unreadable parts */
 };
 
-/* Returns 0, or -1: no memory. Release it in both cases. */
+/* Returns 0, or -1 without memory. Release it in both cases. */
 int stacks_open(struct stacks *stacks, const struct run_job *job, const struct selection *selection, bool internal);
 void stacks_release(struct stacks *stacks);
 
-/* Whether any process of the job was sampled. */
+/* Returns whether any process of the job was sampled. */
 bool run_job_has_samples(const struct run_job *job);
 
-/* All samples that are selected, stream by stream and in each in the order of time. `visit` returns 0 to go on. Returns
- * 0, what `visit` returned, or -1 without memory. */
+/* Visits all selected samples, stream by stream, each in the order of time. `visit` returns 0 to continue. Returns 0,
+ * the value of `visit`, or -1 without memory. */
 int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct stack_sample *sample), void *data);
 
-/* "not in MPI", "work", "stall: send" ... of enum mpit_state. */
+/* Returns "not in MPI", "work", "stall: send" ... for enum mpit_state. */
 extern const char *const state_texts[MPIT_STATE_STALL_OTHER + 1];
 
 #endif

@@ -32,11 +32,11 @@ struct object {
     enum trouble trouble;
     int error; /* TROUBLE_OPEN: errno */
     Dwfl *dwfl;
-    Dwfl_Module *module;           /* NULL: nothing can be found in it */
+    Dwfl_Module *module;           /* NULL: it has no usable names */
     bool units_known, names_known; /* the ranges below are made */
     struct code_ranges units;      /* owner: a unit's entry */
     Dwarf_Addr units_bias;
-    struct code_ranges globals, locals; /* symbols. Owner: the symbol's number; the weak ones last */
+    struct code_ranges globals, locals; /* Symbols. The owner is the symbol's number. Weak ones are last */
     struct keytable functions;          /* unitfunctions.h */
     uint64_t number;
 };
@@ -53,7 +53,7 @@ struct symbols {
     struct keytable places;
 };
 
-/* libstdc++'s, which has the C++ ABI's names for all that link it. */
+/* A function of libstdc++ with a name of the C++ ABI, which all programs with libstdc++ have. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status);
 
 struct symbols *symbols_open(void)
@@ -92,14 +92,14 @@ void symbols_close(struct symbols *symbols)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-/* A module is made of the file that is given; nothing else is looked for under its name. */
+/* A module is made from the given file. The library does not search for other files of its name. */
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
     .find_debuginfo = dwfl_standard_find_debuginfo,
     .section_address = dwfl_offline_section_address,
 };
 
-/* A path out of a run file may be that of a pipe or a device: opening one could wait for ever, or do something. */
+/* A path in a run file may name a pipe or a device. An open of it could block forever, or have an effect. */
 static int regular_open(const char *path, struct object *object)
 {
     struct stat before, st;
@@ -145,7 +145,7 @@ static void object_read(struct object *object)
     object->dwfl = dwfl_begin(&callbacks);
     if (object->dwfl) {
         dwfl_report_begin(object->dwfl);
-        /* at 0 and with the addresses that the file has; the descriptor is the library's from here on, if it likes it
+        /* at 0 and with the file's own addresses. If the library accepts the descriptor, it owns it from here on
          */
         object->module = dwfl_report_elf(object->dwfl, object->base, object->path, fd, 0, true);
         if (!object->module)
@@ -185,7 +185,7 @@ static struct object *object_make(struct symbols *symbols, const char *path, con
     object->number = symbols->object_count++;
     object->next = symbols->objects;
     symbols->objects = object;
-    if (path[0] == '/') /* "[vdso]" and the like are no files */
+    if (path[0] == '/') /* "[vdso]" and the like are not files */
         object_read(object);
     return object;
 }
@@ -225,7 +225,8 @@ bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOL
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* As people write it, with nothing that would break a line. NULL: none, or no memory. */
+/* Returns the name in readable form, without characters that would break a line. Returns NULL for none, or without
+ * memory. */
 static char *name_copy(const char *name)
 {
     char text[NAME_MOST];
@@ -255,14 +256,14 @@ static bool class_of(Dwarf_Die *function, Dwarf_Die *class)
     for (int steps = 0; steps < TYPE_STEPS; steps++) {
         Dwarf_Die inner;
         if (!dwarf_formref_die(dwarf_attr_integrate(class, DW_AT_type, &found), &inner))
-            break; /* behind the pointer, and what it says of const */
+            break; /* beyond the pointer and its const */
         *class = inner;
     }
     int tag = dwarf_tag(class);
     return tag == DW_TAG_class_type || tag == DW_TAG_structure_type;
 }
 
-/* A lambda is the operator() of a class without a name; a program has many, which are told by where they stand. */
+/* A lambda is the operator() of a class without a name. A program has many, and their places distinguish them. */
 static char *lambda_name(Dwarf_Die *function)
 {
     char text[NAME_MOST];
@@ -276,7 +277,7 @@ static char *lambda_name(Dwarf_Die *function)
     return name_copy(text);
 }
 
-/* What a function without a linkage name is called on: of a class in a namespace without a name. */
+/* Returns the name of a function without a linkage name, with its class. The class is in a namespace without a name. */
 static char *member_name(Dwarf_Die *function, const char *name)
 {
     char text[NAME_MOST];
@@ -288,7 +289,7 @@ static char *member_name(Dwarf_Die *function, const char *name)
     return name_copy(text);
 }
 
-/* C++ has its parameters and namespaces in the linkage name; in the other languages that is the name. */
+/* C++ has parameters and namespaces in the linkage name. In other languages the linkage name is the name. */
 static char *die_name(Dwarf_Die *die)
 {
     const char *linkage = string_of(die, DW_AT_linkage_name), *name = dwarf_diename(die);
@@ -302,7 +303,7 @@ static char *die_name(Dwarf_Die *die)
     return whole ? whole : name_copy(name);
 }
 
-/* Where the call stands that was replaced by the function. */
+/* Finds the place of the call that the compiler replaced by the function. */
 static void call_place(Dwarf_Die *die, Dwarf_Die *unit, struct symbol_line *line)
 {
     Dwarf_Attribute found;
@@ -333,7 +334,7 @@ static void units_find(struct object *object)
     code_ranges_sort(&object->units);
 }
 
-/* By the table of addresses; where a compiler has written none (clang), by the units' own words. */
+/* Uses the table of addresses. If the compiler wrote none (clang), it uses the units' own ranges. */
 static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr *bias)
 {
     Dwarf_Die *unit = dwfl_module_addrdie(object->module, address, bias);
@@ -346,7 +347,7 @@ static Dwarf_Die *unit_of(struct object *object, Dwarf_Addr address, Dwarf_Addr 
     return range ? (Dwarf_Die *)(uintptr_t)range->owner : NULL;
 }
 
-/* Symbols without a size end nobody knows where: they are no answer. */
+/* Symbols without a size have no known end, so they are not used. */
 static void names_find(struct object *object)
 {
     GElf_Sym symbol;
@@ -365,7 +366,8 @@ static void names_find(struct object *object)
     code_ranges_sort(&object->locals);
 }
 
-/* The symbol that covers the address, as dwfl_module_addrinfo chooses it, which looks at all symbols each time. */
+/* Returns the symbol that covers the address, with the same choice as dwfl_module_addrinfo, which would search all
+ * symbols each time. */
 static char *symbol_name(struct object *object, Dwarf_Addr address)
 {
     GElf_Sym symbol;
@@ -380,7 +382,7 @@ static char *symbol_name(struct object *object, Dwarf_Addr address)
                  : NULL;
 }
 
-/* The functions that the compiler has put around the address, and the one that they are in. */
+/* Finds the functions that the compiler has inlined at the address, and the function around them. */
 static unsigned scopes_fill(struct object *object, Dwarf_Die *unit, Dwarf_Addr address, struct symbol_line *lines)
 {
     Dwarf_Die scopes[SCOPES_MOST];
@@ -417,7 +419,7 @@ static unsigned lines_fill(struct object *object, Dwarf_Addr address, struct sym
     return count;
 }
 
-/* Of a function that has no name. */
+/* For a function without a name. */
 static uint64_t start_find(const struct object *object, uint64_t address)
 {
     GElf_Addr bias = 0;

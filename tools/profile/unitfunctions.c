@@ -8,18 +8,18 @@
 enum { DEPTH_MOST = 256 };
 
 struct unit {
-    struct keyed keyed;           /* where its entry lies in memory, 0 */
-    struct code_ranges functions; /* owner: where the entry lies in the section */
+    struct keyed keyed;           /* address of its entry in memory, 0 */
+    struct code_ranges functions; /* owner: offset of the entry in the section */
 };
 
-/* gcc puts the function of an OpenMP region below the one that it was taken from, whose code does not have it. */
+/* gcc puts the function of an OpenMP region below its source function, whose code does not include it. */
 static void functions_add(struct code_ranges *functions, Dwarf_Die *parent, int depth, Dwarf_Off *seen)
 {
     Dwarf_Die child;
     Dwarf_Addr base, low, high;
     for (int more = depth ? dwarf_child(parent, &child) : 1; more == 0; more = dwarf_siblingof(&child, &child)) {
         if (dwarf_dieoffset(&child) <= *seen)
-            return; /* a damaged file leads back: each entry is looked at once */
+            return; /* in a damaged file an entry may point back, so each entry is read once */
         *seen = dwarf_dieoffset(&child);
         switch (dwarf_tag(&child)) {
         case DW_TAG_subprogram:

@@ -20,8 +20,8 @@ static const char *text_of_value(char text[UNIT_TEXT_BYTES], const struct summar
     return is_time(counter) ? text_of_ns(text, value) : text_of_count(text, value);
 }
 
-/* Counted is from the begin of MPI_Init to the end of MPI_Finalize, which are not in the run time. Nor are those of
- * sessions that the run began and ended with; others are, and count twice here. */
+/* Counting lasts from the begin of MPI_Init to the end of MPI_Finalize, but the run time excludes these calls. It also
+ * excludes the calls of sessions at the begin and end of the run. Other calls of sessions count twice here. */
 static double counted_seconds(const struct summary *summary)
 {
     static const enum call ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
@@ -32,7 +32,7 @@ static double counted_seconds(const struct summary *summary)
     return seconds;
 }
 
-/* Of a rank, for each second; of a time that is a share of it. */
+/* The rate of a rank per second. For a time, its share. */
 static double rate(const struct summary *summary, const struct summary_counter *counter)
 {
     double seconds = summary->ranks ? counted_seconds(summary) / summary->ranks * (double)counter->ranks : 0;

@@ -14,7 +14,7 @@ static bool provider_is_there(const struct summary *summary, unsigned i)
     return i < SUMMARY_PROVIDERS_MAX && summary->providers[i].name[0];
 }
 
-/* Of receives it is known how much there was room for. */
+/* For receives only the size of the buffer is known. */
 static void function_print(unsigned function, uint64_t count, uint64_t bytes, uint64_t ns, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], room[UNIT_TEXT_BYTES + 2];
@@ -59,7 +59,7 @@ static int call_order(const void *a, const void *b, void *summary)
     return (x < y) - (x > y);
 }
 
-/* The time of each MPI function: in the MPI library, and below. */
+/* Prints the time of each MPI function: in the MPI library, and below. */
 static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;

@@ -1,5 +1,5 @@
 /*
- * The part of a summary that is of the libraries below MPI, as text and JSON.
+ * The libraries below MPI in the summary, as text and JSON.
  */
 #ifndef MPIT_TOOLS_SUMMARY_FABRIC_H
 #define MPIT_TOOLS_SUMMARY_FABRIC_H
@@ -9,11 +9,11 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Nothing where it was not watched. */
+/* Prints nothing if they were not watched. */
 void summary_fabric_print(const struct summary *summary, FILE *out);
-/* null where it was not watched. */
+/* Returns null if they were not watched. */
 json_t *summary_fabric_json(const struct summary *summary);
-/* What of a call's or communicator's time was below MPI; likewise. */
+/* Returns the part of a call's or communicator's time that was below MPI. The other results are as above. */
 json_t *summary_below_json(const struct summary *summary, uint64_t ns);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { NAME_COLUMNS = 40, TOP_LINES = 64 };
 
-/* Classes whose numbers of all ranks add up to something. */
+/* Classes whose values can be added up over all ranks. */
 static bool is_sum(const struct summary_instrument *line)
 {
     return line->class == VARIABLE_COUNTER || line->class == VARIABLE_AGGREGATE || line->class == VARIABLE_TIMER;
@@ -29,7 +29,7 @@ static const char *name_text(char text[320], const struct summary_instrument *li
     return text;
 }
 
-/* Nanoseconds and seconds as times, counts with commas, all else as it is. */
+/* Formats nanoseconds and seconds as times, counts with commas, and all other values unchanged. */
 static const char *number_text(char text[UNIT_TEXT_BYTES], const struct summary_instrument *line, double number)
 {
     if (strcmp(line->unit, "ns") == 0)

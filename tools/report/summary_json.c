@@ -18,7 +18,8 @@
 
 enum { SUMMARY_JSON_VERSION = 1 };
 
-/* Texts come from programs and files and may be no UTF-8, which JSON demands: such bytes become '?' (label.h). */
+/* Texts come from programs and files, and may be invalid UTF-8, which JSON does not allow. Such bytes become '?'
+ * (label.h). */
 static json_t *text_json(const char *text)
 {
     json_t *json = json_string(text);
@@ -29,13 +30,13 @@ static json_t *text_json(const char *text)
     return json_string(clean);
 }
 
-/* JSON's integers are signed here: what is larger than 2^63 - 1 (nothing that is counted) is cut off there. */
+/* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, is cut off there. */
 static json_t *count_json(uint64_t count)
 {
     return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
 }
 
-/* JSON has no infinities; a figure that is none (of a damaged file) becomes null. */
+/* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
 static json_t *figure_json(double figure)
 {
     return isfinite(figure) ? json_real(figure) : json_null();
@@ -57,7 +58,7 @@ static json_t *losses_json(const struct summary *summary)
     return losses;
 }
 
-/* null: no process could tell stalls from work, or could do so of this call */
+/* null: no process could distinguish stalls from work, or not for this call */
 static json_t *stall_json(const struct summary *summary, unsigned kind, uint64_t ns)
 {
     return summary_tells_stalls(summary, kind) ? count_json(ns) : json_null();
@@ -76,7 +77,7 @@ static json_t *calls_json(const struct summary *summary)
     return calls;
 }
 
-/* By reason, as the enumeration mpit_state has it; null likewise. */
+/* By reason, as in the enumeration mpit_state. null as above. */
 static json_t *stalls_json(const struct summary *summary)
 {
     bool told = summary_tells_stalls(summary, CALL_NONE);
@@ -86,7 +87,7 @@ static json_t *stalls_json(const struct summary *summary)
     return stalls;
 }
 
-/* The buckets that hold something. */
+/* The buckets that are not empty. */
 static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t bytes[BUCKET_COUNT])
 {
     json_t *sizes = json_array();
@@ -143,7 +144,7 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     return json;
 }
 
-/* null: one node, or what is left of the job does not tell */
+/* null: one node, or the files do not tell */
 static json_t *clocks_json(const struct run_job *job)
 {
     struct timeline line;
@@ -165,11 +166,11 @@ static json_t *clocks_json(const struct run_job *job)
     return json;
 }
 
-/* What of a part that is counted anew from a trace, or is of nobody, cannot be told: it is of whole processes. */
+/* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
 static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
                                                "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
 
-/* What of the job is in the document, where that is not all. */
+/* Describes the part of the job in the document, unless it is all. */
 static void part_put(json_t *json, const struct run_part *part)
 {
     json_t *unknown = json_array();

@@ -9,7 +9,7 @@
 
 enum { TIME_BYTES = 32, HOSTS_BYTES = 512, COMMAND_COLUMNS = 100 };
 
-/* Local time of the machine that shows it; "" where it is not known. */
+/* Formats local time of the machine that shows it, or "" if it is not known. */
 static const char *time_text(char text[TIME_BYTES], const char *format, uint64_t ns)
 {
     time_t seconds = (time_t)(ns / 1000000000);
@@ -58,7 +58,7 @@ static json_t *ns_json(uint64_t ns)
     return ns ? json_integer((json_int_t)ns) : json_null();
 }
 
-/* As the text has it: of a number without a name the number is told alone. */
+/* As in the text: if a number has no name, only the number is shown. */
 static json_t *user_json(const struct summary_origin *origin)
 {
     char name[USER_BYTES];

@@ -1,5 +1,5 @@
 /*
- * Where a job comes from, in a summary: command, times, user, batch job, hosts, and which ranks left nothing.
+ * The origin of a job in a summary: command, times, user, batch job, hosts, and the ranks without any file.
  */
 #ifndef MPIT_TOOLS_SUMMARY_ORIGIN_H
 #define MPIT_TOOLS_SUMMARY_ORIGIN_H
@@ -9,14 +9,14 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Lines of text; none of a summary that an older mpit wrote. */
+/* Prints lines of text. Prints none for a summary that an older mpit wrote. */
 void summary_origin_print(const struct summary *summary, FILE *out);
-/* A line that names the ranks that left nothing, if there are such. */
+/* Prints a line with the ranks without any file, if there are any. */
 void summary_missing_print(const struct summary *summary, FILE *out);
 
-/* The same as an object; null where it is not known. */
+/* Returns the same as an object, or null if it is not known. */
 json_t *summary_origin_json(const struct summary *summary);
-/* The ranks that left nothing, as an array; null: not known. */
+/* Returns the ranks without any file as an array, or null if they are not known. */
 json_t *summary_missing_json(const struct summary *summary);
 
 #endif

@@ -18,7 +18,7 @@
 
 enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
 
-/* Are there calls that were not timed? Then no time is not 0 s, but none that is known. */
+/* Returns whether some calls were not timed. If so, a time of 0 is not 0 s, but unknown. */
 static bool is_untimed(const struct summary *summary)
 {
     return summary->sampling != 1 || summary->sampling_mixed;
@@ -39,7 +39,7 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
     return ranks ? spread->sum / ranks : 0;
 }
 
-/* How long it ran, and what of it in MPI. */
+/* Prints the run time, and the part of it in MPI. */
 static void times_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
@@ -63,7 +63,7 @@ static void times_print(const struct summary *summary, FILE *out)
     fprintf(out, "\n");
 }
 
-/* What was asked for, and what of it there is. */
+/* Prints the requested part, and which of it exists. */
 static void part_print(const struct run_part *part, FILE *out)
 {
     char a[UNIT_TEXT_BYTES];
@@ -123,7 +123,7 @@ static void head_print(const struct summary *summary, const struct run_part *par
         times_print(summary, out);
 }
 
-/* How much of the time in MPI was waiting, and for what. */
+/* Prints how much of the time in MPI was waiting, by reason. */
 static void stalls_print(const struct summary *summary, FILE *out)
 {
     static const char *const reasons[STATE_COUNT] = {[MPIT_STATE_STALL_SEND] = "sends",
@@ -161,7 +161,7 @@ static void stalls_print(const struct summary *summary, FILE *out)
     fprintf(out, "%s\n", between[0] == ';' ? ")" : "");
 }
 
-/* What the figures below leave out, because somebody wanted it so. */
+/* Prints which calls the figures below leave out at the user's request. */
 static void selection_print(const struct summary *summary, const struct run_part *part, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
@@ -185,7 +185,7 @@ static void selection_print(const struct summary *summary, const struct run_part
     }
 }
 
-/* What a loss is counted in. Where the recorder had no room, a process that was killed told of one event alone. */
+/* The unit of a loss. If the recorder had no room, it counts one event for a process that was killed. */
 static const char *loss_text(char text[64], size_t cause, uint64_t count)
 {
     static const char *const nouns[LOSS_COUNT] = {
@@ -286,7 +286,7 @@ static int comm_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* As far as the terminal's character set goes. */
+/* Prints text as far as the terminal's character set allows. */
 static void text_show(const char *text, FILE *out)
 {
     bool utf8 = text_is_utf8();
@@ -297,7 +297,7 @@ static void text_show(const char *text, FILE *out)
             fputc('?', out);
 }
 
-/* What the program calls it, behind everything else: it may be long. */
+/* Prints the program's own name of the communicator. It may be long, so it comes last. */
 static void label_print(const struct summary_comm *comm, FILE *out)
 {
     char quoted[LABEL_QUOTED_BYTES];
@@ -323,7 +323,8 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
         strcpy(size, "-");
     else
         snprintf(size, sizeof size, "%" PRId32, comm->size);
-    if (strlen(name) > COMM_NAME_COLUMNS) { /* whole, as names of the same descent differ anywhere: a line of its own */
+    if (strlen(name) > COMM_NAME_COLUMNS) { /* complete, because related names may differ at any place: on a separate
+                                             * line */
         fprintf(out, "  %s\n", name);
         name = "";
     }
@@ -341,7 +342,7 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
     fputc('\n', out);
 }
 
-/* Every program has it, and hardly any uses it. */
+/* Every program has it, and almost none uses it. */
 static bool is_idle_self(const struct summary_comm *comm)
 {
     return strcmp(comm->name, "MPI_COMM_SELF") == 0 && !comm->comm_time_ns && !comm->send_count && !comm->recv_count;
@@ -384,7 +385,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     }
 }
 
-/* Where collectives are nonblocking, their calls are the smaller part. */
+/* For nonblocking collectives, the posting calls take the smaller part of the time. */
 static void executions_print(const struct summary *summary, FILE *out)
 {
     uint64_t inside = 0, execution = 0;
@@ -406,7 +407,7 @@ static void bar_print(uint64_t count, uint64_t most, FILE *out)
     uint64_t parts = utf8 ? 8 : 1;
     uint64_t length = (uint64_t)((double)count / (double)most * BAR_COLUMNS * (double)parts + 0.5);
     if (count && !length)
-        length = 1; /* what is there is seen */
+        length = 1; /* not empty, so it is visible */
     for (uint64_t i = 0; i < length / parts; i++)
         fputs(utf8 ? "\u2588" : "#", out);
     fputs(eighths[length % parts], out);
@@ -424,7 +425,7 @@ static void bucket_label(char label[UNIT_TEXT_BYTES * 2], unsigned bucket)
         snprintf(label, UNIT_TEXT_BYTES * 2, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
 }
 
-/* The bucket that the next line shows: empty buckets side by side share a line. */
+/* Returns the bucket for the next line. Adjacent empty buckets share a line. */
 static unsigned bucket_next(const uint64_t counts[BUCKET_COUNT], unsigned bucket)
 {
     unsigned next = bucket + 1;

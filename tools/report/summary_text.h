@@ -11,7 +11,7 @@
 struct run_part;
 
 void summary_print(const struct summary *summary, FILE *out);
-/* The summary of a part of a job (rundir.h); NULL: of all of it. */
+/* Prints the summary of a part of a job (rundir.h), or of all of it if `part` is NULL. */
 void summary_print_part(const struct summary *summary, const struct run_part *part, FILE *out);
 
 #endif

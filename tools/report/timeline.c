@@ -14,10 +14,10 @@ static bool clock_is_shared(const struct run_header *one, const struct run_heade
 {
     if (one->clock_kind != other->clock_kind || strcmp(one->boot, other->boot) != 0)
         return false;
-    return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that would not tell its name */
+    return one->boot[0] || strcmp(one->host, other->host) == 0; /* a kernel that did not give its name */
 }
 
-/* Neighbours in the list are neighbours in the job, as a rule on one node. */
+/* Neighbors in the list are neighbors in the job, usually on one node. */
 static uint32_t clock_find(struct timeline *line, const struct run_header *header, uint32_t last)
 {
     if (last != NO_CLOCK && clock_is_shared(line->clocks[last].header, header))
@@ -43,7 +43,7 @@ static void clock_refer(struct timeline *line, const struct run_reader *file, ui
     }
 }
 
-/* Processes of one kernel know the same; one that was killed earlier knows less. */
+/* Processes of one kernel have the same measurements. A process that was killed earlier has fewer. */
 static void clock_measured(struct timeline *line, size_t *known)
 {
     struct clock_sync list[CLOCK_SYNCS_MOST];
@@ -52,7 +52,7 @@ static void clock_measured(struct timeline *line, size_t *known)
             continue;
         char reason[128];
         if (!line->files[i].header.clock_syncs || run_reader_wake(&line->files[i], reason) != 0)
-            continue; /* whoever reads its events says why */
+            continue; /* the reader of its events reports this */
         size_t count = run_reader_clock_syncs(&line->files[i], list), *best = &known[line->file_clock[i]];
         run_reader_rest(&line->files[i]);
         if (count > *best) {
@@ -121,7 +121,7 @@ int64_t timeline_local_ns(const struct timeline *line, const struct run_reader *
     return (int64_t)(clock_map_local_ns(timeline_map(line, file), ticks) - line->origin_ns);
 }
 
-/* At a local time; the ticks of a clock cannot be less than 0. */
+/* Returns the offset at a local time. The ticks of a clock cannot be less than 0. */
 static struct timeline_offset offset_at(const struct timeline *line, const struct clock_map *map, uint64_t local_ns)
 {
     uint64_t ns = line->origin_ns + local_ns, ticks;
@@ -158,7 +158,7 @@ size_t timeline_offsets(const struct timeline *line, const struct run_reader *fi
     return count;
 }
 
-/* Those that measured say how, and those that could not say why. */
+/* Finds how the processes measured, and why some could not. */
 static void ways_find(const struct timeline *line, struct timeline_quality *quality)
 {
     int32_t lowest = INT32_MAX;

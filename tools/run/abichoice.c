@@ -17,7 +17,7 @@ static bool is_shell(const char *word)
     return false;
 }
 
-/* A launcher of MPICH's may be linked to MPI as well, and is not what runs. */
+/* A launcher of MPICH may also be linked to MPI, and is not the program. */
 static void word_examine(struct abi_choice *choice, const char *word)
 {
     char path[PATH_MAX];
@@ -33,8 +33,9 @@ static void word_examine(struct abi_choice *choice, const char *word)
 }
 
 /*
- * The word that most likely is the program: the first executable one behind the launcher that does not stand behind an
- * option, whose value it may be; else the first that does. NULL: none.
+ * Returns the word that most likely is the program. This is the first executable word after the launcher that does not
+ * follow an option, because it may be the option's value. If there is none, it is the first that follows an option.
+ * Returns NULL for none.
  */
 static const char *program_word(char *const words[])
 {
@@ -56,7 +57,8 @@ static const char *program_word(char *const words[])
     return behind_option;
 }
 
-/* A misspelt program: the first path behind the launcher where nothing is. A name without a slash may be anything. */
+/* Finds a misspelled program: the first path after the launcher that does not exist. A name without a slash may be
+ * anything. */
 static void missing_find(struct abi_choice *choice, char *const words[])
 {
     for (size_t i = 1; words[i]; i++) {

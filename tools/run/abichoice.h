@@ -1,6 +1,6 @@
 /*
- * What the programs among the words of a command are linked to: nothing is recorded of some, and mpit-run says why.
- * Their files are read, and nothing is run.
+ * The libraries of the programs in a command. Some programs cannot be recorded, and mpit-run gives the reason. It reads
+ * their files, and runs none.
  */
 #ifndef MPIT_TOOLS_ABICHOICE_H
 #define MPIT_TOOLS_ABICHOICE_H
@@ -10,15 +10,15 @@
 #include <stdbool.h>
 
 struct abi_choice {
-    enum mpi_abi found; /* of the first program that loads an MPI library; ABI_NONE: there is none */
-    char because[256];  /* that, as a clause: "./app loads libmpi.so.40" */
-    /* Programs that cannot be recorded, each the first of its sort; "": none. */
+    enum mpi_abi found; /* MPI of the first program that loads an MPI library, or ABI_NONE */
+    char because[256];  /* the MPI, as a clause: "./app loads libmpi.so.40" */
+    /* Programs that cannot be recorded, the first of each sort, or "" for none. */
     char static_program[512]; /* has MPI linked in */
-    /* What the launcher starts, where no program of MPI is among the words: */
+    /* The program that the launcher starts, if no word is an MPI program: */
     char plain_program[512];   /* is linked to no MPI library */
-    char missing_program[512]; /* a path in the command where nothing is, and no word of it is a program */
+    char missing_program[512]; /* a missing path in the command, if no word of it is a program */
     bool plain_is_static;
-    char plain_below[64]; /* and is to this library below MPI; "": to none */
+    char plain_below[64]; /* and to this library below MPI, or "" */
 };
 
 void abi_choose(struct abi_choice *choice, char *const words[]);

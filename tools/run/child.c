@@ -21,7 +21,7 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     pid_t child = (pid_t)child_pid;
-    /* the terminal has told its whole process group already; timeout and setsid are in one of their own */
+    /* the terminal has already signaled its process group. timeout and setsid have their own */
     if (child > 0 && (info->si_code != SI_KERNEL || getpgid(child) != getpgrp()))
         kill(child, signal);
     errno = saved;
@@ -33,7 +33,7 @@ struct dispositions {
     sigset_t mask;
 };
 
-/* Blocks the signals until the child is known: none may be lost between fork and the handler's first look. */
+/* Blocks the signals until the child is known, so that none is lost between the fork and the handler. */
 static void signals_take(struct dispositions *before)
 {
     sigset_t block;
@@ -66,7 +66,7 @@ static int child_wait(pid_t pid, int *signal)
     siginfo_t ended;
     while (waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         continue;
-    child_pid = 0; /* before its number can become another's */
+    child_pid = 0; /* before another process can get its number */
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR)
             return 126;
@@ -89,7 +89,7 @@ void child_follow(int number)
 int child_run(char *const words[], int *signal)
 {
     *signal = 0;
-    int failure[2]; /* tells why exec failed; closed by an exec that did not */
+    int failure[2]; /* gets the reason of a failed exec, or is closed by a good one */
     if (pipe2(failure, O_CLOEXEC) != 0) {
         warn("cannot make a pipe");
         return 126;

@@ -12,7 +12,7 @@
 
 enum { LOOK_MS = 100 };
 
-/* What the child tells at its end. */
+/* The result of the child, sent at its end. */
 struct verdict {
     int result;
     struct collected sum;
@@ -20,7 +20,7 @@ struct verdict {
 };
 
 static struct verdict verdict;
-static int verdict_told = -1; /* where it goes to */
+static int verdict_told = -1; /* where it is sent */
 
 static void verdict_tell(void)
 {
@@ -36,12 +36,12 @@ static void verdict_tell(void)
     verdict_told = -1;
 }
 
-/* What there is to tell is known when the results can be seen. */
+/* The verdict is sent as soon as the results are visible. */
 __attribute__((noreturn)) static void child_run(const char *output, const struct collect_wish *wish, int told)
 {
     struct collect_wish own = *wish;
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
-    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++) /* others wait for the end of these */
+    for (int fd = 0; nothing >= 0 && fd <= STDERR_FILENO; fd++) /* other processes wait for these to be closed */
         dup2(nothing, fd);
     setsid();
     verdict_told = told;
@@ -51,7 +51,7 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
     _exit(0);
 }
 
-/* Bytes that a process has read and written. */
+/* Returns the bytes that a process has read and written. */
 static uint64_t progress_of(pid_t pid)
 {
     char path[64], line[128];
@@ -66,7 +66,7 @@ static uint64_t progress_of(pid_t pid)
     return sum;
 }
 
-/* True: it has told all of its verdict. */
+/* Returns true if the child has sent its whole verdict. */
 static bool verdict_await(pid_t pid, int told, int patience_ms)
 {
     uint64_t progress = 0;
@@ -92,7 +92,7 @@ enum collect_end collect_child(const char *output, const struct collect_wish *wi
 {
     int ends[2];
     pid_t pid = pipe2(ends, O_CLOEXEC) == 0 ? fork() : -1;
-    if (pid < 0) /* without a process of its own it may have to wait */
+    if (pid < 0) /* without a separate process it may have to wait */
         return collect_output(output, wish, sum, problem) == 0 ? COLLECT_DONE : COLLECT_FAILED;
     if (pid == 0)
         child_run(output, wish, ends[1]);

@@ -1,5 +1,5 @@
 /*
- * Collects in a process of its own, so that a file system that does not answer keeps nobody waiting.
+ * Collects in a separate process, so that mpit-run does not wait for a file system that does not answer.
  */
 #ifndef MPIT_TOOLS_COLLECTCHILD_H
 #define MPIT_TOOLS_COLLECTCHILD_H
@@ -8,12 +8,12 @@
 
 enum collect_end {
     COLLECT_DONE,
-    COLLECT_FAILED, /* problem[] says why */
-    COLLECT_STUCK,  /* it goes on by itself, when the file system answers again */
+    COLLECT_FAILED, /* problem[] has the reason */
+    COLLECT_STUCK,  /* it continues alone, once the file system answers */
 };
 
-/* Collects the spools of an output directory. Waits until it ends, or has read and written nothing for `patience_ms`.
- * For a process with one thread. */
+/* Collects the spools of an output directory. Waits until the child ends, or has read and written nothing for
+ * `patience_ms`. Call it in a process with one thread. */
 enum collect_end collect_child(const char *output, const struct collect_wish *wish, int patience_ms,
                                struct collected *sum, char problem[COLLECT_PROBLEM_BYTES]);
 

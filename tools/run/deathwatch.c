@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* A file's header is written within a moment; a process that is not found by then is another node's. */
+/* A file's header is written within a moment. If its process is not found by then, it belongs to another node. */
 enum { WATCHED_MOST = 4096, TRY_MS = 50, TRIES_MOST = 40 };
 
 struct watched {
@@ -31,7 +31,7 @@ struct deathwatch {
     int stop[2]; /* a pipe: its write end closes when the command has ended */
     int changes; /* inotify */
     size_t count;
-    /* polls[0] is the stop, polls[1] the changes; a process of list[i] has polls[2 + i], with fd -1 until it is found
+    /* polls[0] is the stop, polls[1] the changes. The process of list[i] has polls[2 + i], with fd -1 until it is found
      */
     struct pollfd polls[2 + WATCHED_MOST];
     struct watched list[WATCHED_MOST];
@@ -60,7 +60,7 @@ static void names_take(struct deathwatch *watch)
         }
 }
 
-/* Its place goes to the last one. */
+/* Removes entry i. The last entry moves to its place. */
 static void watched_drop(struct deathwatch *watch, size_t i)
 {
     if (watch->polls[2 + i].fd >= 0)
@@ -70,7 +70,7 @@ static void watched_drop(struct deathwatch *watch, size_t i)
     watch->polls[2 + i] = watch->polls[2 + watch->count];
 }
 
-/* Looks for the processes of new files. True: some are not there yet. */
+/* Looks for the processes of new files. Returns true if some do not exist yet. */
 static bool processes_find(struct deathwatch *watch)
 {
     bool some = false;
@@ -139,7 +139,7 @@ struct deathwatch *deathwatch_start(const char *directory)
     watch->changes = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     watch->polls[0] = (struct pollfd){.fd = watch->stop[0], .events = POLLIN};
     watch->polls[1] = (struct pollfd){.fd = watch->changes, .events = POLLIN};
-    sigset_t all, before; /* signals are for the thread that passes them on */
+    sigset_t all, before; /* signals go to the thread that passes them on */
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, &before);
     bool good = watch->directory && watch->changes >= 0 &&

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The bytes at an offset, or NULL when they do not lie in the file or are not aligned as their type needs. */
+/* Returns the bytes at an offset. Returns NULL if they are not in the file, or are not aligned for their type. */
 static const void *part(const struct elf_file *file, uint64_t offset, uint64_t bytes, unsigned alignment)
 {
     if (offset % alignment || offset > file->bytes || bytes > file->bytes - offset)
@@ -28,7 +28,7 @@ static bool header_fits(const struct elf_file *file)
            part(file, header->e_phoff, (uint64_t)header->e_phnum * sizeof(ElfW(Phdr)), sizeof(void *));
 }
 
-/* Where an address of the running program lies in the file; *bytes is what is left of its segment. */
+/* Returns where an address of the running program is in the file. *bytes is the rest of its segment. */
 static const char *segment_at(const struct elf_file *file, uint64_t address, uint64_t *bytes)
 {
     const ElfW(Ehdr) *header = (const void *)file->base;

@@ -1,8 +1,8 @@
 /*
- * One ELF file, mapped: what it needs, where it has that looked for, and which symbols it defines.
+ * One ELF file, mapped: its needed libraries, their search paths, and the symbols that it defines.
  *
- * Any file may be passed; every offset and count in it is checked before it is followed. Only files of this machine's
- * own class and byte order are read: no other could load mpit's libraries.
+ * Any file may be passed. Every offset and count in it is checked before use. Only files of this machine's class and
+ * byte order are read, because no other file could load mpit's libraries.
  */
 #ifndef MPIT_TOOLS_ELFFILE_H
 #define MPIT_TOOLS_ELFFILE_H
@@ -21,17 +21,18 @@ struct elf_file {
     size_t string_bytes;
 };
 
-/* Returns 0, or -1 when the path names no ELF file that this machine runs. */
+/* Returns 0, or -1 if the path is not an ELF file that this machine runs. */
 int elf_open(struct elf_file *file, const char *path);
 void elf_close(struct elf_file *file);
 
-/* The text of dynamic entry i if it has this tag (DT_NEEDED, DT_RPATH, DT_RUNPATH), else NULL; i < dynamic_count. */
+/* Returns the text of dynamic entry i if it has this tag (DT_NEEDED, DT_RPATH, DT_RUNPATH), else NULL. i <
+ * dynamic_count. */
 const char *elf_dynamic_text(const struct elf_file *file, size_t i, ElfW(Sxword) tag);
-/* The first text with this tag, or NULL. */
+/* Returns the first text with this tag, or NULL. */
 const char *elf_dynamic_first(const struct elf_file *file, ElfW(Sxword) tag);
-/* Whether the file itself has the symbol (dynamic or, in an unstripped program, static). */
+/* Returns whether the file itself has the symbol (dynamic or, in an unstripped program, static). */
 bool elf_defines(const struct elf_file *file, const char *symbol);
-/* Whether no loader takes part in starting it: then nothing can be preloaded into it. */
+/* Returns whether the program starts without the dynamic loader. Then no library can be preloaded into it. */
 bool elf_is_static(const struct elf_file *file);
 
 #endif

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A program with more libraries than this is looked at no further; real ones have a few dozen. */
+/* Limits for the libraries of one program. Real programs have a few dozen. */
 enum { LIBRARIES_MAX = 1024, DEPTH_MAX = 32 };
 
-/* The names that were met already, so that each library is read once. */
+/* The names so far, so that each library is read once. */
 struct walk {
     struct elf_kind *kind;
     char *names[LIBRARIES_MAX];
@@ -19,7 +19,7 @@ struct walk {
 };
 
 static const struct backend {
-    const char *name, *title, *marker, *libraries, *fortran; /* lists: words, each with a space behind it */
+    const char *name, *title, *marker, *libraries, *fortran; /* lists of words, each followed by a space */
 } backends[ABI_COUNT] = {
     [ABI_NONE] = {.name = "none", .title = "no MPI"},
 #define BACKEND(id, name, title, marker, libraries, fortran, cplusplus, runtimes)                                      \
@@ -63,13 +63,13 @@ static bool begins(const char *text, const char *prefix)
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* The names of C and Fortran MPI libraries begin so, whoever built them; mpit's own begin so too. */
+/* The names of C and Fortran MPI libraries begin like this for all builders, and so do mpit's own. */
 static bool may_be_mpi(const char *soname)
 {
     return begins(soname, "libmpi") && !begins(soname, "libmpit-");
 }
 
-/* Whether the name begins with a word of the list. */
+/* Returns whether the name begins with a word of the list. */
 static bool begins_with_one(const char *name, const char *words)
 {
     for (size_t bytes; *words; words += bytes + 1) {
@@ -80,7 +80,7 @@ static bool begins_with_one(const char *name, const char *words)
     return false;
 }
 
-/* For a library that is not to be found here (the program runs elsewhere): only its name is left. */
+/* For a library that is not on this machine (the program runs elsewhere): only its name is known. */
 static enum mpi_abi soname_abi(const char *soname)
 {
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
@@ -90,8 +90,8 @@ static enum mpi_abi soname_abi(const char *soname)
 }
 
 /*
- * What the library exports decides before its name: libmpi.so.12 is Open MPI 1.10 as well as Intel MPI. The markers are
- * symbols that mpi.h refers to, so that all of a family have them.
+ * Exported symbols decide before the name: libmpi.so.12 may be Open MPI 1.10 or Intel MPI. The markers are symbols that
+ * mpi.h refers to, so that all libraries of a family have them.
  */
 static enum mpi_abi library_abi(const struct elf_file *file, const char *soname)
 {
@@ -99,7 +99,7 @@ static enum mpi_abi library_abi(const struct elf_file *file, const char *soname)
         if (*backends[abi].marker && elf_defines(file, backends[abi].marker))
             return (enum mpi_abi)abi;
     if (!elf_defines(file, "MPI_Init"))
-        return ABI_NONE; /* a binding or a helper of one; what it needs tells more */
+        return ABI_NONE; /* a binding or helper. Its own libraries tell more */
     enum mpi_abi named = soname_abi(soname);
     return named == ABI_NONE ? ABI_UNKNOWN : named;
 }

@@ -15,7 +15,7 @@
 #define PRELOAD "LD_PRELOAD"
 #define SANITIZER "ASAN_OPTIONS"
 
-/* The words as they grow. */
+/* The new words. */
 struct line {
     char **words;
     size_t count;
@@ -59,7 +59,7 @@ static bool any_begins(char *const words[], const char *prefix)
     return false;
 }
 
-/* Adds one option for each variable that must travel. The user's own ASAN_OPTIONS among the words stays the only one.
+/* Adds one option for each variable to forward. If the user has an ASAN_OPTIONS among the words, it stays the only one.
  */
 static void variables_add(struct line *line, const char *option, bool with_value, char *const words[])
 {
@@ -75,7 +75,7 @@ static void variables_add(struct line *line, const char *option, bool with_value
     }
 }
 
-/* What stands between the names of that list. */
+/* Returns the separator between the names of that list. */
 static const char *delimiter_of(char *const words[])
 {
     const char *delimiter = getenv("OMPI_MCA_" ENV_LIST_DELIMITER);
@@ -85,7 +85,7 @@ static const char *delimiter_of(char *const words[])
     return delimiter && *delimiter ? delimiter : ";";
 }
 
-/* `list` and the names that must travel, as mca_base_env_list has them. */
+/* Joins `list` and the names to forward, in the form of mca_base_env_list. */
 static char *env_list(const char *list, const char *delimiter)
 {
     char *all = strdup(list);
@@ -103,14 +103,14 @@ static char *env_list(const char *list, const char *delimiter)
     return all;
 }
 
-/* A word that sets ASAN_OPTIONS gets what the environment has behind its value. */
+/* If a word sets ASAN_OPTIONS, appends the environment's value to its value. */
 static void sanitizer_add(struct line *line, const char *word)
 {
     const char *ours = getenv(SANITIZER);
     line_add_formatted(line, "%s%s%s", word, ours ? ":" : "", ours ? ours : "");
 }
 
-/* A word that sets LD_PRELOAD gets the library in front of its value; `value` is where that begins in it. */
+/* If a word sets LD_PRELOAD, puts the library before its value. `value` is the offset of the value in the word. */
 static void preload_add(struct line *line, const char *word, size_t value, const char *library)
 {
     line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);

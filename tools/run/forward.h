@@ -1,15 +1,15 @@
 /*
- * What takes mpit's environment to processes on other machines: the command's words, rewritten for its launcher.
+ * Takes mpit's environment to processes on other machines, by changes to the command's words for its launcher.
  *
- *   Open MPI   forwards only what is named. -x NAME goes behind the launcher's name and behind each ":", because it
- *              counts for one application context. Open MPI refuses -x together with the parameter mca_base_env_list.
- *              Where that stands on the command line or in the environment, the names are appended to it. In a file it
- *              is left alone, and an mpirun that a script calls is out of reach: src/preload/forkagent.c is for both.
- *   hydra      forwards everything, unless -genvnone, -genvlist or the like stand there: then -genv NAME VALUE.
- *   srun       forwards everything, unless --export says otherwise.
+ *   Open MPI   forwards only named variables. -x NAME is put after the launcher's name and after each ":", because it
+ *              applies to one application context. Open MPI refuses -x together with the parameter mca_base_env_list.
+ *              If that is on the command line or in the environment, the names are appended to it. In a file it is not
+ *              changed. An mpirun that a script calls cannot be reached. src/preload/forkagent.c handles both cases.
+ *   hydra      forwards everything, except with -genvnone, -genvlist or the like. Then -genv NAME VALUE is added.
+ *   srun       forwards everything, unless --export limits it.
  *
- * Where the command itself sets LD_PRELOAD (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), mpit's
- * library is put before what it sets.
+ * If the command itself sets LD_PRELOAD (-x LD_PRELOAD=..., -genv LD_PRELOAD ..., env LD_PRELOAD=...), mpit's library
+ * is put before its value.
  */
 #ifndef MPIT_TOOLS_FORWARD_H
 #define MPIT_TOOLS_FORWARD_H
@@ -17,14 +17,14 @@
 #include "run/launcher.h"
 
 /*
- * The words to run, NULL at the end; to be given back with forward_free. LD_PRELOAD and MPIT_* must be set in the
- * environment already; `library` is what has been put into LD_PRELOAD. May change OMPI_MCA_mca_base_env_list there.
- * `note` gets a line for the user when something cannot be forwarded, else "".
+ * Returns the words to run, with NULL at the end. Return them with forward_free. LD_PRELOAD and MPIT_* must be in the
+ * environment already. `library` is the entry that mpit-run put into LD_PRELOAD. May change OMPI_MCA_mca_base_env_list
+ * there. `note` gets a line for the user if something cannot be forwarded, else "".
  */
 char **forward_words(char *const words[], size_t launcher, enum launcher_kind kind, const char *library,
                      char note[512]);
 
-/* Whether the launcher, words[0], or what else the command is, needs the fork agent for that. */
+/* Returns whether the launcher, words[0], or another command in its place, needs the fork agent for that. */
 bool forward_by_agent(enum launcher_kind kind, char *const words[]);
 
 void forward_free(char **words);

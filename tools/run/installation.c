@@ -13,7 +13,7 @@
 #define MPIT_LIBEXECDIR_FROM_BINDIR "../libexec"
 #endif
 
-/* Looks in the directories in turn, each relative to the tool's own; the path of the last one stays when none has it.
+/* Searches the directories in turn, each relative to the tool's own. If none has the file, the last path stays.
  */
 static bool search(const char *const directories[], const char *prefix, const char *stem, const char *suffix,
                    char path[PATH_MAX])

@@ -21,7 +21,7 @@ enum {
 
 static const char claim_name[] = ".mpit-launch";
 
-/* -1: not set, or no number. */
+/* Returns -1 if it is not set, or not a number. */
 static int variable_number(const char *name)
 {
     const char *text = getenv(name);
@@ -49,7 +49,7 @@ static void id_set(struct launched *launched, const char *prefix, const char *fi
     letters_clean(launched->id);
 }
 
-/* From a variable that all processes of the job have, or none. */
+/* Reads a variable that all processes of the job have, or none. */
 static void key_set(struct launched *launched, const char *name)
 {
     const char *text = getenv(name);
@@ -58,12 +58,12 @@ static void key_set(struct launched *launched, const char *name)
 }
 
 struct process {
-    char name[STAT_BYTES]; /* as the kernel has it */
+    char name[STAT_BYTES]; /* in the kernel's form */
     pid_t parent;
     uint64_t begin; /* clock ticks since the boot */
 };
 
-/* False: there is no such process. */
+/* Returns false if there is no such process. */
 static bool process_read(pid_t pid, struct process *process)
 {
     char path[64], text[STAT_BYTES];
@@ -86,7 +86,7 @@ static bool process_read(pid_t pid, struct process *process)
     return true;
 }
 
-/* Seconds since the epoch; 0: that is not told. */
+/* Returns seconds since the epoch, or 0 if unknown. */
 static time_t boot_time(void)
 {
     char line[256];
@@ -99,7 +99,8 @@ static time_t boot_time(void)
     return (time_t)seconds;
 }
 
-/* Hydra gives the job no name: the proxy that all processes of a node have above them stands for it. */
+/* Hydra does not name the job. On a node, all its processes have the same proxy above them, which identifies the
+ * job. */
 static void hydra_id(struct launched *launched)
 {
     if (variable_number("MPI_LOCALNRANKS") != launched->size)
@@ -120,7 +121,7 @@ static void hydra_id(struct launched *launched)
     }
 }
 
-/* By the number of the job and of its step. */
+/* Makes the ID from the number of the job and of its step. */
 static void slurm_id(struct launched *launched)
 {
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -134,7 +135,7 @@ bool launched_find(struct launched *launched)
     const char *text;
     *launched = (struct launched){.rank = variable_number("OMPI_COMM_WORLD_RANK"),
                                   .size = variable_number("OMPI_COMM_WORLD_SIZE")};
-    if (launched->rank >= 0 && launched->size > 0) { /* whatever a step of Slurm above has started */
+    if (launched->rank >= 0 && launched->size > 0) { /* even if a step of Slurm above started it */
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
         key_set(launched, "OMPI_MCA_orte_precondition_transports");
@@ -157,7 +158,7 @@ bool launched_find(struct launched *launched)
     return true;
 }
 
-/* What stands in the file; whoever made it may be just writing. */
+/* Reads the file. Its owner may be just writing it. */
 static bool claim_read(const char *path, char text[CLAIM_BYTES + 1])
 {
     for (int try = 0; try < CLAIM_TRIES; try++) {
@@ -174,7 +175,8 @@ static bool claim_read(const char *path, char text[CLAIM_BYTES + 1])
     return false;
 }
 
-/* 0: the claim stands, with all of its text. Half a claim would keep the other ranks waiting for the rest. */
+/* Returns 0 if the claim is written with all of its text. A partial claim would make the other ranks wait for the
+ * rest. */
 static int claim_write(const char *path, const char *claim)
 {
     char text[CLAIM_BYTES + 1];

@@ -66,7 +66,7 @@ int program_find(const char *word, char path[PATH_MAX])
     return result;
 }
 
-/* Debian's and others' alternatives: mpirun.openmpi, mpiexec-mpich */
+/* Names of alternatives, in Debian and elsewhere: mpirun.openmpi, mpiexec-mpich */
 static bool alternative_named(const char *name)
 {
     return (strncmp(name, "mpirun", 6) == 0 && (name[6] == '.' || name[6] == '-')) ||
@@ -79,7 +79,8 @@ bool launcher_named(const char *word)
     return listed(launcher_names, name) || alternative_named(name);
 }
 
-/* Does a line of a script look at its words one by one, or choose what it finds? Then the script alone knows. */
+/* Returns whether a line of a script reads single words or chooses its program. Only the script knows the result
+ * then. */
 static bool line_looks(const char *line)
 {
     static const char *const looks[] = {"$1", "$2",    "${1}",   "${1:",  "${2",    "$#",
@@ -90,8 +91,8 @@ static bool line_looks(const char *line)
     return false;
 }
 
-/* A line that hands all words to a launcher, and none before or behind them: [exec] mpirun.mpich "$@". Its path, or "".
- * The line is changed. */
+/* Finds a line that passes all words to a launcher, and no others: [exec] mpirun.mpich "$@". Writes its path, or "".
+ * Changes the line. */
 static void line_hands_on(char *line, char launcher[PATH_MAX])
 {
     static const char blanks[] = " \t\n";
@@ -106,7 +107,7 @@ static void line_hands_on(char *line, char launcher[PATH_MAX])
         launcher[0] = '\0';
 }
 
-/* Of a script: the launcher that it hands all its words to, or "". False: it is no script. */
+/* For a script, writes the launcher that gets all its words, or "". Returns false if it is not a script. */
 static bool script_read(const char *path, char launcher[PATH_MAX])
 {
     FILE *file = fopen(path, "re");
@@ -134,7 +135,7 @@ bool prefix_named(const char *word)
     return listed(prefix_names, path_name(word));
 }
 
-/* The program's output with --version, until it ends or the time is over. */
+/* Reads the program's output with --version, until it ends or the time is over. */
 static void version_read(int fd, char *text, size_t size)
 {
     struct timespec begin, now;
@@ -163,7 +164,7 @@ static void version_ask(const char *path, char *text, size_t size)
     pid_t child = fork();
     if (child == 0) {
         int nothing = open("/dev/null", O_RDWR);
-        setpgid(0, 0); /* so that whatever it starts ends with it */
+        setpgid(0, 0); /* so that the processes that it starts end with it */
         dup2(nothing, STDIN_FILENO);
         dup2(pipe_fds[1], STDOUT_FILENO);
         dup2(pipe_fds[1], STDERR_FILENO);
@@ -181,7 +182,7 @@ static void version_ask(const char *path, char *text, size_t size)
     close(pipe_fds[0]);
 }
 
-/* What it says that it is. */
+/* Returns the kind of launcher from the output of --version. */
 static enum launcher_kind version_identify(const char *path)
 {
     char text[VERSION_BYTES];
@@ -193,7 +194,7 @@ static enum launcher_kind version_identify(const char *path)
     return strcasestr(text, "slurm") ? LAUNCHER_SLURM : LAUNCHER_OTHER;
 }
 
-/* `scripts`: so many that start one another may follow. */
+/* `scripts` is the number of scripts that may start one another. */
 static enum launcher_kind identify(const char *path, int scripts)
 {
     struct elf_kind kind;

@@ -1,5 +1,5 @@
 /*
- * The programs that start MPI processes: how they are recognised, and where one stands in a command.
+ * The programs that start MPI processes: how they are recognized, and their place in a command.
  */
 #ifndef MPIT_TOOLS_LAUNCHER_H
 #define MPIT_TOOLS_LAUNCHER_H
@@ -12,37 +12,38 @@
 
 enum launcher_kind {
     LAUNCHER_NONE,
-    LAUNCHER_OPENMPI, /* orterun, prterun: forwards what -x names */
+    LAUNCHER_OPENMPI, /* orterun, prterun: forwards the variables of -x */
     LAUNCHER_HYDRA,   /* MPICH's, Intel's and MVAPICH's: forwards its environment */
-    LAUNCHER_SLURM,   /* forwards its environment; says nothing about the MPI */
+    LAUNCHER_SLURM,   /* forwards its environment, works with any MPI */
     LAUNCHER_OTHER,
 };
 
 /* Finds a command as execvp does. Returns 0 with its path, or ENOENT, or EACCES. */
 int program_find(const char *word, char path[PATH_MAX]);
 
-/* The part of a path behind its last slash. */
+/* Returns the part of a path after its last slash. */
 const char *path_name(const char *path);
 
-/* Whether a program of this name usually is a launcher. */
+/* Returns whether a program of this name usually is a launcher. */
 bool launcher_named(const char *word);
 
-/* Whether a command of this name runs the rest of its own command line (env, timeout, ...). */
+/* Returns whether a command of this name runs the rest of its own command line (env, timeout, ...). */
 bool prefix_named(const char *word);
 
 /*
- * What kind of launcher an executable is. One of a usual name that is not linked to Open MPI's run time is asked with
- * --version, for a few seconds at the most. A name that only begins like a launcher's may be the user's own: a program
- * that uses MPI is none (mpiexec-bench), and a script is read and not run; it is what it hands all its words to.
+ * Returns the kind of launcher of an executable. If it has a usual name and is not linked to Open MPI's run time, it is
+ * run with --version, for a few seconds at most. If only the begin of its name is like a launcher's, it may be the
+ * user's own. A program that uses MPI is not a launcher (mpiexec-bench). A script is read and not run. It counts as the
+ * launcher that gets all its words.
  */
 enum launcher_kind launcher_identify(const char *path);
 
-/* The MPI that a launcher of the kind belongs to; ABI_NONE where it does not say. */
+/* Returns the MPI of this kind of launcher, or ABI_NONE if the kind works with any MPI. */
 enum mpi_abi launcher_abi(enum launcher_kind kind);
 
 /*
- * The word that is the launcher: the first one, or one behind a command that runs another (env, timeout, ...).
- * *kind is LAUNCHER_NONE when the command is none.
+ * Returns the index of the launcher's word: the first, or a word after a command that runs another (env, timeout, ...).
+ * *kind is LAUNCHER_NONE if the command is not a launcher.
  */
 size_t launcher_word(char *const words[], enum launcher_kind *kind);
 

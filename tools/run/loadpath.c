@@ -13,7 +13,8 @@
 #define CACHE_PATH "/etc/ld.so.cache"
 #define CACHE_MAGIC "glibc-ld.so.cache1.1"
 
-/* The loader's cache as glibc writes it since 2.2: this header, `count` entries, then texts; offsets from its start. */
+/* The loader's cache in the format of glibc since 2.2: this header, `count` entries, then texts. Offsets count from its
+ * start. */
 struct cache_header {
     char magic[20]; /* CACHE_MAGIC, without the NUL */
     uint32_t count;
@@ -28,7 +29,7 @@ struct cache_entry {
     uint64_t hardware;
 };
 
-/* A library of another class (32 bits beside 64) is passed over, as the loader does. */
+/* A library of another class (32 bits and not 64) is skipped, as the loader does. */
 static bool loadable(const char *path)
 {
     struct elf_file file;
@@ -38,7 +39,7 @@ static bool loadable(const char *path)
     return true;
 }
 
-/* Replaces $ORIGIN, the one token that programs use in practice; -1 when the result is too long. */
+/* Replaces $ORIGIN, the only token in common use. Returns -1 if the result is too long. */
 static int entry_expand(const char *entry, size_t bytes, const char *origin_path, char *out, size_t size)
 {
     const char *slash = strrchr(origin_path, '/');
@@ -78,7 +79,7 @@ static const char *cache_text(const char *base, size_t bytes, uint32_t offset)
 
 static int cache_scan(const char *base, size_t bytes, const char *name, char *found)
 {
-    const char *start = base; /* old caches carry the new format behind the old one */
+    const char *start = base; /* old caches have the new format after the old one */
     if (bytes < sizeof(struct cache_header))
         return -1;
     if (memcmp(base, CACHE_MAGIC, sizeof CACHE_MAGIC - 1) != 0)

@@ -17,7 +17,7 @@ static bool is_part_of_name(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* As a whole word, and not behind a #. */
+/* Returns whether the line has it as a whole word, and not after a #. */
 static bool line_names(char *line, const char *parameter)
 {
     line[strcspn(line, "#")] = '\0';
@@ -30,7 +30,7 @@ static bool line_names(char *line, const char *parameter)
 
 static bool file_names(const char *path, const char *parameter)
 {
-    struct stat st; /* a pipe is for the launcher to read */
+    struct stat st; /* a pipe is left for the launcher */
     FILE *file = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "re") : NULL;
     char *line = NULL;
     size_t room = 0;
@@ -43,7 +43,7 @@ static bool file_names(const char *path, const char *parameter)
     return found;
 }
 
-/* Any of a list with colons or commas between. */
+/* Returns whether any file of a list, separated by colons or commas, names the parameter. */
 static bool list_names(const char *list, const char *parameter)
 {
     char *copy = list ? strdup(list) : NULL, *rest = copy;
@@ -54,7 +54,7 @@ static bool list_names(const char *list, const char *parameter)
     return found;
 }
 
-/* Those that are read without being asked for. */
+/* The files that are read by default. */
 static bool usual_names(const char *launcher, const char *parameter)
 {
     static const char debian[] = "/etc/openmpi/openmpi-mca-params.conf";

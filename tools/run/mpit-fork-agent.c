@@ -1,11 +1,11 @@
 /*
- * mpit-fork-agent: what Open MPI's daemons run on each node in place of the program, where a script has called mpirun
- * (src/preload/forkagent.c): it completes the environment and becomes the program.
+ * mpit-fork-agent: Open MPI's daemons run it on each node in place of the program, if a script has called mpirun
+ * (src/preload/forkagent.c). It completes the environment and becomes the program.
  *
  *   mpit-fork-agent LD_PRELOAD=LIBRARY[:LIBRARY] [MPIT_NAME=VALUE]... -- PROGRAM [arguments]
  *
- * Values have %XX for what is special to shells. The libraries go in front of what is preloaded already; a variable
- * that is set already stays as it is: mpirun -x wins.
+ * Values have %XX for characters that are special to shells. The libraries come before earlier preloads. A variable
+ * that is already set stays as it is: mpirun -x wins.
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -67,7 +67,7 @@ static void preload_one(const char *library)
     free(both);
 }
 
-/* Paths with colons between them, which stand in this order in the end. */
+/* `libraries` are paths with colons between them. They keep this order. */
 static void preload(char *libraries)
 {
     for (char *library; (library = strrchr(libraries, ':')); *library = '\0')

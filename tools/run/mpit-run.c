@@ -58,13 +58,13 @@ struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
         *sample_ranks, *papi;
     bool trace, otf2, quiet, no_compact, fabric, os;
-    bool strict;      /* no run that is not recorded */
-    bool silent;      /* mpit-run is one of several behind the launcher (launched.h), and another one speaks */
+    bool strict;      /* do not run without recording */
+    bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
     char **words;
 };
 
-/* Of an option that sets a variable: a mistake ends mpit-run before anything starts. */
+/* For an option that sets a variable. An error ends mpit-run before the command starts. */
 static const char *value_check(const char *option, enum knob knob, const char *text)
 {
     char reason[KNOB_PROBLEM_BYTES];
@@ -202,7 +202,7 @@ static void command_check(const char *word)
         errx(126, "%s: %s", word, strerror(problem));
 }
 
-/* What the command's environment gets in LD_PRELOAD. False: there is nothing, which was said. */
+/* Makes the command's LD_PRELOAD. Returns false if the libraries cannot be preloaded, which it has reported. */
 static bool preload_choose(const struct request *request, char preload[2 * PATH_MAX])
 {
     char library[PATH_MAX], sampler[PATH_MAX] = "";
@@ -220,7 +220,8 @@ static bool preload_choose(const struct request *request, char preload[2 * PATH_
     return true;
 }
 
-/* It is for programs that load MPI only when they run. False: there is no recorder for it, which was said. */
+/* For programs that load MPI only when they run. Returns false if there is no recorder for it, which it has
+ * reported. */
 static bool abi_check(const struct request *request)
 {
     char recorder[PATH_MAX];
@@ -232,7 +233,7 @@ static bool abi_check(const struct request *request)
     return false;
 }
 
-/* By the launcher's line: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
+/* Returns whether the launcher's line disables mpit: -x MPIT_DISABLE=1, -genv MPIT_DISABLE 1. */
 static bool line_sets(char *const words[], const char *name)
 {
     size_t bytes = strlen(name);
@@ -247,7 +248,8 @@ static bool recording_disabled(char *const words[])
     return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
 }
 
-/* A program of the address sanitizer wants its runtime to be the first library, and runs without that as well. */
+/* A program with the address sanitizer requires its runtime to be the first library. Without this check it also runs
+ * after mpit's library. */
 static bool sanitizer_set(void)
 {
     static const char option[] = "verify_asan_link_order=0";
@@ -284,8 +286,8 @@ static void environment_set(const struct request *request, const char *library, 
     free(preload);
 }
 
-/* For what a script starts: the library, which is loaded into its mpirun as well, tells that one of the agent.
- * `launcher`: the words from it on. */
+/* For commands that a script starts. mpit's library is also loaded into the script's mpirun, and passes the agent to
+ * it. `launcher` has the words from the launcher on. */
 static void agent_set(enum launcher_kind kind, char *const launcher[])
 {
     char agent[PATH_MAX];
@@ -310,7 +312,7 @@ static bool variable_is_known(const char *name, size_t bytes)
     return false;
 }
 
-/* What has no effect. It may be somebody else's, and stays. */
+/* Reports variables without effect. Another program may own them, so they stay. */
 static void environment_check(void)
 {
     static const char prefix[] = "MPIT_";
@@ -327,7 +329,7 @@ static void environment_check(void)
     unsetenv("MPIT_REDUCE");
 }
 
-/* Another mpit-run above this one, or whoever else preloads, has set what is there of mpit's. */
+/* Returns whether another mpit-run above this one, or another preload, has set mpit's variables. */
 static bool is_below_another(void)
 {
     const char *preload = getenv("LD_PRELOAD");
@@ -340,7 +342,7 @@ static const char *output_of_environment(void)
     return output && *output && !is_below_another() ? output : NULL;
 }
 
-/* False: there is no directory to record in, which was said. */
+/* Returns false if there is no directory for the recording, which it has reported. */
 static bool output_choose(const struct request *request, const struct launched *place, struct output_dir *output)
 {
     return output_dir_make(output, &(struct output_wish){.directory = request->output,
@@ -357,7 +359,7 @@ static void policy_explain(const struct request *request)
         warnx("note: --trace-policy ring: there is no limit, so every event is kept; --trace-limit sets one");
 }
 
-/* Said here once, and not by the processes, for which the default holds then. */
+/* Reports invalid settings once, so that the processes, which then use the default, need not. */
 static void settings_check(bool silent)
 {
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
@@ -372,8 +374,8 @@ static void settings_check(bool silent)
     }
 }
 
-/* What the filter means where that may not be what was meant. The processes then need not say it: they do where nobody
- * has set MPIT_RECORD_LOCAL_CALLS. */
+/* Explains a filter that the user may have misunderstood. The processes then do not report it again. They do so only if
+ * MPIT_RECORD_LOCAL_CALLS is not set. */
 static void filter_explain(const struct request *request)
 {
     char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
@@ -395,7 +397,7 @@ static void filter_explain(const struct request *request)
         err(EXIT_USAGE, "no memory");
 }
 
-/* All that the command is to find in its environment. */
+/* Sets all variables of the command's environment. */
 static void command_prepare(const struct request *request, size_t launcher, enum launcher_kind kind,
                             const char *library, const struct output_dir *output)
 {
@@ -405,7 +407,7 @@ static void command_prepare(const struct request *request, size_t launcher, enum
     filter_explain(request);
 }
 
-/* Where the processes of this node will have their live files, so that their deaths are seen. */
+/* Prepares the place of the live files of this node's processes, so that their deaths are seen. */
 static void spool_prepare(struct output_dir *output, bool silent)
 {
     char problem[SPOOL_PROBLEM_BYTES];
@@ -415,14 +417,14 @@ static void spool_prepare(struct output_dir *output, bool silent)
         warnx("%s", problem);
 }
 
-/* Of one of several, and not the first: nothing is left to do when it ends. */
+/* For the ranks after the first, which have no work when the program ends. */
 __attribute__((noreturn)) static void program_become(char *const words[])
 {
     execvp(words[0], words);
     err(errno == ENOENT ? 127 : 126, "%s", words[0]);
 }
 
-/* Runs the command with the environment that is set, and puts that of mpit-run itself back. */
+/* Runs the command with the environment of mpit, and then restores mpit-run's own. */
 static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
                        const struct output_dir *output, int *killed_by)
 {
@@ -437,7 +439,7 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     int status = child_run(words, killed_by);
     deathwatch_stop(watch);
     forward_free(words);
-    if (restored) /* what mpit-run itself runs from here on is not recorded */
+    if (restored) /* later commands of mpit-run are not recorded */
         setenv("LD_PRELOAD", restored, 1);
     else
         unsetenv("LD_PRELOAD");
@@ -465,7 +467,7 @@ int main(int argc, char *argv[])
     enum launcher_kind kind;
     command_check(request.words[0]);
     size_t launcher = launcher_word(request.words, &kind);
-    /* in front of a launcher it is none of the processes that count, wherever it is itself */
+    /* before a launcher it does not count as a process of a job, even if it is inside one */
     const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
     request.silent = place && place->rank > 0;
     if (!request.silent && !is_below_another())
@@ -488,7 +490,7 @@ int main(int argc, char *argv[])
         program_become(request.words);
     }
     int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
-    if (place && status == 0) /* else the launcher has to learn of it, and ends the others */
+    if (place && status == 0) /* otherwise the launcher must see the status, and ends the others */
         postmortem_await(output.spool);
 
     struct outcome outcome = {.output = &output,
@@ -503,6 +505,6 @@ int main(int argc, char *argv[])
                               .quiet = request.quiet};
     outcome_show(&outcome);
     if (place && killed_by)
-        child_follow(killed_by); /* the launcher tells its user by which signal */
+        child_follow(killed_by); /* the launcher reports the signal to its user */
     return status;
 }

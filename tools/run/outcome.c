@@ -40,7 +40,7 @@ __attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTE
     va_end(args);
 }
 
-/* What is known of the programs that explains it. */
+/* Explains the result from the known facts about the programs. */
 static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
 {
     const struct abi_choice *choice = outcome->choice;
@@ -120,12 +120,13 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
         warnx("the summary cannot be written to %s: %s; here it is", path, strerror(problem));
     }
     FILE *out = to_stdout ? stdout : stderr;
-    fprintf(out, "\n"); /* apart from what the program printed */
+    fprintf(out, "\n"); /* separated from the program's output */
     if (summaries_write(dir, false, out) != 0 || fflush(out) != 0)
         warn("the summary cannot be written to the terminal");
 }
 
-/* The job has ended, so this is in nobody's way. What cannot be replaced stays as it was, and can be read as well. */
+/* The job has ended, so this does not disturb it. A file that cannot be replaced stays as it was, and is still
+ * readable. */
 static void traces_compact(const struct run_dir *dir)
 {
     struct compaction result;
@@ -146,7 +147,7 @@ static bool has_samples(const struct run_dir *dir)
     return false;
 }
 
-/* Else a list beside the job would be found out when there are no samples to show. */
+/* Checks the list of ranks here. Otherwise an error would show only later, as missing samples. */
 static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
 {
     int size = 0;
@@ -160,7 +161,8 @@ static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
         warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
 }
 
-/* Brings what the processes of this node recorded to the output directory. False: that failed, which is said. */
+/* Collects the recordings of this node's processes into the output directory. Returns false if that failed, which it
+ * has reported. */
 static bool results_collect(const struct outcome *outcome)
 {
     enum { LOCK_MS = 30000, PATIENCE_MS = 2000, PATIENCE_TRACE_MS = 10000 };
@@ -185,7 +187,7 @@ static bool results_collect(const struct outcome *outcome)
     return end == COLLECT_DONE;
 }
 
-/* What stays in the spool. */
+/* Reports the files that stay in the spool. */
 static void spool_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -204,8 +206,8 @@ void outcome_show(const struct outcome *outcome)
     struct run_dir dir;
     char error[512], archive[PATH_MAX + 8];
     const char *given = outcome->output->given;
-    signal(SIGPIPE, SIG_IGN); /* who reads the summary may have gone; the archive is made all the same */
-    signal(SIGXFSZ, SIG_IGN); /* what cannot be written is said, and changes no exit status */
+    signal(SIGPIPE, SIG_IGN); /* the reader of the summary may be gone, and the archive is still made */
+    signal(SIGXFSZ, SIG_IGN); /* a failed write is reported, without effect on the exit status */
     if (!results_collect(outcome)) {
         if (outcome->otf2)
             warnx("no OTF2 archive was written: the trace is not in %s; when it is, mpit-dump --otf2 %s/otf2 %s makes "

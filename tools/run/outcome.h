@@ -1,6 +1,6 @@
 /*
- * What mpit-run does when the command has ended: the summary, the archive, and a word on what there is and what is not.
- * Nothing here changes the exit status: that is the command's.
+ * The end of mpit-run, after the command: the summary, the archive, and messages on present and missing results.
+ * Nothing here changes the exit status, which is the command's.
  */
 #ifndef MPIT_TOOLS_OUTCOME_H
 #define MPIT_TOOLS_OUTCOME_H
@@ -12,10 +12,10 @@ struct outcome {
     const struct output_dir *output;
     const struct abi_choice *choice;
     const char *library;      /* that was preloaded */
-    const char *summary;      /* a file, "-", or NULL: standard error */
+    const char *summary;      /* a file, "-", or NULL for standard error */
     int status;               /* the command's */
     bool disabled;            /* MPIT_DISABLE was set */
-    const char *sample_ranks; /* that were to be sampled; NULL: all, or there is no sampling */
+    const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */
     bool otf2, compact, quiet;
 };
 

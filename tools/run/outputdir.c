@@ -34,7 +34,8 @@ static int directories_make(struct output_dir *dir)
     return stat(path, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 }
 
-/* Only writing tells whether one can: permissions say little to root, and nothing about a full or read-only disk. */
+/* Only a write shows whether one is possible. Permissions do not apply to root, and do not show a full or read-only
+ * disk. */
 static int directory_try(const char *path)
 {
     char probe[PATH_MAX + 32];
@@ -47,7 +48,7 @@ static int directory_try(const char *path)
     return 0;
 }
 
-/* False: the directory has no name, which was said. */
+/* Returns false if the directory has no name, which it has reported. */
 static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
 {
     char stamp[32];
@@ -72,7 +73,7 @@ static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
     return false;
 }
 
-/* 0, or the errno that writing the file would end with. */
+/* Returns 0, or the errno that a write of the file would give. */
 static int file_problem(const char *path)
 {
     struct stat st;
@@ -89,7 +90,7 @@ static int file_problem(const char *path)
     return access(slash ? directory : ".", W_OK | X_OK) != 0 ? errno : 0;
 }
 
-/* Nothing of a strict run that does not take place stays behind. */
+/* Removes the new directories of a strict run that does not take place. */
 static void refused_drop(const struct output_dir *dir, const struct output_wish *wish)
 {
     if (wish->refusal.strict)
@@ -106,7 +107,7 @@ static void summary_check(const struct output_dir *dir, const struct output_wish
     refusal_warn(&wish->refusal, "the summary cannot be written to %s: %s", path, strerror(problem));
 }
 
-/* Makes and tries dir->given. Returns 0; EEXIST with the `reason` where it is another run's; another errno. */
+/* Makes and tries dir->given. Returns 0, or EEXIST with the `reason` if it belongs to another run, or another errno. */
 static int candidate_take(struct output_dir *dir, const struct output_wish *wish, const char **reason)
 {
     char archive[PATH_MAX + 8];
@@ -132,7 +133,7 @@ static int candidate_take(struct output_dir *dir, const struct output_wish *wish
     return launched ? launched_claim(launched, dir->path, true) : 0;
 }
 
-/* The name that the numbers are put behind. */
+/* Writes the name to which the numbers are appended. */
 static void numbers_base(const struct output_dir *dir, char base[PATH_MAX])
 {
     snprintf(base, PATH_MAX, "%s", dir->given);
@@ -143,8 +144,8 @@ static void numbers_base(const struct output_dir *dir, char base[PATH_MAX])
         snprintf(base, PATH_MAX, "%s", dir->path);
 }
 
-/* The first free one of DIR.1, DIR.2, ...: of a job whose processes share it, that is the one with the job's name in
- * it. Returns 0 or an errno. */
+/* Takes the first free one of DIR.1, DIR.2, ... If the processes of a job share it, it takes the one with the job's
+ * name. Returns 0 or an errno. */
 static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
 {
     char base[PATH_MAX];
@@ -156,13 +157,13 @@ static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
         if (snprintf(dir->given, sizeof dir->given, "%s.%d", base, number) >= (int)sizeof dir->given)
             return ENAMETOOLONG;
         problem = candidate_take(dir, wish, &reason);
-        if (!problem && !wish->launched && !dir->made) /* another one is just making it, or left it */
+        if (!problem && !wish->launched && !dir->made) /* another process is just making it, or left it */
             problem = EEXIST;
     }
     return problem;
 }
 
-/* Another user who can change the directory can take run files away, and put others there. */
+/* Another user who can change the directory can remove run files, and add others. */
 static void owner_check(const struct output_dir *dir, const struct output_wish *wish)
 {
     struct stat st;
@@ -216,7 +217,7 @@ void output_dir_drop(const struct output_dir *dir)
     if (dir->shared)
         return;
     snprintf(path, sizeof path, "%s", dir->given);
-    /* each stays if there is anything in it */
+    /* each stays unless it is empty */
     for (size_t bytes = strlen(path); dir->made && bytes >= dir->made && rmdir(path) == 0;) {
         while (bytes > 0 && path[bytes - 1] == '/')
             bytes--;

@@ -1,6 +1,6 @@
 /*
- * What keeps mpit-run from recording a program. The program comes first: it runs without being recorded, and standard
- * error says why. With --strict it does not run.
+ * The problems that keep mpit-run from recording a program. The program has priority: it runs without recording, and
+ * standard error has the reason. With --strict it does not run.
  */
 #ifndef MPIT_TOOLS_REFUSAL_H
 #define MPIT_TOOLS_REFUSAL_H
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 
 struct refusal {
-    bool strict; /* nothing runs that is not recorded as asked for */
-    bool silent; /* another mpit-run of the job speaks */
+    bool strict; /* do not run without the requested recording */
+    bool silent; /* another mpit-run of the job prints messages */
 };
 
-/* Says what is wrong and that the program runs unrecorded. Strict: ends the tool with 2 and the reason. */
+/* Reports the problem, and that the program runs unrecorded. Strict: ends the tool with 2 and the reason. */
 __attribute__((format(printf, 2, 3))) void refusal_say(const struct refusal *refusal, const char *format, ...);
-/* Says what is wrong with a recording that takes place all the same. Strict: as above. */
+/* Reports a problem of a recording that happens nevertheless. Strict: as above. */
 __attribute__((format(printf, 2, 3))) void refusal_warn(const struct refusal *refusal, const char *format, ...);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * mpit-top: what the user's MPI jobs on this node do now. It looks into their run files, and the jobs feel nothing.
+ * mpit-top: the current activity of the user's MPI jobs on this node. It reads their run files, without any effect on
+ * the jobs.
  */
 #define _GNU_SOURCE
 #include "format/label.h"
@@ -108,7 +109,7 @@ struct looker {
     char error[512];
 };
 
-/* False: no memory. Nothing to be seen is a message. */
+/* Returns false without memory. If there are no jobs, the page has a message. */
 static bool look(void *context, struct top_view *view, struct top_model *model)
 {
     struct looker *looker = context;
@@ -128,7 +129,7 @@ static void look_or_end(struct looker *looker, struct top_view *view, struct top
         errx(1, "no memory");
 }
 
-/* The first look, which says what of several is not there: 1, and the others are shown all the same. */
+/* Looks for the first time. Reports each missing path of several. Then returns 1, and the others are shown. */
 static int first_look(struct looker *looker, struct top_view *view, struct top_model *model)
 {
     look_or_end(looker, view, model);
@@ -138,7 +139,7 @@ static int first_look(struct looker *looker, struct top_view *view, struct top_m
     return 1;
 }
 
-/* For scripts: files that cannot be read are told, and are a failure. Returns the exit status. */
+/* For scripts: unreadable files are reported, and are a failure. Returns the exit status. */
 static int unreadable_tell(const struct live *live)
 {
     size_t count = 0;
@@ -152,7 +153,7 @@ static int unreadable_tell(const struct live *live)
         snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
     if (count) {
         snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
-        text_tidy(text, sizeof text); /* anybody may have named the file */
+        text_tidy(text, sizeof text); /* any user may have named the file */
         warnx("%s", text);
     }
     return count ? 1 : 0;
@@ -180,7 +181,8 @@ static void json_say(const struct top_model *model, const struct looker *looker,
     json_decref(document);
 }
 
-/* What was asked for and is not there would make an empty output. One look decides, or there may come others. */
+/* A selected rank that does not exist would make an empty output. With a single look it is an error. With several, the
+ * rank may come later. */
 static void ranks_check(const struct top_model *model, const struct request *request)
 {
     char here[RANKS_TEXT_BYTES] = "";
@@ -197,7 +199,7 @@ static void ranks_check(const struct top_model *model, const struct request *req
     errx(EXIT_USAGE, "none of --ranks %s is seen here, but %s", request->ranks, here);
 }
 
-/* Some process lives, or none can be read yet: a run file is nothing for a moment when it is made. */
+/* Returns whether some process lives, or no file can be read yet. A new run file is empty for a moment. */
 static bool goes_on(const struct top_model *model)
 {
     bool read = false;
@@ -210,7 +212,7 @@ static bool goes_on(const struct top_model *model)
     return !read;
 }
 
-/* As long as somebody reads it; a run that was named: until it has ended. */
+/* Runs as long as the output has a reader. For a named run, it stops when the run has ended. */
 static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
@@ -264,7 +266,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
              : request->all_users ? "no job that this user can see runs with mpit on this node"
                                   : "no job of yours runs with mpit on this node");
     ranks_check(model, request);
-    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* those that run come first */
+    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* running jobs come first */
         const struct top_job *job = &model->jobs[i % model->job_count];
         if ((job->running != 0) != (i < model->job_count))
             continue;
@@ -300,7 +302,7 @@ int main(int argc, char *argv[])
     }
     top_model_release(&model);
     live_close(&looker.live);
-    if (number) { /* for who waits for it */
+    if (number) { /* for a reader that waits */
         signal(number, SIG_DFL);
         raise(number);
     }

@@ -117,7 +117,7 @@ void top_comms_add(struct top_page *page, const struct top_view *view, const str
 /* ---- one of them, by rank -----------------------------------------------------------------------------------------
  */
 
-/* Communicator and rank, as one row. */
+/* A row for a communicator and a rank. */
 struct member {
     struct keyed keyed;
     const struct top_rank *rank;
@@ -196,7 +196,7 @@ static const struct top_comm *comm_chosen(const struct top_view *view, const str
     return NULL;
 }
 
-/* The rank's place of it, or 0. */
+/* Returns the rank's place in it, or 0. */
 static uint32_t slot_named(const struct top_rank *rank, const char *name)
 {
     const struct run_reader *run = &rank->process->run;

@@ -22,7 +22,7 @@ static void heading(struct top_page *page, const char *text)
 /* ---- what it calls ------------------------------------------------------------------------------------------------
  */
 
-/* A call under way has been counted by nobody yet. */
+/* A call under way is not in the counters yet. */
 static void focus_add_calls(struct top_focus *focus, struct live_process *process)
 {
     const struct run_reader *run = &process->run;
@@ -67,7 +67,7 @@ static uint64_t grown(const uint64_t *now, const uint64_t *before, unsigned kind
     return now[kind] > before[kind] ? now[kind] - before[kind] : 0;
 }
 
-/* By the time in the interval, then in total. */
+/* Sorts by the time in the interval, then by the total. */
 static int kind_order(const void *one, const void *other)
 {
     unsigned a = *(const unsigned *)one, b = *(const unsigned *)other;
@@ -284,7 +284,7 @@ void top_rank_add(struct top_page *page, const struct top_view *view, const stru
     counters_add(page, job, rank);
 }
 
-/* Every variable that the file has, by the names that it has for them. */
+/* Adds every variable of the file, with the names from the file. */
 void top_values_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
 {
     const struct top_rank *rank = top_view_rank(view, job);
@@ -305,7 +305,7 @@ void top_values_add(struct top_page *page, const struct top_view *view, const st
             break;
         value_entry_print(json_array_get(list, i), out);
         if (fclose(out) == 0 && bytes && (!view->filter[0] || strcasestr(text, view->filter))) {
-            char clean[1024]; /* names and units are anybody's bytes */
+            char clean[1024]; /* names and units may have any bytes */
             label_clean(clean, sizeof clean, text, strcspn(text, "\n"));
             top_page_add(page, 0, 0, "%s", clean);
         }

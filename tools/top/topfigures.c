@@ -8,7 +8,7 @@
 
 enum { ATTEMPTS = 4 };
 
-/* The variables that are read, as the file itself describes them. */
+/* The variables to read, as the file itself describes them. */
 #define TOP_VARIABLES(X)                                                                                               \
     X(MPI_TIME, "mpit_mpi_time", TIMER)                                                                                \
     X(STALL_TIME, "mpit_stall_time", TIMER)                                                                            \
@@ -68,7 +68,7 @@ static uint64_t ns_of(const struct top_reading *reading, uint64_t ticks)
 
 enum { VALUES_MOST = 1024, ANY = -1 };
 
-/* The sum of a variable's values over blocks first .. end - 1, of one thread or of any; by slot in values[count]. */
+/* Adds a variable's values over blocks first .. end - 1, of one thread or of any. values[count] has them by slot. */
 static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which, size_t first, size_t end,
                            int64_t thread, uint64_t *values, size_t count)
 {
@@ -95,7 +95,7 @@ static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which,
 /* ---- threads ------------------------------------------------------------------------------------------------------
  */
 
-/* State and tallies that belong together: the thread was in the same call before and behind. */
+/* Reads a state and accumulators that match: the thread was in the same call before and after. */
 static struct thread_state state_read(const struct top_reading *reading, const struct thread_record *record,
                                       struct top_thread *thread, uint64_t *stalled)
 {
@@ -143,11 +143,11 @@ static void thread_read(const struct top_reading *reading, const struct thread_r
     *state = state_read(reading, record, thread, &stalled);
     thread->index = record->index;
     thread->tid = record->tid;
-    if (thread->ended && !end) /* another one has it now, which was not there at the look before */
+    if (thread->ended && !end) /* now of a thread that did not exist at the last look */
         thread->idle_ns = thread->span_ns - thread->thread_ns;
     thread->ended = end != 0;
     thread->span_ns = live_between(reading->process, record->begin_ticks, now);
-    if (end) /* its log may be another thread's next */
+    if (end) /* another thread may use its thread state next */
         *state = (struct thread_state){0};
     thread->thread_ns = live_between(reading->process, record->begin_ticks, end && end < now ? end : now);
     thread->thread_ns -= thread->idle_ns < thread->thread_ns ? thread->idle_ns : thread->thread_ns;
@@ -224,14 +224,14 @@ static void cells_read(const struct top_reading *reading, size_t first, size_t e
     cells->coll_bytes = sum_blocks(reading, WANT_COLL_BYTES, first, end, ANY, NULL, 0);
 }
 
-/* What a call on the communicator changes: its time, where calls are timed, and what was completed. */
+/* Reads the counters that a call on the communicator changes: its time, if calls are timed, and completions. */
 static uint64_t mark_read(const struct top_reading *reading, size_t first, size_t end)
 {
     return sum_blocks(reading, WANT_COMM_TIME, first, end, ANY, NULL, 0) +
            sum_blocks(reading, WANT_P2P_COUNT, first, end, ANY, NULL, 0);
 }
 
-/* True: it has changed since the look before, or may have. Can be done again within a look. */
+/* Returns true if it has changed since the last look, or may have. May be repeated within a look. */
 static bool slot_read(const struct top_reading *reading, struct top_rank *rank, uint32_t slot,
                       const struct thread_state *states)
 {
@@ -242,7 +242,7 @@ static bool slot_read(const struct top_reading *reading, struct top_rank *rank, 
         *into = (struct top_slot){.since_ticks = since};
     else if (into->look != rank->look)
         into->before = into->now;
-    /* the mark is read first: what comes meanwhile is found by the next look */
+    /* the mark is read first, so that the next look finds later changes */
     uint64_t mark = rank->timed ? mark_read(reading, first, end) : 0;
     bool changed = !into->look || !rank->timed || mark != into->mark;
     if (changed)
@@ -284,7 +284,7 @@ static int slots_make(const struct top_reading *reading, struct top_rank *rank)
     return 0;
 }
 
-/* Reads the communicators, and what the process has on all of them. */
+/* Reads the communicators, and the sums of the process over all of them. */
 static void slots_read(const struct top_reading *reading, struct top_rank *rank, const struct thread_state *states,
                        const struct top_figures *last, bool *changed)
 {
@@ -313,7 +313,7 @@ static void slots_read(const struct top_reading *reading, struct top_rank *rank,
 /* ---- the process --------------------------------------------------------------------------------------------------
  */
 
-/* What belongs to no communicator. */
+/* Reads the figures that belong to no communicator. */
 static void totals_read(const struct top_reading *reading, struct top_figures *now)
 {
     const struct run_reader *run = reading->run;
@@ -381,7 +381,7 @@ int top_rank_read(struct top_rank *rank, struct live_process *process)
     int result = threads_read(&reading, rank, &states);
     if (result == 0)
         result = slots_make(&reading, rank);
-    /* When a slot goes to another communicator its figures move, and are nowhere or twice for a moment. */
+    /* When a slot goes to another communicator, its figures move, and are missing or doubled for a moment. */
     for (int i = 0; result == 0 && i < ATTEMPTS; i++) {
         changes = changes_load(reading.run);
         slots_read(&reading, rank, states, &last, &changed);

@@ -24,7 +24,7 @@ static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const double rate
     return list;
 }
 
-/* What was counted since the process began, or the job's processes did. */
+/* The counts since the process began, or since the job's processes did. */
 static json_t *totals_json(const struct top_figures *now)
 {
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "mpi_ns", (json_int_t)now->mpi_ns,
@@ -41,7 +41,7 @@ static json_t *rates_json(const struct top_job *job, const struct top_rates *rat
                                "sent_per_s", rates->sent, "sent_bytes_per_s", rates->sent_bytes, "received_per_s",
                                rates->received, "received_bytes_per_s", rates->received_bytes, "collectives_per_s",
                                rates->colls, "collective_bytes_per_s", rates->coll_bytes);
-    if (!job->stall_known) { /* nobody can tell them apart */
+    if (!job->stall_known) { /* stalls and work are not distinguished */
         json_object_set_new(object, "stall_share", json_null());
         json_object_set_new(object, "work_share", json_null());
     }

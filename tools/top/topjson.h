@@ -1,5 +1,5 @@
 /*
- * What mpit-top knows at one look, as JSON (share/doc/top.md).
+ * The data of mpit-top at one look, as JSON (share/doc/top.md).
  */
 #ifndef MPIT_TOOLS_TOPJSON_H
 #define MPIT_TOOLS_TOPJSON_H
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* ranks: a list (ranklist.h) of those that are wanted; NULL: all. NULL: no memory. */
+/* ranks is a list (ranklist.h) of the wanted ranks, or NULL for all. Returns NULL without memory. */
 json_t *top_json(const struct top_model *model, const struct live *live, const char *ranks);
 
 #endif

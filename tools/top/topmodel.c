@@ -34,7 +34,7 @@ static enum top_state state_of(const struct live_process *process)
     return header->phase == RUN_STARTING ? TOP_STARTING : header->off_since ? TOP_OFF : TOP_RUNNING;
 }
 
-/* For one more than `count`; doubles at the powers of two. */
+/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
 static void *array_grow(void *array, size_t count, size_t element)
 {
     return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
@@ -60,7 +60,7 @@ static void rank_name(struct top_rank *rank, const struct run_header *header)
     rank->timed = header->sampling == 1 && !header->sampling_changed;
 }
 
-/* Reads what a process has. Nothing is taken of a file that was cut meanwhile. */
+/* Reads the figures of a process. Takes nothing from a file that was truncated meanwhile. */
 static int rank_update(struct top_rank *rank, struct live_process *process)
 {
     rank->process = process;
@@ -200,7 +200,7 @@ static void figures_add(struct top_figures *sum, const struct top_figures *one)
         to[i] += from[i];
 }
 
-/* By second of all ranks; shares are those of the ranks that ran. */
+/* Adds up the rates per second of all ranks. Shares are means over the ranks that ran. */
 static void rates_add(struct top_rates *sum, const struct top_rates *one)
 {
     double *to = (double *)(void *)sum;

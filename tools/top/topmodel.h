@@ -1,16 +1,16 @@
 /*
- * What mpit-top knows of the jobs that it looks at: figures now, and what has changed since the look before.
+ * The data of mpit-top about its jobs: the present figures, and the changes since the last look.
  *
  *   model ── jobs[] ──> ranks[] ──> slots[]        figures of a process, and of its communicators by slot
  *                   └─> comms[]                    the job's communicators by name, summed over its ranks
  *
- * A rate is the difference of a figure between two looks over the time between them by the process's own clock; of a
- * process that is seen for the first time it is the mean since it began. A call that is under way counts: its time so
- * far is added to what the cells have, so that a rank that hangs is in MPI, and nothing is counted twice when the call
- * returns. Shares are of the time of the process's threads that have called MPI.
+ * A rate is the difference of a figure between two looks, over the time between them by the process's own clock. At the
+ * first look at a process it is the mean since its begin. A call that is under way counts: its time so far is added to
+ * the counters. So a rank that hangs is in MPI, and the time is not counted twice when the call returns. Shares refer
+ * to the time of the process's threads that have called MPI.
  *
- * What is read may have been read while the program changed it. A share is clipped to 0 .. 1, and a rate of what seems
- * to have become less is 0.
+ * The program may change the data during a read. A share is limited to 0 .. 1, and a rate of a figure that seems to
+ * fall is 0.
  */
 #ifndef MPIT_TOOLS_TOPMODEL_H
 #define MPIT_TOOLS_TOPMODEL_H
@@ -25,7 +25,7 @@
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
-    uint64_t thread_ns;        /* of threads that have called MPI, since they did */
+    uint64_t thread_ns;        /* of threads that have called MPI, since their first call */
     uint64_t calls;
     uint64_t sent, sent_bytes, received, received_bytes, colls, coll_bytes;
     uint64_t fabric_ops, fabric_bytes, fabric_polls, fabric_ns, fabric_pending;
@@ -36,7 +36,7 @@ struct top_figures {
 enum { TOP_WAITS_MOST = 64 };
 enum { TOP_SENT, TOP_RECEIVED, TOP_COLLS };
 
-/* By second, and as parts of the time. */
+/* Per second, and as fractions of the time. */
 struct top_rates {
     double mpi, work, stall;
     double calls, sent, sent_bytes, received, received_bytes, colls, coll_bytes;
@@ -51,9 +51,9 @@ struct top_call {
     char name[CALL_NAME_BYTES]; /* "": none */
     uint32_t kind;
     uint64_t since_ns; /* for so long */
-    uint64_t stall_ns; /* of that stalled, now; 0: it is at work, or nothing is known */
+    uint64_t stall_ns; /* of it stalled, now. 0: at work, or unknown */
     char comm[COMM_TITLE_BYTES];
-    int32_t peer; /* rank in it; see event.h for what is none */
+    int32_t peer; /* rank in it, see event.h for special values */
 };
 
 struct top_thread {
@@ -61,7 +61,7 @@ struct top_thread {
     int32_t tid;
     bool ended;
     uint64_t mpi_ns, stall_ns, thread_ns;
-    uint64_t span_ns, idle_ns; /* since the first of those that had its log; of that, between two of them */
+    uint64_t span_ns, idle_ns; /* since its first thread state, and the part between two of them */
     double mpi, stall;
     struct top_call call;
 };
@@ -70,11 +70,12 @@ struct top_slot_figures {
     uint64_t time_ns, stall_ns, sent, sent_bytes, received, received_bytes, colls, coll_bytes;
 };
 
-/* One communicator of one process. Most of very many do nothing between two looks: `mark` tells without reading all. */
+/* One communicator of one process. If there are many, most have no calls between two looks. `mark` shows this without
+ * reading all counters. */
 struct top_slot {
     uint64_t since_ticks; /* whose the figures are */
     uint64_t mark, look;
-    struct top_slot_figures now, before, cells;             /* cells: without the calls under way */
+    struct top_slot_figures now, before, cells;             /* counters, without the calls under way */
     double time, stall, message_rate, coll_rate, byte_rate; /* of the last interval */
 };
 
@@ -92,10 +93,10 @@ struct top_rank {
     struct top_rates rates;
     struct top_thread *threads;
     size_t thread_count, threads_alive;
-    const struct top_thread *busy; /* the one whose call is shown: that has been in one for the longest time */
+    const struct top_thread *busy; /* the thread whose call is shown: it has been in its call longest */
     struct top_slot *slots;
     size_t slot_count;
-    char waits[256]; /* for whom it waits, in words; "" */
+    char waits[256]; /* the ranks for which it waits, or "" */
     struct wait waits_for[TOP_WAITS_MOST];
     size_t waits_for_count;
     struct live_process *process; /* of the last look */
@@ -109,7 +110,7 @@ struct top_comm {
     uint32_t ranks;
     bool is_sum;
     uint64_t time_ns, messages, colls, bytes;
-    double share, stall, message_rate, coll_rate, byte_rate; /* share: of the time of the ranks that have it */
+    double share, stall, message_rate, coll_rate, byte_rate; /* share: in the time of the ranks that have it */
 };
 
 struct top_job {
@@ -129,8 +130,8 @@ struct top_job {
     struct top_figures now;
     struct top_rates rates;
     double sizes[3][BUCKET_COUNT];       /* by second */
-    const char *counters[COUNTER_COUNT]; /* names of those that somebody asked for; NULL: not counted */
-    char circle[256];                    /* "rank 0 waits for ...: a deadlock"; "" */
+    const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
+    char circle[256];                    /* "rank 0 waits for ...: a deadlock", or "" */
     int32_t circle_ranks[TOP_WAITS_MOST];
     size_t circle_count;
     uint64_t waits_due_ns; /* not before that */
@@ -140,23 +141,24 @@ struct top_job {
 struct top_model {
     struct top_job *jobs;
     size_t job_count;
-    uint64_t look_ns; /* what the last look took, as its caller says */
+    uint64_t look_ns; /* duration of the last look, set by the caller */
     uint64_t look;
 };
 
-/* Takes over what `live` has just looked at. Returns 0, or -1 without memory. */
+/* Takes over the results of the last look of `live`. Returns 0, or -1 without memory. */
 int top_model_update(struct top_model *model, const struct live *live);
 void top_model_release(struct top_model *model);
 
 const char *top_state_name(enum top_state state);
-/* The process's own name of the communicator in a slot, with its label; "" for slot 0. */
+/* Returns the process's own name of the communicator in a slot, with its label, or "" for slot 0. */
 const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES]);
 
-/* topwaits.c: for whom ranks wait that have been in a call for long. Fills in waits and circle. */
+/* topwaits.c: finds the ranks for which other ranks wait, if these have been in a call for long. Sets waits and
+ * circle. */
 enum { TOP_LONG_NS = 1000000000 };
 void top_waits_find(struct top_job *job, const struct live_job *live);
 
-/* topfigures.c: reads the cells of one process. */
+/* topfigures.c: reads the counters of one process. */
 struct top_reading;
 /* -1: no memory */
 int top_rank_read(struct top_rank *rank, struct live_process *process);

@@ -13,7 +13,8 @@
 /* ---- texts --------------------------------------------------------------------------------------------------------
  */
 
-/* The columns of the character at *text, which then points behind it. What the locale cannot show is one '?'. */
+/* Returns the columns of the character at *text, and moves *text past it. A character outside the locale becomes one
+ * '?'. */
 static int character_columns(const char **text)
 {
     wchar_t wide;
@@ -133,7 +134,7 @@ void top_page_add(struct top_page *page, uint64_t first, uint64_t second, const 
         full ? page->rows : reallocarray(page->rows, page->count ? 2 * page->count : 1, sizeof *rows);
     if (rows)
         page->rows = rows;
-    if (made < 0 || !rows) { /* a row less is shown */
+    if (made < 0 || !rows) { /* one row less is shown */
         free(made < 0 ? NULL : text);
         return;
     }
@@ -186,7 +187,7 @@ static int item_order(const void *one, const void *other)
     return sort_sign * strcmp(left, right);
 }
 
-/* Those that there is room for, the most important first; the last one always. */
+/* Chooses the columns that fit, the most important first. The last column is always shown. */
 static void columns_choose(const struct top_column *columns, size_t count, int width, bool shown[COLUMNS_MOST])
 {
     int used = width >= LAST_WIDER_FROM     ? LAST_WIDER_COLUMNS
@@ -267,7 +268,7 @@ struct top_job *top_view_job(const struct top_view *view, const struct top_model
     for (size_t i = 0; i < model->job_count; i++)
         if (model->jobs[i].job == view->job)
             return &model->jobs[i];
-    for (size_t i = 0; i < model->job_count; i++) /* nobody has chosen: the one that has run for longest */
+    for (size_t i = 0; i < model->job_count; i++) /* without a choice: the job that has run longest */
         if (model->jobs[i].running)
             return &model->jobs[i];
     return model->job_count ? &model->jobs[model->job_count - 1] : NULL;

@@ -115,7 +115,7 @@ static void threads_text(const void *item, char *text, size_t bytes)
     snprintf(text, bytes, "%zu", rank_of(item)->threads_alive);
 }
 
-/* What it is in: that for the longest time comes first. */
+/* The sort key of its call: longer calls come first. */
 static double call_key(const void *item)
 {
     const struct top_rank *rank = item;
@@ -158,7 +158,7 @@ static const struct top_column all_columns[] = {
     {"recv/s", 7, 4, false, received_text, received_key},
     {"B/s", 6, 6, false, received_bytes_text, received_bytes_key},
     {"coll/s", 7, 4, false, colls_text, colls_key},
-    /* these are there where somebody asked for them, who wants to see them */
+    /* these exist only on request, so the user wants to see them */
     {"ops/s", 6, 2, false, fabric_ops_text, fabric_ops_key},
     {"net B/s", 7, 4, false, fabric_bytes_text, fabric_bytes_key},
     {"preempt", 7, 4, false, switches_text, switches_key},
@@ -184,7 +184,7 @@ const char *top_ranks_title(int column)
     return all_columns[column].title;
 }
 
-/* Those that the job has nothing for are never shown. */
+/* Hides columns for which the job has no data. */
 static void columns_fit(struct top_column columns[COLUMNS], const struct top_job *job)
 {
     memcpy(columns, all_columns, sizeof all_columns);

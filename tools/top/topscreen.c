@@ -18,7 +18,7 @@ struct screen {
     struct top_view *view;
     struct top_model *model;
     struct top_page page;
-    size_t selected, first;  /* rows of the body: the chosen one, and the first that is shown */
+    size_t selected, first;  /* rows of the body: the chosen one, and the first visible one */
     enum top_view_kind back; /* where escape leads to */
     bool editing, quit;
 };
@@ -40,7 +40,7 @@ bool top_screen_open(void)
         top_screen_close();
         return false;
     }
-    /* those of curses for these end the tool in the middle of things */
+    /* the handlers of curses for these signals end the tool at any point */
     struct sigaction action = {.sa_handler = signal_take};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -95,7 +95,7 @@ static attr_t style_attributes(enum top_style style)
     }
 }
 
-/* One character; what the terminal's character set does not have, and what would move the cursor, is '?'. */
+/* Returns one character, or '?' if the terminal's character set lacks it, or if it would move the cursor. */
 static const char *character_paint(const char *text)
 {
     wchar_t wide[2] = {0};
@@ -197,7 +197,7 @@ static void view_enter(struct screen *screen, enum top_view_kind kind)
     screen->selected = screen->first = 0;
 }
 
-/* Into what the chosen row shows. */
+/* Enters the object of the chosen row. */
 static void row_enter(struct screen *screen)
 {
     const struct top_page *page = &screen->page;
@@ -229,7 +229,7 @@ static void job_next(struct screen *screen)
         view_enter(screen, VIEW_RANKS);
 }
 
-/* To the next column that is shown; behind the last one, and before the first: as it comes. */
+/* Sorts by the next shown column. After the last one, and before the first one, is the default order. */
 static void sort_change(struct screen *screen, int by)
 {
     int count = (int)top_columns_count(screen->view->kind), sort = screen->view->sort;
@@ -257,7 +257,7 @@ static void filter_edit(struct screen *screen, int key)
     }
 }
 
-/* Goes through rows. False: it is another key. */
+/* Moves through rows. Returns false for other keys. */
 static bool key_move(struct screen *screen, int key)
 {
     size_t page = (size_t)(LINES > 8 ? LINES - 7 : 1), *at = &screen->selected;
@@ -360,7 +360,7 @@ static void key_other(struct screen *screen, int key)
     }
 }
 
-/* Takes all keys that are there. */
+/* Handles all pending keys. */
 static void keys_take(struct screen *screen)
 {
     for (int key; !screen->quit && (key = getch()) != ERR;) {
@@ -376,7 +376,7 @@ static void keys_take(struct screen *screen)
 /* ---- the loop -----------------------------------------------------------------------------------------------------
  */
 
-/* Until a key, a signal, or so long. False: the terminal has gone. */
+/* Waits for a key, a signal, or this long. Returns false if the terminal is gone. */
 static bool keys_await(int ms)
 {
     struct pollfd terminal_in = {.fd = STDIN_FILENO, .events = POLLIN};

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What it costs is at most one part in so many of the time; no more files than can be mapped at once (reader.h). */
+/* This takes at most 1 / WAITS_SHARE of the time. It opens no more files than can be mapped at once (reader.h). */
 enum { WAITS_SHARE = 20, WAITS_FILES_MOST = 2048 };
 
 static bool somebody_hangs(const struct top_job *job)
@@ -45,11 +45,11 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
         return;
     waits_print(&patient, 1, out);
     if (fclose(out) == 0 && bytes > 2)
-        label_clean(rank->waits, sizeof rank->waits, text + 2, bytes - 2); /* behind ", " */
+        label_clean(rank->waits, sizeof rank->waits, text + 2, bytes - 2); /* after ", " */
     free(text);
 }
 
-/* A circle that lacks one by now does not hold the others: they wait for a rank that is dead. */
+/* If a rank of a circle is gone, the circle is not a deadlock any more. The others wait for a dead rank. */
 static bool all_alive(const struct ward *ward, const int32_t *ranks, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -80,8 +80,8 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
     free(ranks);
 }
 
-/* Opens the run file in full. One that is dead, as far as the live look knows, may be in a PID namespace where the ward
- * cannot see it: it ended when it was seen alive last. */
+/* Opens the complete run file. A process that is dead for the live look may be in a PID namespace that the ward cannot
+ * see. Its end is then the last time when it was seen alive. */
 static bool file_open(struct run_reader *file, const struct live_process *process)
 {
     if (!process->readable || run_reader_open(file, process->path) != 0)

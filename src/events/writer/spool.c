@@ -25,7 +25,7 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST])
     return count;
 }
 
-/* A directory of this user that nobody else can enter. Returns 0 or an errno. */
+/* Makes a directory that only this user can enter. Returns 0 or an errno. */
 static int private_make(const char *path)
 {
     struct stat st;

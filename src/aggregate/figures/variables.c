@@ -53,7 +53,7 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
     }
-/* A sum that is measured while somebody asks for it. */
+/* A sum that is measured while a reader asks for it. */
 #define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -89,7 +89,7 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
     }
-/* What is counted inside of MPI calls while somebody asks for it. */
+/* A count inside of MPI calls, while a reader asks for it. */
 #define INSIDE(title, kind, dimension, slots, enumeration, from, text)                                                 \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -395,10 +395,10 @@ const size_t variable_count = sizeof variables / sizeof variables[0];
 int variable_verbosity(const struct variable *variable)
 {
     static const struct {
-        const char *begin; /* of the name; the first that fits counts */
+        const char *begin; /* of the name. The first match counts */
         int verbosity;
     } table[] = {
-        /* below MPI, and what slows calls down while it is asked for */
+        /* below MPI, and variables that slow calls down while they are read */
         {"mpit_fabric_time", MPIT_VERBOSITY_TUNER},
         {"mpit_fabric_ops", MPIT_VERBOSITY_TUNER},
         {"mpit_fabric_bytes", MPIT_VERBOSITY_TUNER},
@@ -415,7 +415,7 @@ int variable_verbosity(const struct variable *variable)
         /* the recorder itself */
         {"mpit_events_recorded", MPIT_VERBOSITY_DEVELOPER},
         {"mpit_buffer_", MPIT_VERBOSITY_DEVELOPER},
-        /* parts of what others sum up, and what needs an explanation */
+        /* Parts of sums, and variables that need an explanation. */
         {"mpit_events_lost", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_stall_known", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_last_return", MPIT_VERBOSITY_USER_DETAIL},
@@ -514,7 +514,7 @@ static void value_take(const struct variable_record *variable, unsigned term, ui
         if (cell < *value)
             *value = cell;
         break;
-    case COMBINE_SPAN: /* the first term is the end; the others are begins */
+    case COMBINE_SPAN: /* the first term is the end, the others are begins */
         if (term == 0 ? cell > value[0] : cell < value[1])
             value[term != 0] = cell;
         break;

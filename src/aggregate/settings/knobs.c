@@ -21,7 +21,7 @@
 
 enum { TIMING_MOST = 1000000 };
 
-/* Whether there are such events is known where they are counted. */
+/* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)
 {
     for (size_t i = 0; text[i]; i++)
@@ -48,7 +48,10 @@ static int clock_sync_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
-/* When a control variable may be written. What a run has taken over is refused with MPI_T_ERR_CVAR_SET_NEVER. */
+/*
+ * When a control variable may be written. The settings of a run that has begun cannot be written
+ * (MPI_T_ERR_CVAR_SET_NEVER).
+ */
 #define FIXED " It may be written until MPI_Init begins and is read-only from then on."
 #define RUNNING " It may be written until MPI_Finalize."
 #define ALWAYS " It may be written at any time."
@@ -133,7 +136,7 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
 };
 
-/* Under write_lock; of those that are texts. */
+/* The values of settings that are texts. Under write_lock. */
 static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] = "stop", [KNOB_CLOCK_SYNC] = "tcp"};
 
 static const char *initial_text(enum knob knob)
@@ -153,7 +156,7 @@ static struct clock_scale scale;
 static uint32_t inputs_version;
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Again when what it was made of has changed meanwhile: the last one to store has seen the newest. */
+/* Starts again if an input has changed meanwhile. So the last thread to store has used the newest inputs. */
 static void derive(void)
 {
     uint32_t version = __atomic_add_fetch(&inputs_version, 1, __ATOMIC_SEQ_CST), seen;
@@ -196,7 +199,7 @@ void knob_store(enum knob knob, uint64_t value)
         __atomic_store_n(&knob_small_limit, value < SMALL_MOST ? value : SMALL_MOST, __ATOMIC_RELAXED);
 }
 
-/* What the run has taken over from the knobs when it began. */
+/* Writes a setting that the run copied at its begin. */
 static enum knob_result run_knob_write(enum knob knob, uint64_t value)
 {
     if (knob == KNOB_TRACE)
@@ -220,11 +223,11 @@ static uint32_t run_phase(void)
 {
     uint32_t phase = book.run.header ? __atomic_load_n(&book.run.header->phase, __ATOMIC_ACQUIRE) : 0;
     if (phase && book.run.header->pid != (uint32_t)getpid())
-        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and takes no part */
+        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and records nothing */
     return phase;
 }
 
-/* Has the run taken it over when it began? */
+/* True if the run copied it at its begin. */
 static bool is_of_run(enum knob knob)
 {
     return !knob_table[knob].run_time || knob == KNOB_TRACE || knob == KNOB_BUFFER_LIMIT_BYTES ||
@@ -277,7 +280,7 @@ void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES])
 
 static void objects_wanted(bool wanted)
 {
-    (void)wanted; /* derive asks, and sees the newest */
+    (void)wanted; /* derive reads it, and sees the newest */
     derive();
 }
 
@@ -302,7 +305,7 @@ static bool number_read(const char *text, uint64_t *value)
     char *end;
     errno = 0;
     if (!isdigit((unsigned char)text[0]))
-        return false; /* strtoull would take a sign */
+        return false; /* strtoull would accept a sign */
     *value = strtoull(text, &end, 10);
     return errno == 0 && *end == '\0';
 }

@@ -227,7 +227,7 @@ static inline unsigned comm_room(int32_t size, int32_t remote_size)
     return leaves ? 32u - (unsigned)__builtin_clz(leaves) : 0;
 }
 /* Returns a thread's counters for a communicator, or for a page of its peers. Makes missing ones. NULL: counted.
- * Only commreuse.c calls these, under the book's lock. */
+ * Only for book.c and commreuse.c, under the book's lock. */
 struct view *book_view_make(struct ledger *ledger, struct comm *comm);
 struct peer_cells *book_view_page(struct view *view, uint32_t page);
 

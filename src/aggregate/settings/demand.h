@@ -30,14 +30,14 @@ void demand_serve(enum demand demand, void (*changed)(bool wanted));
 
 /* For descriptions: the cost of a call while something is measured, on one processor of 2 to 3 GHz. */
 #define COST_OS                                                                                                        \
-    "Each MPI call takes some 0.05 microseconds longer meanwhile. The kernel is asked once in 50 microseconds of a "   \
-    "thread, on average: what short calls in a row have counted is an estimate by their time, the sum is exact."
+    "Each MPI call then takes some 0.05 microseconds longer. The kernel is asked once in 50 microseconds of a "        \
+    "thread, on average. So the figures of short calls in a row are estimates by their time. The sum is exact."
 #define COST_FABRIC                                                                                                    \
-    "Each MPI call takes some 0.05 to 0.1 microseconds longer meanwhile, and each operation or poll below it two "     \
-    "readings of the clock."
+    "Each MPI call then takes some 0.05 to 0.1 microseconds longer. Each operation or poll below MPI reads the clock " \
+    "twice."
 #define COST_UMQ                                                                                                       \
-    "Each MPI call takes some 0.05 microseconds longer meanwhile, one that may receive some 0.1 for each process of "  \
-    "the communicator on this node."
+    "Each MPI call then takes some 0.05 microseconds longer. A call that may receive takes some 0.1 microseconds "     \
+    "longer for each process of the communicator on this node."
 #define COST_OBJECTS                                                                                                   \
     "Each call on a window or file takes some 50 nanoseconds longer while a handle of such a variable is started."
 

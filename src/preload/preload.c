@@ -126,8 +126,7 @@ static void *next(const char *name)
     return symbol || !is_fortran(name) ? symbol : next_of_fortran(name);
 }
 
-/* ---- which MPI ----------------------------------------------------------------------------------------------------
- */
+/* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
 static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
 {
@@ -207,8 +206,7 @@ static bool recorder_path(const struct backend *backend, char path[PATH_MAX])
     return here[0] && snprintf(path, PATH_MAX, "%slibmpit-%s.so", here, backend->name) < PATH_MAX;
 }
 
-/* ---- the recorder -------------------------------------------------------------------------------------------------
- */
+/* ---- the recorder ------------------------------------------------------------------------------------------------ */
 
 /* True if another libmpit.so is in front of this one. Its recorder counts each call already. */
 static bool is_second(void)
@@ -280,8 +278,7 @@ static void attach_below(void)
         recorder_load(backend);
 }
 
-/* ---- no MPI in the process ----------------------------------------------------------------------------------------
- */
+/* ---- no MPI in the process --------------------------------------------------------------------------------------- */
 
 static bool runtime_load(const struct backend *backend)
 {
@@ -311,8 +308,7 @@ static void runtime_bring(void)
             return;
 }
 
-/* ---- the gates ----------------------------------------------------------------------------------------------------
- */
+/* ---- the gates --------------------------------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *prefix)
 {
@@ -366,8 +362,7 @@ void *preload_resolve(size_t number)
     return target;
 }
 
-/* ---- begin and end of the process ---------------------------------------------------------------------------------
- */
+/* ---- begin and end of the process -------------------------------------------------------------------------------- */
 
 static pid_t process; /* not its children: the parent reported for them */
 

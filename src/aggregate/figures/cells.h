@@ -122,8 +122,8 @@ struct shared_cells {
 
 /*
  * Relaxed: whole, once, and without order to other accesses. A volatile access of an aligned word is just that on the
- * supported machines. Unlike an atomic builtin, it does not make the compiler forget what it knows of other memory. The
- * thread sanitizer gets real atomics.
+ * supported machines. Unlike an atomic builtin, it lets the compiler keep its knowledge of other memory. The thread
+ * sanitizer gets real atomics.
  */
 #if defined(__SANITIZE_THREAD__)
 #define RELAXED_LOAD(address) __atomic_load_n((address), __ATOMIC_RELAXED)

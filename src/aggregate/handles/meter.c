@@ -64,8 +64,7 @@ static uint64_t *element(const struct meter *meter, size_t i)
     return &meter->pairs[2 * (i + 1)];
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static unsigned order_of(size_t pairs)
 {
@@ -117,8 +116,7 @@ void meter_release(struct meter *meter)
     meter->pairs = NULL;
 }
 
-/* ---- start and stop -----------------------------------------------------------------------------------------------
- */
+/* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
 /* Sets the wanted version. *version is odd for running. */
 static bool version_want(const struct meter *meter, bool running, uint32_t *version)
@@ -185,8 +183,7 @@ bool meter_stop(const struct meter *meter)
     return meter_run(meter, false);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 bool meter_read(const struct meter *meter, uint64_t *values)
 {

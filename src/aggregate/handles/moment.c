@@ -114,8 +114,7 @@ enum mpit_state moment_state(void)
     return state_of((const struct thread_record *)(const void *)record);
 }
 
-/* ---- every thread -------------------------------------------------------------------------------------------------
- */
+/* ---- every thread ------------------------------------------------------------------------------------------------ */
 
 void moment_states(int *values, size_t count)
 {

@@ -24,7 +24,7 @@ static struct object_cells *find(uint64_t key)
     return cells;
 }
 
-/* Returns cells of a freed object, without handles. Under the book's lock. */
+/* Returns cells of a freed object, without handles. Under the registry's lock. */
 static struct object_cells *find_spare(struct object_cells *cells)
 {
     while (cells && (object_cells_live(cells) || __atomic_load_n(&cells->handles, __ATOMIC_ACQUIRE)))
@@ -33,7 +33,8 @@ static struct object_cells *find_spare(struct object_cells *cells)
 }
 
 /*
- * Under the book's lock. NULL: no memory. The first values of the counters do not matter, as handles use differences.
+ * Under the registry's lock. NULL: no memory. The first values of the counters do not matter, as handles use
+ * differences.
  */
 static struct object_cells *make(uint64_t key)
 {

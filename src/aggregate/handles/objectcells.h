@@ -12,7 +12,7 @@
  *
  * Calls come here only while a handle of such a variable is started (DEMAND_OBJECTS, knob_object_ticks).
  *
- * Who may run with whom: object_cells_acquire takes the book's lock. Everything else is lock-free, from any thread.
+ * Who may run with whom: object_cells_acquire takes the registry's lock. Everything else is lock-free, from any thread.
  */
 #ifndef MPIT_AGGREGATE_OBJECTCELLS_H
 #define MPIT_AGGREGATE_OBJECTCELLS_H

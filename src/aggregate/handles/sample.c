@@ -126,9 +126,9 @@ enum { TOTAL_ATTEMPTS = 1 << 16 };
 
 /*
  * When a slot moves from a freed communicator to another one, its counts move to a sum. If that happens while a total
- * is read, the read starts again. From the second attempt on it tries to get the book's lock. It never waits for the
- * lock, as a signal handler may read a total. Under the lock no slot can move. After TOTAL_ATTEMPTS it returns the last
- * result: the thread that moves the slot may wait for a lock whose holder the handler has interrupted.
+ * is read, the read starts again. From the second attempt on it tries to get the registry's lock. It never waits for
+ * the lock, as a signal handler may read a total. Under the lock no slot can move. After TOTAL_ATTEMPTS it returns the
+ * last result: the thread that moves the slot may wait for a lock whose holder the handler has interrupted.
  */
 static uint64_t total_value(const struct variable *variable, size_t slot)
 {

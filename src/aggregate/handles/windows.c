@@ -56,8 +56,7 @@ static struct extreme_control *control_of(const struct window *window)
     return &window->comm->extremes[window->extreme];
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static struct level_cells *level_of(const struct comm *comm, enum extreme extreme)
 {
@@ -128,8 +127,7 @@ static void cell_join(uint64_t *cell, enum extreme extreme, uint64_t value)
         ;
 }
 
-/* ---- steps of an operation ----------------------------------------------------------------------------------------
- */
+/* ---- steps of an operation --------------------------------------------------------------------------------------- */
 
 /* Gives an extreme of the segment to an interval that was open then. */
 static void interval_give(struct interval *interval, enum extreme extreme, uint64_t value, uint64_t segment)
@@ -303,8 +301,7 @@ static struct pair turn_idle(struct extreme_control *control)
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void intervals_add(struct extreme_control *control, struct interval *fresh, size_t count)
 {
@@ -368,8 +365,7 @@ static struct window *window_make(struct comm *comm, enum extreme extreme)
     return window;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
 /* The effect of a start, stop or reset on the window. TIE gives it to another owner. */
 struct change {

@@ -83,8 +83,7 @@ struct instrument *instrument_find(const char *name, uint32_t class)
     return NULL;
 }
 
-/* ---- the register, under its lock
- * ----------------------------------------------------------------------------------- */
+/* ---- the register, under its lock -------------------------------------------------------------------------------- */
 
 static char *text_copy(const char *text, size_t most)
 {

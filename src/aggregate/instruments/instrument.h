@@ -110,13 +110,12 @@ struct instrument_instance *instrument_instance_make(struct instrument *instrume
 /*
  * A freed communicator loses its slot (commreuse.h). The counts of its instances are added to the instances of the sum,
  * and its instances wait for reuse. The first function prepares the sum, and returns false without memory. Both are
- * called under the book's lock.
+ * called under the registry's lock.
  */
 bool instruments_prepare(const struct comm *comm, struct comm *sum);
 void instruments_move(struct comm *comm, struct comm *sum);
 
-/* ---- reading the register -----------------------------------------------------------------------------------------
- */
+/* ---- reading the register ---------------------------------------------------------------------------------------- */
 
 uint32_t instrument_count(void);
 struct instrument *instrument_at(uint32_t number);
@@ -137,8 +136,7 @@ static inline bool instrument_is_double(const struct instrument *instrument)
     return instrument->type == MPIT_TYPE_DOUBLE;
 }
 
-/* ---- values (instrumentcells.c), all async-signal-safe and wait-free
- * ----------------------------------------------- */
+/* ---- values (instrumentcells.c), all async-signal-safe and wait-free --------------------------------------------- */
 
 /* Makes the cells of an instance. NULL without memory. Under the register's lock. */
 struct mpit_cell *instrument_cells_make(struct instrument_instance *instance);
@@ -173,7 +171,7 @@ struct instrument_sums {
 void instrument_sums_tie(struct instrument_sums *sums, struct instrument_instance *instance);
 void instrument_sums_give(const struct mpit_cell *cell, double amount);
 
-/* An interval for the extreme of a level, as in windows.h, but for a cell. Owned by a handle, never freed. */
+/* An interval for the extreme of a level, as in windows.h, but of one cell. Owned by a handle, never freed. */
 struct instrument_window {
     struct instrument_window *next;
     struct instrument_instance *instance;
@@ -189,8 +187,7 @@ uint64_t instrument_window_read(const struct instrument_window *window);
 /* Reads and resets. A change meanwhile counts on one side or the other. */
 uint64_t instrument_window_take(struct instrument_window *window);
 
-/* ---- the run file (instrumentfile.c) --------------------------------------------------------------------------------
- */
+/* ---- the run file (instrumentfile.c) ----------------------------------------------------------------------------- */
 
 /* The run is open. Writes all registered instruments into it. Later ones are written at once. */
 void instrument_run_begin(void);

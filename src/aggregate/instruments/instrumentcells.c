@@ -115,8 +115,7 @@ struct mpit_cell *instrument_tick_cell(struct mpit_cell *cell)
     return cell + instance->instrument->count;
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static double real_of(uint64_t bits)
 {
@@ -216,8 +215,7 @@ uint64_t instrument_value(const struct instrument_instance *instance, uint32_t c
     return plain_value(instance, element);
 }
 
-/* ---- updates that are not inline in the library
- * -------------------------------------------------------------------------- */
+/* ---- updates that are not inline in the library ------------------------------------------------------------------ */
 
 static void key_join(uint64_t *cell, uint64_t key, bool high)
 {
@@ -354,8 +352,7 @@ void instrument_cells_join(struct instrument_instance *to, const struct instrume
     key_join(&to->closed_low, key_of(instrument, extreme_since_ever(from, false)), false);
 }
 
-/* ---- windows on levels
- * --------------------------------------------------------------------------------------------------- */
+/* ---- windows on levels ------------------------------------------------------------------------------------------- */
 
 static struct instrument_window *windows; /* pushed at the front. Release, pairs with the acquire in windows_give */
 

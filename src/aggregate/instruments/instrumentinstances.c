@@ -115,8 +115,7 @@ struct instrument_instance *instrument_instance(struct instrument *instrument, c
     return found;
 }
 
-/* ---- a slot goes to another communicator --------------------------------------------------------------------------
- */
+/* ---- a slot goes to another communicator ------------------------------------------------------------------------- */
 
 /* Returns false for events and controls. */
 static bool counts(const struct instrument_instance *instance)

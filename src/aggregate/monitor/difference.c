@@ -59,8 +59,7 @@ static void pending_take(MPIX_Monitor_pending *pending, const struct snapshot *a
             pending_add_call(pending, &at->calls[i]);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static bool comms_prepare(struct difference *difference, uint32_t count)
 {
@@ -129,8 +128,7 @@ static void colls_clean(struct difference *difference)
     difference->interval.colls = difference->colls;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 static void words_set(struct comm_words *words, const struct comm *comm, uint32_t lives)
 {
@@ -283,8 +281,7 @@ static void comms_finish(struct difference *difference, unsigned options, bool f
         interval->coll_count = 0;
 }
 
-/* ---- calls under way, services below ------------------------------------------------------------------------------
- */
+/* ---- calls under way, services below ----------------------------------------------------------------------------- */
 
 static const char *call_comm(const struct difference *difference, const struct snapshot *at,
                              const struct call_snapshot *call, uint32_t word)
@@ -439,8 +436,7 @@ void difference_free(struct difference *difference)
     memset(difference, 0, sizeof *difference);
 }
 
-/* ---- warnings -----------------------------------------------------------------------------------------------------
- */
+/* ---- warnings ---------------------------------------------------------------------------------------------------- */
 
 static void warn(const char *warnings[WARNINGS_MOST], unsigned *count, const char *text)
 {

@@ -6,7 +6,7 @@
  * A communicator that has lost its slot in between is in a sum by then, with all its counts. The share of the first
  * snapshot is subtracted there. So nothing is lost or counted twice, wherever the slots went.
  *
- * Who may run with whom: a difference belongs to one thread at a time. It takes the book's lock for the names.
+ * Who may run with whom: a difference belongs to one thread at a time. It takes the registry's lock for the names.
  */
 #ifndef MPIT_AGGREGATE_DIFFERENCE_H
 #define MPIT_AGGREGATE_DIFFERENCE_H

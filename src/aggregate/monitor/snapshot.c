@@ -24,8 +24,7 @@ _Static_assert(CELL_AT(transfer_span) - CELL_AT(stall_time) == SUM_TRANSFER_SPAN
                    CELL_AT(coll_count) - CELL_AT(coll_time) == COLLECTIVE_COUNT,
                "the last ones, too; counts of collectives follow their times");
 
-/* ---- words --------------------------------------------------------------------------------------------------------
- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /*
  * Two counters at once. Processors load 16 bytes in pieces of at least 8 aligned bytes, also across a boundary. So each
@@ -112,8 +111,7 @@ static inline uint64_t words_sum(const uint64_t *from, size_t count)
     return sum;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool tape_extend(struct snapshot *snapshot, size_t words)
 {
@@ -178,8 +176,7 @@ void snapshot_free(struct snapshot *snapshot)
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-/* ---- begins of first communications -------------------------------------------------------------------------------
- */
+/* ---- begins of first communications ------------------------------------------------------------------------------ */
 
 void snapshot_open(struct snapshot *snapshot)
 {
@@ -227,8 +224,7 @@ static uint64_t first_look(struct comm *comm, enum snapshot_edge edge)
     return LOW_NEUTRAL;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 /* Every message in a bucket has been compared with the extremes, or soon will be, and then it belongs to the next
  * period. Cells are read before `closed`, since their values move into it. */
@@ -366,8 +362,7 @@ static void comms_take(struct snapshot *snapshot, const struct comm *only, unsig
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static void call_take(struct snapshot *snapshot, const struct ledger *ledger, const struct thread_state *state,
                       uint64_t ticks)

@@ -12,7 +12,7 @@
  * So a snapshot of a communicator is some 30 words and the buckets between its extremes.
  *
  * Slots go from one communicator to the next (commreuse.h). Their cells then go to a sum. `lives` of a record says
- * which communicator it was. A snapshot during a move is taken again, under the book's lock.
+ * which communicator it was. A snapshot during a move is taken again, under the registry's lock.
  *
  * The begin of the first communication since a snapshot is not a difference. It is an extreme of the cells.
  * SNAPSHOT_BEGIN takes it out of them (windows.h) and gives it to all open snapshots, in record.first.

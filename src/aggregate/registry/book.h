@@ -218,7 +218,7 @@ void book_comm_release(struct comm *comm);
 void book_comm_label(struct comm *comm, const char *label, size_t most);
 
 /* Returns a slot with counters and without a communicator, or a reused one, for facts->name. NULL: no memory. For
- * commreuse.c, under the book's lock. */
+ * commreuse.c, under the registry's lock. */
 struct comm *book_comm_make(const struct comm_facts *facts);
 /* Room for this many leaves, in powers of two. */
 static inline unsigned comm_room(int32_t size, int32_t remote_size)
@@ -227,12 +227,12 @@ static inline unsigned comm_room(int32_t size, int32_t remote_size)
     return leaves ? 32u - (unsigned)__builtin_clz(leaves) : 0;
 }
 /* Returns a thread's counters for a communicator, or for a page of its peers. Makes missing ones. NULL: counted.
- * Only for book.c and commreuse.c, under the book's lock. */
+ * Only for book.c and commreuse.c, under the registry's lock. */
 struct view *book_view_make(struct ledger *ledger, struct comm *comm);
 struct peer_cells *book_view_page(struct view *view, uint32_t page);
 
 /* Makes counters of the run, with a header before them, and returns their offset in the file. NULL: no memory
- * (counted). The caller links the block once its counters have their first values. For the book's own files. */
+ * (counted). The caller links the block once its counters have their first values. For the registry's own files. */
 struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
                                     uint64_t *offset);
 /* The number of events of threads whose counters are only in memory, as the run file has no room for them. */

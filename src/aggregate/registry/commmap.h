@@ -7,7 +7,7 @@
  * communicator. When the table is more than half full a larger copy replaces it. The old one stays, for readers that
  * still use it.
  *
- * Writers hold the book's lock.
+ * Writers hold the registry's lock.
  */
 #ifndef MPIT_AGGREGATE_COMMMAP_H
 #define MPIT_AGGREGATE_COMMMAP_H

@@ -2,7 +2,7 @@
  * The past owners of slots: records of communicators that have lost theirs (runfile.h, comm_past). The run file has the
  * latest. Before a record is overwritten that a trace needs, all of them are appended to the trace.
  *
- * All functions are called under the book's lock.
+ * All functions are called under the registry's lock.
  */
 #ifndef MPIT_AGGREGATE_COMMPAST_H
 #define MPIT_AGGREGATE_COMMPAST_H

@@ -22,8 +22,7 @@ void (*comm_pending_visit)(void (*found)(struct comm *comm));
 /* The number of scans of the requests (commreuse.h). A communicator that was in none has the number 0. */
 static uint64_t looks = 1;
 
-/* ---- the queues of freed ones -------------------------------------------------------------------------------------
- */
+/* ---- the queues of freed ones ------------------------------------------------------------------------------------ */
 
 static void queue_push(struct comm *comm)
 {
@@ -98,8 +97,7 @@ static bool comm_is_unused(const struct comm *comm, uint64_t since)
            !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) && !comm_is_pending(comm);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, unsigned room)
 {
@@ -228,8 +226,7 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
         RELAXED_STORE(&v->tally.peers, peers);
 }
 
-/* ---- from one to the next -----------------------------------------------------------------------------------------
- */
+/* ---- from one to the next ---------------------------------------------------------------------------------------- */
 
 /*
  * True if each message was compared with the extremes. Windows move extremes from the thread's cells to the closed

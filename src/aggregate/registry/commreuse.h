@@ -17,7 +17,7 @@
  * communicators that were freed before it. The next scan is only needed for communicators freed since, or found then.
  *
  * Who may run with whom: `holds` belongs to the thread in MPI, with locked instructions only under MPI_THREAD_MULTIPLE.
- * Any thread changes `bound`. Everything else happens under the book's lock, in a thread that makes or frees a
+ * Any thread changes `bound`. Everything else happens under the registry's lock, in a thread that makes or frees a
  * communicator. Only readers that walk through all communicators look at one without references. They see its cells
  * before or after.
  */
@@ -61,7 +61,7 @@ static inline void comm_unbind(const struct comm *comm)
 }
 
 /* Returns a freed communicator's place for a new one, without a name, handle or figures. NULL: there is none that
- * may be used. `needed`: also one that would be kept. Called under the book's lock. The record is complete again
+ * may be used. `needed`: also one that would be kept. Called under the registry's lock. The record is complete again
  * after comm_reused. */
 struct comm *comm_reuse(const struct comm_facts *facts, bool needed);
 

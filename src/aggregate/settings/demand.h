@@ -22,7 +22,7 @@ bool demand_now(enum demand demand);
 
 /* Called when the first request comes and when the last one goes, by the requesting thread. It may be called again
  * with an unchanged value, and by several threads at once. The last of these calls has the current value. Lock-free,
- * async-signal-safe. NULL: there is no service for it. */
+ * async-signal-safe. May be NULL. */
 extern LIBRARY_LOCAL void (*demand_changed[DEMANDS])(bool wanted);
 
 /* Sets a service's hook, and calls it if there are requests already. */

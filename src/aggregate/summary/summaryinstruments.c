@@ -79,8 +79,7 @@ void summary_instrument_sanitize(struct summary_instrument *line)
     text_tidy(line->comm, sizeof line->comm);
 }
 
-/* ---- one process's lines -------------------------------------------------------------------------------------------
- */
+/* ---- one process's lines ----------------------------------------------------------------------------------------- */
 
 struct source {
     struct summary *summary;

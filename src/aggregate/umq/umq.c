@@ -24,8 +24,7 @@ static struct umq *umqs;
 static bool every_wanted; /* communicators are bound when they are made */
 static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- this process -------------------------------------------------------------------------------------------------
- */
+/* ---- this process ------------------------------------------------------------------------------------------------ */
 
 static const struct peer_cells *view_page(const struct view *view, int32_t rank)
 {
@@ -58,8 +57,7 @@ static struct sending own_sending(const struct comm *comm)
     return sending;
 }
 
-/* ---- the length ---------------------------------------------------------------------------------------------------
- */
+/* ---- the length -------------------------------------------------------------------------------------------------- */
 
 /* Messages from one process that are not received, and the number of its calls that are sending one of them. */
 struct waiting {
@@ -174,12 +172,11 @@ static void batch_add(struct batch *batch, struct source *source, uint64_t place
     batch->processes[batch->count++].waiting = found;
 }
 
-/* ---- by tags ------------------------------------------------------------------------------------------------------
- */
+/* ---- by tags ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Combines what the process in place `i` of the batch and this process, with its only thread, know of the messages
- * between them.
+ * Collects the buffers of both ends of the messages from the process in place `i` of the batch to this one. This
+ * process has only one thread.
  */
 static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends)
 {
@@ -329,8 +326,7 @@ uint64_t umq_peers(struct umq *umq)
     return count;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------
- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 static void sources_look(struct umq *umq)
 {

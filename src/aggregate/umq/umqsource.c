@@ -8,8 +8,7 @@
 enum { STEPS_MOST = 1 << 20, CHUNKS_MOST = 4096 };
 #define PLACE_AMBIGUOUS UINT64_MAX
 
-/* ---- a neighbour's file --------------------------------------------------------------------------------------------
- */
+/* ---- a neighbor's file ------------------------------------------------------------------------------------------- */
 
 static const struct run_header *header_of(const struct source *source)
 {
@@ -117,8 +116,7 @@ static const uint64_t *cells_of(const struct tally_block *block)
     return (const uint64_t *)(block + 1);
 }
 
-/* ---- messages being sent
- * ------------------------------------------------------------------------------------------ */
+/* ---- messages being sent ----------------------------------------------------------------------------------------- */
 
 /* True if a thread in this state sends to `rank` of the communicator in `slot`. */
 static bool sends_to(const struct thread_state *state, uint32_t slot, int32_t rank)
@@ -185,8 +183,7 @@ uint64_t source_counted(struct source *source, uint32_t slot, int32_t rank)
     return sum;
 }
 
-/* ---- its event buffers --------------------------------------------------------------------------------------------
- */
+/* ---- its event buffers ------------------------------------------------------------------------------------------- */
 
 bool source_all_timed(const struct run_header *header)
 {
@@ -221,8 +218,7 @@ bool source_ends(struct source *source, uint64_t place, const struct comm *comm,
     return source_all_timed(header_of(source)) && header_of(source)->clock_kind == book.run.header->clock_kind;
 }
 
-/* ---- when a handle is allocated -----------------------------------------------------------------------------------
- */
+/* ---- when a handle is allocated ---------------------------------------------------------------------------------- */
 
 static void source_blocks_look(struct source *source, const struct comm *comm)
 {

@@ -130,7 +130,7 @@ void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync)
     bool replaces = number > 1 && (number - 1) % syncs->stride != 0;
     if (!replaces && syncs->count == CLOCK_SYNCS_MOST) {
         syncs_thin(syncs);
-        /* Places hold the multiples of the stride. The last one is no multiple any more, and was dropped. */
+        /* Places hold the multiples of the stride. The last one is not a multiple any more, and was dropped. */
     }
     uint64_t place = replaces ? syncs->count - 1 : syncs->count;
     sync_put(&syncs->list[place], &sync);

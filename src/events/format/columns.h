@@ -49,8 +49,8 @@ struct columns_cursor {
     uint64_t call_end;  /* of the last call */
 };
 
-/* Takes the next events, at most `most`, into `unpacked`, in which the block was begun. Returns how many. Fewer if
- * the block ends or is damaged, and then there are no more. */
+/* Takes the next events, at most `most`, into `unpacked`, where the block was begun. Returns how many. Fewer if the
+ * block ends or is damaged, and then there are no more. */
 size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most);
 
 /* Takes one event. NULL: there is none. */

@@ -84,8 +84,8 @@ struct sample_writer {
 struct run;
 /* Makes a buffer for a stream. NULL: no memory, which is counted. Takes the run's lock. */
 struct chunk_header *run_samples_open(struct run *run, uint32_t stream);
-/* Appends the content of the buffer, and empties it. Returns false if it cannot now: another thread has the run's
- * lock, even without a file. If the file has no room, the samples are lost, and counted in header.samples_lost. */
+/* Appends the content of the buffer, and empties it. Returns false if another thread has the run's lock, with or
+ * without a file. If the file has no room, the samples are lost, and counted in header.samples_lost. */
 bool run_samples_flush(struct run *run, struct sample_writer *writer);
 
 bool sample_put_thread(struct sample_writer *writer, uint32_t thread, int32_t tid, uint64_t period_ns,

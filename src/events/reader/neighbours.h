@@ -1,7 +1,7 @@
 /*
  * The run files of the other processes of this job on this node: mapped read-only, read while they are written.
  *
- *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the spool; never unmapped, never freed
+ *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the spool, never unmapped, never freed
  *
  * A run without a file lives in memory of the same form. It is found in /proc among the open files of the user's
  * processes.

@@ -127,8 +127,8 @@ static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_B
         snprintf(text, GAP_CAUSE_BYTES, "nothing was counted as lost: the process was killed, or the file is damaged");
 }
 
-/* Counts the gap's events that have a known cause, by cause. Returns the cause for which the thread has no place in
- * the file. LOSS_COUNT: the thread has a place. */
+/* Counts the gap's events that have a known cause, by cause. Returns the cause if the thread has no place in the
+ * file. LOSS_COUNT: the thread has a place. */
 static enum loss_cause told(const struct gap_table *table, const struct run_gap *gap, uint64_t by_cause[LOSS_COUNT])
 {
     enum loss_cause thread_cause = LOSS_COUNT;

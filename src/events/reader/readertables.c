@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- blocks -------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static bool block_kind_is_known(uint32_t kind)
 {
@@ -107,8 +106,7 @@ const uint64_t *tally_cells(const struct run_block *block)
     return block->at;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 /* Returns the table of `bytes` at `offset`, as a copy if the caller wants one. NULL, with the reader's error: `what`
  * is not in the file, or there is no memory. */

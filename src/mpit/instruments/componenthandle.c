@@ -25,8 +25,7 @@ static bool is_alive(const struct component_handle *handle)
     return instrument_is_active(instrument_of(handle));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static double real_of(uint64_t bits)
 {
@@ -99,8 +98,7 @@ static uint64_t number_load(const struct component_handle *handle, const void *b
     }
 }
 
-/* ---- pairs
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 enum { RUNNING = 1, CHANGE = 2 };
 
@@ -147,8 +145,7 @@ static uint64_t element_read(const struct component_handle *handle, uint32_t ele
     }
 }
 
-/* ---- handles
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 /* An unused one of the same variable. NULL: there is none. */
 static struct component_handle *spare_take(struct instrument_instance *instance, uint32_t class)

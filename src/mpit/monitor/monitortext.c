@@ -43,8 +43,7 @@ static char *text_end(struct text *text, size_t *bytes)
     return text->bytes;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 /* The length of the UTF-8 character in bytes. 0: invalid. */
 static unsigned character_bytes(const unsigned char *at)
@@ -369,8 +368,7 @@ char *monitor_json(const MPIX_Monitor_report *report, size_t *bytes)
     return text_end(&text, bytes);
 }
 
-/* ---- for people ---------------------------------------------------------------------------------------------------
- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static void put_time(struct text *text, uint64_t ns)
 {

@@ -109,8 +109,7 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- delivering ---------------------------------------------------------------------------------------------------
- */
+/* ---- delivering -------------------------------------------------------------------------------------------------- */
 
 static void text_write(int descriptor, char *text, size_t bytes)
 {
@@ -189,8 +188,7 @@ static void window_deliver(struct monitor_window *window, MPIX_Monitor_request r
     report_deliver(window, &report);
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------
- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 /* Requests (1), or no longer requests (-1), the measurements that cost something. */
 static void window_demand(unsigned options, int change)
@@ -419,8 +417,7 @@ __attribute__((constructor)) static void monitor_hook(void)
     snapshot_run_ends = run_ends;
 }
 
-/* ---- periods ------------------------------------------------------------------------------------------------------
- */
+/* ---- periods ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t window_due(const struct monitor_window *window)
 {

@@ -83,7 +83,7 @@ static bool goes_beyond(const struct foreign *f, const void *value, const void *
     return high ? v > m : v < m;
 }
 
-/* ---- inside the door --------------------------------------------------------------------------------------------- */
+/* ---- under the lock of native MPI_T ------------------------------------------------------------------------------ */
 
 /* True if it is still the variable that was added to the catalogue. */
 static bool variable_lives(const struct catalogue_entry *entry)

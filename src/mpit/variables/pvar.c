@@ -61,7 +61,7 @@ int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
     return MPI_SUCCESS;
 }
 
-/* ---- values of own handles -------------------------------------------------------------------------------------- */
+/* ---- values of own handles --------------------------------------------------------------------------------------- */
 
 static int window_code(enum window_result result)
 {

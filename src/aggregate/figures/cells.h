@@ -17,7 +17,7 @@
  * that begins or ends an interval takes the segment's extreme out and leaves the neutral value. After each extreme is
  * the number of its segment, which the recorder never touches. The two are a pair (pair.h, windows.h).
  *
- * variables.c says where each variable lies. No other code may depend on the order here.
+ * variables.c has the place of each variable. No other code may depend on the order here.
  */
 #ifndef MPIT_AGGREGATE_CELLS_H
 #define MPIT_AGGREGATE_CELLS_H
@@ -65,7 +65,7 @@ struct comm_cells {
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
     uint64_t stall_time;  /* run files up to version 7 end before it */
-    uint64_t fabric_time; /* and those up to version 9 before this: time below MPI, */
+    uint64_t fabric_time; /* and files up to version 9 end before this: time below MPI, */
     uint64_t transfers,
         transfer_span; /* and of collectives: transfers inside, time from the first to the last one's end */
     uint64_t coll_execution[COLLECTIVE_COUNT]; /* from the start of each to its completion */
@@ -80,7 +80,7 @@ struct peer_cells {
 /* One a thread and region (of another library, instrument.h). */
 struct region_cells {
     uint64_t count;
-    uint64_t time; /* of the outermost, where it lies inside of itself */
+    uint64_t time; /* of the outermost one, if it is nested in itself */
 };
 
 struct fabric_function_cells {

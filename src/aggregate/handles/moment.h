@@ -42,7 +42,7 @@ double moment_buffer_fill(void);
 uint64_t moment_last_return(void);
 
 /* For the recorder, on the thread of the ledger. */
-void moment_nest(struct ledger *ledger, uint64_t outer_since); /* a call inside of the one that began then */
+void moment_nest(struct ledger *ledger, uint64_t outer_since); /* a call inside of the call that began then */
 void moment_inner_end(struct ledger *ledger, uint64_t end);    /* just before it is counted */
 void moment_thread_end(struct ledger *ledger, uint64_t end);
 void moment_thread_return(struct ledger *ledger);                /* another thread takes the ledger of one that ended */

@@ -1,6 +1,6 @@
 /*
- * Windows and files: the communicator that each was made on, and its number among those on that communicator. The
- * members of the communicator make an object together. So all of them give it the same name.
+ * Windows and files: the communicator that each was made on, and its number on that communicator. The members of the
+ * communicator make an object together. So all of them give it the same name.
  *
  * Lock-free to read, like commmap.h. Writers take the registry's lock.
  */

@@ -120,7 +120,7 @@ struct summary {
     uint32_t ranks;       /* processes merged so far */
     uint32_t world_size;  /* processes of the job */
     uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or exit: */
-    uint32_t ended_later; /* of these, the ones that had closed their last session */
+    uint32_t ended_later; /* of these, processes that had closed their last session */
     uint32_t unfinished;  /* always 0. Flat forms of version 3 have a word here */
     uint32_t spawned;     /* 1: by another job */
     uint64_t parent_job;  /* the job that spawned it. 0 = not known */

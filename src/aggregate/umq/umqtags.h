@@ -30,7 +30,7 @@
 
 enum { UMQ_BUFFERS_MOST = 8, UMQ_TAGS_MOST = 32 };
 
-/* The event buffer of one thread: a ring that lies in memory as a whole. */
+/* The event buffer of one thread: a ring that is all in memory. */
 struct umq_buffer {
     const struct chunk_header *ring;
     uint32_t capacity;       /* of the ring, checked */

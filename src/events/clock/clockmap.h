@@ -37,7 +37,7 @@ struct clock_map {
 void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t begin_ticks, uint64_t begin_ns);
 /* Takes measurements in any order. They replace the old ones. */
 void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t count);
-/* Moves each knot by so many nanoseconds, unless that would change their order. */
+/* Moves each knot by its number of nanoseconds, unless that would change their order. */
 void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST]);
 /* Reference time. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);

@@ -8,7 +8,7 @@
  *      round 1     0 <- 2   1 <- 3
  *      round 2     0 <- 4   1 <- 5   2 <- 6   3 <- 7
  *
- * So each node is measured once, in ceil(log2(nodes)) rounds, and its time has come through at most so many nodes.
+ * So each node is measured once, in ceil(log2(nodes)) rounds, and its time has come through at most as many nodes.
  */
 #ifndef MPIT_EVENTS_CLOCKSYNC_H
 #define MPIT_EVENTS_CLOCKSYNC_H

@@ -21,12 +21,12 @@
  *   stall        the part of the call's time in which it found nothing to do. It follows the call and its extension
  *   counter      the count of a counter of the system or of PAPI: inside of the call, and before it since the last call
  *
- * Events of other libraries' instruments stand between calls, each alone. peer = the instrument's id:
+ * Events of other libraries' instruments are between calls, each alone. peer = the instrument's id:
  *
  *   region       a region that was left. An extension follows if it is wide. nested: inside of itself
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
- * Events of the libraries below MPI stand between calls and inside of them, while these libraries are watched
+ * Events of the libraries below MPI are between calls and inside of them, while these libraries are watched
  * (fabriccalls.h). peer = the provider's number:
  *
  *   fabric       an operation has begun: tag = function, bytes = of its buffers. pending: its completion will be
@@ -102,7 +102,7 @@ enum record_kind {
     RECORD_RECV_DONE,   /* a nonblocking receive completed: the peer, tag and bytes that arrived */
     RECORD_COLL_DONE,   /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
     RECORD_COMM_DONE,   /* a nonblocking communicator creation completed */
-    RECORD_CANCELLED,   /* a request completed as cancelled, without a message */
+    RECORD_CANCELLED,   /* a request completed as canceled, without a message */
     RECORD_FREED,       /* a request was freed while it was active. Failed: mpit missed its end */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */

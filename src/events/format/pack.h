@@ -34,7 +34,7 @@ struct packer {
 
 /* Begins a block with event `first`. `out` has room for PACK_MOST bytes for each event of the block. */
 void packer_begin(struct packer *packer, const struct event *first, void *out);
-/* Packs the unpacked events before `end`. Returns the bytes used so far. */
+/* Packs the events before `end` that are not packed yet. Returns the bytes used so far. */
 size_t packer_go_on(struct packer *packer, const struct event *end);
 
 /* Packs `count` events at once into `out`, which has room for PACK_MOST bytes each. Returns the bytes used. */

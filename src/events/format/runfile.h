@@ -64,7 +64,7 @@
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
-#define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file where there is no run directory */
+#define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
 /* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
 enum { RUN_VERSION = 10, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 

@@ -32,7 +32,7 @@ struct neighbour {
     uint32_t kinship; /* enum neighbour_kinship */
 };
 
-/* Whether a file is of this job is known once its process has come out of MPI_Init. */
+/* Whether a file is of this job is known once its process has returned from MPI_Init. */
 enum neighbour_kinship { KINSHIP_UNKNOWN, KINSHIP_MINE, KINSHIP_NONE };
 
 /* Searches the directory of `run`, or /proc if it has none, for files that are not mapped yet. */

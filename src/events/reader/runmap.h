@@ -26,7 +26,7 @@ struct run_map {
     ino_t inode;
     uid_t owner;
     size_t place;   /* in resting[], + 1. 0: not in it */
-    unsigned holds; /* by so many */
+    unsigned holds; /* how often it is held */
     bool awake;
     int fd;                       /* for run_map_read. -1: not open */
     volatile bool torn;           /* written by the guard */

@@ -252,7 +252,7 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
     }
 }
 
-/* Makes memory instead of a file. The neighbours on this node find it by its name in /proc. */
+/* Makes memory instead of a file. The neighbors on this node find it by its name in /proc. */
 static void memory_create(struct run *run)
 {
     if (descriptors_are_few() || (run->fd = memfd_create(RUN_MEMORY_NAME, MFD_CLOEXEC)) < 0)

@@ -26,8 +26,8 @@ struct foreign;
 /*
  * A handle of the library's variable `entry` in its session. `comm` is set to the communicator that it is bound to,
  * NULL if none. Returns MPI_SUCCESS, MPI_T_ERR_INVALID_INDEX (the variable has died), MPI_T_ERR_INVALID (no object),
- * MPI_T_ERR_INVALID_HANDLE (not an object that lives, or one that the library would crash on), MPI_T_ERR_MEMORY, or the
- * library's code.
+ * MPI_T_ERR_INVALID_HANDLE (the object is gone, or the library would crash on it), MPI_T_ERR_MEMORY, or the library's
+ * code.
  */
 int foreign_alloc(const struct catalogue_entry *entry, MPI_T_pvar_session session, void *object,
                   struct foreign **foreign, int *count);

@@ -1,6 +1,6 @@
 /*
- * Threads that the program cancels: not inside of mpit. A system call of ours is no point where the program expects it,
- * and the thread would leave a lock behind that others wait for. It is cancelled at the next point of its own.
+ * Threads that the program cancels: not inside of mpit. The program does not expect cancellation in a system call of
+ * mpit, and the thread would leave a lock that others wait for. It is canceled at its own next cancellation point.
  */
 #ifndef MPIT_EVENTS_CANCEL_H
 #define MPIT_EVENTS_CANCEL_H

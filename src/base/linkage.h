@@ -1,6 +1,6 @@
 /*
- * LIBRARY_LOCAL stands before data of ours that other files of the same library use: without it the compiler must think
- * that another library may replace them, and goes through a table for each access.
+ * LIBRARY_LOCAL marks our data that other files of the same library use. Without it the compiler must assume that
+ * another library may replace the data, and uses a table for each access.
  */
 #ifndef MPIT_EVENTS_LINKAGE_H
 #define MPIT_EVENTS_LINKAGE_H

@@ -1,11 +1,11 @@
 /*
- * Pairs: two neighbouring words, a value and a tag, that change together or not at all.
+ * Pairs: two adjacent words, a value and a tag, that change together or not at all.
  *
- * What several threads and signal handlers change at once is kept in pairs: an operation loads a pair, works out the
- * next one and swaps, and begins again when the pair has changed meanwhile. Nobody ever waits: an operation that was
- * interrupted has either happened or not. The tag says what the value means, and has changed when it means another.
+ * Pairs hold data that several threads and signal handlers change at once. An operation loads a pair, computes the next
+ * one and swaps. It begins again if the pair has changed meanwhile. It never waits: an interrupted operation has either
+ * happened or not. The tag describes the meaning of the value, and changes with that meaning.
  *
- * A pair is aligned to 16 bytes. Its value alone may be loaded and stored by who knows that its tag need not change.
+ * A pair is aligned to 16 bytes. A writer may load and store only the value if it knows that the tag need not change.
  */
 #ifndef MPIT_AGGREGATE_PAIR_H
 #define MPIT_AGGREGATE_PAIR_H
@@ -19,13 +19,13 @@ struct pair {
 
 #define PAIR_ALIGNED __attribute__((aligned(16)))
 
-/* A test of interleavings lets others run here. */
+/* A test of interleavings lets other operations run here. */
 #ifndef PAIR_TURN
 #define PAIR_TURN() ((void)0)
 #endif
 
-/* Loads behind this are not done before the loads in front of it. The thread sanitizer knows no fences, and runs on
- * machines that keep the order of loads. */
+/* Loads after this are not done before the loads in front of it. The thread sanitizer does not support fences, and
+ * runs on machines that keep the order of loads. */
 static inline void loads_order(void)
 {
 #if defined(__x86_64__) || defined(__SANITIZE_THREAD__)
@@ -35,7 +35,7 @@ static inline void loads_order(void)
 #endif
 }
 
-/* Value and tag that belonged together at one moment. */
+/* A value and a tag that were there at the same time. */
 static inline struct pair pair_load(const uint64_t *at)
 {
     struct pair seen;
@@ -55,15 +55,15 @@ static inline bool pair_is(const uint64_t *at, struct pair pair)
            __atomic_load_n(&at[0], __ATOMIC_ACQUIRE) == pair.value;
 }
 
-/* Before anybody else can see the pair. */
+/* Before any other thread can see the pair. */
 static inline void pair_set(uint64_t *at, struct pair pair)
 {
     __atomic_store_n(&at[0], pair.value, __ATOMIC_RELAXED);
     __atomic_store_n(&at[1], pair.tag, __ATOMIC_RELEASE);
 }
 
-/* Puts `fresh` in the place of `*seen`. False: the pair was another, which is in *seen now. A full barrier on x86,
- * acquire and release elsewhere. */
+/* Replaces `*seen` with `fresh`. Returns false if the pair was another one, which is in *seen now. A full barrier on
+ * x86, acquire and release elsewhere. */
 static inline bool pair_swap(uint64_t *at, struct pair *seen, struct pair fresh)
 {
     PAIR_TURN();

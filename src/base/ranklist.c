@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A rank in decimal; false: there is none. */
+/* Reads a rank in decimal. Returns false if there is none. */
 static bool rank_read(const char **text, int32_t *rank)
 {
     char *end;
@@ -33,7 +33,7 @@ bool rank_range_read(const char **text, struct rank_range *range)
     return (*at == '\0' || *at == ',') && range->last >= range->first;
 }
 
-/* The next range of a list; false: there is none, or it is not good, and then *text is NULL. */
+/* Reads the next range of a list. Returns false if there is none. After an invalid range *text is NULL. */
 static bool range_next(const char **text, struct rank_range *range)
 {
     if (!*text || **text == '\0')
@@ -43,7 +43,7 @@ static bool range_next(const char **text, struct rank_range *range)
         return false;
     }
     if (**text == ',' && *++*text == '\0')
-        *text = NULL; /* something has to stand behind a comma */
+        *text = NULL; /* a comma must be followed by a range */
     return true;
 }
 

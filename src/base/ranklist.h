@@ -1,5 +1,5 @@
 /*
- * Lists of ranks, as users write them: 0,4-7,12- (12 and all behind it).
+ * Lists of ranks in the form of the options: 0,4-7,12- (12 and all above).
  */
 #ifndef MPIT_AGGREGATE_RANKLIST_H
 #define MPIT_AGGREGATE_RANKLIST_H
@@ -13,10 +13,10 @@ struct rank_range {
 
 #define RANK_LIST_ALLOWED "allowed are lists such as 0,4-7,12-"
 
-/* Reads the range at *text, and goes to what stands behind it: a comma, or the end. False: there is none. */
+/* Reads the range at *text, and moves to the comma after it, or to the end. Returns false if there is none. */
 bool rank_range_read(const char **text, struct rank_range *range);
 bool rank_list_is_good(const char *text);
-/* Is the rank in a list that is good? */
+/* True if the rank is in a valid list. */
 bool rank_list_has(const char *text, int32_t rank);
 
 #endif

@@ -1,4 +1,4 @@
-/* What only MPICH's ABI knows (Intel MPI, MVAPICH and Cray MPICH share it). Handles are integers. */
+/* The part that only MPICH's ABI needs (Intel MPI, MVAPICH and Cray MPICH share it). Handles are integers. */
 #ifndef MPIT_NATIVE_ABI_MPICH_H
 #define MPIT_NATIVE_ABI_MPICH_H
 
@@ -10,13 +10,13 @@
 #define ABI_IN_PLACE ((void *)-1)
 #define ABI_HANDLES_ARE_SYMBOLS 0
 
-/* The library with that version text has this ABI: all that are not Open MPI descend from MPICH. */
+/* True if the library with that version text has this ABI: all except Open MPI descend from MPICH. */
 static inline bool abi_is_spoken_by(bool open_mpi)
 {
     return !open_mpi;
 }
 
-/* A data symbol of the library; NULL: it has none. */
+/* A data symbol of the library. NULL: it has none. */
 static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
 {
     MPI_T_pvar_handle const *all = object("MPI_T_PVAR_ALL_HANDLES");
@@ -40,13 +40,16 @@ static inline uint64_t abi_handle_of_request(MPI_Request request)
     return (uint32_t)request;
 }
 
-/* One handle for all requests that are complete when they are posted: a built-in one, by its upper two bits. */
+/*
+ * True for the handle that all requests share which are complete when they are posted: a built-in one, by its upper two
+ * bits.
+ */
 static inline bool abi_request_is_shared(uint64_t handle)
 {
     return handle >> 30 == 1;
 }
 
-/* The same, as far as it is known at once. */
+/* The same, as far as it is known without a search. */
 static inline bool abi_request_was_shared(uint64_t handle)
 {
     return abi_request_is_shared(handle);
@@ -57,7 +60,7 @@ static inline uint64_t abi_handle_of_message(MPI_Message message)
     return (uint32_t)message;
 }
 
-/* The count is 63 bits wide: count_lo and the upper bits of count_hi_and_cancelled; the lowest bit there: cancelled. */
+/* The count has 63 bits: count_lo and the upper bits of count_hi_and_cancelled. Its lowest bit means canceled. */
 static inline uint64_t abi_status_bytes(const MPI_Status *status)
 {
     return (uint32_t)status->count_lo | ((uint64_t)((uint32_t)status->count_hi_and_cancelled >> 1) << 32);

@@ -1,4 +1,6 @@
-/* What only Open MPI's ABI knows. Handles are pointers to objects; predefined ones are symbols of the library. */
+/*
+ * The part that only Open MPI's ABI needs. Handles are pointers to objects. Predefined ones are symbols of the library.
+ */
 #ifndef MPIT_NATIVE_ABI_OPENMPI_H
 #define MPIT_NATIVE_ABI_OPENMPI_H
 
@@ -10,7 +12,7 @@
 #define ABI_IN_PLACE ((void *)1)
 #define ABI_HANDLES_ARE_SYMBOLS 1
 
-/* The library with that version text has this ABI. */
+/* True if the library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)
 {
     return open_mpi;
@@ -53,8 +55,8 @@ static inline uint64_t abi_handle_of_request(MPI_Request request)
     return (uint64_t)(uintptr_t)request;
 }
 
-/* One handle for all requests that are complete when they are posted: an object of a library, not of the heap. Slow at
- * first; for handles that have come twice. */
+/* True for the handle that all requests share which are complete when they are posted: an object of a library, not
+ * of the heap. Slow at first, so it is used for handles seen twice. */
 bool abi_request_is_shared_slow(uint64_t handle);
 extern uint64_t abi_request_shared; /* the last one that was found */
 

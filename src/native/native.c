@@ -14,11 +14,11 @@
 
 struct native native;
 
-/* All that this library has gates of; the linker's names for the section. */
+/* All gates that this library writes. The linker names the section so. */
 extern struct gate __start_mpit_gates[] HIDDEN __attribute__((weak)), __stop_mpit_gates[] HIDDEN __attribute__((weak));
 
-/* In a program of its own (a test), and where it was not in LD_PRELOAD itself: then libmpit.so, which it needs, stands
- * behind the MPI library and is not called. */
+/* Returns false in a program of its own (a test), and if it was not in LD_PRELOAD itself. Then libmpit.so, which it
+ * needs, comes after the MPI library and is not called. */
 static bool is_wanted(void)
 {
     Dl_info own;
@@ -31,7 +31,7 @@ static bool is_wanted(void)
 __attribute__((constructor(102))) static void gates_write(void)
 {
     if (mpit_preload.version != PRELOAD_VERSION || !is_wanted()) {
-        mpit_preload.recorded = true; /* it is told here */
+        mpit_preload.recorded = true; /* it is reported here */
         if (!mpit_preload.wants && mpit_preload.library())
             mpit_preload.say("mpit: nothing is recorded: the library to preload is libmpit.so, of the same version");
         return;
@@ -58,8 +58,8 @@ void native_library_keep(const void *address)
         (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-/* The library that the caller lies in sees what it needs. Its handle stays open: its function may be called from now
- * on. */
+/* Looks the name up in the libraries that the caller's library needs. The handle stays open, as its function may be
+ * called from now on. */
 static void *scope_look(const char *name, const void *caller)
 {
     Dl_info info;
@@ -71,7 +71,7 @@ static void *scope_look(const char *name, const void *caller)
     return symbol ? symbol : native_symbol(name);
 }
 
-/* A scope that is written is not changed: first its symbol, then its caller. */
+/* A written scope never changes: first its symbol, then its caller. */
 void *native_symbol_behind_slow(struct native_behind *behind, const void *caller)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -128,7 +128,7 @@ bool native_library_named(const char *path, const char *words)
 
 struct abi_type abi_types[ABI_TYPE_PLACES];
 
-/* The frequent ones last: of two that want one place the later one gets it. */
+/* The frequent ones last: if two need one place, the later one gets it. */
 static const char *const type_names[] = {
     "ompi_mpi_2cplex",
     "ompi_mpi_2dblcplex",
@@ -193,7 +193,7 @@ static void types_find(void)
     }
 }
 
-/* dladdr knows the objects of libraries, and no memory of the heap. What it has said once need not be asked again. */
+/* dladdr knows the objects of libraries, but not memory of the heap. One address is asked only once. */
 uint64_t abi_request_shared;
 
 bool abi_request_is_shared_slow(uint64_t handle)
@@ -289,7 +289,7 @@ static bool abi_fits(void)
     int length = 0;
     if (native.Get_library_version(native.version, &length) != MPI_SUCCESS)
         return false;
-    native.version[strcspn(native.version, "\n,")] = '\0'; /* package and identifier tell no more */
+    native.version[strcspn(native.version, "\n,")] = '\0'; /* package and identifier add nothing */
     for (char *c = native.version; *c; c++)
         if (*c == '\t')
             *c = ' ';
@@ -343,10 +343,10 @@ bool native_find(void)
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
 static struct {
-    pthread_mutex_t lock; /* held while one of them is used, so that it is not closed meanwhile */
+    pthread_mutex_t lock; /* held while a descriptor is used, so that it is not closed meanwhile */
     uint64_t *handles;
     unsigned count, room;
-    unsigned unknown; /* there was no memory to note them */
+    unsigned unknown; /* could not be stored without memory */
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void native_session_add(uint64_t handle)
@@ -424,12 +424,12 @@ bool native_between(void)
                                       native.Finalized(&finalized) == MPI_SUCCESS && !finalized);
 }
 
-/* ---- the library's MPI_T: one at a time -------------------------------------------------------------------------- */
+/* ---- the library's MPI_T: one call at a time --------------------------------------------------------------------- */
 
 static pthread_mutex_t inside_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool held; /* under the lock: a thread is in MPI_Init or MPI_Finalize */
 static __thread bool holder __attribute__((tls_model("initial-exec")));
-/* Set before the lock is taken and cleared after it is left, by the thread for its own signal handlers. */
+/* Set before the lock is taken and cleared after it is released, by the thread for its own signal handlers. */
 static __thread bool inside __attribute__((tls_model("initial-exec")));
 
 static bool entered(bool locked)

@@ -1,8 +1,9 @@
 /*
- * The door to the MPI library: the only place where its symbols are found, and what differs between MPI ABIs.
+ * The interface to the MPI library: the only place that finds its symbols, and that knows the differences between MPI
+ * ABIs.
  *
  * Nothing here links against MPI. Functions and predefined objects are looked up behind this library when the program
- * has (or loads) an MPI, so that the same preload is harmless in a process that has none.
+ * has (or loads) an MPI. So the same preload is harmless in a process without one.
  */
 #ifndef MPIT_NATIVE_NATIVE_H
 #define MPIT_NATIVE_NATIVE_H
@@ -17,7 +18,7 @@
 
 #include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
-/* PMPI functions that mpit itself uses: tools behind it do not see these calls. */
+/* PMPI functions that mpit itself uses. Tools after it in the order of libraries do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Allgather)                                                                                                       \
     X(Allreduce)                                                                                                       \
@@ -61,9 +62,9 @@
 
 struct native {
     bool present;       /* an MPI library of this ABI is in the process */
-    bool mismatch;      /* one of another ABI is */
-    bool open_mpi;      /* by its own word: what differs between libraries and not between ABIs */
-    char version[8192]; /* what the longest of all MPIs may write, whichever this is */
+    bool mismatch;      /* a library of another ABI is */
+    bool open_mpi;      /* from its version text: for differences between libraries, not between ABIs */
+    char version[8192]; /* the longest text that any MPI may write */
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Message message_null, message_no_proc;
@@ -72,44 +73,44 @@ struct native {
     MPI_Op max, sum, replace, no_op;
     MPI_Datatype byte, char_, int_, unsigned_, unsigned_long, unsigned_long_long, count, double_;
     MPI_Datatype c_bool, long_, int32, uint32, int64, uint64;
-    bool finalizing; /* MPI_Finalize has begun, or that of the last session */
-    bool ending;     /* before that: windows are being ended, and none is opened any more */
+    bool finalizing; /* the last MPI_Finalize or MPI_Session_finalize has begun */
+    bool ending;     /* before that: windows are being ended, and no new ones are opened */
     bool world;      /* MPI_Init has returned, and MPI_Finalize has not begun: there is MPI_COMM_WORLD */
     MPI_Info info_null;
 #define PMPI_FIELD(name) __typeof__(&MPI_##name) name;
     PMPI_CALLS(PMPI_FIELD)
 #undef PMPI_FIELD
-    __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, as the next ones */
+    __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, like the next ones */
     __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
     __typeof__(&MPI_File_get_size) File_get_size;
 #if MPI_VERSION >= 4
-    __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library that is older than mpi.h */
+    __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library older than mpi.h */
 #endif
 };
 
 extern struct native native;
 
 /*
- * Looks for the MPI library behind this one; false when there is none, or one of the other ABI (said once on stderr).
- * Cheap when it was found before. Thread-safe; not for signal handlers.
+ * Searches for the MPI library behind this one. Returns false if there is none, or one of the other ABI (reported once
+ * on stderr). Cheap if it was found before. Thread-safe, not for signal handlers.
  */
 bool native_find(void);
 
 /* The definition of the function `name` behind this library's own, or NULL. */
 void *native_symbol(const char *name);
 
-/* The same of a function of the C library: behind the guards in front of it, where there are any. */
+/* The same for a function of the C library: behind its signal guard, if there is one. */
 void *native_symbol_of_c(const char *name);
 
 /*
- * The same for a function that whoever calls with this return address would have called without this library: of a
- * library that MPI is built on, and that only those may see which need it. There may be several of them, each with its
- * callers.
+ * The same for a function of a library that MPI is built on. Only libraries that need it may see it. Returns the
+ * function that the caller with this return address would have called without mpit. There may be several such
+ * functions, each with its callers.
  */
 enum { SCOPES = 32 };
 struct native_behind {
     const char *name;
-    void *global; /* seen by all; NULL: not known to be there */
+    void *global; /* visible for all. NULL: not known */
     struct {
         const void *caller;
         void *symbol;
@@ -117,7 +118,7 @@ struct native_behind {
 };
 void *native_symbol_behind_slow(struct native_behind *behind, const void *caller);
 
-/* NULL: not the same for all callers, or not known yet. */
+/* NULL: it depends on the caller, or is not known yet. */
 static inline void *native_symbol_known(const struct native_behind *behind)
 {
     return __atomic_load_n(&behind->global, __ATOMIC_ACQUIRE);
@@ -129,45 +130,45 @@ static inline void *native_symbol_behind(struct native_behind *behind, const voi
     return __builtin_expect(symbol != 0, 1) ? symbol : native_symbol_behind_slow(behind, caller);
 }
 
-/* The library that `address` lies in stays in the process from now on: somebody keeps addresses in it. */
+/* Keeps the library of `address` in the process from now on, as addresses in it stay in use. */
 void native_library_keep(const void *address);
 
-/* Whether the last part of the path begins with one of the words (each with a space behind it). */
+/* True if the last part of the path begins with one of the words (each followed by a space). */
 bool native_library_named(const char *path, const char *words);
 
 /* A data object of the library, or NULL. */
 void *native_object(const char *name);
 
-/* MPI is initialized, and its end has not begun: its objects may be looked at. Async-signal-safe. */
+/* True if MPI is initialized, and its end has not begun, so its objects may be used. Async-signal-safe. */
 bool native_between(void);
 
-/* The group of all processes of this one's world, for the caller to free. False: there is none. */
+/* The group of all processes of this process's world, which the caller frees. Returns false if there is none. */
 bool native_world_group(MPI_Group *group);
 
-/* Sessions that are open, by their handles. Say so once MPI has opened it, and before it is told to close it. */
+/* The open sessions, by their handles. Call these after MPI has opened a session, and before MPI closes it. */
 void native_session_add(uint64_t handle);
 void native_session_remove(uint64_t handle);
 /* Async-signal-safe. */
 unsigned native_session_count(void);
 
 /*
- * Around every call into the library's MPI_T. Waits for other threads, and is refused (false)
- *   to a signal handler whose thread is inside already: it would wait for itself, here or at the library's own lock;
+ * Around every call into the library's MPI_T. Waits for other threads. Is refused (false)
+ *   to a signal handler whose thread is inside already: it would wait for itself, here or at the library's own lock
  *   to other threads while one is in MPI_Init or MPI_Finalize, which change the library's tables without a lock.
- * native_enter_soon is for calls that are made in signal handlers: it is refused also when others stay inside for a
- * second, since the handler may have interrupted somebody whom they wait for (malloc).
+ * native_enter_soon is for calls in signal handlers. It is refused also when others stay inside for a second, since the
+ * handler may have interrupted a thread that they wait for (malloc).
  */
 bool native_enter(void);
 bool native_enter_soon(void);
 void native_leave(void);
-/* Around MPI_Init and MPI_Finalize: the thread keeps the library's MPI_T for itself. */
+/* Around MPI_Init and MPI_Finalize: no other thread may use the library's MPI_T. */
 void native_hold(void);
 void native_release(void);
 
-/* Learns the sizes of predefined types; once, when MPI is initialized. */
+/* Reads the sizes of predefined types, once, when MPI is initialized. */
 void native_types_find(void);
 
-/* Bytes of data in `count` elements of the type; 0 when the type is not valid. */
+/* Bytes of data in `count` elements of the type. 0 if the type is not valid. */
 uint64_t native_bytes_slow(int64_t count, MPI_Datatype type);
 
 static inline uint64_t native_bytes(int64_t count, MPI_Datatype type)
@@ -179,13 +180,13 @@ static inline uint64_t native_bytes(int64_t count, MPI_Datatype type)
 }
 
 /*
- * Writes all of it, in one write if it can be; 0 or an error number. It raises no signal in the program (a pipe without
- * a reader, the limit of a file's size), and waits no longer than that for a reader to make room: EAGAIN. A pipe that
- * blocks and has room for a part alone is waited for. Changes errno. Thread-safe; not for signal handlers.
+ * Writes all bytes, in one write if possible. Returns 0 or an errno. Raises no signal in the program (a pipe without a
+ * reader, the limit of a file's size). Waits at most `wait_ms` for a reader to make room, then returns EAGAIN. It waits
+ * longer for a blocking pipe that has room only for a part. Changes errno. Thread-safe, not for signal handlers.
  */
 int native_output(int descriptor, const char *text, size_t bytes, int wait_ms);
 
-/* One line on stderr, once for each text; MPIT_QUIET does not silence it. */
+/* One line on stderr, once for each text, even with MPIT_QUIET. */
 void native_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

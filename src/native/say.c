@@ -1,4 +1,4 @@
-/* What mpit says and reports: without a signal to the program, and without waiting for good. */
+/* Output of messages and reports of mpit. It raises no signal in the program, and does not wait forever. */
 #define _GNU_SOURCE
 #include "native.h"
 
@@ -13,9 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static struct stat output; /* where lines go to, as the program found it */
+static struct stat output; /* the destination of lines, as the program found it */
 
-/* Before any of ours that may say something. */
+/* Runs before all our constructors that may print. */
 __attribute__((constructor(101))) static void output_note(void)
 {
     if (fstat(STDERR_FILENO, &output) != 0)
@@ -29,7 +29,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Somebody reads what is no file, soon enough. */
+/* Waits until a pipe or the like is read, but not too long. */
 static int output_wait(int descriptor, int64_t until_ms)
 {
     struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
@@ -41,7 +41,7 @@ static int output_wait(int descriptor, int64_t until_ms)
     }
 }
 
-/* Going over the limit of a file's size would leave half a line. */
+/* Returns how much the file takes. Exceeding the limit of a file's size would leave half a line. */
 static int output_takes(int descriptor, const struct stat *st, size_t bytes)
 {
     struct rlimit limit;
@@ -52,8 +52,8 @@ static int output_takes(int descriptor, const struct stat *st, size_t bytes)
     return end <= limit.rlim_cur ? 0 : EFBIG;
 }
 
-/* In one write if it is taken so: lines of several processes in one file do not mix. What is left is tried, too, which
- * says why it was. */
+/* Writes in one piece if possible, so that lines of several processes in one file do not mix. Also tries to write
+ * the rest, which returns the error. */
 static int text_write(int descriptor, bool waits, const char *text, size_t bytes, int wait_ms)
 {
     int64_t until_ms = now_ms() + wait_ms;
@@ -74,7 +74,7 @@ static int text_write(int descriptor, bool waits, const char *text, size_t bytes
     return 0;
 }
 
-/* What is said of the descriptor by a signal would end the program. */
+/* A signal about the descriptor would end the program. */
 int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
 {
     sigset_t quiet, before, pending;
@@ -89,7 +89,7 @@ int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
     if (error)
         return error;
     int cancel = PTHREAD_CANCEL_ENABLE;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* poll and write are points where a thread is cancelled */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* poll and write are cancellation points */
     if (sigpending(&pending) != 0)
         sigemptyset(&pending);
     error = text_write(descriptor, !S_ISREG(st.st_mode), text, bytes, wait_ms);
@@ -104,8 +104,8 @@ int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
     return error;
 }
 
-/* Not into a file that has got the number since then: that may be anything of the program's. A line that would have to
- * wait for a reader is not worth it. */
+/* Does not write if the descriptor's number belongs to another file by now, which may be any file of the program.
+ * Does not wait for a reader of a line, either. */
 static void line_write(const char *line, size_t bytes)
 {
     enum { WAIT_MS = 50 };

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* No MPI says what its numbers mean. MPI_SUCCESS is 0, and this is an error in each. */
+/* Without an MPI its error codes are not known. MPI_SUCCESS is 0, and this is an error in every MPI. */
 enum { ABSENT_ERROR = 16 };
 
 static int answer_no(int *flag)
@@ -36,13 +36,13 @@ static int answer_error(void)
     return ABSENT_ERROR;
 }
 
-/* Of the libraries below MPI: a status or a pointer that is an error in each. */
+/* For the libraries below MPI: a status or a pointer that is an error in each. */
 static intptr_t answer_failure(void)
 {
     return -1;
 }
 
-/* Of functions of mpit's own: NULL, or that there is nothing to tell. */
+/* For functions of mpit's own: NULL, or nothing to report. */
 static void *answer_nothing(void)
 {
     return NULL;

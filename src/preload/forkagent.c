@@ -1,15 +1,15 @@
 /*
- * Takes mpit to other nodes where a script starts Open MPI's mpirun: mpit-run cannot write -x into the words of a
- * launcher that it does not start itself.
+ * Takes mpit to other nodes if a script starts Open MPI's mpirun. There mpit-run cannot add -x to the launcher's
+ * command line.
  *
  *   mpit-run    MPIT_FORK_AGENT=.../mpit-fork-agent, LD_PRELOAD, MPIT_...
  *   script
  *   mpirun      this library is loaded into it: OMPI_MCA_orte_fork_agent = "AGENT LD_PRELOAD=... MPIT_...=... --"
  *   orted       gets that parameter from mpirun, as all parameters, and starts "AGENT ... -- program" on its node
- *   program     what the agent becomes when it has completed the environment
+ *   program     the agent executes it after it has completed the environment
  *
- * The launcher's other ways to forward variables would not do: it refuses -x of the user together with
- * mca_base_env_list, and a list set beside them drops what a file of --tune sets.
+ * The launcher's other ways to forward variables do not work. It refuses -x of the user together with
+ * mca_base_env_list. A list set in addition to a file of --tune replaces the file's list.
  */
 #define _GNU_SOURCE
 #include "forkagent.h"
@@ -23,14 +23,17 @@
 #include <unistd.h>
 
 #define PARAMETER "orte_fork_agent"
-enum { WORDS_BYTES = 16384 }; /* a command line to another node may not be of any length */
+enum { WORDS_BYTES = 16384 }; /* limit for the command line to another node */
 
 static bool is_plain(char c)
 {
     return isalnum((unsigned char)c) || (c && strchr("_./:,+-=@", c));
 }
 
-/* Behind a space; what a remote shell or the launcher could take for its own as %XX. False: no room. */
+/*
+ * Adds a space and the word. Characters that a remote shell or the launcher could interpret become %XX. Returns false
+ * without room.
+ */
 static bool word_add(char words[WORDS_BYTES], const char *name, const char *value)
 {
     size_t used = strlen(words);
@@ -59,7 +62,7 @@ static bool variables_add(char words[WORDS_BYTES])
     return true;
 }
 
-/* The user's own agent runs the program behind ours. Of a launcher above this one ours may stand there already. */
+/* The user's own agent runs the program after ours. With a launcher above this one ours may be there already. */
 static bool agent_of_user_add(char words[WORDS_BYTES], const char *agent)
 {
     const char *theirs = getenv("OMPI_MCA_" PARAMETER), *behind = theirs;
@@ -76,7 +79,7 @@ static bool agent_set(const char *agent, const char *preload, int argc, char *ar
 {
     char words[WORDS_BYTES];
     for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], PARAMETER) == 0) /* it would win over the environment */
+        if (strcmp(argv[i], PARAMETER) == 0) /* it would override the environment */
             return false;
     for (const char *c = agent; *c; c++)
         if (!is_plain(*c))
@@ -98,6 +101,6 @@ void launcher_prepare(int argc, char *argv[], const char *here)
         return;
     path[bytes] = '\0';
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strcmp(name, "orterun") == 0) /* that of Open MPI 5, prterun, has other parameters */
+    if (strcmp(name, "orterun") == 0) /* prterun of Open MPI 5 has other parameters */
         agent_set(agent, preload, argc, argv);
 }

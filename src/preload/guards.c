@@ -1,6 +1,6 @@
 /*
- * libmpit-sampler.so: trampolines in front of functions of the C library, preloaded only where samples are asked for.
- * Their gates lead to the next definition until a recorder writes its own there (src/probes/sampler/shield.h).
+ * libmpit-sampler.so: trampolines in front of functions of the C library, preloaded only if samples are wanted. Their
+ * gates lead to the next definition until a recorder writes its own there (src/probes/sampler/shield.h).
  */
 #define _GNU_SOURCE
 #include "preload.h"
@@ -15,7 +15,7 @@
 
 TRAMPOLINES;
 
-/* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
+/* dlsym uses its return address to find the next definition, so it must not be called by a jump. */
 static void *next(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);

@@ -1,6 +1,6 @@
 /*
- * Functions of the loader, under the version that every glibc has: since 2.34 they have a new one, for which alone the
- * library would not load on older systems.
+ * Functions of the loader, under the version that every glibc has. Since 2.34 they have a new version. With only that,
+ * the library would not load on older systems.
  */
 #ifndef MPIT_PRELOAD_OLDLIBC_H
 #define MPIT_PRELOAD_OLDLIBC_H

@@ -3,8 +3,8 @@
  * symbol of a glibc later than 2.17, has no thread-local storage, and never ends the process.
  *
  * A function is resolved when it is first called, or when the library is loaded into a program that is linked to MPI.
- * There is no lock of our own: the recorder's constructor writes the gates while the loader holds its lock, and a gate
- * that somebody else has written meanwhile stays.
+ * This code needs no lock of its own: the recorder's constructor writes the gates while the loader holds its lock, and
+ * a gate that was written meanwhile stays.
  */
 #define _GNU_SOURCE
 #include "preload.h"
@@ -33,7 +33,7 @@ TRAMPOLINES;
 static void *next(const char *name);
 static void *library_look(void);
 
-/* The linker's names for the first byte of this library, and the one behind its last. */
+/* The linker's names for the first byte of this library, and the one after its last. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
 
 __attribute__((visibility("default"))) struct mpit_preload mpit_preload = {.version = PRELOAD_VERSION,
@@ -43,11 +43,11 @@ __attribute__((visibility("default"))) struct mpit_preload mpit_preload = {.vers
                                                                            .begin = __ehdr_start,
                                                                            .end = _end};
 
-/* This library's, where another libmpit.so in front of it has one of the same name. */
+/* This library's own, as another libmpit.so in front of it may have one of the same name. */
 extern struct mpit_preload own __attribute__((alias("mpit_preload"), visibility("hidden")));
 
 static const struct backend {
-    const char *name, *title, *marker, *libraries, *fortran, *runtimes; /* lists: words, each with a space behind it */
+    const char *name, *title, *marker, *libraries, *fortran, *runtimes; /* lists of words, each followed by a space */
 } backends[] = {
 #define BACKEND(id, name, title, marker, libraries, fortran, cplusplus, runtimes)                                      \
     {name, title, marker, libraries, fortran, runtimes},
@@ -56,11 +56,11 @@ static const struct backend {
 };
 enum { BACKEND_COUNT = sizeof backends / sizeof backends[0], PROBLEM_BYTES = 512 };
 
-static void *library;                  /* of MPI, where it was loaded out of the global scope */
-static const struct backend *attached; /* whose recorder is there */
-static bool refuses;                   /* no recorder is loaded: every gate leads to the next definition */
-static char problem[PROBLEM_BYTES];    /* why; "": that is as it should be */
-static char here[PATH_MAX];            /* where libmpit.so and the recorders are, with a slash behind it */
+static void *library;                  /* of MPI, if it was loaded out of the global scope */
+static const struct backend *attached; /* the one with a loaded recorder */
+static bool refuses;                   /* no recorder will be loaded: every gate leads to the next definition */
+static char problem[PROBLEM_BYTES];    /* the reason. "": there is none */
+static char here[PATH_MAX];            /* the directory of libmpit.so and the recorders, with a slash at the end */
 
 static bool begins_with_one(const char *text, const char *words)
 {
@@ -72,7 +72,7 @@ static bool begins_with_one(const char *text, const char *words)
     return false;
 }
 
-/* One of them after the other; a library is not opened while the list is held. */
+/* The search opens the libraries one by one, and not while the loader's list is held. */
 struct fortran_search {
     int left;
     char path[PATH_MAX];
@@ -100,7 +100,10 @@ static bool is_fortran(const char *name)
            (name[bytes - 1] == '_' || strcmp(name + bytes - 2, "_f") == 0);
 }
 
-/* Of a library that binds MPI to Fortran, and was loaded out of the global scope. It stays open. */
+/*
+ * Finds a function of a library that binds MPI to Fortran, and was loaded out of the global scope. The library stays
+ * open.
+ */
 static void *next_of_fortran(const char *name)
 {
     struct fortran_search search;
@@ -115,7 +118,7 @@ static void *next_of_fortran(const char *name)
     return symbol;
 }
 
-/* dlsym finds out by its return address whose next definition is meant, so it must not be called in a jump. */
+/* dlsym uses its return address to find the next definition, so it must not be called by a jump. */
 static void *next(const char *name)
 {
     void *symbol = old_dlsym(RTLD_NEXT, name);
@@ -123,8 +126,7 @@ static void *next(const char *name)
     return symbol || !is_fortran(name) ? symbol : next_of_fortran(name);
 }
 
-/* ---- which MPI ----------------------------------------------------------------------------------------------------
- */
+/* ---- which MPI --------------------------------------------------------------------------------------------------- */
 
 static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
 {
@@ -138,7 +140,7 @@ static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
     return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0;
 }
 
-/* Libraries of MPI that bind a language are loaded beside it; the name of the one that counts ends the search. */
+/* MPI's libraries for other languages are loaded together with it. The name of the main one ends the search. */
 static void *library_look(void)
 {
     char path[PATH_MAX] = "";
@@ -159,7 +161,7 @@ static const struct backend *backend_named(const char *name)
     return NULL;
 }
 
-/* The MPI that is in the process. */
+/* The MPI in the process. */
 static const struct backend *backend_here(void)
 {
     for (size_t i = 0; i < BACKEND_COUNT; i++)
@@ -168,7 +170,10 @@ static const struct backend *backend_here(void)
     return NULL;
 }
 
-/* Where none is: the one that MPIT_MPI (mpit-run --mpi) names, or whose launcher has started the process. */
+/*
+ * Without an MPI in the process: the one named by MPIT_MPI (mpit-run --mpi), or the one whose launcher started the
+ * process.
+ */
 static const struct backend *backend_expected(void)
 {
     const struct backend *named = backend_named(getenv("MPIT_MPI"));
@@ -179,8 +184,8 @@ static const struct backend *backend_expected(void)
     return getenv("PMI_RANK") || getenv("PMI_FD") ? backend_named("mpich") : NULL;
 }
 
-/* A relative path of LD_PRELOAD holds as long as the program stays where it is. Functions may be called before
- * our constructor. */
+/* A relative path of LD_PRELOAD is valid until the program changes its directory. Functions may be called before our
+ * constructor. */
 static void here_note(void)
 {
     Dl_info self;
@@ -201,10 +206,9 @@ static bool recorder_path(const struct backend *backend, char path[PATH_MAX])
     return here[0] && snprintf(path, PATH_MAX, "%slibmpit-%s.so", here, backend->name) < PATH_MAX;
 }
 
-/* ---- the recorder -------------------------------------------------------------------------------------------------
- */
+/* ---- the recorder ------------------------------------------------------------------------------------------------ */
 
-/* Another libmpit.so stands in front of this one: its recorder counts each call already. */
+/* True if another libmpit.so is in front of this one. Its recorder counts each call already. */
 static bool is_second(void)
 {
     Dl_info first;
@@ -224,7 +228,7 @@ static bool is_refused(void)
     return refuses;
 }
 
-/* A recorder that cannot be loaded is told when MPI_Init is called. */
+/* A recorder that cannot be loaded is reported when MPI_Init is called. */
 static void recorder_load(const struct backend *backend)
 {
     char path[PATH_MAX];
@@ -258,7 +262,7 @@ static void attach(bool expected)
         recorder_load(backend);
 }
 
-/* Without MPI, what libfabric and UCX do can be recorded by any recorder. */
+/* Without MPI, any recorder can record the calls of libfabric and UCX. */
 static void attach_below(void)
 {
     const char *fabric = getenv("MPIT_FABRIC");
@@ -274,8 +278,7 @@ static void attach_below(void)
         recorder_load(backend);
 }
 
-/* ---- no MPI in the process ----------------------------------------------------------------------------------------
- */
+/* ---- no MPI in the process --------------------------------------------------------------------------------------- */
 
 static bool runtime_load(const struct backend *backend)
 {
@@ -290,8 +293,8 @@ static bool runtime_load(const struct backend *backend)
     return handle != NULL;
 }
 
-/* The program found MPI_Init here and takes MPI for loaded. So it is loaded now: the one that is expected, else the
- * first that mpit was built for and that is installed. */
+/* The program found MPI_Init here and assumes that MPI is loaded. So this loads the expected MPI. If none is
+ * expected, it loads the first installed one of the MPIs that mpit was built for. */
 static void runtime_bring(void)
 {
     const struct backend *expected = backend_expected();
@@ -305,8 +308,7 @@ static void runtime_bring(void)
             return;
 }
 
-/* ---- the gates ----------------------------------------------------------------------------------------------------
- */
+/* ---- the gates --------------------------------------------------------------------------------------------------- */
 
 static bool begins(const char *text, const char *prefix)
 {
@@ -320,7 +322,7 @@ static bool is_start(const char *name)
            strcmp(name, "MPI_Session_init") == 0;
 }
 
-/* Loads what the function needs. */
+/* Loads the libraries that the function needs. */
 static void resolve_prepare(const char *name)
 {
     if (strcmp(name, "mpi_collector_api") == 0)
@@ -360,10 +362,9 @@ void *preload_resolve(size_t number)
     return target;
 }
 
-/* ---- begin and end of the process ---------------------------------------------------------------------------------
- */
+/* ---- begin and end of the process -------------------------------------------------------------------------------- */
 
-static pid_t process; /* not its children: what they inherit was told by the parent */
+static pid_t process; /* not its children: the parent reported for them */
 
 __attribute__((constructor)) static void preload_begin(int argc, char *argv[])
 {
@@ -379,8 +380,9 @@ __attribute__((constructor)) static void preload_begin(int argc, char *argv[])
 }
 
 /*
- * A function that the program looks up in the handle of a library (dlsym), or that a library loaded with RTLD_DEEPBIND
- * calls, is the MPI library's own, whatever is preloaded. Only the end of the process is left to notice it.
+ * Some calls reach the MPI library directly, even with a preload. These are calls to functions that the program looks
+ * up in a library's handle (dlsym), or calls from a library loaded with RTLD_DEEPBIND. This can only be noticed at the
+ * end of the process.
  */
 __attribute__((destructor)) static void preload_end(void)
 {

@@ -1,12 +1,12 @@
 /*
- * Trampolines: each exported function is one jump through its gate. At first the gate leads to the lines behind the
- * jump, which call preload_resolve(number) with all registers of arguments saved, and jump to what it returns. So the
- * return address stays the caller's.
+ * Trampolines: each exported function is one jump through its gate. At first the gate leads to the lines after the
+ * jump. They call preload_resolve(number) with all registers of arguments saved, and jump to its result. So the return
+ * address stays the caller's.
  *
  *     MPI_Send:  jmp *mpit_gate_MPI_Send        mpit_gate_MPI_Send: -> the line below, or the recorder's, or the next
  *                push number; jmp preload_stub
  *
- * The names need no relocation, and the numbers follow from the addresses: what a process pays that has no MPI is one
+ * The names need no relocation, and the numbers follow from the addresses. So a process without MPI pays only one
  * relocation for each gate.
  */
 #ifndef MPIT_PRELOAD_TRAMPOLINE_H
@@ -70,7 +70,7 @@ enum { TRAMPOLINE_BYTES = 32, TRAMPOLINE_STUB = 12 };
     __attribute__((visibility("hidden"), used)) void *preload_resolve(size_t number)
 #define TRAMPOLINE_NAME(number, name) #name,
 
-/* Where the gate leads at first. */
+/* The first target of the gate. */
 #define TRAMPOLINE_START(number) ((void *)(preload_code + (number)*TRAMPOLINE_BYTES + TRAMPOLINE_STUB))
 
 #endif

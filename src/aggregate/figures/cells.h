@@ -17,7 +17,7 @@
  * that begins or ends an interval takes the segment's extreme out and leaves the neutral value. After each extreme is
  * the number of its segment, which the recorder never touches. The two are a pair (pair.h, windows.h).
  *
- * variables.c says where each variable lies. No other code may depend on the order here.
+ * variables.c has the place of each variable. No other code may depend on the order here.
  */
 #ifndef MPIT_AGGREGATE_CELLS_H
 #define MPIT_AGGREGATE_CELLS_H
@@ -35,11 +35,11 @@
 enum { PEERS_PER_PAGE = 64 };
 
 struct thread_cells {
-    uint64_t events; /* records written; also where the thread stands in its event stream */
+    uint64_t events; /* records written, so also the thread's place in its event stream */
     uint64_t nested_time;
     uint64_t call_count[CALL_COUNT];
     uint64_t call_time[CALL_COUNT];
-    uint64_t stall_time[STATE_COUNT]; /* by reason; run files up to version 7 end before it */
+    uint64_t stall_time[STATE_COUNT]; /* by reason. Run files up to version 7 end before it */
     uint64_t call_stall_time[CALL_COUNT];
 };
 
@@ -65,7 +65,7 @@ struct comm_cells {
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
     uint64_t stall_time;  /* run files up to version 7 end before it */
-    uint64_t fabric_time; /* and those up to version 9 before this: time below MPI, */
+    uint64_t fabric_time; /* and files up to version 9 end before this: time below MPI, */
     uint64_t transfers,
         transfer_span; /* and of collectives: transfers inside, time from the first to the last one's end */
     uint64_t coll_execution[COLLECTIVE_COUNT]; /* from the start of each to its completion */
@@ -80,19 +80,19 @@ struct peer_cells {
 /* One a thread and region (of another library, instrument.h). */
 struct region_cells {
     uint64_t count;
-    uint64_t time; /* of the outermost, where it lies inside of itself */
+    uint64_t time; /* of the outermost one, if it is nested in itself */
 };
 
 struct fabric_function_cells {
     uint64_t count, bytes, time;
 };
 
-/* One a thread and provider (of libfabric; UCX is one), while that is watched. */
+/* One a thread and provider (of libfabric, or UCX), while that is watched. */
 struct fabric_cells {
     uint64_t time; /* in its functions, outermost only */
     uint64_t polls, empty_polls, poll_time;
     uint64_t again, errors;      /* operations that were refused, and refused or completed with an error */
-    uint64_t started, completed; /* of those whose completion is told */
+    uint64_t started, completed; /* of operations with a reported completion */
     struct message_cells kind[FABRIC_KIND_COUNT];
     struct fabric_function_cells function[FABRIC_FUNCTION_COUNT];
 };
@@ -121,16 +121,16 @@ struct shared_cells {
 };
 
 /*
- * Relaxed: whole, once, and in no order to anything else. A volatile access of an aligned word is just that on the
- * machines that mpit runs on, and does not make the compiler forget what it knows of other memory, as an atomic builtin
- * does. The thread sanitizer is told the truth.
+ * Relaxed: whole, once, and without order to other accesses. A volatile access of an aligned word is just that on the
+ * supported machines. Unlike an atomic builtin, it lets the compiler keep its knowledge of other memory. The thread
+ * sanitizer gets real atomics.
  */
 #if defined(__SANITIZE_THREAD__)
 #define RELAXED_LOAD(address) __atomic_load_n((address), __ATOMIC_RELAXED)
 #define RELAXED_STORE(address, value) __atomic_store_n((address), (value), __ATOMIC_RELAXED)
 #define COMPARED_LOAD RELAXED_LOAD
 #else
-/* For a value that is only compared, once: it may be compared where it lies in memory, and needs no register. */
+/* For a value that is compared only once. The comparison can use it in memory, without a register. */
 #define COMPARED_LOAD(address) (*(address))
 #define RELAXED_LOAD(address) (*(const volatile __typeof__(*(address)) *)(address))
 #define RELAXED_STORE(address, value) ((void)(*(volatile __typeof__(*(address)) *)(address) = (value)))
@@ -157,8 +157,8 @@ static inline void cell_add(uint64_t *cell, uint64_t value)
 #endif
 }
 
-/* What is added to `earlier` is seen before what is then added to `later`: readers that look at `later` first never
- * see less in `earlier`. Costs nothing where stores keep their order. */
+/* A reader that reads `later` first, and then `earlier`, sees at least the additions to `earlier` made before. Costs
+ * nothing where stores keep their order. */
 static inline void cell_order(uint64_t *earlier, uint64_t *later)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

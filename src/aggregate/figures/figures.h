@@ -12,24 +12,24 @@
 struct comm;
 
 struct figures {
-    const struct run_reader *run; /* NULL: this process's book */
+    const struct run_reader *run; /* NULL: this process's registry */
 };
 
 /* A communicator in either. */
 struct figures_comm {
     const struct comm *live;
     uint32_t slot;
-    const char *name, *label; /* label: as it stands in the record (label.h) */
-    uint64_t merged;          /* how many are in it */
+    const char *name, *label; /* label: as in the record (label.h) */
+    uint64_t merged;          /* how many communicators are in it */
     bool is_sum;              /* of freed ones */
     int32_t size, peers;      /* peers: of the (remote) group */
 };
 
-/* Up to `count` values (the rest 0). Returns how many there are, 0 when there is no such variable. */
+/* Reads up to `count` values (the rest 0). Returns how many there are. 0: unknown variable. */
 size_t figures_read(const struct figures *figures, const char *name, enum variable_class class,
                     const struct figures_comm *comm, uint64_t *values, size_t count);
 
-/* The same of a variable of `run` itself. */
+/* The same for a variable of `run` itself. */
 size_t figures_of_record(const struct run_reader *run, const struct variable_record *record,
                          const struct figures_comm *comm, uint64_t *values, size_t count);
 
@@ -37,7 +37,7 @@ size_t figures_of_record(const struct run_reader *run, const struct variable_rec
 uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
                      const struct figures_comm *comm);
 
-/* What a counter has counted, by place. */
+/* The count of a counter, by place. */
 void figures_counter(const struct figures *figures, unsigned counter, uint64_t places[PLACE_COUNT]);
 
 /* The communicators one by one: *at begins at 0. False at the end. */

@@ -15,12 +15,12 @@ void level_change_locked(struct level_cells *level, uint64_t delta)
     level_extreme(&level->low, now, false);
 }
 
-/* A request that ends without a message: what its posting raised goes down again. */
+/* A request that ends without a message. The level that its posting raised goes down again. */
 static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     unsigned posted = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
     bool missed = event_kind(event) == RECORD_FREED && (event->kind & EVENT_FAILED);
-    if (!missed) /* else there was no call to wait in */
+    if (!missed) /* else there was no call that waited */
         fold_wait(tally, comm);
     if (call_table[posted].class != CLASS_P2P)
         return;
@@ -33,7 +33,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
     }
 }
 
-/* Half of a request: its share of the call's time goes to the receive. */
+/* One half of a request. Its share of the call's time goes to the receive. */
 static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     struct tally none = {.end = tally->end, .message_weight = tally->message_weight, .concurrent = tally->concurrent};

@@ -8,9 +8,10 @@
  * The records after a completion call (RECORD_*_DONE) use tally.end, .share and .remainder: the end of the call, and
  * their share of its time. The event of the call has just set these.
  *
- * With mpit_timing only a sample of the calls is timed. Then `weight` says how often the time of this call counts. 0:
- * it was not timed. Its begin is then the end of the last timed call, and its duration is 0. A record of a message
- * whose posting was not timed has begin 0. While a trace is kept every call is timed, so a replay knows weight 1 only.
+ * With mpit_timing only a sample of the calls is timed. Then `weight` is the number of calls that the time of this call
+ * counts for. 0: it was not timed. Its begin is then the end of the last timed call, and its duration is 0. A record of
+ * a message whose posting was not timed has begin 0. While a trace is kept every call is timed, so in a replay the
+ * weight is always 1.
  */
 #ifndef MPIT_AGGREGATE_FOLD_H
 #define MPIT_AGGREGATE_FOLD_H
@@ -22,37 +23,37 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The cells of one thread for a provider, and the levels that all threads change together. */
+/* The counters of one thread for a provider, and the levels that all threads change together. */
 struct fabric_tally {
     struct fabric_cells *cells;                /* NULL: none */
     struct level_cells *pending, *pending_all; /* operations of the provider, and of all */
 };
 
-/* The cells of one thread, and what the fold remembers from a call to the records behind it. */
+/* The counters of one thread, and the state that the fold keeps from a call to the records after it. */
 struct tally {
     struct thread_cells *cells;
     uint64_t end;                   /* of the call */
-    uint64_t share;                 /* of its time, for each request that it completed or started */
+    uint64_t share;                 /* of the call's time, for each request that it completed or started */
     uint64_t remainder;             /* for the first of them */
     bool concurrent;                /* several threads may be in MPI at once: shared cells need locked instructions */
-    struct region_cells *region;    /* of the region that the next event names */
-    struct counter_cells *counters; /* NULL: none of the thread is read */
-    bool shared;                    /* one of these is not nothing: */
+    struct region_cells *region;    /* of the next event's region */
+    struct counter_cells *counters; /* NULL: the thread has none */
+    bool shared;                    /* one of these is set: */
     uint64_t stall_share;           /* of its stall, likewise */
     uint64_t stall_remainder;
-    uint64_t fabric_share; /* of its time below MPI */
+    uint64_t fabric_share; /* of the call's time below MPI */
     uint64_t fabric_remainder;
-    struct fabric_tally fabric; /* of the provider that the next event names */
+    struct fabric_tally fabric; /* of the next event's provider */
     struct fabric_call_cells *fabric_calls;
     bool unseen;             /* a copy on the stack of one thread: it needs no atomic stores */
-    uint64_t message_weight; /* how often the time of the next record's message or collective counts */
+    uint64_t message_weight; /* how many messages or collectives the time of the next record counts for */
 };
 
-/* The cells of one thread for one communicator. */
+/* The counters of one thread for one communicator. */
 struct comm_tally {
     struct comm_cells *cells;
     struct shared_cells *shared;
-    struct peer_cells *page; /* of the peer that the next event names */
+    struct peer_cells *page; /* of the next event's peer */
     uint32_t page_number;
     uint32_t peers; /* size of the (remote) group */
 };
@@ -71,7 +72,7 @@ FOLD void cell_lower(uint64_t *cell, uint64_t value)
         cell_store(cell, value);
 }
 
-/* Out of line: only under MPI_THREAD_MULTIPLE. */
+/* Out of line, only under MPI_THREAD_MULTIPLE. */
 void level_change_locked(struct level_cells *level, uint64_t delta);
 
 FOLD void level_add(bool concurrent, struct level_cells *level, uint64_t delta)
@@ -103,7 +104,7 @@ FOLD bool event_is_message(const struct event *event)
 
 FOLD void fold_span(struct comm_tally *comm, uint64_t begin, uint64_t end)
 {
-    cell_store(&comm->cells->span_last, end); /* first: who takes the begin into a window finds its end */
+    cell_store(&comm->cells->span_last, end); /* first: a window that takes the begin then finds its end */
     cell_lower(&comm->cells->span_first, begin);
 }
 
@@ -111,7 +112,7 @@ FOLD void fold_message(struct comm_tally *comm, const struct event *event, struc
                        struct message_cells *by_peer)
 {
     struct message_cells *size = &by_size[bucket_of(event->bytes)];
-    if (event->kind & EVENT_LARGE) { /* first: mpit_small_count is the difference, and never shows one too many */
+    if (event->kind & EVENT_LARGE) { /* first: mpit_small_count is the difference, and is never one too high */
         cell_add(&comm->cells->large, 1);
         cell_order(&comm->cells->large, &size->count);
     }
@@ -141,7 +142,7 @@ FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint
         cell_add(&comm->cells->timeouts, 1);
 }
 
-/* An operation whose posting is a record of its own takes from there to the end of the call. */
+/* The time of an operation with a record for its posting: from there to the end of the call. */
 FOLD uint64_t posted_ticks(const struct tally *tally, const struct event *event)
 {
     return event->begin ? (tally->end - event->begin) * tally->message_weight : 0;
@@ -152,7 +153,7 @@ FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *com
     fold_transfer(comm, event, posted_ticks(tally, event));
 }
 
-/* Both messages of a call that has sent and received take its whole time. `weight`: 0 without a begin. */
+/* Both messages of a call that sends and receives take its whole time. `weight` is 0 without a begin. */
 FOLD void fold_transfers_exchanged(const struct tally *tally, struct comm_tally *comm, uint64_t begin, uint64_t weight)
 {
     cell_add(&comm->cells->p2p_done, 2);
@@ -195,7 +196,7 @@ FOLD uint64_t fold_share(struct tally *tally)
     return share;
 }
 
-/* What a request that a call completed takes of the call's time. */
+/* The share of a call's time for a request that it completed. */
 FOLD void fold_wait(struct tally *tally, struct comm_tally *comm)
 {
     cell_add(&comm->cells->wait_time, fold_share(tally));
@@ -206,7 +207,10 @@ FOLD void fold_wait(struct tally *tally, struct comm_tally *comm)
     }
 }
 
-/* A call's own event. `shape` and `op` follow from its kind; they are arguments so that a wrapper can fix them. */
+/*
+ * A call's own event. `shape` and `op` follow from its kind. They are arguments so that a wrapper can make them
+ * constant.
+ */
 FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, struct comm_tally *comm,
                     const struct event *event, const struct event_extension *more, uint64_t weight)
 {
@@ -214,7 +218,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     uint64_t duration = event_duration(event, more);
     uint64_t end = event->begin + duration;
     duration *= weight;
-    if (event->kind & EVENT_NESTED) { /* first: mpit_mpi_time is the difference, and never shows too much */
+    if (event->kind & EVENT_NESTED) { /* first: mpit_mpi_time is the difference, and is never too high */
         cell_add(&tally->cells->nested_time, duration);
         cell_order(&tally->cells->nested_time, &tally->cells->call_time[kind]);
     }
@@ -271,7 +275,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         fold_collective(comm, op, event->bytes + event_bytes_out(event, more), duration);
     } else if (shape != FOLD_POST_COLL) {
         if (event->peer < 0)
-            return; /* MPI_PROC_NULL: a call and no message */
+            return; /* MPI_PROC_NULL: a call without a message */
         if (shape == FOLD_RECV)
             fold_received(comm, event);
         else if (shape == FOLD_POST_SEND)
@@ -285,13 +289,13 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         fold_span(comm, event->begin, end);
 }
 
-/* What all requests of one communicator that a call completed take of its time, if those are all that it completed. */
+/* The share of a call's time for its requests of one communicator, if it completed no other requests. */
 FOLD void fold_wait_whole(struct comm_tally *comm, uint64_t duration)
 {
     cell_add(&comm->cells->wait_time, duration);
 }
 
-/* The records of messages; and, without the share of the call's time, for one who folds that by itself. */
+/* The records of messages. The second function leaves out the share of the call's time, which its caller applies. */
 FOLD void fold_send_over(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     if (event->peer < 0)
@@ -327,7 +331,7 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
     fold_recv_over(tally, comm, event);
 }
 
-/* What a call that does both receives. */
+/* The receiving half of a call that sends and receives. */
 FOLD void fold_receive(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     if (event_is_message(event)) {
@@ -372,7 +376,7 @@ FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span_posted(tally, comm, event);
 }
 
-/* A request on a file: its bytes are known when it is complete. */
+/* A request on a file. Its bytes are known when it is complete. */
 FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     fold_wait(tally, comm);
@@ -388,7 +392,7 @@ FOLD void fold_region(struct region_cells *region, const struct event *event, co
         cell_add(&region->time, event_duration(event, more));
 }
 
-/* A completion call that is not recorded: what follows has its end and no share of its time. */
+/* A completion call that is not recorded. The records after it have its end and no share of its time. */
 FOLD void fold_passed(struct tally *tally, const struct event *event)
 {
     cell_store(&tally->end, event->begin);
@@ -396,14 +400,14 @@ FOLD void fold_passed(struct tally *tally, const struct event *event)
     tally->shared = false;
 }
 
-/* Of a record behind a call: the call's. */
+/* The kind of the call, for a record after it. */
 FOLD unsigned called_kind(const struct event *event)
 {
     return event->duration < CALL_COUNT ? event->duration : CALL_NONE;
 }
 
-/* How much of a call was a stall. The recorder does this before it folds the call: mpit_work_time is the difference,
- * and never shows too much. */
+/* The stalled part of a call. The recorder does this before it applies the call: mpit_work_time is the difference,
+ * and is never too high. */
 FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
 {
     unsigned kind = called_kind(event);
@@ -412,7 +416,7 @@ FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
     cell_order(&cells->call_stall_time[kind], &cells->call_time[kind]);
 }
 
-/* And this behind it. Of a call that completes requests their records take their shares. */
+/* And this after the call. If a call completes requests, their records take their shares. */
 FOLD void fold_stall_share(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     const struct call_description *call = &call_table[called_kind(event)];
@@ -428,7 +432,7 @@ FOLD void fold_stall_share(struct tally *tally, struct comm_tally *comm, const s
     }
 }
 
-/* ---- the libraries below MPI (tally.fabric: of the event's provider) --------------------------------------------- */
+/* ---- the libraries below MPI (tally.fabric is of the event's provider) ------------------------------------------- */
 
 FOLD void fold_fabric_level(const struct tally *tally, uint64_t up, uint64_t down)
 {
@@ -490,7 +494,7 @@ FOLD void fold_fabric_polls(const struct tally *tally, const struct event *event
     cell_add(&cells->time, event->bytes);
 }
 
-/* Behind a call: what of its time was below MPI. */
+/* After a call: the part of its time below MPI. */
 FOLD void fold_fabric_call(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     const struct call_description *call = &call_table[called_kind(event)];
@@ -515,10 +519,10 @@ FOLD void fold_transfers(struct comm_tally *comm, const struct event *event)
     cell_add(&comm->cells->transfer_span, event->bytes);
 }
 
-/* Any of those between calls. */
+/* Any event of these libraries between calls. */
 void fold_fabric_event(const struct tally *tally, const struct event *event, const struct event_extension *more);
 
-/* What a counter counted in a call, and outside before it. */
+/* The count of a counter in a call, and outside before it. */
 FOLD void fold_counter(struct tally *tally, const struct event *event)
 {
     unsigned counter = counter_of(event), kind = counter_call(event);
@@ -529,11 +533,11 @@ FOLD void fold_counter(struct tally *tally, const struct event *event)
         cell_add(&tally->counters->count[counter][counter_place_of(kind)], event->bytes);
 }
 
-/* A record behind a call that is none of the frequent ones above. */
+/* Any of the less frequent records after a call. */
 void fold_record(struct tally *tally, struct comm_tally *comm, const struct event *event,
                  const struct event_extension *more);
 
-/* Any event of the stream; `more` is the extension behind it, if event.kind says that there is one. */
+/* Any event of the stream. `more` is the extension after it, if event.kind says that there is one. */
 static inline void fold(struct tally *tally, struct comm_tally *comm, const struct event *event,
                         const struct event_extension *more)
 {

@@ -53,7 +53,7 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                 \
     }
-/* A sum that is measured while somebody asks for it. */
+/* A sum that is measured while a reader asks for it. */
 #define MEASURED(service, title, kind, dimension, to, slots, enumeration, text, ...)                                   \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -89,7 +89,7 @@
                    .terms = {__VA_ARGS__}},                                                                            \
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE                      \
     }
-/* What is counted inside of MPI calls while somebody asks for it. */
+/* A count inside of MPI calls, while a reader asks for it. */
 #define INSIDE(title, kind, dimension, slots, enumeration, from, text)                                                 \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -106,8 +106,7 @@
         .extreme = EXTREME_NONE, .source = SOURCE_CELLS, .names = (enumeration), .description = text SAFE,             \
         .demand = DEMAND_OS                                                                                            \
     }
-#define ASKED                                                                                                          \
-    " Counted while a handle of one of mpit_os_* is started somewhere in the process, or mpit_os is 1. " COST_OS
+#define ASKED " Counted while the process has a started handle of an mpit_os_* variable, or mpit_os is 1. " COST_OS
 #define OTHER(title, kind, dimension, to, slots, where, enumeration, text)                                             \
     {                                                                                                                  \
         .record = {.name = (title),                                                                                    \
@@ -130,13 +129,14 @@
         .extreme = (which), .source = SOURCE_CELLS, .names = NAMES_NONE, .description = text SAFE,                     \
         .demand = DEMAND_FABRIC                                                                                        \
     }
-#define FABRIC_LIMITS "Counted while a handle of such a variable is started, or mpit_fabric is 1. " COST_FABRIC
+#define FABRIC_LIMITS "Counted while such a variable has a started handle, or mpit_fabric is 1. " COST_FABRIC
 #define UMQ_LIMITS                                                                                                     \
-    "What others send is read from their live files, so only processes on this node with the same MPIT_OUTPUT are "    \
-    "seen (mpit_umq_peers says how many), none of an inter-communicator. Exact while no nonblocking receive is "       \
-    "pending, and beside pending ones that name source and tag while one thread alone calls MPI. Else a pending one "  \
-    "counts as taking a message of its source (under several threads: of any source), and the figure may be too "      \
-    "small. Messages that are taken out of mpit's sight, and sends that were cancelled, stay in it."
+    "The messages of other processes are read from their live files. So only processes on this node with the same "    \
+    "MPIT_OUTPUT are seen (mpit_umq_peers is their number), and none of an inter-communicator. Exact while no "        \
+    "nonblocking receive is pending. Also exact while pending ones name source and tag and only one thread calls "     \
+    "MPI. Otherwise each pending one counts as taking a message of its source (with several threads: of any source), " \
+    "and the figure may be too small. Messages that are received where mpit cannot see it, and canceled sends, stay "  \
+    "in it."
 /* A level and its two watermarks under one name. */
 #define LEVELS(title, dimension, field, upper, lower, text)                                                            \
     VARIABLE(title, LEVEL, dimension, 1, 1, COMBINE_SUM, text ", now.", SHARED_CELL(field.now)),                       \
@@ -147,59 +147,58 @@
 
 const struct variable variables[] = {
     OTHER("mpit_current_call", STATE, "", 0, 1, SOURCE_CURRENT_CALL, NAMES_CALL,
-          "MPI function that the calling thread is in, 0 = none. Item i names slot i of mpit_call_count."),
+          "MPI function that the calling thread is in, 0 = none. Item i is the name of slot i of mpit_call_count."),
     OTHER("mpit_state", STATE, "", 0, 1, SOURCE_STATE, NAMES_STATE,
-          "What the calling thread is doing: not in MPI, at work in it, or stalled, by what the call is for."),
+          "State of the calling thread: not in MPI, at work in it, or stalled, by the purpose of the call."),
     NAMED("mpit_call_count", COUNTER, "", 0, CALL_COUNT, NAMES_CALL,
-          "Calls returned, by MPI function; the enumeration of mpit_current_call names the slots.",
+          "Calls returned, by MPI function. The enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_count)),
     NAMED("mpit_call_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
-          "Time inside, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
+          "Time inside calls, by MPI function, in nanoseconds. The enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_time)),
     VARIABLE("mpit_mpi_time", TIMER, "ticks", 0, 1, COMBINE_SUM,
-             "Time inside any recorded MPI call, outermost only, in nanoseconds.",
+             "Time inside recorded MPI calls, outermost only, in nanoseconds.",
              TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0),
              MINUS(BLOCK_THREAD, thread_cells, nested_time)),
     DIFFERENCE(
         "mpit_work_time", 1,
-        "Time inside recorded MPI calls, outermost only, in which these were not stalled, in nanoseconds. Where the "
-        "progress of the MPI library cannot be watched (mpit_stall_known is 0), all of it.",
+        "Time inside recorded MPI calls, outermost only, without the stalls, in nanoseconds. If the progress of the "
+        "MPI library cannot be watched (mpit_stall_known is 0), stalls are included.",
         TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
         MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
-    NAMED(
-        "mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
-        "Time inside recorded MPI calls in which these found nothing to do, by reason, in nanoseconds; the enumeration "
-        "mpit_state names the slots.",
-        THREAD_SLOTS(stall_time)),
+    NAMED("mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
+          "Time stalled inside recorded MPI calls, which then found nothing to do, by reason, in nanoseconds. The "
+          "enumeration mpit_state names the slots.",
+          THREAD_SLOTS(stall_time)),
     NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
-          "Time stalled, by MPI function, in nanoseconds; the enumeration of mpit_current_call names the slots.",
+          "Time stalled, by MPI function, in nanoseconds. The enumeration of mpit_current_call names the slots.",
           THREAD_SLOTS(call_stall_time)),
     VARIABLE("mpit_events_recorded", COUNTER, "", 0, 1, COMBINE_SUM,
-             "Event records of all threads: calls, what they completed or created, marks of instruments and of the "
-             "recorder.",
+             "Event records of all threads: calls, their completed requests and created objects, events of instruments "
+             "and of the recorder.",
              THREAD_CELL(events)),
     NAMED("mpit_events_lost", COUNTER, "", 0, LOSS_COUNT, NAMES_LOSS,
-          "What could not be recorded, by cause; the enumeration mpit_loss names the slots.",
+          "Events and records that could not be recorded, by cause. The enumeration mpit_loss names the slots.",
           {.block = BLOCK_LOSSES, .weight = 1, .first = 0, .run = 1, .step = 1, .stride = 1}),
     OTHER("mpit_buffer_bytes", SIZE, "bytes", 0, 1, SOURCE_BUFFER_BYTES, NAMES_NONE,
-          "Memory that the recorder has mapped for events and tallies, in bytes."),
+          "Memory that the recorder has mapped for events and counters, in bytes."),
     OTHER("mpit_buffer_fill", PERCENTAGE, "", 0, 1, SOURCE_BUFFER_FILL, NAMES_NONE,
-          "How full the fullest event buffer of a thread is, 0 .. 1. With a trace a buffer is emptied when it is full; "
-          "without one the newest event takes the place of the oldest, and it stays at 1."),
+          "How full the fullest event buffer of a thread is, 0 .. 1. With a trace a full buffer is emptied. Without "
+          "one the newest event replaces the oldest, and the value stays 1."),
     OTHER("mpit_mpi_fraction", PERCENTAGE, "", 0, 1, SOURCE_MPI_FRACTION, NAMES_NONE,
-          "Share of time inside recorded MPI calls since the handle was allocated, 0 .. 1: time inside, calls in "
-          "progress included, over time elapsed, each summed over the threads that have called MPI, from their first "
-          "call to their end."),
+          "Share of time inside recorded MPI calls since the handle was allocated, 0 .. 1. This is the time inside, "
+          "with calls in progress, divided by the elapsed time. Both are summed over the threads that have called MPI, "
+          "from their first call to their end."),
     OTHER("mpit_stall_fraction", PERCENTAGE, "", 0, 1, SOURCE_STALL_FRACTION, NAMES_NONE,
-          "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1: time stalled over "
-          "time elapsed, each summed over the threads that have called MPI, from their first call to their end."),
-    OTHER(
-        "mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
-        "1: the progress of the MPI library is watched, and stalls are told from work. 0: it is none that mpit knows, "
-        "and every call counts as work."),
+          "Share of time stalled inside recorded MPI calls since the handle was allocated, 0 .. 1. This is the stalled "
+          "time divided by the elapsed time. Both are summed over the threads that have called MPI, from their first "
+          "call to their end."),
+    OTHER("mpit_stall_known", GENERIC, "", 0, 1, SOURCE_STALL_KNOWN, NAMES_NONE,
+          "1: the progress of the MPI library is watched, and stalls and work are known apart. 0: mpit does not know "
+          "this library, and all time in calls counts as work."),
     OTHER("mpit_last_return", GENERIC, "ns", 0, 1, SOURCE_LAST_RETURN, NAMES_NONE,
-          "When a recorded MPI call of any thread last returned, in nanoseconds since 1970-01-01 00:00 UTC; 0 before "
-          "MPI_Init has returned. Continuous and read-only: a point in time, which no other class has."),
+          "When a recorded MPI call of any thread last returned, in nanoseconds since 1970-01-01 00:00 UTC. 0 before "
+          "MPI_Init has returned. Continuous and read-only: it is a point in time, which no other class can show."),
     OTHER("mpit_size_bucket_limit", SIZE, "bytes", 0, BUCKET_COUNT, SOURCE_BUCKET_LIMIT, NAMES_NONE,
           "Largest message size of each slot of the *_size_* variables, in bytes."),
 
@@ -208,16 +207,17 @@ const struct variable variables[] = {
              "nanoseconds. " FABRIC_LIMITS,
              FABRIC_CELL(time)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_ops", COUNTER, "", 0, FABRIC_KIND_COUNT, NAMES_FABRIC,
-             "Operations of libfabric and UCX that were begun, by kind; the enumeration mpit_fabric_op names the "
+             "Operations of libfabric and UCX that have begun, by kind. The enumeration mpit_fabric_op names the "
              "slots. " FABRIC_LIMITS,
              FABRIC_KIND_SLOTS(count)),
     MEASURED(
         DEMAND_FABRIC, "mpit_fabric_bytes", AGGREGATE, "bytes", 0, FABRIC_KIND_COUNT, NAMES_FABRIC,
-        "Bytes of the buffers of these operations, of receives those that there was room for, by kind. " FABRIC_LIMITS,
+        "Bytes of the buffers of libfabric and UCX operations that have begun, by kind. A receive counts the size of "
+        "its buffer. " FABRIC_LIMITS,
         FABRIC_KIND_SLOTS(bytes)),
     MEASURED(
         DEMAND_FABRIC, "mpit_fabric_call_count", COUNTER, "", 0, FABRIC_FUNCTION_COUNT, NAMES_FABRIC_FUNCTION,
-        "Operations of libfabric and UCX that were begun, by function; the enumeration mpit_fabric_function names the "
+        "Operations of libfabric and UCX that have begun, by function. The enumeration mpit_fabric_function names the "
         "slots. " FABRIC_LIMITS,
         FABRIC_FUNCTION_SLOTS(count)),
     MEASURED(
@@ -229,38 +229,36 @@ const struct variable variables[] = {
         "Polls of the progress of libfabric and UCX: reads of completion queues, ucp_worker_progress. " FABRIC_LIMITS,
         FABRIC_CELL(polls)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_empty_polls", COUNTER, "", 0, 1, NAMES_NONE,
-             "Those polls that found nothing. " FABRIC_LIMITS, FABRIC_CELL(empty_polls)),
+             "Polls of the progress of libfabric and UCX that found nothing. " FABRIC_LIMITS, FABRIC_CELL(empty_polls)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_poll_time", TIMER, "ticks", 0, 1, NAMES_NONE,
-             "Time inside these polls, in nanoseconds. " FABRIC_LIMITS, FABRIC_CELL(poll_time)),
+             "Time inside polls of the progress of libfabric and UCX, in nanoseconds. " FABRIC_LIMITS,
+             FABRIC_CELL(poll_time)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_again", COUNTER, "", 0, 1, NAMES_NONE,
              "Operations that libfabric or UCX refused with \"try again\". " FABRIC_LIMITS, FABRIC_CELL(again)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_errors", COUNTER, "", 0, 1, NAMES_NONE,
-             "Operations of libfabric and UCX that were refused, or that completed, with an error. " FABRIC_LIMITS,
+             "Operations of libfabric and UCX that were refused or completed with an error. " FABRIC_LIMITS,
              FABRIC_CELL(errors)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_pending", LEVEL, "", 0, 1, NAMES_NONE,
-             "Operations of libfabric and UCX whose completion is to be told and was not yet, now. " FABRIC_LIMITS,
+             "Operations of libfabric and UCX now outstanding. " FABRIC_LIMITS,
              TERM(BLOCK_FABRIC_LEVEL, level_cells, now, 1, 0)),
-    OWN_EXTREME(
-        "mpit_fabric_pending", HIGHWATERMARK, COMBINE_HIGH, EXTREME_SENDS_HIGH,
-        "Operations of libfabric and UCX whose completion is to be told, the most since start or reset. " FABRIC_LIMITS,
-        TERM(BLOCK_FABRIC_LEVEL, level_cells, high, 1, 0)),
+    OWN_EXTREME("mpit_fabric_pending", HIGHWATERMARK, COMBINE_HIGH, EXTREME_SENDS_HIGH,
+                "Outstanding operations of libfabric and UCX, the most since start or reset. " FABRIC_LIMITS,
+                TERM(BLOCK_FABRIC_LEVEL, level_cells, high, 1, 0)),
     OWN_EXTREME("mpit_fabric_pending", LOWWATERMARK, COMBINE_LOW, EXTREME_SENDS_LOW,
-                "Operations of libfabric and UCX whose completion is to be told, the least since start or "
-                "reset. " FABRIC_LIMITS,
+                "Outstanding operations of libfabric and UCX, the least since start or reset. " FABRIC_LIMITS,
                 TERM(BLOCK_FABRIC_LEVEL, level_cells, low, 1, 0)),
     MEASURED(
         DEMAND_FABRIC, "mpit_call_fabric_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
-        "Time inside libfabric and UCX by MPI function, in nanoseconds; the enumeration of mpit_current_call names the "
+        "Time inside libfabric and UCX by MPI function, in nanoseconds. The enumeration of mpit_current_call names the "
         "slots. " FABRIC_LIMITS,
         TERM(BLOCK_FABRIC_CALLS, fabric_call_cells, time, 1, 1)),
     MEASURED(DEMAND_FABRIC, "mpit_fabric_other", COUNTER, "", 0, 1, NAMES_NONE,
-             "Operations of libfabric and UCX that were begun inside of an MPI call on behalf of another "
-             "one. " FABRIC_LIMITS,
+             "Operations of libfabric and UCX that began inside of one MPI call and belong to another. " FABRIC_LIMITS,
              TERM(BLOCK_FABRIC_CALLS, fabric_call_cells, other, 1, 0)),
 
     OTHER("mpit_comm_size", SIZE, "", 1, 1, SOURCE_COMM_SIZE, NAMES_NONE, "Processes in the communicator."),
     VARIABLE("mpit_comm_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Time inside any call charged to the communicator, in nanoseconds.", COMM_RUN(p2p_time, 5),
+             "Time inside calls charged to the communicator, in nanoseconds.", COMM_RUN(p2p_time, 5),
              COMM_RUN(coll_time, COLLECTIVE_COUNT)),
     EXTREME_VARIABLE("mpit_comm_span", TIMER, "ticks", COMBINE_SPAN, EXTREME_SPAN_FIRST,
                      "From the begin of the first communication in the window to the end of the last one that "
@@ -269,16 +267,16 @@ const struct variable variables[] = {
     VARIABLE("mpit_p2p_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside point-to-point calls, in nanoseconds.",
              COMM_CELL(p2p_time)),
     VARIABLE("mpit_wait_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Time inside completion calls, shared evenly by the requests that each completed, in nanoseconds.",
+             "Time inside completion calls, divided evenly among their completed requests, in nanoseconds.",
              COMM_CELL(wait_time)),
     VARIABLE("mpit_comm_stall_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Time stalled inside calls charged to the communicator, in nanoseconds; of completion calls the shares of "
-             "its requests.",
+             "Time stalled inside calls charged to the communicator, in nanoseconds. The time of completion calls is "
+             "divided among their requests.",
              COMM_CELL(stall_time)),
     MEASURED(
         DEMAND_FABRIC, "mpit_comm_fabric_time", TIMER, "ticks", 1, 1, NAMES_NONE,
-        "Time inside libfabric and UCX in calls charged to the communicator, in nanoseconds; of completion calls the "
-        "shares of its requests. " FABRIC_LIMITS,
+        "Time inside libfabric and UCX in calls charged to the communicator, in nanoseconds. The time of completion "
+        "calls is divided among their requests. " FABRIC_LIMITS,
         COMM_CELL(fabric_time)),
     MEASURED(DEMAND_FABRIC, "mpit_coll_p2p_count", COUNTER, "", 1, 1, NAMES_NONE,
              "Transfers that libfabric or UCX saw begin inside collectives of the communicator. " FABRIC_LIMITS,
@@ -286,34 +284,34 @@ const struct variable variables[] = {
     MEASURED(
         DEMAND_FABRIC, "mpit_coll_transfer_time", TIMER, "ticks", 1, 1, NAMES_NONE,
         "Sum over collectives of the time from the begin of the first transfer inside to the end of the last one, in "
-        "nanoseconds: MPI/RT's execution time of a collective. " FABRIC_LIMITS,
+        "nanoseconds. This is MPI/RT's execution time of a collective. " FABRIC_LIMITS,
         COMM_CELL(transfer_span)),
     VARIABLE("mpit_rma_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside calls on windows that were made on the communicator, in nanoseconds.", COMM_CELL(rma_time)),
     VARIABLE("mpit_io_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
              "Time inside calls on files that were opened on the communicator, in nanoseconds.", COMM_CELL(io_time)),
     VARIABLE("mpit_rma_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
-             "Data at targets that this process's accesses to windows have read or written, in bytes.",
-             COMM_CELL(rma_bytes)),
+             "Data that this process has read or written at targets of windows, in bytes.", COMM_CELL(rma_bytes)),
     VARIABLE("mpit_io_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
-             "Data that this process's completed accesses to files have read or written, in bytes.",
+             "Data that this process has read from or written to files in completed accesses, in bytes.",
              COMM_CELL(io_bytes)),
     VARIABLE("mpit_p2p_transfer_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-             "Sum over messages of return of the completing call - begin of the posting call, in nanoseconds.",
+             "Sum over messages of the time from the begin of the posting call to the return of the completing call, "
+             "in nanoseconds.",
              COMM_CELL(transfer_time)),
     VARIABLE("mpit_coll_time", TIMER, "ticks", 1, 1, COMBINE_SUM, "Time inside collectives, in nanoseconds.",
              COMM_RUN(coll_time, COLLECTIVE_COUNT)),
     VARIABLE(
         "mpit_coll_execution_time", TIMER, "ticks", 1, 1, COMBINE_SUM,
-        "Sum over completed collectives of the time from start to completion, in nanoseconds: of a blocking one from "
-        "the begin of its call to the return; of a nonblocking or persistent one from the begin of the call that "
-        "starts it to the return of the one that completes it.",
+        "Sum over completed collectives of the time from start to completion, in nanoseconds. For a blocking one this "
+        "is from the begin of its call to the return. For a nonblocking or persistent one it is from the begin of the "
+        "starting call to the return of the completing call.",
         COMM_RUN(coll_execution, COLLECTIVE_COUNT)),
     NAMED("mpit_coll_op_time", TIMER, "ticks", 1, COLLECTIVE_COUNT, NAMES_COLL,
-          "Time inside collectives by kind, in nanoseconds; the enumeration mpit_coll names the slots.",
+          "Time inside collectives by kind, in nanoseconds. The enumeration mpit_coll names the slots.",
           COMM_SLOTS(coll_time)),
     NAMED("mpit_coll_op_count", COUNTER, "", 1, COLLECTIVE_COUNT, NAMES_COLL,
-          "Collectives completed by kind; the enumeration mpit_coll names the slots.", COMM_SLOTS(coll_count)),
+          "Collectives completed by kind. The enumeration mpit_coll names the slots.", COMM_SLOTS(coll_count)),
     VARIABLE("mpit_p2p_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages completed, sent + received.",
              COMM_CELL(p2p_done)),
     VARIABLE("mpit_send_count", COUNTER, "", 1, 1, COMBINE_SUM, "Messages sent, counted when posted.",
@@ -322,22 +320,22 @@ const struct variable variables[] = {
     VARIABLE("mpit_coll_count", COUNTER, "", 1, 1, COMBINE_SUM, "Collectives completed.",
              COMM_RUN(coll_count, COLLECTIVE_COUNT)),
     VARIABLE("mpit_p2p_timeouts", COUNTER, "", 1, 1, COMBINE_SUM,
-             "Messages whose transfer time went over mpit_p2p_timeout_ns.", COMM_CELL(timeouts)),
+             "Messages with a transfer time over mpit_p2p_timeout_ns.", COMM_CELL(timeouts)),
 
-    VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages sent.",
+    VARIABLE("mpit_send_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of sent messages.",
              MESSAGE_SUM(send[0].bytes)),
-    VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of the messages received.",
+    VARIABLE("mpit_recv_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM, "Bytes of received messages.",
              MESSAGE_SUM(recv[0].bytes)),
     VARIABLE("mpit_coll_bytes", AGGREGATE, "bytes", 1, 1, COMBINE_SUM,
-             "Bytes that this process put into collectives and got out of them.", COMM_CELL(coll_bytes)),
+             "Bytes that this process sent into collectives and received from them.", COMM_CELL(coll_bytes)),
     VARIABLE("mpit_send_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Messages sent by size; mpit_size_bucket_limit gives each slot's largest size.",
+             "Messages sent by size. mpit_size_bucket_limit is each slot's largest size.",
              MESSAGE_SLOTS(send[0].count)),
     VARIABLE("mpit_recv_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Messages received by size; mpit_size_bucket_limit gives each slot's largest size.",
+             "Messages received by size. mpit_size_bucket_limit is each slot's largest size.",
              MESSAGE_SLOTS(recv[0].count)),
     VARIABLE("mpit_coll_size_count", COUNTER, "", 1, BUCKET_COUNT, COMBINE_SUM,
-             "Collectives completed by bytes put in + got out; mpit_size_bucket_limit gives each slot's largest size.",
+             "Collectives completed by bytes sent + received. mpit_size_bucket_limit is each slot's largest size.",
              COMM_SLOTS(coll_size_count)),
     VARIABLE("mpit_send_size_bytes", AGGREGATE, "bytes", 1, BUCKET_COUNT, COMBINE_SUM,
              "Bytes sent by size of the message.", MESSAGE_SLOTS(send[0].bytes)),
@@ -357,37 +355,37 @@ const struct variable variables[] = {
     VARIABLE("mpit_peer_recv_bytes", AGGREGATE, "bytes", 1, 0, COMBINE_SUM, "Bytes received, by rank of the sender.",
              PEER_SLOTS(recv.bytes)),
     EXTREME_VARIABLE("mpit_message_bytes", HIGHWATERMARK, "bytes", COMBINE_HIGH, EXTREME_MESSAGE_HIGH,
-                     "Largest message since start or reset, in bytes; 0 before the first one.", COMM_CELL(message_high),
+                     "Largest message since start or reset, in bytes. 0 before the first one.", COMM_CELL(message_high),
                      CLOSED(EXTREME_MESSAGE_HIGH)),
     EXTREME_VARIABLE("mpit_message_bytes", LOWWATERMARK, "bytes", COMBINE_LOW, EXTREME_MESSAGE_LOW,
-                     "Smallest message since start or reset, in bytes; 2^64 - 1 before the first one.",
+                     "Smallest message since start or reset, in bytes. 2^64 - 1 before the first one.",
                      COMM_CELL(message_low), CLOSED(EXTREME_MESSAGE_LOW)),
     LEVELS("mpit_pending_sends", "", sends, EXTREME_SENDS_HIGH, EXTREME_SENDS_LOW,
            "Nonblocking sends posted and not yet completed"),
     LEVELS("mpit_pending_recvs", "", recvs, EXTREME_RECVS_HIGH, EXTREME_RECVS_LOW,
            "Nonblocking receives posted and not yet completed"),
     LEVELS("mpit_pending_bytes", "bytes", bytes, EXTREME_BYTES_HIGH, EXTREME_BYTES_LOW,
-           "Bytes of the nonblocking sends posted and not yet completed"),
+           "Bytes of nonblocking sends posted and not yet completed"),
     OTHER("mpit_umq_length", LEVEL, "", 1, 1, SOURCE_UMQ, NAMES_NONE,
-          "Unexpected messages, now: those that members of the communicator on this node have begun to send to this "
-          "process, that it has not received, and for which it has no receive posted. " UMQ_LIMITS),
+          "Unexpected messages, now. Members of the communicator on this node have begun to send them to this process. "
+          "It has not received them, and has not posted a receive for them. " UMQ_LIMITS),
     OTHER("mpit_umq_length", HIGHWATERMARK, "", 1, 1, SOURCE_UMQ_HIGHEST, NAMES_NONE,
           "Unexpected messages, the most since start or reset. While a handle is started, every recorded call of this "
-          "process that may receive looks before it takes a message away, so that no height is missed. " COST_UMQ
+          "process that may receive reads the length before it takes a message. So no maximum is missed. " COST_UMQ
           " " UMQ_LIMITS),
     OTHER("MPI_T_UMQ_LENGTH", LEVEL, "", 1, 1, SOURCE_UMQ_NAMED, NAMES_NONE,
-          "mpit_umq_length as an MPI_INT, under the name in the standard's example. It can be started and stopped; "
-          "while it is stopped it keeps its value. " UMQ_LIMITS),
+          "mpit_umq_length as an MPI_INT, under the name in the standard's example. It can be started and stopped. "
+          "While it is stopped it keeps its value. " UMQ_LIMITS),
     OTHER("mpit_umq_peers", SIZE, "", 1, 1, SOURCE_UMQ_PEERS, NAMES_NONE,
-          "Processes of the communicator whose messages mpit_umq_length can see, this one among them."),
+          "Processes of the communicator with messages that mpit_umq_length can see, including this one."),
     INSIDE("mpit_os_time", TIMER, "ns", 1, NAMES_NONE, COUNTER_OS_TIME,
-           "Time that threads spent in the kernel inside recorded MPI calls, in nanoseconds, as the kernel tells it; a "
-           "thread that sleeps is not there. Many kernels look only some hundred times a second whether a thread is in "
-           "the kernel, so that it says nothing of single calls: a message tells." ASKED),
+           "Time that threads spent in the kernel inside recorded MPI calls, in nanoseconds, as reported by the "
+           "kernel. Sleeping does not count. Many kernels check only some hundred times a second whether a thread is "
+           "in the kernel. Then the figure is not valid for single calls, and mpit prints a message." ASKED),
     INSIDE("mpit_os_switches", COUNTER, "", 2, NAMES_SWITCH, COUNTER_SWITCHES_VOLUNTARY,
-           "Context switches inside recorded MPI calls; the enumeration mpit_os_switch names the slots." ASKED),
+           "Context switches inside recorded MPI calls. The enumeration mpit_os_switch names the slots." ASKED),
     INSIDE("mpit_os_faults", COUNTER, "", 2, NAMES_FAULT, COUNTER_FAULTS_MINOR,
-           "Page faults inside recorded MPI calls; the enumeration mpit_os_fault names the slots." ASKED),
+           "Page faults inside recorded MPI calls. The enumeration mpit_os_fault names the slots." ASKED),
 };
 
 const size_t variable_count = sizeof variables / sizeof variables[0];
@@ -395,10 +393,10 @@ const size_t variable_count = sizeof variables / sizeof variables[0];
 int variable_verbosity(const struct variable *variable)
 {
     static const struct {
-        const char *begin; /* of the name; the first that fits counts */
+        const char *begin; /* of the name. The first match counts */
         int verbosity;
     } table[] = {
-        /* below MPI, and what slows calls down while it is asked for */
+        /* below MPI, and variables that slow calls down while they are read */
         {"mpit_fabric_time", MPIT_VERBOSITY_TUNER},
         {"mpit_fabric_ops", MPIT_VERBOSITY_TUNER},
         {"mpit_fabric_bytes", MPIT_VERBOSITY_TUNER},
@@ -415,7 +413,7 @@ int variable_verbosity(const struct variable *variable)
         /* the recorder itself */
         {"mpit_events_recorded", MPIT_VERBOSITY_DEVELOPER},
         {"mpit_buffer_", MPIT_VERBOSITY_DEVELOPER},
-        /* parts of what others sum up, and what needs an explanation */
+        /* Parts of sums, and variables that need an explanation. */
         {"mpit_events_lost", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_stall_known", MPIT_VERBOSITY_USER_DETAIL},
         {"mpit_last_return", MPIT_VERBOSITY_USER_DETAIL},
@@ -514,7 +512,7 @@ static void value_take(const struct variable_record *variable, unsigned term, ui
         if (cell < *value)
             *value = cell;
         break;
-    case COMBINE_SPAN: /* the first term is the end; the others are begins */
+    case COMBINE_SPAN: /* the first term is the end, the others are begins */
         if (term == 0 ? cell > value[0] : cell < value[1])
             value[term != 0] = cell;
         break;

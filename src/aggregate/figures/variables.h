@@ -29,18 +29,18 @@ enum variable_class {
 enum variable_combine {
     COMBINE_SUM = 1,
     COMBINE_HIGH, /* the largest */
-    COMBINE_LOW,  /* the smallest; LOW_NEUTRAL when there is none */
-    COMBINE_SPAN, /* largest of the first term - smallest of the second; 0 when there is none */
-    COMBINE_NONE, /* not made of cells */
+    COMBINE_LOW,  /* the smallest, or LOW_NEUTRAL */
+    COMBINE_SPAN, /* largest of the first term - smallest of the second. 0 without values */
+    COMBINE_NONE, /* not made of counters */
 };
 
 /* Block kinds that exist beside enum block_kind: the header's losses, counters of a window or file (objectcells.h). */
 enum { BLOCK_LOSSES = 5, BLOCK_OBJECT = 7 };
 
-/* variable_record.bound; no run file has variables of windows and files. */
+/* variable_record.bound. Variables of windows and files are in no run file. */
 enum variable_bound { BOUND_NOT, BOUND_COMM, BOUND_WINDOW, BOUND_FILE };
 
-/* Which cells of shared_cells.closed keep the extremes of closed segments. */
+/* The counter in shared_cells.closed for the extremes of closed segments. */
 enum extreme {
     EXTREME_MESSAGE_HIGH,
     EXTREME_MESSAGE_LOW,
@@ -55,7 +55,7 @@ enum extreme {
     EXTREME_NONE = EXTREME_COUNT,
 };
 
-/* Where the values of COMBINE_NONE come from. */
+/* The source of the values with COMBINE_NONE. */
 enum variable_source {
     SOURCE_CELLS,
     SOURCE_COMM_SIZE,
@@ -69,11 +69,11 @@ enum variable_source {
     SOURCE_STALL_KNOWN,
     SOURCE_LAST_RETURN,
     SOURCE_UMQ,         /* length (umq.h) */
-    SOURCE_UMQ_HIGHEST, /* its largest one; windows of its own */
-    SOURCE_UMQ_NAMED,   /* the length as the standard's example reads it: an int that can be started and stopped */
+    SOURCE_UMQ_HIGHEST, /* its largest one, with windows of its own */
+    SOURCE_UMQ_NAMED,   /* the length for the standard's example: an int that can be started and stopped */
     SOURCE_UMQ_PEERS,
     SOURCE_UMQ_TOTAL,        /* length in all communicators (livevariables.h) */
-    SOURCE_RECVQ_UNEXPECTED, /* the same, and pending receives, as unsigned: the names that tools know from MPICH */
+    SOURCE_RECVQ_UNEXPECTED, /* the same, and pending receives, as unsigned: under names known from MPICH */
     SOURCE_RECVQ_POSTED,
     SOURCE_THREAD_STATE, /* of all threads (livevariables.h) */
     SOURCE_THREAD_CALL,
@@ -96,49 +96,49 @@ enum variable_names {
 
 struct variable {
     struct variable_record record;
-    enum extreme extreme; /* that windows of it use */
+    enum extreme extreme; /* used by its windows */
     enum variable_source source;
     enum variable_names names; /* the enumeration that names its slots */
     const char *description;
-    const char *title;  /* its whole name, where the record has no room for it; NULL: that of the record */
-    enum demand demand; /* what is measured only while a handle of it is started (a continuous one: lives) */
-    uint8_t difference; /* of one with a negative term: which of its binding (sample.c) */
+    const char *title;  /* its whole name, if the record has no room for it. NULL: the record's name */
+    enum demand demand; /* measured only while it has a started handle (a continuous one: any handle) */
+    uint8_t difference; /* for a negative term: its number among these, by binding (sample.c) */
     bool total;         /* not bound: the sum over all communicators (livevariables.h) */
 };
 
 enum {
     DIFFERENCES = 2,
     DIFFERENCE_TOTAL = DIFFERENCES
-}; /* unbound variables that subtract a term; the last one is of the total that does */
+}; /* unbound variables that subtract a term, the last one for a total */
 
 extern const struct variable variables[];
 extern const size_t variable_count;
 
-/* Those that came at run time, too: for counters that were asked for by name. They come before the run begins, and
- * stay. The name begins behind mpit_papi_. NULL: there is no room for more, or no memory. */
+/* Variables also of counters that the user named. They are added before the run begins, and stay. The name begins
+ * after mpit_papi_. Returns NULL without room or memory. */
 const struct variable *variable_add_counter(unsigned counter, const char *name, const char *unit);
 size_t variable_number(void);
 const struct variable *variable_at(size_t index);
-/* An enum mpit_verbosity: USER what says what a program does in MPI, USER_DETAIL parts of that, TUNER what is below MPI
- * or slows calls down, DEVELOPER the recorder itself. */
+/* Returns an enum mpit_verbosity. USER: the activity of a program in MPI. USER_DETAIL: parts of that. TUNER: below
+ * MPI, or slows calls down. DEVELOPER: the recorder itself. */
 int variable_verbosity(const struct variable *variable);
 static inline const char *variable_name(const struct variable *variable)
 {
     return variable->title ? variable->title : variable->record.name;
 }
 
-/* Accumulators for one variable: values[count], SPAN needs two. */
+/* Resets the accumulators of one variable: values[count]. SPAN needs two. */
 void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count);
-/* Takes one block in. `page` is the block's page of peers (0 in other kinds). */
+/* Adds one block. `page` is the block's page of peers (0 in other kinds). */
 void variable_take(const struct variable_record *variable, unsigned block_kind, unsigned page, const uint64_t *cells,
                    size_t cell_count, uint64_t *values, size_t count);
 /* Turns accumulators into values. */
 void variable_finish(const struct variable_record *variable, uint64_t *values);
 
-/* "COUNTER" and its like; "?": there is no such class. */
+/* "COUNTER" and the like. "?" for an unknown class. */
 const char *variable_class_name(uint32_t class);
 
-/* Name of slot i of an enumeration, or NULL behind its end. */
+/* Name of slot i of an enumeration, or NULL after its end. */
 const char *variable_slot_name(enum variable_names names, size_t slot);
 
 /* The neutral value of an extreme. */

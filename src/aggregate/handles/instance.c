@@ -245,7 +245,7 @@ static void listeners_set(uint64_t bit, bool on)
     pthread_mutex_unlock(&lock);
 }
 
-/* A new listener is not told of what was lost before. */
+/* A new listener gets no report of earlier losses. */
 static void losses_forget(void)
 {
     for (unsigned cause = 0; book.run.header && cause < LOSS_COUNT; cause++)

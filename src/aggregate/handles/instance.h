@@ -5,7 +5,7 @@
  *      │                                                   │
  *      └── loads `listeners` <───── set while there are callbacks
  *
- * The probes know whether anybody listens, and mpit/ knows who. They meet here. `listeners` has a bit for each of
+ * The probes know whether there are listeners, and mpit/ knows which. They meet here. `listeners` has a bit for each of
  * mpit's own types. Some types can be raised by the end of any call. While the bit of one of these is set,
  * knob_rare_ticks is 0. The frequent paths of the wrappers compare with that anyway. They then leave for the functions
  * out of line, which look at `listeners`. A program without listeners pays nothing there, and one load where a
@@ -51,14 +51,14 @@ enum event_type_id {
     EVENT_TYPES
 };
 
-/* Types raised only by calls that are out of line anyway. Listening to them slows down calls that complete requests, by
- * some 10 ns, and no others. */
+/* Types raised only by calls that are out of line anyway. Listening to them slows down only calls that complete
+ * requests, by some 10 ns. */
 #define TYPES_OF_RARE_CALLS                                                                                            \
     (UINT64_C(1) << COLLECTIVE_BEGIN | UINT64_C(1) << COMM_CREATION | UINT64_C(1) << COMM_FREEING |                    \
      UINT64_C(1) << WINDOW_CREATED | UINT64_C(1) << WINDOW_FREED | UINT64_C(1) << FILE_OPENED |                        \
      UINT64_C(1) << FILE_CLOSED | UINT64_C(1) << CALL_ERROR | UINT64_C(1) << CALL_STALLED)
 
-/* Those below the first are only in types of other libraries (instrument.h). */
+/* The ones above the first are only in types of other libraries (instrument.h). */
 enum element_type { ELEMENT_INT, ELEMENT_UNSIGNED_LONG_LONG, ELEMENT_UNSIGNED, ELEMENT_UNSIGNED_LONG, ELEMENT_DOUBLE };
 
 struct event_element {
@@ -76,18 +76,18 @@ struct event_type {
     uint8_t verbosity;             /* enum mpit_verbosity */
     uint16_t bytes, element_count; /* element_count: at most ELEMENTS_MOST */
     const struct event_element *elements;
-    const char *category;                              /* path; NULL: that of mpit's own */
-    void (*heed)(struct event_type *type, bool heard); /* NULL, or who wants to know */
-    bool gone;                                         /* its library has taken it away; there are no new handles */
-    bool heard;                                        /* there are callbacks; loaded relaxed by who raises it */
-    uint32_t hearers; /* registrations that have some, and the list of all: mpit/events/registration.c */
+    const char *category;                              /* path. NULL: mpit's own category */
+    void (*heed)(struct event_type *type, bool heard); /* told about new and lost listeners, or NULL */
+    bool gone;                                         /* its library has removed it. No new handles are made */
+    bool heard;                                        /* there are callbacks. Loaded relaxed by the raising thread */
+    uint32_t hearers; /* registrations with callbacks, and the list of all: mpit/events/registration.c */
     struct registration *registrations;
 };
 
 extern struct event_type event_types[EVENT_TYPES];
 
-/* What the types hold. Ranks, tags and roots are what the program's MPI calls them. comm, parent, handle: handles of
- * the program's MPI as numbers; 0: none, or not known. */
+/* The content of the types. Ranks, tags and roots are as in the program's MPI calls. comm, parent, handle: handles
+ * of the program's MPI as numbers. 0: none, or not known. */
 enum message_direction { DIRECTION_SEND, DIRECTION_RECV };
 
 struct message_instance {
@@ -98,7 +98,7 @@ struct message_instance {
 
 struct collective_instance {
     int call, coll;
-    int root, failed; /* from here on: COLLECTIVE_END alone, but for comm */
+    int root, failed; /* the rest, except for comm, is only in COLLECTIVE_END */
     unsigned long long bytes_in, bytes_out, time_ns, comm;
 };
 
@@ -118,7 +118,7 @@ struct comm_instance {
     unsigned long long comm, parent;
 };
 
-/* A window or a file. number: counts those that were made on the communicator. */
+/* A window or a file. number: counts the ones made on the communicator. */
 struct object_instance {
     int call, number;
     unsigned long long handle, comm;
@@ -149,7 +149,7 @@ struct instance {
     struct event_type *type;
     const struct comm *comm;
     uint64_t ticks;
-    const void *more; /* the data, where it does not lie here */
+    const void *more; /* the data, if it is not in here */
     union {
         struct message_instance message;
         struct collective_instance collective;
@@ -164,7 +164,7 @@ struct instance {
     };
 };
 
-/* A bit for each of event_types that somebody listens to. */
+/* One bit for each of event_types that has listeners. */
 extern LIBRARY_LOCAL uint64_t listeners;
 
 static inline bool listened(enum event_type_id id)
@@ -172,19 +172,19 @@ static inline bool listened(enum event_type_id id)
     return RELAXED_LOAD(&listeners) & (UINT64_C(1) << id);
 }
 
-/* header.lost as it was when EVENT_LOST was raised last. */
+/* header.lost at the time of the last EVENT_LOST. */
 extern uint64_t losses_told[LOSS_COUNT];
 
-/* Sets `heard` of a type, and what depends on it. */
+/* Sets `heard` of a type, and the values that depend on it. */
 void event_type_heed(struct event_type *type, bool heard);
 
-/* What a callback must be able to bear where instances are delivered; in the order of MPI_T_cb_safety. */
+/* The conditions that a callback must accept where instances are delivered, in the order of MPI_T_cb_safety. */
 enum delivery_context { CONTEXT_FREE, CONTEXT_IN_MPI, CONTEXT_THREADS };
 
-/* Where instances go: set by mpit/ when the first handle is made; release, pairs with the acquire below. */
+/* Receives instances. Set by mpit/ when the first handle is made. Release, pairs with the acquire below. */
 extern void (*instance_sink)(struct instance *instances, size_t count, enum delivery_context context);
 
-/* Calls the callbacks. The caller holds no lock and has nothing half done: they may call MPI in CONTEXT_FREE. */
+/* Calls the callbacks. The caller holds no lock and has nothing half done, since they may call MPI in CONTEXT_FREE. */
 static inline void instances_deliver(struct instance *instances, size_t count, enum delivery_context context)
 {
     void (*sink)(struct instance *, size_t, enum delivery_context) = __atomic_load_n(&instance_sink, __ATOMIC_ACQUIRE);

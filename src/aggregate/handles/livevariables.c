@@ -14,20 +14,20 @@
     {                                                                                                                  \
         .record = {.name = (title), .unit = (dimension), .class = VARIABLE_##kind, .combine = COMBINE_NONE},           \
         .extreme = EXTREME_NONE, .source = (from), .names = (enumeration),                                             \
-        .description = text " Element i is thread i of those that have called MPI, in the order of their first "       \
-                            "calls; an element behind the last one reads 0." TAIL "."                                  \
+        .description = text " Element i is thread i of the threads that have called MPI, in the order of their first " \
+                            "calls. Elements after the last one are 0." TAIL "."                                       \
     }
 
 static const struct variable threads[] = {
     THREADS("mpit_thread_state", STATE, "", SOURCE_THREAD_STATE, NAMES_STATE,
-            "What each thread is doing: not in MPI, at work in it, or stalled, by what the call is for."),
+            "State of each thread: not in MPI, at work in it, or stalled, by the purpose of the call."),
     THREADS("mpit_thread_call", STATE, "", SOURCE_THREAD_CALL, NAMES_CALL,
             "MPI function that each thread is in, 0 = none."),
     THREADS("mpit_thread_call_time", LEVEL, "ns", SOURCE_THREAD_TIME, NAMES_NONE,
-            "How long the MPI call lasts that each thread is in, until now, in nanoseconds; 0: it is in none, or the "
+            "How long each thread has been in its current MPI call, in nanoseconds. 0: it is not in a call, or the "
             "call is not timed (mpit_timing)."),
     THREADS("mpit_thread_id", GENERIC, "", SOURCE_THREAD_ID, NAMES_NONE,
-            "The kernel's number of each thread. Where a thread has ended, a later one may have its element."),
+            "The kernel's number of each thread. A later thread may have the element of an ended one."),
 };
 
 enum { THREAD_VARIABLES = sizeof threads / sizeof threads[0] };
@@ -37,14 +37,14 @@ enum { THREAD_VARIABLES = sizeof threads / sizeof threads[0] };
         .record = {.name = (title), .unit = "", .class = VARIABLE_LEVEL, .count = 1, .combine = COMBINE_NONE},         \
         .extreme = EXTREME_NONE, .source = (from), .names = NAMES_NONE, .description = text TAIL "."                   \
     }
-#define QUEUE_NAME "under the name and as the type (MPI_UNSIGNED) that tools know from MPICH. "
+#define QUEUE_NAME "under MPICH's name, and with its type (MPI_UNSIGNED). "
 
 static const struct variable queues[] = {
     QUEUE("mpit_umq_length_total", SOURCE_UMQ_TOTAL,
-          "Unexpected messages of the process: the sum of mpit_umq_length over the communicators that it has now."),
+          "Unexpected messages of the process: the sum of mpit_umq_length over its current communicators."),
     QUEUE("unexpected_recvq_length", SOURCE_RECVQ_UNEXPECTED, "mpit_umq_length_total " QUEUE_NAME),
     QUEUE("posted_recvq_length", SOURCE_RECVQ_POSTED,
-          "mpit_pending_recvs_total " QUEUE_NAME "A receive whose message is arriving is in it until it is complete."),
+          "mpit_pending_recvs_total " QUEUE_NAME "A receive with an arriving message counts until it is complete."),
 };
 
 enum { QUEUE_VARIABLES = sizeof queues / sizeof queues[0] };
@@ -66,13 +66,13 @@ static const struct variable objects[] = {
     OBJECT("mpit_win_rma_count", COUNTER, "", BOUND_WINDOW, OBJECT_COUNT,
            "This process's accesses to the window that have read or written data at targets."),
     OBJECT("mpit_win_rma_bytes", AGGREGATE, "bytes", BOUND_WINDOW, OBJECT_BYTES,
-           "Data at targets that this process's accesses to the window have read or written, in bytes."),
+           "Data that this process has read or written at targets of the window, in bytes."),
     OBJECT("mpit_win_rma_time", TIMER, "ticks", BOUND_WINDOW, OBJECT_TIME,
            "Time inside calls on the window, in nanoseconds."),
     OBJECT("mpit_file_io_count", COUNTER, "", BOUND_FILE, OBJECT_COUNT,
            "This process's completed accesses to the file that have read or written data."),
     OBJECT("mpit_file_io_bytes", AGGREGATE, "bytes", BOUND_FILE, OBJECT_BYTES,
-           "Data that this process's completed accesses to the file have read or written, in bytes."),
+           "Data that this process has read from or written to the file in completed accesses, in bytes."),
     OBJECT("mpit_file_io_time", TIMER, "ticks", BOUND_FILE, OBJECT_TIME,
            "Time inside calls on the file, in nanoseconds."),
 };
@@ -96,7 +96,7 @@ static bool total_make(const struct variable *of, struct variable *total)
     int length = tail ? (int)(tail - of->description) : (int)strlen(of->description);
     if (asprintf(&title, "%s_total", of->record.name) < 0)
         return false;
-    if (asprintf(&text, "Sum over all communicators of this process, freed ones too: %.*s" TAIL ".", length,
+    if (asprintf(&text, "Sum over all communicators of this process, including freed ones: %.*s" TAIL ".", length,
                  of->description) < 0) {
         free(title);
         return false;

@@ -1,5 +1,5 @@
 /*
- * Variables that exist for MPI_T alone, and not in run files and summaries. A read computes them from existing data, so
+ * Variables that exist only for MPI_T, and not in run files and summaries. A read computes them from existing data, so
  * they cost no call anything. The exception: variables of windows and files are counted in the call while a handle is
  * started.
  *
@@ -21,7 +21,7 @@
 
 #include "figures/variables.h"
 
-/* How many there are; the first call makes them. 0 without memory. */
+/* How many there are. The first call makes them. 0 without memory. */
 size_t live_variable_count(void);
 const struct variable *live_variable_at(size_t index);
 /* mpit_pending_recvs_total. */

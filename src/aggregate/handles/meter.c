@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Pairs of one size, to be used again. */
+/* Unused pairs of one size. */
 struct pairs {
     struct pairs *next;
     unsigned order; /* 2^order pairs */
@@ -45,7 +45,7 @@ static bool version_is_newer(uint32_t a, uint32_t b)
     return (int32_t)(a - b) > 0;
 }
 
-/* What all threads have counted until now. Loads are done in front of what follows. */
+/* The count of all threads until now. The loads are done before all later accesses. */
 static inline uint64_t sample(const struct meter *meter, size_t slot)
 {
     uint64_t now = 0;
@@ -64,8 +64,7 @@ static uint64_t *element(const struct meter *meter, size_t i)
     return &meter->pairs[2 * (i + 1)];
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static unsigned order_of(size_t pairs)
 {
@@ -117,10 +116,9 @@ void meter_release(struct meter *meter)
     meter->pairs = NULL;
 }
 
-/* ---- start and stop -----------------------------------------------------------------------------------------------
- */
+/* ---- start and stop ---------------------------------------------------------------------------------------------- */
 
-/* The version that is wanted from now on; *version is odd for running. */
+/* Sets the wanted version. *version is odd for running. */
 static bool version_want(const struct meter *meter, bool running, uint32_t *version)
 {
     struct pair seen = pair_load(meter->pairs);
@@ -150,7 +148,7 @@ static bool element_advance(const struct meter *meter, size_t i, uint32_t versio
     return true;
 }
 
-/* A single element needs no version in front of it: its own is the meter's. */
+/* A single element needs no pair in front: its own version is the meter's. */
 static bool meter_run(const struct meter *meter, bool running)
 {
     uint32_t version;
@@ -185,8 +183,7 @@ bool meter_stop(const struct meter *meter)
     return meter_run(meter, false);
 }
 
-/* ---- values -------------------------------------------------------------------------------------------------------
- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 bool meter_read(const struct meter *meter, uint64_t *values)
 {
@@ -202,7 +199,7 @@ bool meter_read(const struct meter *meter, uint64_t *values)
     return true;
 }
 
-/* Sets element i to `value`; `*was` is what it had then. */
+/* Sets element i to `value`. `*was` gets its old value. */
 static inline bool element_set(const struct meter *meter, size_t i, uint64_t value, uint64_t *was)
 {
     struct pair seen = pair_load(element(meter, i));

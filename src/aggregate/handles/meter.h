@@ -8,10 +8,10 @@
  *
  *     tag       owner : 24 | version : 32 | changes : 8       an element runs while its version is odd
  *
- * Each operation is one compare-and-swap of the pair. If the element has changed between the look and the swap, the
- * operation looks again. So a read-and-reset begins anew with exactly the sample that it has returned. All 64 bits of a
- * value can be written and overflow. Counts between sample and swap belong to the time after the operation. A read that
- * falls between the two sees them on top of the old value, and no count is lost or doubled.
+ * Each operation is one compare-and-swap of the pair. If the element has changed between the read and the swap, the
+ * operation reads again. So a read-and-reset begins anew with exactly the sample that it has returned. All 64 bits of a
+ * value can be written and overflow. Counts between sample and swap belong to the time after the operation. A read
+ * between the two sees them on top of the old value, and no count is lost or doubled.
  *
  * start and stop set the wanted version in the pair in front. Then they bring every element with an older version up to
  * it. If a stop interrupts a start, all elements get the newer version, and the start does not touch them any more. All
@@ -27,28 +27,28 @@
 
 #include "handles/objectcells.h"
 
-/* A copy of what an operation has to know; `pairs` are of the owner only as long as their tags say so. */
+/* A copy of the state that an operation needs. `pairs` belong to the owner only while their tags have it. */
 struct meter {
     const struct variable *variable;
-    const struct comm *comm;     /* NULL: not bound to one */
-    struct object_cells *object; /* of the window or file that it is bound to; NULL: to none */
+    const struct comm *comm;     /* NULL: not bound */
+    struct object_cells *object; /* of the bound window or file. NULL: none */
     uint64_t *pairs;             /* count + 1 */
     uint32_t count;
     uint32_t owner; /* not 0, 24 bits */
-    uint32_t cell;  /* of a view, which element 0 is the sum of; METER_CELLS: an element is more than that */
-    uint32_t step;  /* from there to the next element's */
+    uint32_t cell;  /* of a view, summed in element 0. METER_CELLS: an element is more than that */
+    uint32_t step;  /* from there to the next element's cell */
     bool timer;     /* counted in ticks, read in nanoseconds */
 };
 
 enum { METER_OWNER_BITS = 24 };
 #define METER_CELLS UINT32_MAX
 
-/* Completes a new meter, of which variable, comm, count and owner are set: stopped at 0; false without memory. Callers
- * of acquire and release exclude each other, and are no signal handlers. */
+/* Completes a new meter, stopped at 0. The caller has set variable, comm, count and owner. Returns false without
+ * memory. Only one caller may acquire or release at a time, and not from a signal handler. */
 bool meter_acquire(struct meter *meter);
 void meter_release(struct meter *meter);
 
-/* False: it is not the owner's any more. Values are in nanoseconds where the variable is a timer. */
+/* Return false if it has another owner now. Values of timers are in nanoseconds. */
 bool meter_start(const struct meter *meter);
 bool meter_stop(const struct meter *meter);
 bool meter_reset(const struct meter *meter);

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Is the thread inside of a call inside of a call, or back in the outer one? */
+/* True if the thread is in a nested call, or back in the outer one. */
 static bool is_nested(const struct ledger *ledger, uint64_t end)
 {
     uint64_t outermost = cell_load(&ledger->outermost);
@@ -17,7 +17,7 @@ void moment_nest(struct ledger *ledger, uint64_t outer_since)
         cell_store(&ledger->outermost, outer_since);
 }
 
-/* The one before stays until this one is folded. */
+/* The end before stays until this one is counted. */
 void moment_inner_end(struct ledger *ledger, uint64_t end)
 {
     bool first = cell_load(&ledger->tally.end) == cell_load(&ledger->inner_ends[1]);
@@ -64,7 +64,7 @@ uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now
 {
     uint64_t since = call_begin(ledger, end);
     const struct run_header *header = book.run.header;
-    /* it is shown, and not counted (probes/recorder/recorder.c) */
+    /* It is shown, but not counted (probes/recorder/recorder.c). */
     if (!since || since == RELAXED_LOAD(&header->finalize_ticks) || since == RELAXED_LOAD(&header->init_ticks))
         return 0;
     return now > since ? now - since : 0;
@@ -114,8 +114,7 @@ enum mpit_state moment_state(void)
     return state_of((const struct thread_record *)(const void *)record);
 }
 
-/* ---- every thread -------------------------------------------------------------------------------------------------
- */
+/* ---- every thread ------------------------------------------------------------------------------------------------ */
 
 void moment_states(int *values, size_t count)
 {
@@ -133,7 +132,7 @@ void moment_calls(int *values, size_t count)
             values[l->index] = (int)RELAXED_LOAD(&l->record->state.call);
 }
 
-/* A call may return, and another one begin, while its begin is looked for. */
+/* A call may return, and another one begin, while its begin is read. */
 static uint64_t call_ticks(const struct ledger *ledger, uint64_t now)
 {
     for (;;) {
@@ -161,7 +160,7 @@ void moment_thread_ids(uint64_t *values, size_t count)
             values[l->index] = (uint64_t)RELAXED_LOAD(&l->record->tid);
 }
 
-/* The call in progress may be folded between the two looks: then it counts once or not at all. */
+/* The call in progress may be counted between the two reads. Then its stall counts once or not at all. */
 static uint64_t stalled_ticks(const struct ledger *ledger, uint64_t now)
 {
     uint64_t sum = 0, since = RELAXED_LOAD(&ledger->record->stalled);

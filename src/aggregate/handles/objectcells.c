@@ -24,7 +24,7 @@ static struct object_cells *find(uint64_t key)
     return cells;
 }
 
-/* Of a freed object, without handles; under the book's lock. */
+/* Returns cells of a freed object, without handles. Under the registry's lock. */
 static struct object_cells *find_spare(struct object_cells *cells)
 {
     while (cells && (object_cells_live(cells) || __atomic_load_n(&cells->handles, __ATOMIC_ACQUIRE)))
@@ -32,7 +32,10 @@ static struct object_cells *find_spare(struct object_cells *cells)
     return cells;
 }
 
-/* Under the book's lock; NULL: no memory. What the counters begin with does not matter: handles take differences. */
+/*
+ * Under the registry's lock. NULL: no memory. The first values of the counters do not matter, as handles use
+ * differences.
+ */
 static struct object_cells *make(uint64_t key)
 {
     struct object_cells **chain = chain_of(key), *fresh = find_spare(*chain);
@@ -50,7 +53,7 @@ static struct object_cells *make(uint64_t key)
 
 bool object_cells_acquire(enum object_kind kind, uint64_t handle, struct object_cells **cells)
 {
-    pthread_mutex_lock(&book.lock); /* the object is not forgotten meanwhile */
+    pthread_mutex_lock(&book.lock); /* so that the object is not freed meanwhile */
     struct object object = objects_find(kind == OBJECT_WINDOW ? &book.windows : &book.files, handle);
     bool known = object.comm && object.number;
     if (known) {

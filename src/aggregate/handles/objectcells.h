@@ -12,7 +12,7 @@
  *
  * Calls come here only while a handle of such a variable is started (DEMAND_OBJECTS, knob_object_ticks).
  *
- * Who may run with whom: object_cells_acquire takes the book's lock. Everything else is lock-free, from any thread.
+ * Who may run with whom: object_cells_acquire takes the registry's lock. Everything else is lock-free, from any thread.
  */
 #ifndef MPIT_AGGREGATE_OBJECTCELLS_H
 #define MPIT_AGGREGATE_OBJECTCELLS_H
@@ -24,12 +24,12 @@ enum object_cell { OBJECT_COUNT, OBJECT_BYTES, OBJECT_TIME, OBJECT_CELLS };
 
 struct object_cells {
     struct object_cells *next;
-    uint64_t key;     /* 0: the object has been freed */
-    uint32_t handles; /* that refer to it */
+    uint64_t key;     /* 0: the object was freed */
+    uint32_t handles; /* number of its handles */
     uint64_t cells[OBJECT_CELLS];
 };
 
-/* The counters of the object, for one more handle; *cells NULL: no memory. False: no such object is known. */
+/* The counters of the object, for one more handle. *cells NULL: no memory. Returns false if no such object is known. */
 bool object_cells_acquire(enum object_kind kind, uint64_t handle, struct object_cells **cells);
 void object_cells_release(struct object_cells *cells);
 
@@ -38,13 +38,16 @@ static inline bool object_cells_live(const struct object_cells *cells)
     return __atomic_load_n(&cells->key, __ATOMIC_ACQUIRE) != 0;
 }
 
-/* The object was freed, and the book has forgotten it. Call that before its communicator is let go. */
+/*
+ * Called when the object was freed, and the registry has forgotten it. Call it before the reference to its communicator
+ * is dropped.
+ */
 void object_cells_close(enum object_kind kind, const struct object *object);
 
-/* Adds the event of a call of so many ticks, or the record of an access that has completed, to the counters. */
+/* Adds the event of a call of `ticks`, or the record of a completed access, to the counters. */
 void object_cells_add(enum object_kind kind, const struct event *event, uint64_t ticks);
 
-/* Does somebody ask for the counters, so that events have to be added? */
+/* True if the counters are wanted, so that events must be added. */
 static inline bool object_cells_wanted(void)
 {
     return __builtin_expect(RELAXED_LOAD(&knob_object_ticks) == 0, 0);

@@ -1,4 +1,4 @@
-/* What one value of a variable is now, for handles: without tables, from the cells' own places. */
+/* The current value of a variable, for handles. Read directly from the cells, without tables. */
 #include "registry/book.h"
 
 #include <pthread.h>
@@ -44,7 +44,7 @@ static uint64_t comm_value(const struct variable_term *term, const struct comm *
     return sum;
 }
 
-/* Over all communicators, and the sums of those that have lost their slots. */
+/* Over all communicators, and the sums of communicators that have lost their slots. */
 static uint64_t comms_value(const struct variable_term *term, size_t slot)
 {
     uint64_t sum = 0;
@@ -102,7 +102,7 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
     }
 }
 
-/* Of all terms. What is taken away is looked at last (see difference). */
+/* Of all terms. Negative terms are read last (see difference). */
 static uint64_t terms_value(const struct variable *variable, const struct comm *comm, size_t slot)
 {
     uint64_t sum = 0;
@@ -125,10 +125,10 @@ static uint64_t terms_value(const struct variable *variable, const struct comm *
 enum { TOTAL_ATTEMPTS = 1 << 16 };
 
 /*
- * When a slot moves from a freed communicator to another one, its cells go to a sum. If that happens while a total is
- * read, the read starts again. From the second attempt on it tries to get the book's lock, and never waits for it: a
- * signal handler may read a total. Under the lock no slot can move. After TOTAL_ATTEMPTS it returns what it has: the
- * thread that moves the slot may wait for a lock whose holder the handler has interrupted.
+ * When a slot moves from a freed communicator to another one, its counts move to a sum. If that happens while a total
+ * is read, the read starts again. From the second attempt on it tries to get the registry's lock. It never waits for
+ * the lock, as a signal handler may read a total. Under the lock no slot can move. After TOTAL_ATTEMPTS it returns the
+ * last result: the thread that moves the slot may wait for a lock whose holder the handler has interrupted.
  */
 static uint64_t total_value(const struct variable *variable, size_t slot)
 {
@@ -155,9 +155,9 @@ static uint64_t total_value(const struct variable *variable, size_t slot)
 }
 
 /*
- * A difference: the recorder counts what is taken away first, and here it is looked at last, so that the sample is
- * never too large. Between these two additions of an event it is too small by that event; so the largest that was seen
- * is kept, and nobody sees the value fall.
+ * A difference. The recorder counts the negative term first, and it is read last here. So the sample is never too
+ * large. Between the two additions of an event it is too small by that event. Therefore the largest value seen is kept,
+ * and the value never falls.
  */
 static uint64_t difference(const struct variable *variable, const struct comm *comm, uint64_t sum)
 {

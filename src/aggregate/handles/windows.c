@@ -16,7 +16,7 @@ struct interval {
     uint64_t begun[2];              /* span: {ticks when it began, segment} */
     uint64_t ended[2];              /* span: {the last end before the next one began, segment} */
     uint64_t held[2];               /* span: {nanoseconds of the intervals before, segment} */
-    /* Set by who claimed it, before it is announced. */
+    /* Set by the thread that claimed it, before it is announced. */
     struct window *window;
     uint64_t owner, argument;
     uint32_t operation; /* that begins it */
@@ -26,10 +26,10 @@ struct interval {
 };
 
 struct window {
-    uint64_t current[2] PAIR_ALIGNED; /* {interval, segment with which it began} */
+    uint64_t current[2] PAIR_ALIGNED; /* {interval, segment in which it began} */
     struct comm *comm;
     enum extreme extreme;
-    bool taken; /* has an owner; under the lock of who acquires and releases */
+    bool taken; /* has an owner. Under the lock of the acquiring or releasing thread */
     struct window *next;
 };
 
@@ -56,8 +56,7 @@ static struct extreme_control *control_of(const struct window *window)
     return &window->comm->extremes[window->extreme];
 }
 
-/* ---- cells --------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static struct level_cells *level_of(const struct comm *comm, enum extreme extreme)
 {
@@ -85,8 +84,8 @@ static uint64_t *view_cell(const struct view *view, enum extreme extreme)
                                             : &cells->span_first;
 }
 
-/* The recorder may have changed the level and not yet looked at the cell: does that for it, so that who saw a level
- * does not find it missing. Returns the cell's extreme. */
+/* The recorder may have changed the level and not yet looked at the cell. This does it for the recorder, so that a
+ * reader of a level also finds it in the extreme. Returns the cell's extreme. */
 static uint64_t level_settle(const struct comm *comm, enum extreme extreme)
 {
     uint64_t *cell = shared_cell(comm, extreme), level;
@@ -98,7 +97,7 @@ static uint64_t level_settle(const struct comm *comm, enum extreme extreme)
     return join(extreme, seen.value, level);
 }
 
-/* Of all cells, whatever their segment. */
+/* The extreme of all cells, of any segment. */
 static uint64_t cells_peek(const struct comm *comm, enum extreme extreme)
 {
     if (extreme_is_level(extreme))
@@ -119,7 +118,7 @@ static uint64_t last_end(const struct comm *comm)
     return last;
 }
 
-/* Joins into a cell that others join into at the same time. */
+/* Joins into a cell that other threads join into at the same time. */
 static void cell_join(uint64_t *cell, enum extreme extreme, uint64_t value)
 {
     uint64_t seen = cell_load(cell);
@@ -128,10 +127,9 @@ static void cell_join(uint64_t *cell, enum extreme extreme, uint64_t value)
         ;
 }
 
-/* ---- steps of an operation ----------------------------------------------------------------------------------------
- */
+/* ---- steps of an operation --------------------------------------------------------------------------------------- */
 
-/* Gives an extreme of the segment to an interval that is open since then or before. */
+/* Gives an extreme of the segment to an interval that was open then. */
 static void interval_give(struct interval *interval, enum extreme extreme, uint64_t value, uint64_t segment)
 {
     struct pair seen = pair_load(interval->state);
@@ -169,9 +167,9 @@ static void segment_drain(struct comm *comm, enum extreme extreme, uint64_t segm
 }
 
 /*
- * As cell_drain, but that the segment stays: who is at draining it finds nothing, or drains what came meanwhile. (If
- * it had looked before, it may leave the begin in span_drained once more; then the next one to take finds it, and takes
- * a communication for one that began with its window or before.)
+ * Like cell_drain, but the segment stays. A thread that is just draining finds nothing, or drains later values. (If it
+ * had looked before, it may leave the begin in span_drained once more. Then the next taker finds it, and assumes that a
+ * communication began with its window or before.)
  */
 uint64_t windows_span_take(struct comm *comm)
 {
@@ -194,8 +192,8 @@ uint64_t windows_span_take(struct comm *comm)
 }
 
 /*
- * A writer that looked at the cell before it was drained has stored its level before, but the store may still be on its
- * way: the recorder has no fence there, unless it uses locked instructions anyway. The kernel makes the other threads
+ * A writer that looked at the cell before it was drained has stored its level before. But the store may still be on its
+ * way. The recorder has no fence there, unless it uses locked instructions anyway. The kernel makes the other threads
  * pass one.
  */
 static void writers_fence(void)
@@ -216,7 +214,7 @@ static void interval_close(struct interval *interval, uint64_t segment)
         ;
 }
 
-/* Sets what belongs to a segment once; the first helper decides. */
+/* Sets a value of a segment once. The first helper decides. */
 static uint64_t once(uint64_t *at, uint64_t value, uint64_t segment)
 {
     struct pair seen = pair_load(at);
@@ -235,7 +233,7 @@ static uint64_t span_ns(uint64_t first, uint64_t begun, uint64_t last)
     return last > first ? clock_ns(book.scale, last - first) : 0;
 }
 
-/* What a span has when its interval has ended. */
+/* The span of an interval that has ended. */
 static uint64_t span_closed(const struct interval *old)
 {
     uint64_t held = pair_load(old->held).value;
@@ -274,14 +272,14 @@ static void interval_begin(struct window *window, struct interval *old, struct i
         ;
 }
 
-/* Finishes the operation that `turn` announces, whoever's it is. */
+/* Finishes the operation that `turn` announces, also for other threads. */
 static void operation_finish(struct extreme_control *control, struct pair turn)
 {
     struct interval *fresh = (struct interval *)(uintptr_t)turn.value;
     struct window *window = GET(fresh->window);
     struct pair current = pair_load(window->current);
     if (!pair_is(control->turn, turn))
-        return; /* it is finished, and what was read here may be of another one */
+        return; /* it is finished, and the values read here may be of another one */
     if (current.tag <= turn.tag) {
         struct interval *old = (struct interval *)(uintptr_t)current.value;
         segment_drain(window->comm, window->extreme, turn.tag);
@@ -292,7 +290,7 @@ static void operation_finish(struct extreme_control *control, struct pair turn)
     pair_swap(control->turn, &turn, (struct pair){.value = 0, .tag = turn.tag + 1});
 }
 
-/* The turn when no operation is in progress. */
+/* The turn when there is no operation in progress. */
 static struct pair turn_idle(struct extreme_control *control)
 {
     for (;;) {
@@ -303,8 +301,7 @@ static struct pair turn_idle(struct extreme_control *control)
     }
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void intervals_add(struct extreme_control *control, struct interval *fresh, size_t count)
 {
@@ -326,7 +323,10 @@ static struct interval *interval_free(struct extreme_control *control)
     return NULL;
 }
 
-/* Each window brings one to spare; more are needed only for as many operations at once. mmap is a plain system call. */
+/*
+ * Each window adds one spare interval. More are needed only for as many operations at once. mmap is a plain system
+ * call.
+ */
 static struct interval *interval_claim(struct extreme_control *control)
 {
     struct interval *interval = interval_free(control);
@@ -365,14 +365,13 @@ static struct window *window_make(struct comm *comm, enum extreme extreme)
     return window;
 }
 
-/* ---- operations ---------------------------------------------------------------------------------------------------
- */
+/* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* What a start, stop or reset makes of the window; TIE gives it to another owner. */
+/* The effect of a start, stop or reset on the window. TIE gives it to another owner. */
 struct change {
     enum operation operation;
     uint64_t owner, argument;
-    uint64_t *value; /* of the interval that ends; NULL: nobody asks */
+    uint64_t *value; /* of the interval that ends. NULL: not wanted */
 };
 
 static bool change_is_none(const struct change *change, const struct interval *old)
@@ -393,7 +392,7 @@ static void change_write(const struct change *change, struct window *window, con
     PUT(fresh->used, change->operation != OPERATION_TIE && (start || GET(old->used)));
 }
 
-/* In the child of a fork nothing changes: windows and cells are those of the parent. */
+/* In the child of a fork nothing changes: windows and cells belong to the parent. */
 static enum window_result window_change(struct window *window, uint64_t owner, struct change change)
 {
     if (book.run.detached)
@@ -409,7 +408,7 @@ static enum window_result window_change(struct window *window, uint64_t owner, s
         bool stale = GET(old->owner) != owner, none = change_is_none(&change, old);
         if (stale || none) {
             if (!pair_is(control->turn, turn))
-                continue; /* what was read may be of another moment */
+                continue; /* the values read may be of different times */
             result = stale ? WINDOW_STALE : WINDOW_DONE;
             break;
         }
@@ -417,7 +416,7 @@ static enum window_result window_change(struct window *window, uint64_t owner, s
         if (!pair_swap(control->turn, &turn, (struct pair){.value = (uint64_t)(uintptr_t)fresh, .tag = turn.tag}))
             continue;
         operation_finish(control, (struct pair){.value = (uint64_t)(uintptr_t)fresh, .tag = turn.tag});
-        if (change.value) /* the old interval is out of the window, and ours until it is given back */
+        if (change.value) /* the old interval has left the window, and is ours until released */
             *change.value = window->extreme == EXTREME_SPAN_FIRST ? span_closed(old) : pair_load(old->state).value;
         spare = old;
         break;
@@ -476,7 +475,7 @@ enum window_result window_write(struct window *window, uint64_t owner, uint64_t 
                          (struct change){.operation = OPERATION_RESET, .owner = owner, .argument = value});
 }
 
-/* The value of an interval that is the window's current one now. */
+/* The value of an interval that is now the window's current one. */
 static uint64_t interval_value(const struct window *window, struct interval *interval)
 {
     struct comm *comm = window->comm;

@@ -2,11 +2,11 @@
  * Intervals of handles on extremes, called windows here: the largest (smallest, first) value while the window was open,
  * for any number of windows.
  *
- *   comm.extremes[extreme] ── turn      (operation in progress, or none; number of the current segment)
- *                          ├─ windows ──> window ──> ...             one a handle; used again, never freed
- *                          └─ intervals ─> interval ──> ...          used again, never freed
+ *   comm.extremes[extreme] ── turn      (operation in progress, or none, and number of the current segment)
+ *                          ├─ windows ──> window ──> ...             one a handle, reused, never freed
+ *                          └─ intervals ─> interval ──> ...          reused, never freed
  *
- *   window.current ──> the interval that it is in: from one operation on the window to the next
+ *   window.current ──> its interval: from one operation on the window to the next
  *   interval           open or closed, and the extreme of its recorded values so far
  *
  * The recorder keeps one extreme, of the current segment. That costs one compare an event. It is in a pair with the
@@ -15,9 +15,9 @@
  * progress finishes it first. Each step is a compare-and-swap that succeeds once:
  *
  *   1  drain    for each cell of segment s: give its extreme to all intervals that are open since s or before, then
- *               swap (extreme, s) for (neutral, s + 1); again if the recorder has changed it meanwhile
+ *               swap (extreme, s) for (neutral, s + 1), and repeat if the recorder has changed it meanwhile
  *   2  close    the window's current interval: its extreme is final
- *   3  begin    the fresh one: its starting value is the level at this moment, after the drain; open since s + 1
+ *   3  begin    the fresh one: its starting value is the level now, after the drain, and it is open since s + 1
  *   4  switch   window.current from the one to the other
  *   5  end      turn: none, s + 1
  *
@@ -41,33 +41,33 @@
 
 struct window;
 
-/* Who calls names the owner that the window was acquired for; a window that has gone to another is left alone. */
+/* The caller passes the owner that acquired the window. If the window has another owner now, nothing happens. */
 enum window_result { WINDOW_DONE, WINDOW_STALE, WINDOW_NO_MEMORY };
 
-/* A window, closed, with its starting value; NULL without memory. Callers of acquire and release exclude each other,
- * and are no signal handlers. `owner` is not 0. */
+/* Returns a closed window with its starting value. NULL without memory. `owner` is not 0. Only one caller may
+ * acquire or release at a time, and not from a signal handler. */
 struct window *window_acquire(struct comm *comm, enum extreme extreme, uint64_t owner);
 void window_release(struct window *window, uint64_t owner);
 
-/* Begins, or goes on after a stop: the extreme so far is kept. */
+/* Starts, or continues after a stop and keeps the extreme so far. */
 enum window_result window_start(struct window *window, uint64_t owner);
 enum window_result window_stop(struct window *window, uint64_t owner);
-/* Back to the starting value: the level at this moment, or the neutral value where there is no level. */
+/* Sets the starting value: the current level, or the neutral value if there is no level. */
 enum window_result window_reset(struct window *window, uint64_t owner);
 enum window_result window_read(struct window *window, uint64_t owner, uint64_t *value);
-/* Both at one boundary: every event is in the value or behind the reset. */
+/* Both at one boundary: every event is either in the value or after the reset. */
 enum window_result window_readreset(struct window *window, uint64_t owner, uint64_t *value);
 /* Sets the time of a span. */
 enum window_result window_write(struct window *window, uint64_t owner, uint64_t value);
 
 /*
- * Takes the begin of the first communication out of the cells, for a reader that keeps it, and gives it to all
- * intervals that are open; the segment goes on. What windows have drained since the last time is in it, too. Of several
- * such readers, one at a time. Returns LOW_NEUTRAL where there is none.
+ * Takes the begin of the first communication out of the cells, for a reader that keeps it. Gives it to all open
+ * intervals, and the segment goes on. Includes begins that windows have drained since the last time. Only one such
+ * reader may call it at a time. Returns LOW_NEUTRAL if there is none.
  */
 uint64_t windows_span_take(struct comm *comm);
 
-/* A thread's cells for a communicator were linked and hold nothing yet: gives them the number of the segment. */
+/* Called when a thread's empty cells for a communicator were linked. Gives them the number of the segment. */
 void windows_view_join(struct view *view);
 
 #endif

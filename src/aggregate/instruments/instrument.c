@@ -66,7 +66,7 @@ static bool is_variable(const struct instrument *instrument)
     return instrument->kind == INSTRUMENT_VARIABLE || instrument->kind == INSTRUMENT_REGION;
 }
 
-/* Performance variables, control variables and events have names of their own each. */
+/* Performance variables, control variables and events have separate names. */
 static bool share_names(const struct instrument *a, const struct instrument *b)
 {
     return a->kind == b->kind || (is_variable(a) && is_variable(b));
@@ -83,8 +83,7 @@ struct instrument *instrument_find(const char *name, uint32_t class)
     return NULL;
 }
 
-/* ---- the register; under its lock -----------------------------------------------------------------------------------
- */
+/* ---- the register, under its lock -------------------------------------------------------------------------------- */
 
 static char *text_copy(const char *text, size_t most)
 {
@@ -106,7 +105,7 @@ static int category_find(const char *path)
     return -1;
 }
 
-/* -1: no room, no memory. */
+/* Returns -1 without room or memory. */
 static int category_add(const char *path, const char *description)
 {
     if (category_count == CATEGORIES_MAX)
@@ -159,7 +158,7 @@ static bool same_meaning(const struct instrument *a, const struct instrument *b)
            strcmp(a->description, b->description) == 0;
 }
 
-/* The one that stands in the way of `fresh`, or whose place it can have. */
+/* The instrument that conflicts with `fresh`, or whose place it can have. */
 static struct instrument *namesake(const struct instrument *fresh)
 {
     for (uint32_t i = 0; i < count; i++) {
@@ -180,7 +179,7 @@ static void instrument_free(struct instrument *instrument)
     free(instrument);
 }
 
-/* Enters `fresh`, which it takes over, for `object`; *entered is its place, or its old one. */
+/* Adds `fresh`, and takes it over, for `object`. *entered is its place, or its old one. */
 static int enter(struct instrument *fresh, const char *description, void *object, struct instrument **entered,
                  char *error)
 {
@@ -215,7 +214,7 @@ static int enter(struct instrument *fresh, const char *description, void *object
     return MPIT_OK;
 }
 
-/* What all kinds have; under the lock. NULL: no memory. */
+/* The common part of all kinds. Under the lock. NULL: no memory. */
 static struct instrument *instrument_make(enum instrument_kind kind, const char *name, const char *component,
                                           const char *category)
 {
@@ -244,7 +243,7 @@ static uint32_t classes_of(const struct mpit_variable *v)
     return classes;
 }
 
-/* Common end of the registrations: `fresh` is entered or freed. */
+/* Common end of the registrations: `fresh` is added or freed. */
 static int finish(struct instrument *fresh, const char *description, void *object, struct instrument **entered,
                   char *error)
 {
@@ -255,7 +254,7 @@ static int finish(struct instrument *fresh, const char *description, void *objec
     return result;
 }
 
-/* Under the lock on success: what `begin` ends with, `finish` releases. */
+/* Takes the lock on success. `finish` releases it. */
 static int begin(struct instrument **fresh, enum instrument_kind kind, const char *name, const char *component,
                  const char *category, bool registered, char *error)
 {
@@ -272,7 +271,7 @@ static int begin(struct instrument **fresh, enum instrument_kind kind, const cha
     REFUSE(MPIT_ERR_MEMORY, "there is no memory for it");
 }
 
-/* The enumeration behind an object of the library, entered if need be. */
+/* The enumeration of an object of the library. Adds it if needed. */
 static int names_of(struct mpit_enumeration *given, const struct instrument_enumeration **names, char *error)
 {
     *names = NULL;
@@ -472,7 +471,7 @@ int instrument_category_register(struct mpit_category *given, char *error)
     instrument_lock();
     bool orphan = below && category_find(given->parent) < 0;
     int known = orphan ? -1 : category_find(path);
-    if (known >= 0) /* the same is a library that was loaded again */
+    if (known >= 0) /* the same one: a library that was loaded again */
         result = strcmp(categories[known].description, description) == 0 ? MPIT_OK : MPIT_ERR_DUPLICATE;
     else if (!orphan && (known = category_add(path, description)) < 0)
         result = MPIT_ERR_MEMORY;

@@ -5,7 +5,7 @@
 
 enum { ARENA_BYTES = 64 << 10 };
 
-/* A cell stands alone in its cache line. */
+/* A cell is alone in its cache line. */
 _Static_assert(sizeof(struct mpit_cell) == 64, "cells of different writers share no cache line");
 
 /* Private pages, mapped as they are needed and never unmapped. Under the register's lock. */
@@ -42,7 +42,7 @@ static uint32_t mode_of(const struct instrument *instrument)
     case MPIT_CLASS_LOWWATERMARK:
         return real ? MPIT_MODE_OTHER : MPIT_MODE_LEVEL_INTEGER;
     case MPIT_CLASS_STATE:
-    case MPIT_CLASS_PERCENTAGE: /* values are looked at (instrument_update) */
+    case MPIT_CLASS_PERCENTAGE: /* values are checked (instrument_update) */
         return MPIT_MODE_OTHER;
     default:
         return real ? MPIT_MODE_SET_DOUBLE : MPIT_MODE_SET_INTEGER;
@@ -57,7 +57,7 @@ static bool is_item(const struct instrument *instrument, int64_t value)
     return !instrument->names;
 }
 
-/* Before the library sets it: 0, or the first item where 0 is none. */
+/* The value before the library sets it: 0, or the first item if there is no item for 0. */
 static uint64_t first_state(const struct instrument *instrument)
 {
     return is_item(instrument, 0) || !instrument->names->count ? 0
@@ -115,8 +115,7 @@ struct mpit_cell *instrument_tick_cell(struct mpit_cell *cell)
     return cell + instance->instrument->count;
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static double real_of(uint64_t bits)
 {
@@ -138,13 +137,13 @@ static bool is_level(const struct instrument *instrument)
            instrument->class == MPIT_CLASS_LOWWATERMARK;
 }
 
-/* Below 0 is a level of integers where somebody has taken away what another thread is about to add: it shows 0. */
+/* A level of integers can be below 0 if one thread subtracts before another one adds. It shows 0 then. */
 static uint64_t level_shown(uint64_t level)
 {
     return (int64_t)level < 0 ? 0 : level;
 }
 
-/* Levels are compared as keys: integers in the order of the values, whatever the type. */
+/* Levels are compared as keys: integers in the order of the values, for any type. */
 static uint64_t key_of(const struct instrument *instrument, uint64_t bits)
 {
     if (!instrument_is_double(instrument))
@@ -172,7 +171,7 @@ struct region_cells instrument_region_sum(const struct instrument_instance *inst
     return sum;
 }
 
-/* Integers in 64 bits as the library counts them; MPI_T cuts them to the size of the type. */
+/* Integers in 64 bits as the library counts them. MPI_T cuts them to the size of the type. */
 static uint64_t plain_value(const struct instrument_instance *instance, uint32_t element)
 {
     const struct instrument *instrument = instance->instrument;
@@ -216,8 +215,7 @@ uint64_t instrument_value(const struct instrument_instance *instance, uint32_t c
     return plain_value(instance, element);
 }
 
-/* ---- updates that the library does not make in line
- * ---------------------------------------------------------------------- */
+/* ---- updates that are not inline in the library ------------------------------------------------------------------ */
 
 static void key_join(uint64_t *cell, uint64_t key, bool high)
 {
@@ -256,7 +254,7 @@ static bool is_sum(const struct instrument *instrument)
 
 void instrument_sums_tie(struct instrument_sums *sums, struct instrument_instance *instance)
 {
-    for (uint32_t i = 0; i < instance->instrument->count; i++) /* no thread adds in line from now on */
+    for (uint32_t i = 0; i < instance->instrument->count; i++) /* no thread adds inline from now on */
         __atomic_store_n(&instance->cells[i].owner, UINT64_MAX, __ATOMIC_SEQ_CST);
     if (sums->linked)
         return;
@@ -285,15 +283,15 @@ bool instrument_fits(const struct mpit_cell *cell, enum mpit_operation operation
     bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
     if (instrument->kind != INSTRUMENT_VARIABLE)
         return true;
-    if (instrument->class == MPIT_CLASS_STATE) /* nothing can be added to it */
+    if (instrument->class == MPIT_CLASS_STATE) /* adding to it is not possible */
         return set && is_item(instrument, real ? (int64_t)value.real : (int64_t)value.integer);
     double share = real ? value.real : (double)value.integer;
     return instrument->class != MPIT_CLASS_PERCENTAGE || !set || (share >= 0 && share <= 1);
 }
 
 /*
- * An integer and a double are turned into what the variable holds. A sum that several threads add to goes to `shared`:
- * its owner, if there is one, writes `own` without a locked instruction. A sum is not set.
+ * Converts an integer or a double to the variable's type. A sum that several threads add to goes to `shared`. Its
+ * owner, if there is one, writes `own` without a locked instruction. A sum cannot be set.
  */
 void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value)
 {
@@ -330,7 +328,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
         instrument_extreme(cell, __atomic_load_n(&cell->own, __ATOMIC_SEQ_CST));
 }
 
-/* The sum's cells have no other writer, and `from` has none any more. */
+/* The sum's cells have no other writer, and `from` has no writer any more. */
 void instrument_cells_join(struct instrument_instance *to, const struct instrument_instance *from)
 {
     const struct instrument *instrument = to->instrument;
@@ -354,10 +352,9 @@ void instrument_cells_join(struct instrument_instance *to, const struct instrume
     key_join(&to->closed_low, key_of(instrument, extreme_since_ever(from, false)), false);
 }
 
-/* ---- windows on levels
- * --------------------------------------------------------------------------------------------------- */
+/* ---- windows on levels ------------------------------------------------------------------------------------------- */
 
-static struct instrument_window *windows; /* pushed at the front; release, pairs with the acquire in windows_give */
+static struct instrument_window *windows; /* pushed at the front. Release, pairs with the acquire in windows_give */
 
 static uint64_t *segment_of(const struct instrument_window *window)
 {
@@ -376,8 +373,8 @@ static void windows_give(const struct instrument_instance *instance, bool high, 
             key_join(&w->key, key, high);
 }
 
-/* Ends the segment: all who need its extreme have it before it is taken out, so whoever looks sees it in one place or
- * the other. */
+/* Ends the segment. All windows that need its extreme get it before it is taken out. So readers see it in one place
+ * or the other. */
 static void segment_end(const struct instrument_window *window)
 {
     struct instrument_instance *instance = window->instance;
@@ -428,7 +425,7 @@ static uint64_t key_further(uint64_t key, uint64_t other, bool high)
     return (high ? other > key : other < key) ? other : key;
 }
 
-/* The level itself counts, too: who has changed it may not have come to the extremes yet. */
+/* The level itself counts, too: a thread that has changed it may not have updated the extremes yet. */
 uint64_t instrument_window_read(const struct instrument_window *window)
 {
     const struct instrument *instrument = window->instance->instrument;
@@ -440,8 +437,8 @@ uint64_t instrument_window_read(const struct instrument_window *window)
     return bits_of_key(instrument, key);
 }
 
-/* What rises between the level's reading and the exchange lies in the new segment, or, where another window has ended
- * that meanwhile, was given to the key that goes: so the level is looked at again. */
+/* The level may rise between its read and the exchange. That rise is in the new segment. Or another window has ended
+ * that segment meanwhile, and the old key got it. So the level is read again. */
 uint64_t instrument_window_take(struct instrument_window *window)
 {
     segment_end(window);

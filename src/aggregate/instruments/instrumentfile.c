@@ -35,7 +35,7 @@ static void values_copy(struct instrument_instance *instance)
     uint64_t *values = instance->published;
     if (!values)
         return;
-    if (instrument->kind == INSTRUMENT_REGION) { /* what was moved to it or from it; the rest is in blocks of cells */
+    if (instrument->kind == INSTRUMENT_REGION) { /* the counts moved to it or from it. The rest is in blocks of cells */
         cell_store(&values[0], cell_load(&instance->moved.count));
         cell_store(&values[1], cell_load(&instance->moved.time));
         return;
@@ -94,7 +94,7 @@ void instrument_record_publish(struct instrument_instance *instance)
 
 void instrument_record_leave(struct instrument_instance *instance, const struct comm *sum)
 {
-    bool region = instance->instrument->kind == INSTRUMENT_REGION; /* it needs what was moved */
+    bool region = instance->instrument->kind == INSTRUMENT_REGION; /* it needs the moved counts */
     values_copy(instance);
     if (!region)
         __atomic_store_n(&instance->record->values, 0, __ATOMIC_RELAXED);

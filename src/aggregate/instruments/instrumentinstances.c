@@ -1,11 +1,11 @@
-/* Instances of instruments: made, found, and used again for another communicator. */
+/* Instances of instruments: made, found, and reused for another communicator. */
 #include "instruments/instrument.h"
 #include "settings/tracing.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t last_id; /* of an instance; under the register's lock */
+static uint32_t last_id; /* of an instance. Under the register's lock */
 
 /* Lock-free. */
 static struct instrument_instance *instance_find(const struct instrument *instrument, const struct comm *comm)
@@ -18,7 +18,7 @@ static struct instrument_instance *instance_find(const struct instrument *instru
     return __atomic_load_n(&instances[instrument->number], __ATOMIC_ACQUIRE);
 }
 
-/* A reader may be in the shorter array still, so that stays: it is half as long as the next. */
+/* A reader may still use the shorter array, so that stays. It is half as long as the next. */
 static bool room_make(struct comm *comm, uint32_t number)
 {
     uint32_t room = comm->instance_room ? comm->instance_room : 8;
@@ -56,7 +56,10 @@ static struct instrument_instance *instance_fresh(struct instrument *instrument)
     return instance;
 }
 
-/* In a trace an id is of one communicator as long as there are numbers; else the next one gets it, and the record. */
+/*
+ * In a trace each communicator gets its own id while there are numbers. Then the next one gets the old id, and its
+ * record.
+ */
 static bool id_give(struct instrument_instance *instance)
 {
     bool more = last_id + 1 < INSTRUMENT_IDS_MAX;
@@ -104,7 +107,7 @@ struct instrument_instance *instrument_instance(struct instrument *instrument, c
     struct instrument_instance *found = instance_find(instrument, comm);
     if (found)
         return found;
-    instrument_lock(); /* and look again: another thread may have made it */
+    instrument_lock(); /* and check again: another thread may have made it */
     found = instance_find(instrument, comm);
     if (!found)
         found = instrument_instance_make(instrument, comm);
@@ -112,10 +115,9 @@ struct instrument_instance *instrument_instance(struct instrument *instrument, c
     return found;
 }
 
-/* ---- a slot goes to another communicator --------------------------------------------------------------------------
- */
+/* ---- a slot goes to another communicator ------------------------------------------------------------------------- */
 
-/* Events and controls count nothing. */
+/* Returns false for events and controls. */
 static bool counts(const struct instrument_instance *instance)
 {
     enum instrument_kind kind = instance->instrument->kind;
@@ -162,7 +164,7 @@ void instruments_move(struct comm *comm, struct comm *sum)
             continue;
         __atomic_store_n(&comm->instances[i], NULL, __ATOMIC_RELEASE);
         struct instrument_instance *to = counts(instance) ? instance_find(instance->instrument, sum) : NULL;
-        if (to) { /* none: it was made behind instruments_prepare, by a library that is late */
+        if (to) { /* none: a late library made it after instruments_prepare */
             instance_move(instance, to);
             instrument_record_publish(to); /* the file of a killed process has the numbers in one place or the other */
         }

@@ -1,6 +1,6 @@
 /*
- * What other libraries may register: the rules of the standard and of <mpit/instrument.h>. Each returns an enum
- * mpit_result, with the reason in `error` where it is not MPIT_OK.
+ * Rules for registrations of other libraries, from the standard and <mpit/instrument.h>. Each function returns an enum
+ * mpit_result, with the reason in `error` if that is not MPIT_OK.
  */
 #ifndef MPIT_AGGREGATE_INSTRUMENTRULES_H
 #define MPIT_AGGREGATE_INSTRUMENTRULES_H

@@ -6,10 +6,10 @@ _Static_assert((int)MPIX_MONITOR_BUCKETS == (int)BUCKET_COUNT, "a slot for each 
 
 #define UNKNOWN MPIX_MONITOR_UNKNOWN
 
-/* Where the parts of a record lie. Absent collectives are as many zeros. */
+/* The parts of a record. Absent collectives are zeros. */
 struct record_parts {
     uint32_t low, high;
-    const struct message_cells *sends, *receives; /* of bucket `low` on */
+    const struct message_cells *sends, *receives; /* from bucket `low` on */
     const uint64_t *coll_time, *coll_count, *coll_execution, *coll_sizes;
 };
 
@@ -104,7 +104,7 @@ void change_add(MPIX_Monitor_figures *figures, const struct comm_snapshot *befor
     struct record_parts old = parts_of(before ? before : &nothing), new = parts_of(after ? after : &nothing);
     sums_add(figures, (before ? before : &nothing)->sum, (after ? after : &nothing)->sum);
     messages_add(figures, &old, &new);
-    if (old.coll_time == new.coll_time) /* neither has had any */
+    if (old.coll_time == new.coll_time) /* neither has any */
         return;
     for (unsigned i = 0; i < COLLECTIVE_COUNT; i++) {
         figures->coll_time_ns += change_time(old.coll_time[i], new.coll_time[i]);
@@ -131,7 +131,9 @@ void change_sum(MPIX_Monitor_figures *to, const MPIX_Monitor_figures *from)
         into[i] += words[i];
 }
 
-/* The recorder counts what is large first, and another thread may have been between the two at a look. */
+/*
+ * The recorder counts large messages first. A snapshot may have been taken between the two additions of another thread.
+ */
 void change_finish(MPIX_Monitor_figures *figures)
 {
     uint64_t messages = figures->sent + figures->received;
@@ -170,7 +172,7 @@ void change_limit(MPIX_Monitor_figures *figures, unsigned options, bool fabric, 
     OFF_UNLESS(MPIX_MONITOR_MSGSIZE, large);
     if (!(options & MPIX_MONITOR_MSGSIZE))
         memset(figures->sent_size_count, 0,
-               sizeof *figures - offsetof(MPIX_Monitor_figures, sent_size_count)); /* and what lies behind */
+               sizeof *figures - offsetof(MPIX_Monitor_figures, sent_size_count)); /* and the fields after it */
     figures->fabric_time_ns = !(options & MPIX_MONITOR_OTHER) ? 0 : fabric ? figures->fabric_time_ns : UNKNOWN;
     figures->coll_transfers = !(options & COLL) ? 0 : fabric ? figures->coll_transfers : UNKNOWN;
     figures->coll_transfer_time_ns = !(options & COLL) ? 0 : fabric ? figures->coll_transfer_time_ns : UNKNOWN;

@@ -12,28 +12,28 @@
 #include "mpit/monitor_report.h"
 #include "monitor/snapshot.h"
 
-/* Are all that they have counted, and their shapes, the same? */
+/* True if all their counts, and their shapes, are the same. */
 bool change_none(const struct comm_snapshot *before, const struct comm_snapshot *after);
-/* Adds what came between the two. NULL: a record of a communicator that had counted nothing (`before`), and one whose
- * counts are to be taken off (`after`), modulo 2^64. Times become nanoseconds before they are subtracted, so that the
- * differences of several intervals add up. */
+/* Adds the difference of the two. `before` NULL: the communicator had counted nothing. `after` NULL: the counts are
+ * subtracted, modulo 2^64. Times become nanoseconds before they are subtracted, so that the differences of several
+ * intervals add up. */
 void change_add(MPIX_Monitor_figures *figures, const struct comm_snapshot *before, const struct comm_snapshot *after);
 
-/* Of each kind of collectives. */
+/* For each kind of collectives. */
 struct change_collectives {
     const uint64_t *time_before, *time_after; /* ticks */
     const uint64_t *count_before, *count_after;
     const uint64_t *execution_before, *execution_after; /* ticks */
 };
 
-/* False: neither record has any. NULL as above. */
+/* Returns false if neither record has any. NULL as above. */
 bool change_collectives(const struct comm_snapshot *before, const struct comm_snapshot *after,
                         struct change_collectives *collectives);
 bool change_is_zero(const MPIX_Monitor_figures *figures);
 void change_sum(MPIX_Monitor_figures *to, const MPIX_Monitor_figures *from);
-/* When all is added: what follows from other figures. */
+/* Call it after all additions. Computes the figures that follow from others. */
 void change_finish(MPIX_Monitor_figures *figures);
-/* What belongs to none of the options (enum MPIX_Monitor_option) becomes 0; what is not known, UNKNOWN. */
+/* Sets figures of no selected option (enum MPIX_Monitor_option) to 0, and unknown ones to UNKNOWN. */
 void change_limit(MPIX_Monitor_figures *figures, unsigned options, bool fabric, bool stall);
 
 static inline uint64_t change_ns(uint64_t ticks)

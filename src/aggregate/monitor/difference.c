@@ -26,14 +26,13 @@ static uint64_t epoch_ns(uint64_t ticks)
                                        : header->begin_realtime_ns + change_ns(ticks - header->begin_ticks);
 }
 
-/* ---- what was under way -------------------------------------------------------------------------------------------
- */
+/* ---- calls under way at the boundaries --------------------------------------------------------------------------- */
 
 static void pending_add_call(MPIX_Monitor_pending *pending, const struct call_snapshot *call)
 {
     uint64_t ns = change_ns(call->ticks);
     const struct call_description *called = &call_table[call->call < CALL_COUNT ? call->call : CALL_NONE];
-    unsigned class = called->fold == FOLD_CALL ? CLASS_OTHER : called->class; /* charged to no communicator */
+    unsigned class = called->fold == FOLD_CALL ? CLASS_OTHER : called->class; /* not charged to a communicator */
     pending->calls++;
     pending->call_time_ns += ns;
     if (class == CLASS_P2P)
@@ -60,8 +59,7 @@ static void pending_take(MPIX_Monitor_pending *pending, const struct snapshot *a
             pending_add_call(pending, &at->calls[i]);
 }
 
-/* ---- arrays -------------------------------------------------------------------------------------------------------
- */
+/* ---- arrays ------------------------------------------------------------------------------------------------------ */
 
 static bool comms_prepare(struct difference *difference, uint32_t count)
 {
@@ -118,7 +116,7 @@ static void colls_add(struct difference *difference, const struct comm_snapshot 
     }
 }
 
-/* What the sums of freed ones had before the interval is zero by now. */
+/* Removes empty entries: the counts that sums had before the interval are zero by now. */
 static void colls_clean(struct difference *difference)
 {
     uint32_t kept = 0;
@@ -130,8 +128,7 @@ static void colls_clean(struct difference *difference)
     difference->interval.colls = difference->colls;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 static void words_set(struct comm_words *words, const struct comm *comm, uint32_t lives)
 {
@@ -149,8 +146,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Begin of the first communication in the interval, end of the last one. Another thread's may have ended between the
- * moment of a snapshot and the look at its cell: then it is at the interval's end. */
+/* Begin of the first communication in the interval, end of the last one. A communication of another thread may have
+ * ended between the time of a snapshot and the read of its cell. Then its end is the interval's end. */
 static void span_set(MPIX_Monitor_comm *entry, const struct snapshot *begin, const struct snapshot *end,
                      const struct comm_snapshot *before, const struct comm_snapshot *after, const struct comm *comm)
 {
@@ -174,7 +171,9 @@ static bool has_calls(const struct snapshot *at, uint32_t slot)
     return false;
 }
 
-/* `before`: of the same one, or NULL: it had counted nothing. Without `always` nothing is told of silent ones. */
+/*
+ * `before` is the older record, or NULL if it had counted nothing. Unless `always`, silent communicators are left out.
+ */
 static void comm_add(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
                      const struct comm_snapshot *before, const struct comm_snapshot *after, struct comm *comm,
                      bool always)
@@ -205,7 +204,7 @@ static void comm_add(struct difference *difference, const struct snapshot *begin
     words_set(&difference->words[interval->comm_count++], comm, after->lives);
 }
 
-/* What the sums have got, less what the interval's begin knew of those that came into them. */
+/* The growth of the sums, minus the counts at the interval's begin of the communicators that were added to them. */
 static void freed_add(struct difference *difference, const MPIX_Monitor_figures *freed)
 {
     MPIX_Monitor_interval *interval = &difference->interval;
@@ -282,8 +281,7 @@ static void comms_finish(struct difference *difference, unsigned options, bool f
         interval->coll_count = 0;
 }
 
-/* ---- calls under way, services below ------------------------------------------------------------------------------
- */
+/* ---- calls under way, services below ----------------------------------------------------------------------------- */
 
 static const char *call_comm(const struct difference *difference, const struct snapshot *at,
                              const struct call_snapshot *call, uint32_t word)
@@ -389,7 +387,7 @@ static void process_make(MPIX_Monitor_interval *interval, const struct snapshot 
     interval->end_ns = epoch_ns(end->ticks);
     interval->duration_ns = interval->end_ns - interval->begin_ns;
     interval->events = b->events - a->events;
-    /* a thread whose nested calls return faster than a look takes may have been seen with some of them too few */
+    /* If a thread's nested calls return very fast, a snapshot may have missed some of them. */
     interval->mpi_time_ns = b->folded > a->folded ? change_ns(b->folded) - change_ns(a->folded) : 0;
     interval->begun_before_ns = change_ns(a->progress);
     interval->unfinished_ns = change_ns(b->progress);
@@ -398,7 +396,10 @@ static void process_make(MPIX_Monitor_interval *interval, const struct snapshot 
     interval->stall_time_ns = stall ? change_ns(b->stalled) - change_ns(a->stalled) : UNKNOWN;
 }
 
-/* Watched all the time, and there was something to watch at last: the libraries are known by their first operation. */
+/*
+ * True if it was watched all the time, and at the end there was something to watch. Libraries become known by their
+ * first operation.
+ */
 static bool fabric_is_known(const struct snapshot *begin, const struct snapshot *end)
 {
     return begin->process.fabric_watched && end->process.fabric_known;
@@ -412,7 +413,7 @@ void difference_make(struct difference *difference, const struct snapshot *begin
     memset(&difference->interval, 0, sizeof difference->interval);
     difference->whole = begin->whole && end->whole;
     pthread_mutex_lock(&book.lock);
-    uint32_t records = records_of(end) + 1; /* and all that were freed */
+    uint32_t records = records_of(end) + 1; /* and all freed ones */
     if (comms_prepare(difference, records + begin->process.calls + end->process.calls)) {
         comms_make(difference, begin, end, only);
         calls_make(difference, begin, end, records);
@@ -435,8 +436,7 @@ void difference_free(struct difference *difference)
     memset(difference, 0, sizeof *difference);
 }
 
-/* ---- warnings -----------------------------------------------------------------------------------------------------
- */
+/* ---- warnings ---------------------------------------------------------------------------------------------------- */
 
 static void warn(const char *warnings[WARNINGS_MOST], unsigned *count, const char *text)
 {

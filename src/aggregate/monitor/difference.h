@@ -6,7 +6,7 @@
  * A communicator that has lost its slot in between is in a sum by then, with all its counts. The share of the first
  * snapshot is subtracted there. So nothing is lost or counted twice, wherever the slots went.
  *
- * Who may run with whom: a difference belongs to one thread at a time. It takes the book's lock for the names.
+ * Who may run with whom: a difference belongs to one thread at a time. It takes the registry's lock for the names.
  */
 #ifndef MPIT_AGGREGATE_DIFFERENCE_H
 #define MPIT_AGGREGATE_DIFFERENCE_H
@@ -23,7 +23,7 @@ struct comm_words {
 struct difference {
     MPIX_Monitor_interval interval;
     MPIX_Monitor_comm *comms;
-    struct comm_words *words; /* of each, and of the communicators of calls behind them */
+    struct comm_words *words; /* of each, followed by the communicators of calls */
     uint32_t comm_room;
     MPIX_Monitor_coll *colls;
     uint32_t coll_room;
@@ -33,16 +33,16 @@ struct difference {
     bool whole;
 };
 
-/* `options`: enum MPIX_Monitor_option; what belongs to none of them is 0. `only`: the window's communicator, or NULL.
- */
+/* `options`: enum MPIX_Monitor_option. Figures that no option asks for are 0. `only`: the window's communicator, or
+ * NULL. */
 void difference_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
                      const struct comm *only, unsigned options);
 void difference_free(struct difference *difference);
 
-/* Which parts snapshots need for these options. */
+/* The parts that snapshots need for these options. */
 unsigned difference_parts(unsigned options);
 
-/* What cannot be told, and why: texts that live as long as the library. Returns how many. */
+/* The figures that are not known, and why: texts that live as long as the library. Returns how many. */
 unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
                              const struct snapshot *end, unsigned options, const char *warnings[WARNINGS_MOST]);
 

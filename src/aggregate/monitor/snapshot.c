@@ -8,11 +8,11 @@
 
 void (*snapshot_run_ends)(void);
 
-static struct snapshot *open_snapshots; /* under the lock of who takes them */
+static struct snapshot *open_snapshots; /* under the lock of the callers */
 
 #define WORDS(type) (sizeof(type) / sizeof(uint64_t))
 #define CELL_AT(field) (offsetof(struct comm_cells, field) / sizeof(uint64_t))
-/* What one record may take. */
+/* Upper limit for the words of a record. */
 #define RECORD_WORDS                                                                                                   \
     (WORDS(struct comm_snapshot) + (size_t)4 * BUCKET_COUNT + (size_t)3 * COLLECTIVE_COUNT + BUCKET_COUNT)
 enum { FIRST_COUNT = SUM_COLL_BYTES, ATTEMPTS_MOST = 4 };
@@ -24,12 +24,11 @@ _Static_assert(CELL_AT(transfer_span) - CELL_AT(stall_time) == SUM_TRANSFER_SPAN
                    CELL_AT(coll_count) - CELL_AT(coll_time) == COLLECTIVE_COUNT,
                "the last ones, too; counts of collectives follow their times");
 
-/* ---- words --------------------------------------------------------------------------------------------------------
- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 /*
- * Two cells at once: processors load aligned 16 bytes, and also what lies across their boundary, in pieces of at least
- * 8 aligned bytes, so that each cell is seen whole, as by two loads. The thread sanitizer and other machines get these.
+ * Two counters at once. Processors load 16 bytes in pieces of at least 8 aligned bytes, also across a boundary. So each
+ * counter is read whole, as by two loads. The thread sanitizer and other machines use two loads.
  */
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
@@ -39,7 +38,7 @@ static inline word_pair pair_of(const uint64_t *from)
     word_pair pair;
     __asm__ volatile("movups %1, %0"
                      : "=x"(pair)
-                     : "m"(*(const word_pair *)from)); /* what volatile costs an address more */
+                     : "m"(*(const word_pair *)from)); /* volatile would cost an address more */
     return pair;
 }
 #else
@@ -79,7 +78,7 @@ static inline uint64_t pair_any(word_pair pair)
     return any;
 }
 
-/* Is one of them not 0? Nearly always one of the first is, or none. */
+/* True if one of them is not 0. Nearly always one of the first is, or none. */
 static inline bool words_any(const uint64_t *from, size_t count)
 {
     size_t i = 0;
@@ -112,8 +111,7 @@ static inline uint64_t words_sum(const uint64_t *from, size_t count)
     return sum;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------------------------
- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool tape_extend(struct snapshot *snapshot, size_t words)
 {
@@ -161,7 +159,10 @@ bool snapshot_prepare(struct snapshot *snapshot)
 {
     uint32_t slots = __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE);
     uint32_t threads = __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED);
-    /* those that have counted nothing take no place: 16 records at first, and then as many as there were once */
+    /*
+     * Only records with counts are on the tape. There is room for 16 records at first, and later for as many as there
+     * were once.
+     */
     return (snapshot->tape || tape_extend(snapshot, 16 * RECORD_WORDS)) &&
            (slots <= snapshot->slot_room || index_extend(snapshot, slots)) &&
            (threads <= snapshot->call_room || calls_extend(snapshot, threads));
@@ -175,8 +176,7 @@ void snapshot_free(struct snapshot *snapshot)
     memset(snapshot, 0, sizeof *snapshot);
 }
 
-/* ---- begins of first communications -------------------------------------------------------------------------------
- */
+/* ---- begins of first communications ------------------------------------------------------------------------------ */
 
 void snapshot_open(struct snapshot *snapshot)
 {
@@ -207,7 +207,7 @@ static void first_give(const struct comm *comm, uint64_t first)
     }
 }
 
-/* Of one that is freed nobody takes the begin: its cells may be on their way into a sum. */
+/* Does not take the begin from a freed communicator, whose cells may be moving into a sum. */
 static uint64_t first_look(struct comm *comm, enum snapshot_edge edge)
 {
     uint64_t first = LOW_NEUTRAL;
@@ -224,11 +224,10 @@ static uint64_t first_look(struct comm *comm, enum snapshot_edge edge)
     return LOW_NEUTRAL;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
-/* Every message that a bucket counts has been compared with the extremes, or will be in a moment: then it belongs to
- * what comes next. Cells are looked at before `closed`, into which their values go. */
+/* Every message in a bucket has been compared with the extremes, or soon will be, and then it belongs to the next
+ * period. Cells are read before `closed`, since their values move into it. */
 static void range_find(const struct comm *comm, const struct view *views, struct comm_snapshot *record)
 {
     uint64_t low = LOW_NEUTRAL, high = 0;
@@ -245,7 +244,7 @@ static void range_find(const struct comm *comm, const struct view *views, struct
     record->low = low == LOW_NEUTRAL ? 0 : bucket_of(low);
     record->high = low == LOW_NEUTRAL ? 0 : bucket_of(high) + 1;
     if (record->high <
-        record->low) /* one of the two is on its way: to another slot (then all is taken again), or here */
+        record->low) /* one of the two is moving to another slot (then all is taken again), or into here */
         record->high = record->low;
 }
 
@@ -284,7 +283,7 @@ static uint64_t *messages_take(uint64_t *at, const struct comm_snapshot *record,
     return at + 2 * words;
 }
 
-/* Was there ever one? Of those that were posted and are not complete there is a time. */
+/* True if there was any collective. Posted ones have a time before they are complete. */
 static bool collectives_any(const struct view *views)
 {
     for (const struct view *v = views; v; v = v->next)
@@ -348,7 +347,7 @@ static bool comm_take(struct snapshot *snapshot, struct comm *comm, unsigned par
 static void comms_take(struct snapshot *snapshot, const struct comm *only, unsigned parts, enum snapshot_edge edge)
 {
     uint32_t slots = __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE);
-    snapshot->used = 1; /* 0 stands for nothing */
+    snapshot->used = 1; /* 0 means none */
     snapshot->slots = slots;
     snapshot->whole = slots <= snapshot->slot_room || index_extend(snapshot, slots);
     if (!snapshot->whole) {
@@ -363,8 +362,7 @@ static void comms_take(struct snapshot *snapshot, const struct comm *only, unsig
     }
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static void call_take(struct snapshot *snapshot, const struct ledger *ledger, const struct thread_state *state,
                       uint64_t ticks)
@@ -388,7 +386,7 @@ static void call_take(struct snapshot *snapshot, const struct ledger *ledger, co
     process->progress += ticks;
 }
 
-/* A call that returns between two looks is seen as under way or as folded, not as both or neither. */
+/* A call that returns between two reads is seen either as under way or as counted, never as both or neither. */
 static void thread_take(struct snapshot *snapshot, const struct ledger *ledger, uint64_t now)
 {
     const struct thread_cells *cells = ledger->tally.cells;
@@ -465,7 +463,7 @@ void snapshot_take(struct snapshot *snapshot, const struct comm *only, unsigned 
     comms_take(snapshot, only, parts, edge);
     loads_order();
     if (__builtin_expect((before & 1) || cell_load(changes) != before, 0)) {
-        /* a slot goes to another communicator: what it counted is on its way from cell to cell */
+        /* A slot goes to another communicator. Its counts are moving from cell to cell. */
         pthread_mutex_lock(&book.lock);
         comms_take(snapshot, only, parts, edge);
         pthread_mutex_unlock(&book.lock);

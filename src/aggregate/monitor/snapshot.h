@@ -1,9 +1,9 @@
 /*
  * Snapshots of the registry, for periods that are differences of two (difference.h).
  *
- *   snapshot ── process    cells of all threads, summed; calls under way, one by one
- *           ├── tape       [record of a communicator][record] ...      8-byte words, used again by the next snapshot
- *           └── index      slot ──> where on the tape; 0: it had counted nothing
+ *   snapshot ── process    cells of all threads, summed, and calls under way, one by one
+ *           ├── tape       [record of a communicator][record] ...      8-byte words, reused by the next snapshot
+ *           └── index      slot ──> where on the tape. 0: it had counted nothing
  *
  *   record     cells of all threads for the communicator, summed, without cells that cannot have counted: buckets
  *              outside of the smallest and the largest message ever, collectives where there was none
@@ -12,7 +12,7 @@
  * So a snapshot of a communicator is some 30 words and the buckets between its extremes.
  *
  * Slots go from one communicator to the next (commreuse.h). Their cells then go to a sum. `lives` of a record says
- * which communicator it was. A snapshot during a move is taken again, under the book's lock.
+ * which communicator it was. A snapshot during a move is taken again, under the registry's lock.
  *
  * The begin of the first communication since a snapshot is not a difference. It is an extreme of the cells.
  * SNAPSHOT_BEGIN takes it out of them (windows.h) and gives it to all open snapshots, in record.first.
@@ -52,15 +52,15 @@ enum comm_sum_cell {
     SUM_COUNT
 };
 
-/* Behind it on the tape: message_cells of the sends and then of the receives of buckets low .. high - 1; if it has
- * them, coll_time, coll_count, coll_execution and coll_size_count. */
+/* Followed on the tape by message_cells of the sends and then of the receives of buckets low .. high - 1. Then
+ * coll_time, coll_count, coll_execution and coll_size_count follow, if it has them. */
 struct comm_snapshot {
-    uint64_t first;        /* the earliest begin since then that was taken out of the cells; LOW_NEUTRAL: none */
-    uint64_t first_beside; /* at this moment: what the cells had that was not taken out */
-    uint64_t last;         /* end of the last communication; 0: there was none */
+    uint64_t first;        /* the earliest begin since then that was taken out of the cells. LOW_NEUTRAL: none */
+    uint64_t first_beside; /* now: the begin that was still in the cells */
+    uint64_t last;         /* end of the last communication. 0: there was none */
     uint32_t slot, lives;
     uint32_t low, high, collectives, freed;
-    int32_t size, rank, remote_size; /* of the one that had the slot then */
+    int32_t size, rank, remote_size; /* of the communicator in the slot at that time */
     uint32_t is_sum;
     uint64_t pending[3]; /* sends, receives, bytes */
     uint64_t sum[SUM_COUNT];
@@ -70,17 +70,17 @@ struct comm_snapshot {
 struct call_snapshot {
     uint32_t thread, call, slot;
     int32_t tid, peer;
-    bool charged; /* its class is one that is charged to `slot` */
+    bool charged; /* its class is charged to `slot` */
     uint64_t since, ticks;
 };
 
 enum { FABRIC_SNAPSHOT_CELLS = 6 }; /* time, polls, empty polls, time of polls, operations, bytes */
 
 struct process_snapshot {
-    uint64_t events, folded, stalled; /* ticks in calls that returned, and of those stalled */
+    uint64_t events, folded, stalled; /* ticks in calls that returned, and the stalled part */
     uint64_t progress;                /* ticks in calls under way */
     uint32_t threads, calls;
-    bool fabric_watched, fabric_known, counters_known; /* known: and there is a library to watch */
+    bool fabric_watched, fabric_known, counters_known; /* known: there is a library to watch */
     uint64_t fabric[FABRIC_SNAPSHOT_CELLS];
     uint64_t counters[COUNTER_COUNT][PLACE_COUNT];
 };
@@ -88,7 +88,7 @@ struct process_snapshot {
 struct snapshot {
     uint64_t ticks;
     unsigned parts;
-    bool whole; /* false: there was no memory for all of it */
+    bool whole; /* false: there was not enough memory */
     struct process_snapshot process;
     struct call_snapshot *calls;
     uint32_t call_room;
@@ -96,7 +96,7 @@ struct snapshot {
     uint32_t *index;
     uint64_t *tape;
     size_t used, room;     /* words */
-    struct snapshot *next; /* of those that are open */
+    struct snapshot *next; /* list of the open ones */
 };
 
 enum snapshot_edge {
@@ -104,15 +104,15 @@ enum snapshot_edge {
     SNAPSHOT_END,   /* none does */
 };
 
-/* Looks at everything now; of `only` alone where that is not NULL. */
+/* Reads everything now, or only `only` if that is not NULL. */
 void snapshot_take(struct snapshot *snapshot, const struct comm *only, unsigned parts, enum snapshot_edge edge);
-/* An interval is open that begins with it: it gets the begins of first communications. */
+/* Opens an interval that begins with the snapshot. It gets the begins of first communications. */
 void snapshot_open(struct snapshot *snapshot);
 void snapshot_close(struct snapshot *snapshot);
-/* Memory for what there is now, touched, so that taking it asks for none. False: there is none. */
+/* Allocates and touches memory for a snapshot, so that taking it needs no more. Returns false without memory. */
 bool snapshot_prepare(struct snapshot *snapshot);
 void snapshot_free(struct snapshot *snapshot);
-/* The child of a fork has none. */
+/* Drops them in the child of a fork. */
 void snapshots_forget(void);
 
 /* The record of a slot, or NULL. */
@@ -122,7 +122,7 @@ static inline struct comm_snapshot *snapshot_of(const struct snapshot *snapshot,
     return at ? (struct comm_snapshot *)(snapshot->tape + at) : NULL;
 }
 
-/* The run ends: whoever has windows ends them. NULL: nobody. */
+/* Called at the end of the run, so that open windows end. May be NULL. */
 extern LIBRARY_LOCAL void (*snapshot_run_ends)(void);
 
 #endif

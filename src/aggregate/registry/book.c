@@ -101,7 +101,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     }
     ledger->plain_handle = PLAIN_NEVER;
     ledger->index = book.thread_count;
-    __atomic_store_n(&book.thread_count, ledger->index + 1, __ATOMIC_RELAXED); /* others look how many there are */
+    __atomic_store_n(&book.thread_count, ledger->index + 1, __ATOMIC_RELAXED); /* other threads read the number */
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
     ledger->tally.concurrent = book.concurrent;
@@ -150,7 +150,7 @@ void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *co
     pthread_mutex_unlock(&book.lock);
 }
 
-/* A slot with shared cells, and a record, both of which are yet to be linked. */
+/* Makes a slot with shared cells, and a record. The caller links both. */
 static struct comm *slot_make(uint64_t *record_offset, uint64_t *block_offset)
 {
     struct comm *comm = calloc(1, sizeof *comm);
@@ -180,7 +180,7 @@ static void changes_count(void)
     __atomic_add_fetch(&book.run.header->comm_changes, 1, __ATOMIC_RELEASE);
 }
 
-/* Until then the record's serial is odd, and nobody trusts it. */
+/* Describes the communicator. Until then the serial of the record is odd, and readers ignore it. */
 static void comm_describe(struct comm *comm, const struct comm_facts *facts)
 {
     struct comm_record *record = comm->record;
@@ -213,7 +213,7 @@ struct comm *book_comm_make(const struct comm_facts *facts)
     if (!comm)
         return NULL;
     comm_describe(comm, facts);
-    if (offset) { /* in this order: at no moment may there be a block of a slot that there is not */
+    if (offset) { /* in this order, so that each block has a slot at all times */
         run_link(&book.run, &book.run.header->first_comm, &comm->record->next, offset);
         book_block_link((struct tally_block *)comm->shared - 1, block_offset);
     }
@@ -228,7 +228,7 @@ static bool slot_fits(void)
     return run_fits(&book.run, sizeof(struct comm_record) + block + (size_t)2 * RUN_ALIGN);
 }
 
-/* While a slot moves. A handler that reads a total here would wait for the thread that it has interrupted. Signals of
+/* While a slot moves. A handler that reads a total now would wait for the thread that it has interrupted. Signals of
  * errors (SIGSEGV and so on) stay open. */
 static void signals_block(sigset_t *before)
 {
@@ -262,8 +262,8 @@ void book_totals_want(void)
     pthread_mutex_unlock(&book.lock);
 }
 
-/* In the place of one that was freed where enough of them are kept, or where there is no other place: that is looked
- * for before memory is asked for that is not there, which would be counted as a loss. */
+/* Reuses the slot of a freed communicator if enough of them are kept, or if there is no other slot. The search comes
+ * before the request for memory, as a failed request would count as a loss. */
 static struct comm *comm_place(const struct comm_facts *facts)
 {
     struct comm *comm = comm_renewed(facts, false);
@@ -310,9 +310,10 @@ static void comm_mark(struct comm *comm, bool freed)
 }
 
 /*
- * Takes the handle out of all threads' caches. Another thread may be in its cache meanwhile, but not for this handle:
- * to use a communicator while it is being freed is an error of the program. It may have gone on to another one when the
- * 0 gets there, and has to look for that again; its view stays, for it may be that of the other one.
+ * Removes the handle from all threads' caches. Another thread may use its cache meanwhile, but not for this handle:
+ * using a communicator while it is freed is an error of the program. That thread may have taken the entry for another
+ * handle when the 0 is stored. It must search for that again. The view in the entry stays, since it may be the other
+ * one's.
  */
 static void caches_forget(uint64_t handle)
 {
@@ -451,7 +452,7 @@ void view_page_turn(struct view *view, uint32_t peer)
     view->tally.page_number = page ? peer / PEERS_PER_PAGE : UINT32_MAX;
 }
 
-/* A reader may be in the shorter array still, so that stays: it is half as long as the next. */
+/* A reader may still use the shorter array, so that stays. It is half as long as the next. */
 static bool regions_extend(struct ledger *ledger, uint32_t id)
 {
     uint32_t count = ledger->region_count ? ledger->region_count : 16;

@@ -1,10 +1,10 @@
 /*
  * The registry of a process, called book in the code: its threads, its communicators, and where their counters lie.
  *
- *   book ── threads ──> ledger ──> ledger ──> ...              one a thread; never freed
+ *   book ── threads ──> ledger ──> ledger ──> ...              one a thread, never freed
  *     │                   │ views[slot]
  *     │                   v
- *     └── comms[slot] ──> comm ── views ──> view ──> view      one a (thread, communicator); never freed
+ *     └── comms[slot] ──> comm ── views ──> view ──> view      one a (thread, communicator), never freed
  *                                            │ root[peer >> 13][peer >> 6 & 127]
  *                                            v
  *                                           peer_page          one a (thread, communicator, 64 peers)
@@ -34,7 +34,7 @@ struct peer_leaf {
 
 struct topology;
 
-/* A thread's cells for a communicator. */
+/* The counters of one thread for one communicator. */
 struct view {
     struct comm_tally tally;
     struct comm *comm;
@@ -43,7 +43,7 @@ struct view {
     struct peer_leaf **root; /* leaf number peer >> 13 */
 };
 
-/* Windows on one extreme of a communicator (windows.h). */
+/* Intervals for one extreme of a communicator (windows.h). */
 struct extreme_control {
     uint64_t turn[2] PAIR_ALIGNED;
     struct interval *intervals;
@@ -54,26 +54,26 @@ struct comm {
     struct extreme_control extremes[EXTREME_COUNT];
     uint64_t handle;
     bool freed, foreign;   /* foreign: with processes of other worlds */
-    bool queued;           /* it is freed, and waits to be used again */
-    uint32_t holds, bound; /* who refers to it (commreuse.h) */
-    uint64_t quiet_ticks;  /* no event of it began later: when the last of `holds` had gone */
-    uint64_t quiet_look;   /* how often requests had been looked through then, */
-    uint64_t pending_look; /* and when one was found that refers to it (commreuse.h) */
-    struct comm *behind;   /* of those that are freed and wait to be used again */
-    struct comm *up;       /* the parent, which this one holds; NULL = none */
-    uint64_t span_drained; /* ~ of the first begin that windows have taken out since snapshot.c last looked; 0 = none */
+    bool queued;           /* it is freed, and waits for reuse */
+    uint32_t holds, bound; /* number of references to it (commreuse.h) */
+    uint64_t quiet_ticks;  /* it has no event that began later: when the last of `holds` was dropped */
+    uint64_t quiet_look;   /* how often the requests had been scanned then, */
+    uint64_t pending_look; /* and at which scan one was found that refers to it (commreuse.h) */
+    struct comm *behind;   /* the next freed one that waits for reuse */
+    struct comm *up;       /* the parent, which this one holds. NULL = none */
+    uint64_t span_drained; /* ~ of the first begin that windows have taken out since snapshot.c last looked. 0 = none */
     uint32_t lives;        /* how many had this slot before it */
-    bool is_sum;           /* it stands for those that have lost their slots */
+    bool is_sum;           /* not a communicator: has the counts of the ones that lost their slots */
     uint32_t slot, parent;
     int32_t size, rank, remote_size;
-    uint32_t creations;                /* children that were made out of it: names them on all ranks alike */
+    uint32_t creations;                /* number of its children. Names them the same way on all ranks */
     uint32_t windows_made, files_made; /* likewise */
     struct shared_cells *shared;
     struct comm_record *record;
     struct view *views;
     uint64_t difference;       /* largest value seen of mpit_small_count, which subtracts a term (sample.c) */
-    struct topology *topology; /* how many neighbours, once that was asked for (probes/wrappers/topology.h) */
-    struct instrument_instance **instances; /* by the instrument's number; replaced by a longer one, never freed */
+    struct topology *topology; /* number of its neighbors, once a caller asked (probes/wrappers/topology.h) */
+    struct instrument_instance **instances; /* by the instrument's number. Replaced by a longer one, never freed */
     uint32_t instance_room;
     char name[COMM_NAME_BYTES];
 };
@@ -85,28 +85,28 @@ struct comm_cache_entry {
     struct view *view;
 };
 
-/* A handle that no communicator has. */
+/* A handle that is never a communicator's. */
 #define PLAIN_NEVER UINT64_MAX
 
 struct ledger {
     struct tally tally;
-    uint64_t plain_handle; /* last.handle while nothing asks for more than the plain path (probes/wrappers/plain.h) */
+    uint64_t plain_handle; /* last.handle while a call needs no more than the plain path (probes/wrappers/plain.h) */
     struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
-    struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before; emptied when a communicator is freed */
+    struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before. Emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
     struct thread_record *record;
-    struct view **views; /* by slot; view_count of them */
+    struct view **views; /* by slot. view_count entries */
     uint32_t view_count;
-    struct region_cells **regions; /* by the instrument's id; replaced by a longer one, never freed */
+    struct region_cells **regions; /* by the instrument's id. Replaced by a longer one, never freed */
     uint32_t region_count;
     struct fabric_cells
-        *fabric[FABRIC_PROVIDERS_MOST + 1]; /* by the provider's number; NULL: it has not used that one */
+        *fabric[FABRIC_PROVIDERS_MOST + 1]; /* by the provider's number. NULL: it has not used that one */
     struct fabric_call_cells *fabric_calls;
-    uint64_t outermost, inner_ends[2];    /* begin of the call that others are inside of, ends of the last of those */
+    uint64_t outermost, inner_ends[2];    /* begin of the outermost call, ends of the last calls inside of it */
     uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
-    uint64_t buffer_events, buffer_first; /* what the event buffer has room for; the first event that it holds */
-    const struct chunk_header *buffer;    /* that one; NULL: there is none */
+    uint64_t buffer_events, buffer_first; /* capacity of the event buffer, and its first event */
+    const struct chunk_header *buffer;    /* the event buffer. NULL: none */
 };
 
 /* The one place of the cache that can have the handle. */
@@ -118,7 +118,7 @@ static inline struct comm_cache_entry *ledger_cache(struct ledger *ledger, uint6
 
 struct comm_map; /* handle -> comm, lock-free to read */
 
-/* Freed communicators that wait to be used again, by how many leaves the views of theirs have room for. */
+/* Freed communicators that wait for reuse, by the number of leaves in their views. */
 enum { COMM_QUEUES = 20 };
 
 struct comm_queue {
@@ -129,7 +129,7 @@ struct comm_queue {
 /* Windows or files by their handles (objects.h). */
 struct objects {
     struct comm_map *comms, *numbers;
-    uint64_t changes; /* of any of them */
+    uint64_t changes; /* of either of them */
 };
 
 struct book {
@@ -142,47 +142,49 @@ struct book {
     uint32_t comm_count; /* slots given out + 1 */
     struct comm_map *map;
     struct objects windows, files;
-    const struct counter_table *counters; /* what is counted by name; NULL: nothing */
+    const struct counter_table *counters; /* counters that the user named. NULL: none */
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
     bool concurrent;
-    bool plain; /* threads do not run at once, and the clock is the counter: probes/wrappers/plain.h may be used */
-    uint64_t difference[DIFFERENCE_TOTAL + 1]; /* as in comm, of those that are not bound */
-    bool totals_wanted;  /* somebody reads totals, maybe in a signal handler (livevariables.h); under the lock */
-    uint64_t full_limit; /* memory_limit under which there was none left for a communicator; 0 = there is */
+    bool plain; /* one thread at a time, and the clock is the counter: probes/wrappers/plain.h may be used */
+    uint64_t difference[DIFFERENCE_TOTAL + 1]; /* as in comm, for unbound variables */
+    bool totals_wanted;  /* totals are read, maybe in a signal handler (livevariables.h). Under the lock */
+    uint64_t full_limit; /* memory_limit when there was no memory for a communicator. 0 = there is */
     struct comm_queue freed[COMM_QUEUES];
     uint32_t freed_count;  /* in all of them */
-    struct comm_sum *sums; /* what those counted that were used again */
+    struct comm_sum *sums; /* the counts of communicators that were reused */
     uint32_t sum_count;
-    struct comm_sum *sum_latest;                            /* of them: the one that was found last */
+    struct comm_sum *sum_latest;                            /* the one found last */
     struct level_cells *pending[FABRIC_PROVIDERS_MOST + 1]; /* operations below MPI, by the provider's number */
-    struct comm *own; /* no communicator: levels of the process, which have windows as those of one have */
+    struct comm *own; /* not a communicator: for levels of the process, whose windows work the same way */
 };
 
 extern LIBRARY_LOCAL struct book book;
-/* What the calling thread is doing; NULL before its first call. */
+/* The live state of the calling thread. NULL before its first call. */
 extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
 
-/* There was no memory for cells, and there is no more since then. */
+/* True if there was no memory for counters. It never becomes false again. */
 static inline bool book_is_short(void)
 {
     uint64_t limit = __atomic_load_n(&book.full_limit, __ATOMIC_RELAXED);
     return limit && limit == book.run.memory_limit;
 }
 
-/* Nothing can be made for another communicator: callers need not try for each call. */
+/* True if there is no room for another communicator. Callers then need not try at each call. */
 static inline bool book_is_full(void)
 {
     return (__atomic_load_n(&book.comm_count, __ATOMIC_RELAXED) >= COMM_SLOTS || book_is_short()) &&
            !__atomic_load_n(&book.freed_count, __ATOMIC_RELAXED);
 }
 
-/* Starts the book on top of a run that is open; writes the tables into it. Returns 0, or -1 without memory. */
+/* Starts the registry of an open run, and writes the tables into the run. Returns 0, or -1 without memory. */
 int book_open(void);
 
-/* From here on several threads may be in MPI at once. To be called before another one can be. */
+/* From here on several threads may be in MPI at once. Call it before that can happen. */
 void book_share(void);
 
-/* Opens a new thread's ledger in zeroed memory that is never freed; false: no memory for its cells (counted). */
+/*
+ * Opens the thread state of a new thread, in zeroed memory that is never freed. Returns false without memory (counted).
+ */
 bool book_ledger_open(struct ledger *ledger, int tid);
 
 /* The communicator with this handle, or NULL. Lock-free, async-signal-safe. */
@@ -191,7 +193,7 @@ struct comm *book_comm_find(uint64_t handle);
 /* The communicator that a partitioned request (`objects`: book.partitioned) was made on, or NULL. Lock-free,
  * async-signal-safe. */
 struct comm *book_object_find(struct comm_map *const *objects, uint64_t handle);
-/* Says so, or (NULL) forgets the handle. Call that before MPI can give the handle to another one. */
+/* Stores that communicator, or (NULL) forgets the handle. Call the latter before MPI can reuse the handle. */
 void book_object_set(struct comm_map **objects, uint64_t handle, struct comm *comm);
 
 struct comm_facts {
@@ -201,23 +203,22 @@ struct comm_facts {
     uint32_t flags;                  /* COMM_FOREIGN, COMM_APART */
     uint64_t group;                  /* as in comm_record */
     const char *name;
-    uint64_t since; /* no event of it begins earlier; 0: that is not known, and it gets a slot that no other had */
+    uint64_t since; /* it has no event that begins earlier. 0: not known, and it gets a new slot */
 };
 
-/* Adds a communicator; returns it, or NULL (counted). Adding a known handle returns what is known. */
+/* Adds a communicator. Returns it, or NULL (counted). For a known handle it returns the known communicator. */
 struct comm *book_comm_add(const struct comm_facts *facts);
-/* Forgets the handle; the communicator's figures stay. Call it before MPI can give the handle to another one. */
+/* Forgets the handle. The communicator's figures stay. Call it before MPI can reuse the handle. */
 void book_comm_retire(struct comm *comm);
-/* Takes a retirement back: MPI refused to free the communicator. */
+/* Undoes book_comm_retire: MPI refused to free the communicator. */
 void book_comm_restore(struct comm *comm);
-/* A retired one is gone, and its caller is through with it: once nobody else refers to it, it can become another one.
- */
+/* Drops the caller's reference to a freed communicator. Its slot may be reused when the last reference is gone. */
 void book_comm_release(struct comm *comm);
-/* What the program calls it, of at most `most` bytes. */
+/* Stores the program's name for the communicator, at most `most` bytes. */
 void book_comm_label(struct comm *comm, const char *label, size_t most);
 
-/* A slot with cells that no communicator has, or a place that is used again, for facts->name; NULL: no memory. For
- * commreuse.c, under the book's lock. */
+/* Returns a slot with counters and without a communicator, or a reused one, for facts->name. NULL: no memory. For
+ * commreuse.c, under the registry's lock. */
 struct comm *book_comm_make(const struct comm_facts *facts);
 /* Room for this many leaves, in powers of two. */
 static inline unsigned comm_room(int32_t size, int32_t remote_size)
@@ -225,20 +226,20 @@ static inline unsigned comm_room(int32_t size, int32_t remote_size)
     uint32_t leaves = (uint32_t)(remote_size ? remote_size : size) / LEAF_PEERS;
     return leaves ? 32u - (unsigned)__builtin_clz(leaves) : 0;
 }
-/* A thread's cells for a communicator, and those for a page of its peers: made where there are none. NULL: counted.
- * Under the book's lock; nobody else uses them (commreuse.c). */
+/* Returns a thread's counters for a communicator, or for a page of its peers. Makes missing ones. NULL: counted.
+ * Only for book.c and commreuse.c, under the registry's lock. */
 struct view *book_view_make(struct ledger *ledger, struct comm *comm);
 struct peer_cells *book_view_page(struct view *view, uint32_t page);
 
-/* Cells of the run, with their header in front, and its offset in the file; NULL: no memory (counted). The block is
- * linked once its cells have their first values. For the book's own files. */
+/* Makes counters of the run, with a header before them, and returns their offset in the file. NULL: no memory
+ * (counted). The caller links the block once its counters have their first values. For the registry's own files. */
 struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
                                     uint64_t *offset);
-/* Events of threads whose cells are in memory alone, as the run file has no room for them. */
+/* The number of events of threads whose counters are only in memory, as the run file has no room for them. */
 uint64_t book_events_unfiled(void);
 void book_block_link(struct tally_block *block, uint64_t offset);
 
-/* The thread's cells for the communicator; makes them at first use. NULL: counted as lost. */
+/* The thread's counters for the communicator. Makes them at first use. NULL: counted as lost. */
 struct view *book_view(struct ledger *ledger, struct comm *comm);
 
 static inline struct view *view_of(struct ledger *ledger, struct comm *comm)
@@ -247,8 +248,8 @@ static inline struct view *view_of(struct ledger *ledger, struct comm *comm)
     return __builtin_expect(view != NULL, 1) ? view : book_view(ledger, comm);
 }
 
-/* Makes `peer`'s page the view's current one; makes it at first use. Without memory (counted as lost) that is a page
- * which nobody reads, so that the fold need not ask. */
+/* Makes `peer`'s page the view's current one. Makes the page at first use. Without memory (counted as lost) it takes
+ * a dummy page, so that the fold need not ask. */
 void view_page_turn(struct view *view, uint32_t peer);
 
 static inline void view_page_select(struct view *view, int32_t peer)
@@ -260,26 +261,26 @@ static inline void view_page_select(struct view *view, int32_t peer)
 /* Values of a variable, in its own unit (ticks for times). `comm` is NULL for variables that are not bound. Lock-free,
  * async-signal-safe. SPAN variables need two values. */
 void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
-/* The same without variable_finish: accumulators, which can be combined further. */
+/* The same without variable_finish. The results are accumulators, which can be combined further. */
 void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
 
-/* The thread's cells for a region (instrument.h); makes them at first use. NULL: counted as lost. */
+/* The thread's counters for a region (instrument.h). Makes them at first use. NULL: counted as lost. */
 struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot);
-/* The same for readers of any thread; NULL: the thread was never in it. Lock-free, async-signal-safe. */
+/* The same for readers in any thread. NULL: the thread was never in the region. Lock-free, async-signal-safe. */
 const struct region_cells *book_region_peek(const struct ledger *ledger, uint32_t id);
-/* The number of the library below MPI that gives itself this name; 0: there is no place for it (counted). */
+/* The number of the library below MPI with this name. 0: no place for it (counted). */
 uint32_t book_provider(const char *name);
-/* NULL: there is none with this number. */
+/* Returns NULL for an unknown number. */
 const char *book_provider_name(uint32_t number);
-/* Makes `ledger`'s tally that of the provider; false: no memory (counted). */
+/* Sets `ledger`'s accumulator to the provider's. Returns false without memory (counted). */
 bool book_fabric(struct ledger *ledger, uint32_t provider);
-/* The same, and of the calls; false likewise. */
+/* The same for the accumulator of the calls. */
 bool book_fabric_calls(struct ledger *ledger);
 
-/* The thread's counters; makes their cells at first use. NULL: counted as lost. */
+/* The thread's counters of the system and of PAPI. Makes them at first use. NULL: counted as lost. */
 struct counter_cells *book_counters(struct ledger *ledger);
-/* Value `slot` of a variable that is a sum, in its own unit. Seen by one reader or by several that follow each other,
- * it never falls. Lock-free, async-signal-safe. */
+/* Value `slot` of a variable that is a sum, in its own unit. It never falls for one reader, or for readers one after
+ * the other. Lock-free, async-signal-safe. */
 uint64_t book_sample(const struct variable *variable, const struct comm *comm, size_t slot);
 
 /* From here on totals are read (livevariables.h). */

@@ -1,5 +1,5 @@
-/* What the book has of the libraries below MPI: their numbers and names, a level for each of them, and for each thread
- * its cells. */
+/* The libraries below MPI in the registry: their numbers and names, a level for each of them, and each thread's
+ * counters. */
 #include "registry/book.h"
 
 #include <stdio.h>

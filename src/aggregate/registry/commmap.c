@@ -10,7 +10,7 @@ struct comm_place {
 
 struct comm_map {
     uint64_t mask, used;
-    struct comm_map *older; /* what it replaced: readers may still be in it */
+    struct comm_map *older; /* the one that it replaced, which readers may still use */
     struct comm_place places[];
 };
 
@@ -32,12 +32,12 @@ struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
         if (found != handle)
             continue;
         struct comm *comm = __atomic_load_n(&place->comm, __ATOMIC_ACQUIRE);
-        /* the place may have gone to another handle meanwhile, which then is there before its communicator */
+        /* Another handle may have taken the place meanwhile. It is stored there before its communicator. */
         return __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE) == handle ? comm : NULL;
     }
 }
 
-/* The place that has the handle, else one that it can have: a vacated one on the way, or the empty one at its end. */
+/* The place that has the handle, else a place for it: a vacated one on the way, or the empty one at its end. */
 static struct comm_place *place_for(struct comm_map *map, uint64_t handle)
 {
     struct comm_place *vacated = NULL;
@@ -62,11 +62,11 @@ static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
     __atomic_store_n(&place->comm, comm, __ATOMIC_RELEASE);
 }
 
-/* Empties the vacated places around one that nobody's search leads across: those for which no handle behind them had to
- * give way to the one that was there. */
+/* Empties the vacated places around this one that are not on the way of a search. A place is on the way of a handle
+ * after it if that handle found the place taken. */
 static void tidy(struct comm_map *map, uint64_t at)
 {
-    uint64_t reach = 0; /* so many places in front of this one lead to a handle behind it */
+    uint64_t reach = 0; /* how many places before this one lead to a handle after it */
     while (map->places[at & map->mask].handle)
         at++;
     for (struct comm_place *place; (place = &map->places[--at & map->mask])->handle;) {
@@ -97,7 +97,7 @@ static struct comm_map *larger(const struct comm_map *old)
     for (uint64_t i = 0; old && i <= old->mask; i++)
         live += old->places[i].comm != NULL;
     while (size < 4 * live)
-        size *= 2; /* what was freed leaves places that are not taken along */
+        size *= 2; /* vacated places are not copied */
     struct comm_map *map = calloc(1, sizeof *map + size * sizeof map->places[0]);
     if (!map)
         return NULL;
@@ -112,7 +112,7 @@ static struct comm_map *larger(const struct comm_map *old)
 int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
 {
     struct comm_map *map = *where;
-    if (!comm) { /* forgets the handle: it is there already, or need not be */
+    if (!comm) { /* forgets the handle, which has a place or needs none */
         comm_map_remove(map, handle, NULL);
         return 0;
     }

@@ -8,7 +8,7 @@
 
 enum { PAST_CAPACITY = 256 };
 
-/* After book_open of another run it is made anew. */
+/* Made anew by book_open of another run. */
 static struct comm_past *past;
 static const struct run_header *past_of;
 
@@ -27,7 +27,7 @@ bool comm_past_open(void)
     return true;
 }
 
-/* A record as it stands in a CHUNK_COMMS: the texts one behind the other. */
+/* Packs a record for a CHUNK_COMMS: the texts are adjacent. */
 static size_t record_pack(char *to, const struct comm_record *record)
 {
     size_t name = strlen(record->name) + 1, label = strlen(record->label) + 1;
@@ -49,7 +49,10 @@ static bool trace_needs(uint64_t first, uint64_t end)
     return book.run.header->traced != TRACED_NOT && tracing_covers(oldest);
 }
 
-/* Appends what has not been appended. What a trace cannot take is a counted loss, and its events have no name. */
+/*
+ * Appends the records that were not appended yet. If a trace has no room, that is a counted loss, and the events have
+ * no name.
+ */
 static void past_keep(void)
 {
     static char packed[PAST_CAPACITY * sizeof(struct comm_record)];

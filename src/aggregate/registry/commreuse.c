@@ -9,7 +9,7 @@
 
 enum { ATTEMPTS_MOST = 8, SUM_NAMES_MOST = COMM_SUMS_MOST / 2 };
 
-/* What the freed communicators of one pattern and room have counted. */
+/* The counts of the freed communicators of one pattern and room. */
 struct comm_sum {
     struct comm *comm;
     struct view **views; /* by the thread's index */
@@ -19,11 +19,10 @@ struct comm_sum {
 
 void (*comm_pending_visit)(void (*found)(struct comm *comm));
 
-/* How often the requests were looked through (commreuse.h); a communicator that was in none has the number 0. */
+/* The number of scans of the requests (commreuse.h). A communicator that was in none has the number 0. */
 static uint64_t looks = 1;
 
-/* ---- the queues of freed ones -------------------------------------------------------------------------------------
- */
+/* ---- the queues of freed ones ------------------------------------------------------------------------------------ */
 
 static void queue_push(struct comm *comm)
 {
@@ -58,14 +57,14 @@ void comm_abandoned(struct comm *comm)
     pthread_mutex_lock(&book.lock);
     comm->quiet_ticks = clock_now();
     comm->quiet_look = looks;
-    if (book_is_short()) /* there is a place again */
+    if (book_is_short()) /* there is a slot again */
         __atomic_store_n(&book.full_limit, 0, __ATOMIC_RELAXED);
-    if (!comm->queued) /* somebody may have held it once more */
+    if (!comm->queued) /* it may have been held once more */
         queue_push(comm);
     pthread_mutex_unlock(&book.lock);
 }
 
-/* Is a thread in a call on it? It may be freed while another thread waits in a receive. */
+/* True if a thread is in a call on it. It may be freed while another thread waits in a receive. */
 static bool comm_is_entered(const struct comm *comm)
 {
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
@@ -80,7 +79,7 @@ static void pending_found(struct comm *comm)
     comm->pending_look = looks;
 }
 
-/* Does a request refer to it that does not hold it? */
+/* True if a request refers to it without holding it. */
 static bool comm_is_pending(const struct comm *comm)
 {
     if (!comm_pending_visit)
@@ -98,8 +97,7 @@ static bool comm_is_unused(const struct comm *comm, uint64_t since)
            !__atomic_load_n(&comm->bound, __ATOMIC_ACQUIRE) && !comm_is_entered(comm) && !comm_is_pending(comm);
 }
 
-/* ---- sums ---------------------------------------------------------------------------------------------------------
- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, unsigned room)
 {
@@ -118,7 +116,7 @@ static struct comm_sum *sum_add(const struct comm *comm, const char *pattern, un
     return sum;
 }
 
-/* Those of one kind; when there are very many kinds, of all others. */
+/* The sum of one kind. If there are very many kinds, the sum of all others. */
 static struct comm_sum *sum_search(const struct comm *comm, unsigned room)
 {
     char pattern[COMM_NAME_BYTES];
@@ -173,7 +171,7 @@ static struct view *sum_view(struct comm_sum *sum, uint32_t thread)
     return sum->views[thread];
 }
 
-/* For each page of peers that the view has; false: `what` said so. */
+/* Calls `what` for each page of peers of the view. Returns false if `what` did. */
 static bool pages_visit(struct view *view, struct view *sum, bool (*what)(struct peer_cells *, struct view *, uint32_t))
 {
     size_t leaves = (size_t)1 << comm_room(view->comm->size, view->comm->remote_size);
@@ -198,7 +196,7 @@ static bool page_move(struct peer_cells *page, struct view *sum, uint32_t number
     return true;
 }
 
-/* Makes all cells that the sum will need, so that nothing can be lost half-way. */
+/* Makes all cells that the sum will need, so that nothing can be lost halfway. */
 static bool sum_prepare(struct comm_sum *sum, const struct comm *comm)
 {
     for (struct view *v = comm->views; v; v = v->next) {
@@ -215,7 +213,7 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
     if (!record->merged)
         memcpy(record->label, comm->record->label, sizeof record->label);
     else if (strcmp(record->label, comm->record->label) != 0)
-        memset(record->label, 0, sizeof record->label); /* they have no common one */
+        memset(record->label, 0, sizeof record->label); /* they have different labels */
     __atomic_store_n(&record->merged, record->merged + 1, __ATOMIC_RELAXED);
     if (comm->size > sum->comm->size)
         __atomic_store_n(&record->size, comm->size, __ATOMIC_RELAXED);
@@ -224,14 +222,16 @@ static void sum_describe(struct comm_sum *sum, const struct comm *comm)
     sum->comm->size = record->size;
     sum->comm->remote_size = record->remote_size;
     uint32_t peers = (uint32_t)(record->remote_size ? record->remote_size : record->size);
-    for (struct view *v = sum->comm->views; v; v = v->next) /* so far do readers look for pages */
+    for (struct view *v = sum->comm->views; v; v = v->next) /* readers search for pages up to there */
         RELAXED_STORE(&v->tally.peers, peers);
 }
 
-/* ---- from one to the next -----------------------------------------------------------------------------------------
- */
+/* ---- from one to the next ---------------------------------------------------------------------------------------- */
 
-/* Each message is compared with the extremes, which windows take from the thread's cells to those that are closed. */
+/*
+ * True if each message was compared with the extremes. Windows move extremes from the thread's cells to the closed
+ * ones.
+ */
 static bool messages_met(const struct comm *comm, const struct comm_cells *cells)
 {
     return cell_load(&cells->message_low) != LOW_NEUTRAL ||
@@ -259,12 +259,12 @@ static void comm_renew(struct comm *comm, const struct comm_facts *facts)
         v->tally.peers = peers;
         v->tally.page_number = UINT32_MAX;
     }
-    RELAXED_STORE(&comm->lives, comm->lives + 1); /* others look at these while a slot moves, and look again then */
+    RELAXED_STORE(&comm->lives, comm->lives + 1); /* other threads read these while a slot moves, and then read again */
     RELAXED_STORE(&comm->span_drained, 0);
     comm->creations = 0;
     comm->windows_made = comm->files_made = 0;
     comm->difference = 0;
-    free(comm->topology); /* the one before is freed: nobody is in a collective on it */
+    free(comm->topology); /* the old one is freed, so no thread is in a collective on it */
     comm->topology = NULL;
     record->since_ticks = facts->since;
     record->freed_ticks = 0;

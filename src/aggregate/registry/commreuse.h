@@ -1,23 +1,23 @@
 /*
- * Slots of freed communicators, used again.
+ * Reuse of the slots of freed communicators.
  *
- *   freed ──> comm ──> comm ──> ... ──> comm            in the order in which the last reference to each went
+ *   freed ──> comm ──> comm ──> ... ──> comm            in the order in which their last references were dropped
  *              └ the next communicator is made from it: same slot, views and cells. Its counts are added to a sum
  *                (commsum.h), and its record goes to the run file's past (commpast.h)
  *
  * A freed communicator keeps its slot and its figures until COMMS_KEPT others have been freed after it. So a program
  * that makes few shows all of them by name. It is used again only when it has no reference left:
  *
- *   holds   its own life, until MPI_Comm_free has returned; living children (their end is charged to it); windows and
- *           files that were made on it; requests, except those that the plain path has posted (comm_pending_visit)
+ *   holds   its own life, until MPI_Comm_free has returned. Living children (their end is charged to it). Windows and
+ *           files that were made on it. Requests, except the ones that the plain path has posted (comm_pending_visit)
  *   bound   handles of MPI_T, whose readers must never see another communicator's values
- *   calls   of other threads that are on it now, as their live states in the run file show
+ *   calls   calls of other threads on it, as their live states in the run file show
  *
- * No new request refers to a freed communicator. So one search through the requests that hold nothing is valid for all
- * communicators that were freed before it. The next search is only needed for those freed since, or found then.
+ * New requests never refer to a freed communicator. So one scan of the requests that hold nothing is valid for all
+ * communicators that were freed before it. The next scan is only needed for communicators freed since, or found then.
  *
  * Who may run with whom: `holds` belongs to the thread in MPI, with locked instructions only under MPI_THREAD_MULTIPLE.
- * Any thread changes `bound`. Everything else happens under the book's lock, in a thread that makes or frees a
+ * Any thread changes `bound`. Everything else happens under the registry's lock, in a thread that makes or frees a
  * communicator. Only readers that walk through all communicators look at one without references. They see its cells
  * before or after.
  */
@@ -28,10 +28,10 @@
 
 enum { COMMS_KEPT = 256, COMM_SUMS_MOST = 256 };
 
-/* Says `found` of the communicator of each request that does not hold it. NULL: there are none such. */
+/* Calls `found` with the communicator of each request that does not hold it. NULL: there are no such requests. */
 extern LIBRARY_LOCAL void (*comm_pending_visit)(void (*found)(struct comm *comm));
 
-/* The last one let go of it. */
+/* Called when the last reference was dropped. */
 void comm_abandoned(struct comm *comm);
 
 static inline void comm_hold(struct comm *comm)
@@ -42,7 +42,7 @@ static inline void comm_hold(struct comm *comm)
         comm->holds++;
 }
 
-/* Release and acquire: what the others did with it is done. */
+/* Drops a reference. Release and acquire: all accesses by the other holders are done. */
 static inline void comm_let_go(struct comm *comm)
 {
     uint32_t left = book.concurrent ? __atomic_sub_fetch(&comm->holds, 1, __ATOMIC_ACQ_REL) : --comm->holds;
@@ -60,8 +60,9 @@ static inline void comm_unbind(const struct comm *comm)
     __atomic_sub_fetch(&((struct comm *)(uintptr_t)comm)->bound, 1, __ATOMIC_RELEASE);
 }
 
-/* A freed communicator's place for a new one, without a name, handle or figures; NULL: there is none that may be used.
- * `needed`: also one that would be kept. Under the book's lock; comm_reused says that the record is whole again. */
+/* Returns a freed communicator's place for a new one, without a name, handle or figures. NULL: there is none that
+ * may be used. `needed`: also one that would be kept. Called under the registry's lock. The record is complete again
+ * after comm_reused. */
 struct comm *comm_reuse(const struct comm_facts *facts, bool needed);
 
 #endif

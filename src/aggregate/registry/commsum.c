@@ -9,7 +9,7 @@
 #define WORDS(type) (sizeof(type) / sizeof(uint64_t))
 #define WORD_AT(type, field) (offsetof(type, field) / sizeof(uint64_t))
 
-/* Nobody writes there meanwhile, and most of what a communicator could have counted is 0. */
+/* There is no other writer meanwhile, and most counters of a communicator are 0. */
 typedef uint64_t word_pair __attribute__((vector_size(16), aligned(8), may_alias));
 
 enum { WORDS_AT_ONCE = 16 };
@@ -32,7 +32,7 @@ static inline void words_add(uint64_t *to, uint64_t *from, size_t count)
     }
 }
 
-/* What `from` holds goes to `to`. */
+/* Moves the counts of `from` to `to`. */
 static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
 {
     size_t i = first;
@@ -42,11 +42,11 @@ static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
     words_add(&to[i], &from[i], end - i);
 }
 
-/* Between the two lie the end of the last communication, and the extremes. */
+/* Between the two are the end of the last communication, and the extremes. */
 #define FIRST_SPECIAL WORD_AT(struct comm_cells, span_last)
 #define BEHIND_SPECIAL WORD_AT(struct comm_cells, coll_bytes)
 
-/* Messages that were sent and received. */
+/* Sent and received messages. */
 #define FIRST_BY_SIZE WORD_AT(struct comm_cells, send)
 #define BEHIND_BY_SIZE WORD_AT(struct comm_cells, coll_size_count)
 _Static_assert(BEHIND_BY_SIZE - FIRST_BY_SIZE == 2 * BUCKET_COUNT * WORDS(struct message_cells), "and nothing else");
@@ -110,8 +110,7 @@ void shared_cells_clear(struct shared_cells *cells)
         cell_store(&cells->closed[i], extreme_neutral((enum extreme)i));
 }
 
-/* A name that was too long has its begin hashed (probes/communicators/communicator.h): what its last part says is left
- * of it. */
+/* In a name that was too long, the begin is hashed (probes/communicators/communicator.h). Returns its last part. */
 static const char *name_hashed(const char *name)
 {
     size_t digits = strspn(name, "0123456789abcdef");
@@ -131,7 +130,7 @@ static const char *word_skip(const char *name)
     return name;
 }
 
-/* Both from the first letter of a name on, or from behind a '#' or ':' on where its '*' is passed. */
+/* Both from the first letter of a name on, or after a '#' or ':' if its '*' is passed. */
 static bool pattern_fits(const char *pattern, const char *name)
 {
     while (*name) {
@@ -147,7 +146,7 @@ static bool pattern_fits(const char *pattern, const char *name)
     return *pattern == '\0';
 }
 
-/* The number behind the last operation. */
+/* The number after the last operation. */
 static const char *number_find(const char *name)
 {
     const char *last = strrchr(name, '/'), *sign = strchr(last ? last : name, '#');

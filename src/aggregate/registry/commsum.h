@@ -13,27 +13,27 @@
 
 #include <stdbool.h>
 
-/* Adds what `from` has counted, which then is as when nothing has been. The numbers of segments (windows.h) go on.
- * `messages`: some may have been counted by size. */
+/* Adds the counts of `from`, and sets them to 0. The numbers of segments (windows.h) go on. `messages`: some may
+ * have been counted by size. */
 void comm_cells_move(struct comm_cells *to, struct comm_cells *from, bool messages);
 void peer_cells_move(struct peer_cells *to, struct peer_cells *from);
 
 void shared_cells_sum(struct shared_cells *to, const struct shared_cells *from);
 void shared_cells_clear(struct shared_cells *cells);
 
-/* The name of the sum that a communicator of this name belongs to: with '*' for what tells it from those of its kind.
- */
+/* The name of the sum that a communicator of this name belongs to. It has '*' for the parts that differ within a
+ * kind. */
 void comm_pattern(char pattern[COMM_NAME_BYTES], const char *name);
 
-/* Names like one that had the pattern: equal up to the number of the last operation. `rest` lies in the pattern. */
+/* Names like one that had the pattern: equal up to the number of the last operation. `rest` points into the pattern. */
 struct comm_kind {
-    size_t stem; /* so many bytes of the name are equal; 0: there is no such kind */
+    size_t stem; /* how many bytes of the name are equal. 0: there is no such kind */
     const char *rest;
     char name[COMM_NAME_BYTES];
 };
 
 void comm_kind_learn(struct comm_kind *kind, const char *pattern, const char *name);
-/* True: its pattern is that one. False also of some of which it is. */
+/* True if its pattern is that one. May be false in this case, too. */
 bool comm_kind_has(const struct comm_kind *kind, const char *name);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The maps hold pointers, and nobody follows these: number and unit. */
+/* The maps hold pointers, but these are never followed: they are number and unit. */
 static struct comm *numbers_pointer(struct object object)
 {
     _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "there is room for both");
@@ -27,7 +27,7 @@ void objects_set(struct objects *objects, uint64_t handle, struct object object)
     if (comm_map_set(&objects->numbers, handle, object.comm ? numbers_pointer(object) : NULL) != 0 ||
         comm_map_set(&objects->comms, handle, object.comm) != 0)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
-    /* behind the change: what was found before it is not remembered as of after it */
+    /* After the change, so that older results are not stored as newer ones. */
     __atomic_store_n(&objects->changes, objects->changes + 1, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&book.lock);
 }
@@ -38,7 +38,7 @@ void objects_access(struct ledger *ledger, const struct objects *objects, uint64
     _Static_assert(ACCESSED_PLACES == 1 << 3, "the upper bits of the product are a place");
     struct accessed_entry *entry = &last->before[(handle * UINT64_C(0x9e3779b97f4a7c15)) >> 61];
     if (entry->handle != handle || !entry->on.view || !accessed_holds(objects, entry)) {
-        uint64_t changes = __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE); /* before it is looked up */
+        uint64_t changes = __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE); /* before the lookup */
         on->object = objects_find(objects, handle);
         on->view = on->object.comm ? view_of(ledger, on->object.comm) : NULL;
         if (!on->view)
@@ -61,7 +61,7 @@ uint32_t objects_deleted(void)
     return __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 }
 
-/* It is the end of a name that tells it from others. */
+/* Keeps the end of a name, which tells it from others. */
 static void name_fit(char to[OBJECT_NAME_BYTES], const char *name)
 {
     size_t bytes = strlen(name), skip = 0;
@@ -69,7 +69,7 @@ static void name_fit(char to[OBJECT_NAME_BYTES], const char *name)
         memcpy(to, "...", 3);
         skip = 3;
         name += bytes - (OBJECT_NAME_BYTES - 1 - skip);
-        while ((*name & 0xc0) == 0x80) /* not in the middle of a character */
+        while ((*name & 0xc0) == 0x80) /* not inside of a character */
             name++;
     }
     label_clean(to + skip, OBJECT_NAME_BYTES - skip, name, OBJECT_NAME_BYTES);

@@ -1,31 +1,31 @@
 /*
- * Windows and files: the communicator that each was made on, and its number among those on that communicator. The
- * members of the communicator make an object together. So all of them give it the same name.
+ * Windows and files: the communicator that each was made on, and its number on that communicator. The members of the
+ * communicator make an object together. So all of them give it the same name.
  *
- * Lock-free to read, like commmap.h. Writers take the book's lock.
+ * Lock-free to read, like commmap.h. Writers take the registry's lock.
  */
 #ifndef MPIT_AGGREGATE_OBJECTS_H
 #define MPIT_AGGREGATE_OBJECTS_H
 
 #include "registry/book.h"
 
-/* What stands behind a handle; comm NULL: it was made out of sight. */
+/* The object of a handle. comm NULL: mpit has not seen it being made. */
 struct object {
     struct comm *comm;
-    uint32_t number; /* 1, 2, ...; 0: not known */
-    uint32_t unit;   /* of a file: in how many bytes its view counts; 0: not known */
+    uint32_t number; /* 1, 2, and so on. 0: not known */
+    uint32_t unit;   /* of a file: the number of bytes of one unit of its view. 0: not known */
 };
 
 struct object objects_find(const struct objects *objects, uint64_t handle);
-/* Says so, or (comm NULL) forgets the handle. Call that before MPI can give the handle to another one. */
+/* Stores that object, or (comm NULL) forgets the handle. Call the latter before MPI can reuse the handle. */
 void objects_set(struct objects *objects, uint64_t handle, struct object object);
-/* What a call works on; view NULL: it was made out of sight. */
+/* The object that a call uses. view NULL: mpit has not seen it being made. */
 struct accessed {
     struct view *view;
     struct object object;
 };
 
-/* What a thread's last calls on windows, or on files, were on: each entry is valid while nothing has changed since. */
+/* The objects of a thread's last calls on windows, or on files. Each entry is valid until something changes. */
 enum { ACCESSED_PLACES = 8 };
 struct accessed_entry {
     uint64_t handle, changes;
@@ -36,11 +36,11 @@ struct accessed_last {
     struct accessed_entry before[ACCESSED_PLACES]; /* and some before, by their handles */
 };
 
-/* Looks it up, and remembers it as the thread's last. */
+/* Looks the handle up, and stores it as the thread's last. */
 void objects_access(struct ledger *ledger, const struct objects *objects, uint64_t handle, struct accessed_last *last,
                     struct accessed *on);
 
-/* Has nothing changed since it was looked up? Acquire: pairs with the release in objects_set. */
+/* True if nothing has changed since it was looked up. Acquire: pairs with the release in objects_set. */
 static inline bool accessed_holds(const struct objects *objects, const struct accessed_entry *entry)
 {
     return entry->changes == __atomic_load_n(&objects->changes, __ATOMIC_ACQUIRE);
@@ -57,9 +57,9 @@ static inline void objects_look(struct ledger *ledger, const struct objects *obj
 
 /* The next number of an object on the communicator. */
 uint32_t objects_count(struct comm *comm, enum object_kind kind);
-/* Notes a name in the run file, while there are not too many. `slot`: of the communicator; 0: none. */
+/* Stores a name in the run file, unless there are too many. `slot` of the communicator. 0: none. */
 void objects_name(enum object_kind kind, uint32_t slot, uint32_t number, uint64_t ticks, const char *name);
-/* A number for a name alone (OBJECT_DELETED). */
+/* A number for a name without an object (OBJECT_DELETED). */
 uint32_t objects_deleted(void);
 
 #endif

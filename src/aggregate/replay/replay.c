@@ -49,7 +49,7 @@ bool replayed_page_select(struct replayed_comm *comm, int32_t peer)
     return true;
 }
 
-/* The slot goes to the next communicator: what the one before has counted goes to its sum, as it did then. */
+/* The slot goes to the next communicator. The counts of the old one go to its sum, as in the recording. */
 static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
 {
     const struct comm_record *record = replay->reader->comms[comm->number];
@@ -68,7 +68,7 @@ static bool comm_sum(struct replay *replay, struct replayed_comm *comm)
     return true;
 }
 
-/* The communicator of an event, which is none or has a slot; false: it cannot be told, or there is no memory. */
+/* Finds the communicator of an event, which may be none. Returns false if it is not known, or without memory. */
 static bool comm_at(struct replay *replay, const struct event *event, struct replayed_comm **comm)
 {
     uint32_t slot = event->comm, number = run_reader_comm(replay->reader, event);
@@ -89,7 +89,7 @@ static bool comm_at(struct replay *replay, const struct event *event, struct rep
     return true;
 }
 
-/* At the end of a thread's events: those that have lost their slots go to their sums. */
+/* At the end of a thread's events, adds the communicators that have lost their slots to their sums. */
 static bool comms_sum(struct replay *replay)
 {
     for (uint32_t slot = 1; slot < replay->reader->slot_count; slot++) {
@@ -100,7 +100,7 @@ static bool comms_sum(struct replay *replay)
     return true;
 }
 
-/* An event with what follows it where it is wide. */
+/* An event with its extension, if it is wide. */
 struct whole_event {
     struct event event;
     union {
@@ -110,11 +110,11 @@ struct whole_event {
     uint64_t records;
 };
 
-/* Folds what is wanted. */
+/* Applies a selected event. */
 static bool event_count(struct replay *replay, const struct whole_event *whole)
 {
     const struct event *event = &whole->event;
-    bool instrument = event_kind(event) >= RECORD_END; /* its peer is no rank */
+    bool instrument = event_kind(event) >= RECORD_END; /* its peer is not a rank */
     struct replayed_comm *comm = NULL;
     if ((!instrument && !comm_at(replay, event, &comm)) || (comm && !replayed_page_select(comm, event->peer)))
         return false;
@@ -134,7 +134,7 @@ static bool event_count(struct replay *replay, const struct whole_event *whole)
 
 /* ---- a part ------------------------------------------------------------------------------------------------------ */
 
-/* No record of another event: a call, or what stands between calls. */
+/* True for a call, or an event between calls. False for the record of another event. */
 static bool event_is_call(const struct event *event)
 {
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
@@ -155,8 +155,8 @@ static bool nest_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks
 }
 
 /*
- * The time in MPI is that of calls which lie in no other: here, in no other wanted one. Calls come in the order of
- * their returns, so those inside of a call wait for it.
+ * Time in MPI counts only calls that are not inside of another one, here of another selected one. Calls come in the
+ * order of their returns, so the calls inside of a call wait for it.
  */
 static void nest_take(struct replay *replay, struct whole_event *whole, bool wanted)
 {
@@ -170,11 +170,11 @@ static void nest_take(struct replay *replay, struct whole_event *whole, bool wan
     else if (wanted && !nest_push(sieve, begin, ticks))
         sieve->out_of_memory = true;
     if (wanted)
-        whole->event.kind &= (uint16_t)~EVENT_NESTED; /* not to be taken off by the fold */
+        whole->event.kind &= (uint16_t)~EVENT_NESTED; /* the fold must not subtract it */
 }
 
-/* What of the wanted calls opened the first session or closed the last, as header.session_ticks has it of all: the one
- * returned before the run began, the other is the last of its kind. */
+/* The time of the selected calls that opened the first session or closed the last, like header.session_ticks for all
+ * calls. The first is the call that returned before the run began. The other is the last call of its kind. */
 static void session_take(struct replay *replay, const struct whole_event *whole, bool wanted)
 {
     const struct run_header *header = &replay->reader->header;
@@ -212,7 +212,7 @@ static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool 
     return wanted;
 }
 
-/* Folds what is not wanted, into cells that nobody looks at. */
+/* Applies an event that is not selected, to counters that are never read. */
 static void event_pass(struct replay *replay, const struct whole_event *whole)
 {
     struct replay_sieve *sieve = replay->sieve;
@@ -242,7 +242,7 @@ static bool event_take(struct replay *replay, struct event_cursor *cursor, const
             continue;
         }
         if (!behind || event_kind(behind) != RECORD_EXTENSION)
-            return replay->sieve != NULL; /* the last that a process wrote before it was killed */
+            return replay->sieve != NULL; /* the last one of a process that was killed */
         whole.more.event = *behind;
         whole.records++;
         break;

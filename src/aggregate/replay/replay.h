@@ -9,9 +9,10 @@
 #include <stddef.h>
 
 /*
- * Compares cell for cell: every tally block of the run file against the fold of its thread's events; levels that
- * several threads change together only in their sums (their order in time is not in the trace). Returns the number of
- * cells that differ, with the first few named in `report`; -1 when the trace is not whole, with the reason in `report`.
+ * Compares every block of counters in the run file with the fold of its thread's events, cell for cell. Levels that
+ * several threads change together are compared only in their sums, as the trace does not have their order in time.
+ * Returns the number of cells that differ, and names the first few in `report`. Returns -1 if the trace is not whole,
+ * with the reason in `report`.
  */
 int replay_verify(const struct run_reader *reader, char *report, size_t size);
 

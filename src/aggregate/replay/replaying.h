@@ -3,9 +3,9 @@
  * counters of a part (replaypart.c).
  *
  *   event ──> wanted? ──> cells of the thread, and of its communicators by slot
- *                │
- *                └─ no ──> cells without a reader (sieve). The fold still gives the call's end and the shares of its
- *                          time to the records of the call: some of them may be wanted.
+ *               │
+ *               └─ no ──> cells without a reader (sieve). The fold still gives the call's end and the shares of its
+ *                         time to the records of the call, as some of them may be wanted.
  */
 #ifndef MPIT_AGGREGATE_REPLAYING_H
 #define MPIT_AGGREGATE_REPLAYING_H
@@ -27,9 +27,9 @@ struct replayed_page {
 struct replayed_comm {
     struct comm_tally tally;
     struct comm_cells cells;
-    struct shared_cells shared; /* what the thread did to them */
+    struct shared_cells shared; /* changes by the thread */
     struct replayed_page *pages;
-    uint32_t number; /* of the communicator that has the slot now, as far as the thread's events have come */
+    uint32_t number; /* of the communicator in the slot, as of the thread's current event */
 };
 
 struct extremes;
@@ -39,15 +39,15 @@ struct replayed_nest {
     uint64_t begin, ticks;
 };
 
-/* Lets through what is wanted. Records go with their call; but if that is on no communicator (MPI_Waitall), theirs
- * decides, so that a communicator has what was completed on it. */
+/* Selects the wanted events. Records go with their call. If the call has no communicator (MPI_Waitall), the
+ * communicator of the record decides. So a communicator gets the requests completed on it. */
 struct replay_sieve {
     const struct replay_choice *choice;
     bool call, comm,
-        bound; /* of the thread's last call: is it wanted, but for its communicator; and that; has it one */
+        bound; /* of the thread's last call: wanted on any communicator, wanted on its own, with a communicator */
     struct replayed_nest *nests;
     size_t nest_count, nest_room;
-    uint64_t calls;                        /* wanted ones of the thread */
+    uint64_t calls;                        /* wanted calls of the thread */
     uint64_t session_ticks, closing_ticks; /* of all threads: in opening the first session, and in closing the last, */
     uint64_t session_closed;               /* which began then */
     bool out_of_memory;
@@ -69,21 +69,23 @@ struct replay {
     struct fabric_call_cells fabric_calls;
     struct level_cells pending[FABRIC_PROVIDERS_MOST + 1]; /* of all threads */
     struct shared_cells *shared;                           /* of all threads, by slot */
-    struct extremes *extremes;                             /* likewise; of a verification (verification.c) */
+    struct extremes *extremes;                             /* likewise, for a verification (verification.c) */
     char *report;
     size_t size;
     int differences;
-    uint64_t nameless;          /* events of communicators that the file does not name */
-    struct replay_sieve *sieve; /* NULL: all is wanted */
+    uint64_t nameless;          /* events of communicators without a name in the file */
+    struct replay_sieve *sieve; /* NULL: all events are wanted */
 };
 
 struct replayed_comm *replayed_comm_make(struct replay *replay, uint32_t slot);
 void replayed_comm_free(struct replayed_comm *comm);
-/* The page of that peer, to be counted in; false: no memory. */
+/* Selects the page of that peer. Returns false without memory. */
 bool replayed_page_select(struct replayed_comm *comm, int32_t peer);
 
 enum replay_result { REPLAY_WHOLE, REPLAY_NAMELESS, REPLAY_TORN };
-/* Folds the events of a thread into its cells, which begin at nothing. `missing`: so many lie in no chunk. */
+/*
+ * Applies the events of a thread to its cells, which begin at 0. `missing`: the number of events that are in no chunk.
+ */
 enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_t *missing);
 
 #endif

@@ -13,8 +13,8 @@ struct replay_cells {
     struct thread_cells thread;
     struct fabric_call_cells fabric_calls;
     struct replayed_comm **comms; /* by slot */
-    struct comm_record *sums;     /* copies of those of which a part was chosen, by slot */
-    /* what the reader points to */
+    struct comm_record *sums;     /* copies of the sums with a selected part, by slot */
+    /* the reader points to these */
     const struct thread_record **threads;
     const struct comm_record **records;
     struct run_block *blocks;
@@ -28,7 +28,7 @@ static void words_add(uint64_t *to, const uint64_t *from, size_t count)
         to[i] += from[i];
 }
 
-/* Takes over what a thread has counted on a communicator. */
+/* Adds the counts of a thread on a communicator. */
 static bool comm_join(struct replayed_comm **all, struct replayed_comm *comm)
 {
     if (!*all) {
@@ -68,8 +68,8 @@ static bool thread_take(struct replay_part *part, struct replay *replay, uint32_
     return good;
 }
 
-/* Those that were chosen and counted something; one that was made by a call on another has a record, too. A sum of
- * freed communicators has as many in it as were chosen, if those were not all. */
+/* The selected communicators with counts. One that a call on another communicator made has a record, too. The number
+ * of communicators in a sum is the number of selected ones, if not all were selected. */
 static void comms_choose(struct replay_cells *cells, const struct run_reader *run, const struct replay_choice *choice)
 {
     for (size_t slot = 1; slot < run->slot_count; slot++) {
@@ -103,7 +103,7 @@ static void block_put(struct replay_part *part, uint32_t kind, uint32_t slot, ui
         .at = cells, .kind = kind, .comm = slot, .page = page, .cells = (uint32_t)(bytes / sizeof(uint64_t))};
 }
 
-/* By communicator, as a reader has them. */
+/* Orders them by communicator, like a reader. */
 static bool blocks_make(struct replay_part *part, size_t slots)
 {
     struct replay_cells *cells = part->cells;
@@ -119,7 +119,7 @@ static bool blocks_make(struct replay_part *part, size_t slots)
     part->reader.block_count = 0;
     block_put(part, BLOCK_THREAD, 0, 0, &cells->thread, sizeof cells->thread);
     block_put(part, BLOCK_FABRIC_CALLS, 0, 0, &cells->fabric_calls, sizeof cells->fabric_calls);
-    for (size_t slot = 0; slot < slots || slot == 0; slot++) { /* slot 0, that of no communicator, there always is */
+    for (size_t slot = 0; slot < slots || slot == 0; slot++) { /* there always is a slot 0, without a communicator */
         struct replayed_comm *comm = cells->comms[slot];
         if (comm) {
             block_put(part, BLOCK_COMM, (uint32_t)slot, 0, &comm->cells, sizeof comm->cells);
@@ -133,7 +133,7 @@ static bool blocks_make(struct replay_part *part, size_t slots)
     return true;
 }
 
-/* Of this mpit, since these are its cells: another one's file may have them in other places. */
+/* Takes this version's variables, since the cells are this version's. The file may have another order. */
 static bool variables_take(struct replay_part *part)
 {
     size_t count = variable_number();

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all threads together; only the extremes of the cells are used. */
+/* Of all threads together. Only the extremes of the cells are used. */
 struct extremes {
     struct comm_cells live, replayed;
-    bool taken; /* windows took some out of the threads' cells: only the joined ones can be compared */
+    bool taken; /* windows took some out of the threads' cells. Only the joined ones can be compared */
 };
 
 enum { REPORT_MOST = 8 };
@@ -49,7 +49,7 @@ static const void *page_find(const struct replayed_comm *comm, uint32_t number)
     return NULL;
 }
 
-/* Joins the three extremes of a thread into those of the communicator. */
+/* Joins the three extremes of a thread into the communicator's extremes. */
 static void extremes_join(struct comm_cells *all, const struct comm_cells *cells)
 {
     cell_raise(&all->message_high, cells->message_high);
@@ -63,7 +63,7 @@ static void extremes_clear(struct comm_cells *cells)
     cells->message_low = cells->span_first = LOW_NEUTRAL;
 }
 
-/* Which segment an extreme is of is the windows' own: a replay has none. */
+/* Clears the numbers of segments. Only windows use them, and a replay has none. */
 static void segments_clear(struct comm_cells *cells)
 {
     cells->span_first_segment = cells->message_low_segment = cells->message_high_segment = 0;
@@ -103,10 +103,10 @@ static void thread_compare(struct replay *replay, uint32_t thread)
             continue;
         if (block->kind == BLOCK_THREAD) {
             cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_REGION) { /* the reader has looked whether there is such an instrument */
+        } else if (block->kind == BLOCK_REGION) { /* the reader has checked that there is such an instrument */
             cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
                           sizeof *replay->regions / sizeof(uint64_t));
-        } else if (block->kind == BLOCK_FABRIC) { /* and likewise whether there is such a provider */
+        } else if (block->kind == BLOCK_FABRIC) { /* and likewise the provider */
             cells_compare(replay, block, (const uint64_t *)&replay->fabric[block->page],
                           sizeof *replay->fabric / sizeof(uint64_t));
         } else if (block->kind == BLOCK_FABRIC_CALLS) {
@@ -141,7 +141,7 @@ static void extremes_look(struct replay *replay)
     }
 }
 
-/* Extremes are held against each other once all threads are through: windows take them out of the threads' cells. */
+/* Compares extremes after all threads are done, as windows take them out of the threads' cells. */
 static void extremes_compare(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->block_count; i++) {
@@ -196,7 +196,7 @@ static void shared_compare(struct replay *replay)
     }
 }
 
-/* What threads do at once has no order in which the extremes could be made again. */
+/* Concurrent actions of threads have no known order, so the extremes cannot be computed again. */
 static void pending_compare(struct replay *replay)
 {
     for (size_t i = 0; i < replay->reader->block_count; i++) {
@@ -230,7 +230,7 @@ static bool thread_verify(struct replay *replay, uint32_t thread)
         report(replay, "the file does not name the communicators of all events (events_lost says why)");
     else if (result == REPLAY_TORN)
         report(replay, "the trace of thread %u ends inside of an event", thread);
-    bool whole = result == REPLAY_WHOLE && !missing; /* gaps_tell says it */
+    bool whole = result == REPLAY_WHOLE && !missing; /* gaps_tell reports it */
     if (whole)
         thread_compare(replay, thread);
     thread_forget(replay);
@@ -243,7 +243,7 @@ static double seconds(const struct run_reader *reader, uint64_t ticks)
     return ticks > begin ? (double)clock_ns(run_reader_scale(reader), ticks - begin) * 1e-9 : 0;
 }
 
-/* Where events are missing, and why, in the place of what that has led to. */
+/* Reports where events are missing, and why, instead of the consequences. */
 static void gaps_tell(struct replay *replay)
 {
     const struct run_reader *reader = replay->reader;
@@ -268,7 +268,7 @@ static void gaps_tell(struct replay *replay)
     run_gaps_release(&gaps);
 }
 
-/* From when to when the trace was on. */
+/* Reports from when to when the trace was on. */
 static void stretches_tell(struct replay *replay)
 {
     const struct run_reader *reader = replay->reader;

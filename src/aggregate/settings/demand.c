@@ -11,7 +11,7 @@ bool demand_now(enum demand demand)
     return __atomic_load_n(&asking[demand], __ATOMIC_SEQ_CST) > 0;
 }
 
-/* Again when another one has asked or ceased to meanwhile: whoever tells last has seen the newest. */
+/* Starts again if a request came or went meanwhile. So the last thread to report has seen the newest number. */
 static void tell(enum demand demand)
 {
     uint32_t version = __atomic_add_fetch(&versions[demand], 1, __ATOMIC_SEQ_CST), seen;

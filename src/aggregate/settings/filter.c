@@ -22,8 +22,8 @@ static bool belongs(unsigned kind, enum call_class class)
     return class == CLASS_COUNT ? call_table[kind].local : call_table[kind].class == class;
 }
 
-/* Does the name fit the pattern of `length` characters, with * for any others? In time that does not explode: a star
- * takes in one more character each time that what is behind it does not fit. */
+/* True if the name fits the pattern of `length` characters, with * for any others. The time stays small: a star
+ * takes one more character each time that the rest does not fit. */
 static bool fits(const char *pattern, size_t length, const char *name)
 {
     size_t at = 0, star = length, kept = 0, i = 0;
@@ -53,7 +53,7 @@ static bool always(unsigned kind)
            kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
 }
 
-/* Marks what the word names; false: nothing. */
+/* Marks the functions that the word names. Returns false if there are none. */
 static bool word_mark(const char *word, size_t length, bool marked[CALL_COUNT])
 {
     bool any = false;
@@ -87,10 +87,10 @@ static int word_refuse(const char *word, size_t length, char *problem, size_t si
 struct word {
     const char *at;
     size_t length;
-    bool minus; /* that is no part of it */
+    bool minus; /* the word had a minus, which is removed */
 };
 
-/* The next word that is not empty; `text` goes behind it. */
+/* Takes the next word that is not empty. `text` moves past it. */
 static bool word_next(const char **text, struct word *word)
 {
     while (**text) {
@@ -139,7 +139,7 @@ int filter_check(const char *text, char *problem, size_t size)
     return filter_read(text, left_out, problem, size);
 }
 
-/* The function that it names without MPI_ in front, and no other; CALL_NONE: it is something else. */
+/* The only function that it names without MPI_ in front. CALL_NONE: it names something else. */
 static unsigned word_function(const struct word *word)
 {
     if (memchr(word->at, '*', word->length))
@@ -150,7 +150,7 @@ static unsigned word_function(const struct word *word)
     return CALL_NONE;
 }
 
-/* Does it stand for local functions, and for nothing else? */
+/* True if it names only local functions. */
 static bool word_is_local(const struct word *word)
 {
     bool marked[CALL_COUNT] = {false}, any = word_mark(word->at, word->length, marked);

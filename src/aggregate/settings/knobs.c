@@ -21,7 +21,7 @@
 
 enum { TIMING_MOST = 1000000 };
 
-/* Whether there are such events is known where they are counted. */
+/* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)
 {
     for (size_t i = 0; text[i]; i++)
@@ -48,83 +48,90 @@ static int clock_sync_check(const char *text, char *problem, size_t size)
     return -1;
 }
 
-/* When a control variable may be written. What a run has taken over is refused with MPI_T_ERR_CVAR_SET_NEVER. */
+/*
+ * When a control variable may be written. The settings of a run that has begun cannot be written
+ * (MPI_T_ERR_CVAR_SET_NEVER).
+ */
 #define FIXED " It may be written until MPI_Init begins and is read-only from then on."
 #define RUNNING " It may be written until MPI_Finalize."
 #define ALWAYS " It may be written at any time."
 
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
-                    "1: keep raw events in the run file, from when it is written; 0: no longer. It needs a run "
-                    "directory (MPIT_OUTPUT). Processes may differ, but for mpit_clock_sync mpi." RUNNING,
+                    "1: keep all events in the run file, from the moment of writing 1. 0: stop keeping them. It needs "
+                    "a run directory (MPIT_OUTPUT). Processes may differ, except with mpit_clock_sync mpi." RUNNING,
                     NULL, MPIT_VERBOSITY_USER, false},
     [KNOB_FLIGHT_EVENTS] = {"mpit_flight_events", KNOB_INT, false, 4096, 0, 1 << 24,
-                            "Events a thread that the flight recorder keeps." FIXED, NULL, MPIT_VERBOSITY_USER_DETAIL,
-                            false},
+                            "How many events of each thread the flight recorder keeps." FIXED, NULL,
+                            MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_BUFFER_LIMIT_BYTES] =
         {"mpit_buffer_limit_bytes", KNOB_UNSIGNED_LONG_LONG, true, UINT64_C(64) << 20, UINT64_C(1) << 20, INT64_MAX,
-         "Bound on the recorder's memory in a process, in bytes; not below what is in use." RUNNING, NULL,
+         "Limit for the recorder's memory in a process, in bytes. It cannot be below the memory in use." RUNNING, NULL,
          MPIT_VERBOSITY_TUNER_DETAIL, false},
-    [KNOB_TRACE_LIMIT_BYTES] =
-        {"mpit_trace_limit_bytes", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, INT64_MAX,
-         "Bound on a process's trace on disk, in bytes; 0 = none, else not below what is written." RUNNING, NULL,
-         MPIT_VERBOSITY_USER_DETAIL, false},
+    [KNOB_TRACE_LIMIT_BYTES] = {"mpit_trace_limit_bytes", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, INT64_MAX,
+                                "Limit for a process's trace on disk, in bytes. 0: no limit. It cannot be below the "
+                                "size already written." RUNNING,
+                                NULL, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_LARGE_MESSAGE_BYTES] = {"mpit_large_message_bytes", KNOB_UNSIGNED_LONG_LONG, true, 8192, 0, UINT64_MAX,
-                                  "Messages of this size and over count as large, in bytes." ALWAYS, NULL,
+                                  "Messages of at least this size count as large, in bytes." ALWAYS, NULL,
                                   MPIT_VERBOSITY_USER, false},
-    [KNOB_P2P_TIMEOUT_NS] = {"mpit_p2p_timeout_ns", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, UINT64_MAX,
-                             "A message whose transfer takes longer is a timeout, in nanoseconds; 0 = off." ALWAYS,
-                             NULL, MPIT_VERBOSITY_USER, false},
+    [KNOB_P2P_TIMEOUT_NS] =
+        {"mpit_p2p_timeout_ns", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, UINT64_MAX,
+         "A message with a longer transfer time counts as a timeout, in nanoseconds. 0: off." ALWAYS, NULL,
+         MPIT_VERBOSITY_USER, false},
     [KNOB_RECORD_LOCAL_CALLS] = {"mpit_record_local_calls", KNOB_INT, true, 0, 0, 1,
                                  "1: local functions (MPI_Comm_rank, datatypes, groups, ...) are counted, too, for the "
-                                 "process; 0: they are not." ALWAYS,
+                                 "process. 0: they are not." ALWAYS,
                                  NULL, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_TIMING] = {"mpit_timing", KNOB_INT, true, 1, 0, TIMING_MOST,
-                     "1: every call is timed; 0: none, only counts; N > 1: one of N calls of a thread, and its time "
-                     "counts N times. While a trace is kept or tools listen every call is timed." ALWAYS,
+                     "1: every call is timed. 0: calls are only counted. N > 1: one of N calls of a thread is timed, "
+                     "and its time counts N times. While a trace is kept or tools listen to events, every call is "
+                     "timed." ALWAYS,
                      NULL, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, 10000,
-                        "Samples a second and thread of what MPI and the program are doing; 0: none, or no more. It "
-                        "needs a run directory (MPIT_OUTPUT)." RUNNING,
+                        "How often a second the call stack and MPI state of each thread are sampled. 0: off. It needs "
+                        "a run directory (MPIT_OUTPUT)." RUNNING,
                         NULL, MPIT_VERBOSITY_USER, false},
-    [KNOB_FILTER] = {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,
-                     "MPI functions and classes: only these are recorded, or (with - in front) all but these." FIXED,
-                     filter_check, MPIT_VERBOSITY_USER, false},
+    [KNOB_FILTER] =
+        {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,
+         "MPI functions and classes: only these are recorded, or (with a leading -) all except these." FIXED,
+         filter_check, MPIT_VERBOSITY_USER, false},
     [KNOB_PAPI_EVENTS] =
         {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
-         "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls. Each "
-         "MPI call reads them twice; the summary says what a read takes." FIXED,
+         "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls. Each MPI call "
+         "reads them twice. The summary shows the time of a read." FIXED,
          papi_check, MPIT_VERBOSITY_TUNER, false},
     [KNOB_CLOCK_SYNC] =
         {"mpit_clock_sync", KNOB_TEXT, false, 0, 0, 0,
-         "How the clocks of a traced run on several nodes are measured: tcp, over connections of mpit's own; mpi, with "
-         "messages of MPI, for which all processes of MPI_COMM_WORLD need mpit and the same settings; none." FIXED,
+         "How the clocks of a traced run on several nodes are measured. tcp: over mpit's own connections. mpi: with "
+         "MPI messages, which needs mpit and the same settings in all processes of MPI_COMM_WORLD. none: not at "
+         "all." FIXED,
          clock_sync_check, MPIT_VERBOSITY_TUNER_DETAIL, true},
     [KNOB_CLOCK_SYNC_BARRIERS] = {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
-                                  "N > 0: the clocks of a traced run on several nodes are measured again behind every "
-                                  "Nth MPI_Barrier on MPI_COMM_WORLD, and not only at begin and end; the same in all "
-                                  "processes. It needs mpit_clock_sync mpi." FIXED,
+                                  "N > 0: the clocks of a traced run on several nodes are measured again after every "
+                                  "Nth MPI_Barrier on MPI_COMM_WORLD, and not only at begin and end. It must be the "
+                                  "same in all processes. It needs mpit_clock_sync mpi." FIXED,
                                   NULL, MPIT_VERBOSITY_TUNER_DETAIL, true},
     [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
-                           "What goes when a trace has reached mpit_trace_limit_bytes: stop, the newest, so that its "
-                           "begin is kept; ring, the oldest, so that its end is." FIXED,
+                           "What happens when a trace has reached mpit_trace_limit_bytes. stop: new events are "
+                           "dropped. ring: new events replace the oldest." FIXED,
                            policy_check, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
-                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others); 0: only "
-                     "while a handle of these is started. " COST_FABRIC ALWAYS,
+                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others). 0: only "
+                     "while one of these has a started handle. " COST_FABRIC ALWAYS,
                      NULL, MPIT_VERBOSITY_TUNER, false},
     [KNOB_OS] = {"mpit_os", KNOB_INT, true, 0, 0, 1,
-                 "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*); 0: only "
-                 "while a handle of these is started. " COST_OS ALWAYS,
+                 "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*). 0: only "
+                 "while one of these has a started handle. " COST_OS ALWAYS,
                  NULL, MPIT_VERBOSITY_TUNER, false},
     [KNOB_SDE] = {"mpit_sde", KNOB_INT, false, 0, 0, 1,
                   "1: mpit's variables are software-defined events of PAPI (sde:::mpit::NAME), for tools that "
-                  "initialize PAPI behind MPI_Init." FIXED,
+                  "initialize PAPI after MPI_Init." FIXED,
                   NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
     [KNOB_SPOOL_LIMIT_BYTES] =
         {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20, UINT64_C(1) << 20, INT64_MAX,
-         "Bound on what a process keeps of its trace in node-local memory, in bytes. From a quarter of it on the trace "
-         "is moved to the output directory while the program runs; what comes too fast is lost." FIXED,
+         "Limit for the part of a process's trace in node-local memory, in bytes. Above a quarter of it the trace is "
+         "moved to the output directory while the program runs. Events that come too fast for that are lost." FIXED,
          NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
 };
 
@@ -133,7 +140,7 @@ uint64_t knobs[KNOB_COUNT] = {
     [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
 };
 
-/* Under write_lock; of those that are texts. */
+/* The values of settings that are texts. Under write_lock. */
 static char texts[KNOB_COUNT][KNOB_TEXT_BYTES] = {[KNOB_TRACE_POLICY] = "stop", [KNOB_CLOCK_SYNC] = "tcp"};
 
 static const char *initial_text(enum knob knob)
@@ -153,7 +160,7 @@ static struct clock_scale scale;
 static uint32_t inputs_version;
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Again when what it was made of has changed meanwhile: the last one to store has seen the newest. */
+/* Starts again if an input has changed meanwhile. So the last thread to store has used the newest inputs. */
 static void derive(void)
 {
     uint32_t version = __atomic_add_fetch(&inputs_version, 1, __ATOMIC_SEQ_CST), seen;
@@ -196,7 +203,7 @@ void knob_store(enum knob knob, uint64_t value)
         __atomic_store_n(&knob_small_limit, value < SMALL_MOST ? value : SMALL_MOST, __ATOMIC_RELAXED);
 }
 
-/* What the run has taken over from the knobs when it began. */
+/* Writes a setting that the run copied at its begin. */
 static enum knob_result run_knob_write(enum knob knob, uint64_t value)
 {
     if (knob == KNOB_TRACE)
@@ -220,11 +227,11 @@ static uint32_t run_phase(void)
 {
     uint32_t phase = book.run.header ? __atomic_load_n(&book.run.header->phase, __ATOMIC_ACQUIRE) : 0;
     if (phase && book.run.header->pid != (uint32_t)getpid())
-        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and takes no part */
+        phase = RUN_FINALIZED; /* the child of a fork shares the mapping and records nothing */
     return phase;
 }
 
-/* Has the run taken it over when it began? */
+/* True if the run copied it at its begin. */
 static bool is_of_run(enum knob knob)
 {
     return !knob_table[knob].run_time || knob == KNOB_TRACE || knob == KNOB_BUFFER_LIMIT_BYTES ||
@@ -277,7 +284,7 @@ void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES])
 
 static void objects_wanted(bool wanted)
 {
-    (void)wanted; /* derive asks, and sees the newest */
+    (void)wanted; /* derive reads it, and sees the newest */
     derive();
 }
 
@@ -302,7 +309,7 @@ static bool number_read(const char *text, uint64_t *value)
     char *end;
     errno = 0;
     if (!isdigit((unsigned char)text[0]))
-        return false; /* strtoull would take a sign */
+        return false; /* strtoull would accept a sign */
     *value = strtoull(text, &end, 10);
     return errno == 0 && *end == '\0';
 }

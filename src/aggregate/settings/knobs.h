@@ -39,15 +39,15 @@ enum knob {
 };
 
 struct knob_description {
-    const char *name; /* mpit_...; the environment's is the same in upper case */
+    const char *name; /* mpit_... The environment variable is the same in upper case */
     enum knob_type type;
-    bool run_time; /* may be written while a run is recorded; all may before */
+    bool run_time; /* may be written while a run is recorded. All may before */
     uint64_t initial, least, most;
     const char *description;
-    /* of a text: 0, or -1 and in `problem` what is wrong with it and what is allowed */
+    /* of a text: returns 0, or -1 with the error and the allowed values in `problem` */
     int (*check)(const char *text, char *problem, size_t size);
     uint8_t verbosity; /* enum mpit_verbosity */
-    bool all_equal;    /* has to have the same value in all processes */
+    bool all_equal;    /* must have the same value in all processes */
 };
 
 /* Room for a text, with its NUL. */
@@ -56,23 +56,23 @@ enum { KNOB_TEXT_BYTES = FILTER_BYTES };
 extern const struct knob_description knob_table[KNOB_COUNT];
 extern LIBRARY_LOCAL uint64_t knobs[KNOB_COUNT];
 
-/* p2p timeout in ticks, derived from KNOB_P2P_TIMEOUT_NS; UINT64_MAX = off. */
+/* p2p timeout in ticks, derived from KNOB_P2P_TIMEOUT_NS. UINT64_MAX = off. */
 extern LIBRARY_LOCAL uint64_t knob_timeout_ticks;
-/* Messages below it are small, and in a bucket that has an upper end: KNOB_LARGE_MESSAGE_BYTES or SMALL_MOST. */
+/* Messages below it are small, and in a bucket with an upper end: KNOB_LARGE_MESSAGE_BYTES or SMALL_MOST. */
 #define SMALL_MOST (UINT64_C(1) << (BUCKET_COUNT - 2))
 extern LIBRARY_LOCAL uint64_t knob_small_limit;
-/* Calls and transfers that take so long or longer are rare: timeouts, or too long for an event's duration; 0 while
- * somebody attends. */
+/* Calls and transfers that take this long or longer are rare: timeouts, or too long for an event's duration. 0 while
+ * knobs_attend is on. */
 extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
-/* The same for calls on windows and files; 0 also while a handle of a variable of one is started (objectcells.h). */
+/* The same for calls on windows and files. 0 also while a variable of one has a started handle (objectcells.h). */
 extern LIBRARY_LOCAL uint64_t knob_object_ticks;
 
-/* One of so many calls of a thread is timed, and none where it is 0: mpit_timing, but 1 while a trace is kept or
- * somebody attends, since those need times. */
+/* One of how many calls of a thread is timed. 0: none. This is mpit_timing, but 1 while a trace is kept or
+ * knobs_attend is on, since these need times. */
 extern LIBRARY_LOCAL uint64_t knob_sampling;
-/* Called when knob_sampling or mpit_record_local_calls may have changed; lock-free, async-signal-safe. NULL: nobody. */
+/* Called when knob_sampling or mpit_record_local_calls may have changed. Lock-free, async-signal-safe. May be NULL. */
 extern LIBRARY_LOCAL void (*knobs_changed)(void);
-/* Starts, changes and (0) stops the sampler of a run; false: it cannot. NULL: there is none. */
+/* Starts, changes and (0) stops the sampler of a run. Returns false if it cannot. NULL: there is no sampler. */
 extern LIBRARY_LOCAL bool (*knobs_sampler)(uint64_t hz);
 
 static inline uint64_t knob_load(enum knob knob)
@@ -80,44 +80,44 @@ static inline uint64_t knob_load(enum knob knob)
     return RELAXED_LOAD(&knobs[knob]);
 }
 
-/* Stores a value that was checked against the description. */
+/* Stores a value that was checked against the limits. */
 void knob_store(enum knob knob, uint64_t value);
 
 enum { KNOB_VARIABLE_BYTES = 64, KNOB_PROBLEM_BYTES = 768 };
 
-/* The environment variable of a knob: its name in upper case. */
+/* The environment variable of a setting: its name in upper case. */
 void knob_variable(enum knob knob, char name[KNOB_VARIABLE_BYTES]);
-/* True: the environment sets the knob to *value (a text: it is good). Else `problem` says why its value cannot be used;
- * "": it has none. */
+/* Returns true if the environment sets the setting to *value (a text: it is valid). Else `problem` has the error in
+ * its value. "": there is no value. */
 bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PROBLEM_BYTES]);
-/* The same for a value from elsewhere: false, and in `reason` what is wrong with it or what is allowed. */
+/* The same for a value from elsewhere. Returns false with the error or the allowed values in `reason`. */
 bool knob_value_read(enum knob knob, const char *text, uint64_t *value, char reason[KNOB_PROBLEM_BYTES]);
-/* Takes the value of the environment over, if it can be used. */
+/* Uses the value of the environment, if it is valid. */
 void knob_take_environment(enum knob knob);
 enum knob_result {
     KNOB_WRITTEN,
-    KNOB_OUT_OF_RANGE, /* least and most stand in the description */
-    KNOB_NOT_NOW,      /* a bound below what is in use */
+    KNOB_OUT_OF_RANGE, /* least and most are in the settings table */
+    KNOB_NOT_NOW,      /* a limit below the amount in use */
     KNOB_NEVER,        /* not any more in this run, or not in this version */
 };
 
-/* Writes a value of the user's; takes effect at once, in other threads from their next call on. Thread-safe; takes a
- * lock. */
+/* Writes a value from the user. It takes effect at once, in other threads from their next call on. Thread-safe,
+ * takes a lock. */
 enum knob_result knob_write(enum knob knob, uint64_t value);
 
-/* The same for a text, and how it is read. */
+/* The same for a text, and reading it. */
 enum knob_result knob_write_text(enum knob knob, const char *text);
 void knob_read_text(enum knob knob, char text[KNOB_TEXT_BYTES]);
 
-/* While somebody attends (+1; -1 ends it), every call counts as rare: what looks at each call stands in the code for
- * those. Lock-free, async-signal-safe. */
+/* While the count of these is above 0 (+1 begins, -1 ends), every call counts as rare. Code that looks at each call
+ * is on the path of rare calls. Lock-free, async-signal-safe. */
 void knobs_attend(int change);
 extern LIBRARY_LOCAL int knob_attendants;
 
-/* Derives what depends on the clock's scale; call when that is known. */
+/* Derives values that depend on the clock's scale. Call it when the scale is known. */
 void knobs_scale(uint64_t mult);
 
-/* While somebody listens, every call leaves the frequent path. */
+/* While there are listeners, every call leaves the frequent path. */
 void knobs_listen(bool listened);
 
 #endif

@@ -9,10 +9,10 @@
 
 #include "settings/knobs.h"
 
-/* Reads the environment into `knobs`; the first call does. */
+/* Reads the environment into the settings, at the first call. */
 void settings_read(void);
-/* Says what in it cannot be used, a line with each call of `say`; for one process of the job, as soon as its rank is
- * known. */
+/* Reports invalid settings of the environment, a line with each call of `say`. For one process of the job, as soon
+ * as its rank is known. */
 void settings_tell(void (*say)(const char *format, ...));
 
 #endif

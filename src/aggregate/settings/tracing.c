@@ -5,7 +5,7 @@
 
 static pthread_mutex_t switch_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct trace_stretch *latest; /* NULL while the whole run is traced, or nothing is */
-static uint64_t covered_end;         /* calls that began before belong to the trace; UINT64_MAX while it is on */
+static uint64_t covered_end;         /* calls that began before belong to the trace. UINT64_MAX while it is on */
 static uint32_t number;
 
 void tracing_begin(bool on)

@@ -19,7 +19,7 @@ static void spread_set(struct summary_spread *spread, double value, int32_t rank
 
 void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other)
 {
-    if (spread->min_rank < 0) { /* it had no rank yet: its figures are no extremes of the job's */
+    if (spread->min_rank < 0) { /* it had no rank yet, so it cannot be the rank of an extreme */
         double sum = spread->sum + other->sum;
         *spread = *other;
         spread->sum = sum;
@@ -82,7 +82,7 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
 #undef BUCKETS
 }
 
-/* Where `name` stands, or would stand, in the sorted lines. */
+/* The place of `name` in the sorted lines, or the place to insert it. */
 static size_t comm_place(const struct summary *summary, const char *name, bool *found)
 {
     size_t low = 0, high = summary->comm_count;
@@ -109,7 +109,7 @@ static void comm_sum(struct summary_comm *line, const struct summary_comm *other
         line->merged += other->merged;
     else if (other->merged > line->merged)
         line->merged = other->merged;
-    /* ranks may call it differently: whatever the order in which parts are merged, the same name is left */
+    /* Ranks may have different labels. The choice must not depend on the order in which parts are merged. */
     if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
         memcpy(line->label, other->label, sizeof line->label);
     if (other->span_ns > line->span_ns)
@@ -157,7 +157,7 @@ static int comm_insert(struct summary *summary, size_t place, const struct summa
     return 0;
 }
 
-/* A line that has no place of its own any more. */
+/* Adds a line that has no place of its own any more to the line of others. */
 static int comm_add_to_others(struct summary *summary, const struct summary_comm *line)
 {
     bool found;
@@ -174,21 +174,20 @@ static int comm_add_to_others(struct summary *summary, const struct summary_comm
     return comm_insert(summary, place, &others);
 }
 
-/* Has a line of its own as long as that is possible: one that nothing was made of (MPI_COMM_WORLD), and a sum of many.
- */
+/* True for names that keep their line as long as possible: MPI_COMM_WORLD and the like, and sums. */
 static bool name_is_first(const char *name)
 {
     return !strchr(name, '/') || strchr(name, '*');
 }
 
-/* Does the one come before the other, where there is not room for both? */
+/* True if the first comes before the other when there is not room for both. */
 static bool name_goes_before(const char *name, const char *other)
 {
     bool first = name_is_first(name);
     return first != name_is_first(other) ? first : strcmp(name, other) < 0;
 }
 
-/* The line that gives way first: they are sorted by name. */
+/* The line that is dropped first. Lines are sorted by name. */
 static size_t comm_last(const struct summary *summary)
 {
     size_t last = SIZE_MAX;
@@ -203,8 +202,8 @@ static size_t comm_last(const struct summary *summary)
 }
 
 /*
- * Adds a line to the one of its name. Over the limit those with the smallest names stay behind those that come first
- * (whatever the order in which parts are merged, these are the same), and the rest is summed in the line of all others.
+ * Adds a line to the line with its name. Over the limit the names that sort first keep their lines, in any order of
+ * merging. All others are summed in one line.
  */
 static int comm_add(struct summary *summary, const struct summary_comm *line)
 {
@@ -239,15 +238,15 @@ static int comms_fill(struct summary *summary, const struct figures *from)
         comm_fill(line, from, &comm);
         uint64_t first;
         if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
-            summary->execution_unknown = 1; /* a run file of an older mpit */
+            summary->execution_unknown = 1; /* a run file of an older version */
         result = comm_add(summary, line);
     }
     free(line);
     return result;
 }
 
-/* Calls go by name: the file may have been written with another table. */
-/* A call of the file: most likely it has the number that it has here. CALL_COUNT: there is none of this name. */
+/* Calls are found by name, as the file may have been written with another table. */
+/* Finds a call of the file, first at `likely`, its number in the file. CALL_COUNT: there is none of this name. */
 static size_t kind_named(const char *name, size_t likely)
 {
     if (likely < CALL_COUNT && strcmp(call_table[likely].name, name) == 0)
@@ -279,7 +278,7 @@ static void calls_fill(struct summary *summary, const struct figures *from)
     }
 }
 
-/* What was not recorded because somebody wanted it so. */
+/* The calls that were not recorded on purpose. */
 static void selection_fill(struct summary *summary, const struct run_header *header, struct clock_scale scale,
                            uint64_t end_ticks)
 {
@@ -323,7 +322,7 @@ static bool has_lost(const struct summary *summary)
     return all != 0;
 }
 
-/* A process that had no room for any thread has no figures: it is none of those that were recorded. */
+/* A process without room for any thread has no figures. It does not count as recorded. */
 static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
 {
     struct clock_scale scale = run_reader_scale(from->run);
@@ -340,7 +339,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     summary_counters_fill(summary, from, facts.rank);
     const struct run_header *header = &from->run->header;
     summary->stall_known = header->stall_known == 1;
-    /* what lies outside of [MPI_Init, MPI_Finalize] is no share of the run */
+    /* Time outside of [MPI_Init, MPI_Finalize] does not count for the share of the run. */
     uint64_t outside = summary->calls[CALL_MPI_Init].time_ns + summary->calls[CALL_MPI_Init_thread].time_ns +
                        summary->calls[CALL_MPI_Finalize].time_ns + clock_ns(scale, header->session_ticks);
     uint64_t inside = figures_one(from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
@@ -352,7 +351,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     return comms_fill(summary, from) == 0 ? summary_instruments_fill(summary, from, facts.rank) : -1;
 }
 
-/* When the latest of the last calls that a thread has recorded returned; 0: none is known. */
+/* When the last recorded call of a thread returned. 0: not known. */
 static uint64_t tail_last_ticks(const struct run_reader *reader, uint32_t thread, uint64_t events, bool *whole)
 {
     struct event_cursor cursor;
@@ -378,7 +377,7 @@ static uint64_t tail_last_ticks(const struct run_reader *reader, uint32_t thread
     return last;
 }
 
-/* Behind its last call there may be any number of records: of its requests, and of other libraries' instruments. */
+/* After its last call there may be any number of records: of its requests, and of other libraries' instruments. */
 static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thread)
 {
     uint64_t last = 0;
@@ -388,7 +387,7 @@ static uint64_t thread_last_ticks(const struct run_reader *reader, uint32_t thre
     return last;
 }
 
-/* The last thing that the process did: where it did not come to its end. */
+/* The time of the last action of a process that did not finish. */
 static uint64_t last_ticks(const struct run_reader *reader)
 {
     uint64_t last = reader->header.init_ticks;
@@ -405,7 +404,7 @@ static uint64_t last_ticks(const struct run_reader *reader)
     return last;
 }
 
-/* Its row, and where it comes from. Returns 0, or -1 without memory. */
+/* Fills in the row, and the origin. Returns 0, or -1 without memory. */
 static int origin_fill(struct summary *summary, const struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
@@ -451,7 +450,7 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});
 }
 
-/* What is known of processes that have no figures as well. */
+/* Facts that are also known of processes without figures. */
 struct ends {
     uint32_t badly, later, world_size;
     uint64_t lost[LOSS_COUNT];
@@ -475,7 +474,7 @@ static void ends_add(struct summary *summary, struct ends ends)
         summary->world_size = ends.world_size;
 }
 
-/* `summary` has no process with figures so far: it becomes `other`, which may have none either. */
+/* `summary` has no process with figures so far. It becomes `other`, which may have none either. */
 static void summary_begin(struct summary *summary, const struct summary *other)
 {
     struct summary_comm *comms = summary->comms;

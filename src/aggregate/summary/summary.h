@@ -15,12 +15,12 @@
 #include <stddef.h>
 
 #define SUMMARY_SUFFIX ".summary"
-/* A job with more communicators than this has the rest of them in one line. */
+/* If a job has more communicators than this, the rest share one line. */
 enum { SUMMARY_COMMS_MAX = 1024 };
-/* Lines of other libraries' instruments in a job, and of one array in a process; more are counted and left out. */
+/* Lines of other libraries' instruments in a job, and of one array in a process. Others are only counted. */
 enum { SUMMARY_INSTRUMENTS_MAX = 4096, SUMMARY_ELEMENTS_MAX = 64 };
 
-/* A figure over ranks; sum / ranks is its mean. */
+/* A figure over ranks. sum / ranks is its mean. */
 struct summary_spread {
     double sum, min, max;
     int32_t min_rank, max_rank;
@@ -33,11 +33,11 @@ struct summary_call {
 
 struct summary_comm {
     char name[COMM_NAME_BYTES];
-    char label[COMM_LABEL_BYTES]; /* what the program called it last, clean (label.h); "" = nothing */
+    char label[COMM_LABEL_BYTES]; /* its last name from the program, clean (label.h). "" = none */
     int32_t size;                 /* processes in it */
     uint32_t ranks;               /* processes that had it */
-    uint32_t sum;                 /* 1: those of its name's kind that were freed, and whose cells were used again */
-    uint64_t merged;              /* communicators in this line; in a sum: of the rank that had most */
+    uint32_t sum;                 /* 1: the freed communicators with names of its kind, whose counters were reused */
+    uint64_t merged;              /* communicators in this line. In a sum: of the rank that had most */
     uint64_t comm_time_ns, p2p_time_ns, wait_time_ns, coll_time_ns;
     uint64_t span_ns; /* the longest of any rank */
     uint64_t send_count, recv_count, coll_count;
@@ -57,19 +57,19 @@ struct summary_comm {
 struct summary_instrument {
     char name[INSTRUMENT_NAME_BYTES];
     char component[INSTRUMENT_NAME_BYTES]; /* the file that registered it */
-    char item[ITEM_NAME_BYTES];            /* name of the element or of the state; "" = none */
+    char item[ITEM_NAME_BYTES];            /* name of the element or of the state. "" = none */
     char unit[VARIABLE_UNIT_BYTES];
     char comm[COMM_NAME_BYTES]; /* "" = not bound */
     uint32_t class;             /* enum variable_class */
     uint32_t type;              /* enum mpit_type */
-    uint32_t element;           /* of an array; of a STATE: its value */
-    uint32_t array, region;     /* 1: it is one; it is a region's */
+    uint32_t element;           /* of an array. Of a STATE: its value */
+    uint32_t array, region;     /* 1: it is an array, it is a region's */
     uint32_t ranks;
-    uint64_t sum; /* of integers, exact; of a STATE: how many processes are in it */
+    uint64_t sum; /* of integers, exact. Of a STATE: how many processes are in it */
     struct summary_spread spread;
 };
 
-/* A library below MPI, over the ranks that used it. Those behind the last of these have its place together. */
+/* A library below MPI, over the ranks that used it. The libraries after the last of these share one place. */
 enum { SUMMARY_PROVIDERS_MAX = 4 };
 struct summary_provider {
     char name[PROVIDER_NAME_BYTES];
@@ -88,27 +88,27 @@ struct summary_counter {
     char unit[VARIABLE_UNIT_BYTES];
     uint64_t places[PLACE_COUNT]; /* enum counter_place */
     uint64_t ranks;
-    struct summary_spread spread; /* of the ranks' totals */
+    struct summary_spread spread; /* the totals of the ranks */
 };
 
 /* A process that is in the summary. */
 struct summary_row {
-    int32_t rank; /* -1: MPI_Init gave it none, and the launcher told none */
+    int32_t rank; /* -1: not known from MPI_Init or the launcher */
     uint32_t pid;
     uint32_t host;  /* its place in summary.hosts */
-    uint32_t phase; /* enum run_phase, as it was taken in */
+    uint32_t phase; /* enum run_phase when it was added */
 };
 
 struct summary_host {
     char name[64];
 };
 
-/* Where the job comes from: the words of its process with the lowest rank, and times of all. */
+/* The origin of the job: the texts of its process with the lowest rank, and times of all. */
 struct summary_origin {
     int32_t rank;
-    uint32_t told; /* 1: the words are there */
+    uint32_t told; /* 1: the texts are there */
     uint32_t uid, reserved;
-    uint64_t begin_ns, end_ns; /* since the epoch: of the first and of the last process; 0: not known */
+    uint64_t begin_ns, end_ns; /* since the epoch: of the first and of the last process. 0: not known */
     char user[ORIGIN_USER_BYTES];
     char scheduler_job[ORIGIN_JOB_BYTES];
     char command[ORIGIN_COMMAND_BYTES];
@@ -119,23 +119,23 @@ struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
     uint32_t world_size;  /* processes of the job */
-    uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or their exit: */
-    uint32_t ended_later; /* those among them that had closed their last session */
-    uint32_t unfinished;  /* always 0; flat forms of version 3 have a word here */
+    uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or exit: */
+    uint32_t ended_later; /* of these, processes that had closed their last session */
+    uint32_t unfinished;  /* always 0. Flat forms of version 3 have a word here */
     uint32_t spawned;     /* 1: by another job */
-    uint64_t parent_job;  /* by which; 0 = not known */
+    uint64_t parent_job;  /* the job that spawned it. 0 = not known */
     char mpi[64];
     char program[256];
     struct summary_spread run_seconds; /* from MPI_Init's return to MPI_Finalize */
     struct summary_spread mpi_seconds; /* inside MPI, summed over the threads of the rank */
     struct summary_spread mpi_share;   /* mpi_seconds / (run_seconds x threads that called MPI) */
     struct summary_spread off_seconds; /* without recording (MPI_Pcontrol) */
-    uint64_t sampling;                 /* one of so many calls was timed, as mpit_timing has it */
+    uint64_t sampling;                 /* one of how many calls was timed, as in mpit_timing */
     uint32_t sampling_mixed;           /* 1: not in all processes, or not all the time */
     uint32_t filter_mixed;             /* 1: processes had different ones */
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
-    uint64_t events;            /* records of all kinds; what is MPI's is in `calls` */
+    uint64_t events;            /* records of all kinds. The counts for MPI are in `calls` */
     uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
     struct summary_call calls[CALL_COUNT];
     struct summary_comm *comms; /* sorted by name */
@@ -143,28 +143,27 @@ struct summary {
     struct summary_instrument *instruments; /* sorted (summaryinstruments.h) */
     size_t instrument_count;
     uint64_t instruments_left_out;
-    uint64_t stall_ns[STATE_COUNT]; /* by reason; flat forms up to version 4 end before it */
+    uint64_t stall_ns[STATE_COUNT]; /* by reason. Flat forms up to version 4 end before it */
     uint64_t call_stall_ns[CALL_COUNT];
-    uint64_t stall_known;     /* processes in which stalls were told from work */
-    uint64_t objects_unknown; /* 1: communicators lack what was on windows and files; up to version 5, which end here */
-    uint64_t fabric_watched;  /* processes in which it was; flat forms up to version 6 end before it */
-    uint64_t fabric_other;    /* operations that belonged to another call than the one they were in */
+    uint64_t stall_known;     /* processes that recorded stalls */
+    uint64_t objects_unknown; /* 1: communicators lack calls on windows and files. Up to version 5, which end here */
+    uint64_t fabric_watched;  /* processes that watched it. Flat forms up to version 6 end before it */
+    uint64_t fabric_other;    /* operations that belonged to another call than the one around them */
     uint64_t call_fabric_ns[CALL_COUNT];
-    struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* those with a name, in the order of their names */
+    struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* named ones, sorted by name */
     struct summary_counter counters[SUMMARY_COUNTERS_MAX];
     uint64_t counter_count;
-    uint64_t counter_read_ns; /* what it took to read those once that were asked for by name; the longest of any rank;
-                                 flat forms up to version 7 end here */
+    uint64_t counter_read_ns; /* time to read the counters that the user named, once. The longest of any rank. Flat
+                               * forms up to version 7 end here */
     struct summary_origin origin;
-    struct summary_row *rows; /* by rank; none in flat forms up to version 7 */
+    struct summary_row *rows; /* by rank. None in flat forms up to version 7 */
     size_t row_count;
     struct summary_host *hosts; /* sorted by name */
     size_t host_count;
-    uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns; flat forms up to version 8 end before it */
+    uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns. Flat forms up to version 8 end before it */
 };
 
-/* Was it told of the calls of this kind how long they were stalled? The ways in which MPI_Init waits are not watched.
- */
+/* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */
 static inline bool summary_tells_stalls(const struct summary *summary, unsigned kind)
 {
     return summary->stall_known && (summary->sampling || summary->sampling_mixed) && kind != CALL_MPI_Init &&
@@ -172,24 +171,24 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 }
 
 struct run_reader;
-/* The part of the process that wrote the run file. Returns 0, or -1 without memory. */
+/* Makes the part of the process that wrote the run file. Returns 0, or -1 without memory. */
 int summary_of_run(struct summary *summary, const struct run_reader *reader);
 
-/* Takes `other` in; its communicators are copied. Returns 0, or -1 without memory. */
+/* Adds `other`, and copies its communicators. Returns 0, or -1 without memory. */
 int summary_merge(struct summary *summary, const struct summary *other);
 
-/* The flat form, to be freed by the caller; NULL without memory. */
+/* Makes the flat form, which the caller frees. NULL without memory. */
 void *summary_pack(const struct summary *summary, size_t *bytes);
 /* Returns 0, or -1 with a reason in error[128]: not a summary, other version, damaged. */
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128]);
 
-/* Which ranks are in none of its rows, as text: "1-2, 5". False: none, or that is not known. */
+/* The ranks without a row, as text: "1-2, 5". Returns false if there are none, or not known. */
 enum { SUMMARY_MISSING_BYTES = 128 };
 bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES]);
 /* The hosts of its processes, as text. */
 void summary_hosts(const struct summary *summary, char *text, size_t bytes);
 
-/* Adds a process, or those of another summary. Returns 0, or -1 without memory. */
+/* Adds a process. Or adds the processes of another summary. Returns 0, or -1 without memory. */
 int summary_row_add(struct summary *summary, struct summary_row row, const char *host);
 int summary_rows_merge(struct summary *summary, const struct summary *other);
 

@@ -45,7 +45,7 @@ void summary_counters_fill(struct summary *summary, const struct figures *from, 
         for (unsigned i = 0; i < PLACE_COUNT; i++)
             any |= places[c][i];
     }
-    for (unsigned c = 0; any && c < COUNTER_OS_END; c++) /* nobody asked, else there were faults at least */
+    for (unsigned c = 0; any && c < COUNTER_OS_END; c++) /* not counted, as otherwise there would at least be faults */
         counter_fill(summary, os_names[c], c == COUNTER_OS_TIME ? "ns" : "", places[c], rank);
     for (unsigned c = 0; table && c < table->count; c++) {
         figures_counter(from, COUNTER_ASKED + c, places[0]);

@@ -26,7 +26,7 @@ static void provider_sum(struct summary_provider *to, const struct summary_provi
     }
 }
 
-/* The place for that name: its own, or the last, which those share for which there is none. */
+/* The place for that name: its own, or the last one, which the others share. */
 static struct summary_provider *provider_place(struct summary *summary, const char *name)
 {
     unsigned at = 0;
@@ -64,12 +64,12 @@ static void cells_take(struct summary_provider *provider, const struct fabric_ce
     }
 }
 
-/* A process's own, of one provider, to where that has its place. */
+/* Adds a process's figures of one provider to the place of that provider. */
 static void provider_add(struct summary *summary, const char *name, struct summary_provider *own)
 {
     char clean[PROVIDER_NAME_BYTES];
     snprintf(clean, sizeof clean, "%s", name);
-    text_tidy(clean, sizeof clean); /* a file may say anything */
+    text_tidy(clean, sizeof clean); /* a file may contain anything */
     own->ranks = 1;
     provider_sum(provider_place(summary, clean[0] ? clean : "?"), own);
 }

@@ -1,5 +1,5 @@
 /*
- * The part of a summary that is of the libraries below MPI (fabriccalls.h).
+ * The part of a summary for the libraries below MPI (fabriccalls.h).
  */
 #ifndef MPIT_AGGREGATE_SUMMARYFABRIC_H
 #define MPIT_AGGREGATE_SUMMARYFABRIC_H
@@ -7,7 +7,7 @@
 #include "figures/figures.h"
 #include "summary/summary.h"
 
-/* What this process or a run file has. */
+/* Adds the figures of this process or of a run file. */
 void summary_fabric_fill(struct summary *summary, const struct figures *from);
 void summary_fabric_merge(struct summary *summary, const struct summary *other);
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * The flat form: "mpit-sum", version, byte order, sizes of the three structures (which tell a build with another table
- * of calls), then the structures.
+ * The flat form: "mpit-sum", version, byte order, sizes of the three structures, then the structures. The sizes differ
+ * if a build has another table of calls.
  */
 struct flat_header {
     char magic[8];
@@ -54,7 +54,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     if (!data)
         return NULL;
     struct summary body = *summary;
-    body.comms = NULL; /* an address says nothing elsewhere */
+    body.comms = NULL; /* an address has no meaning elsewhere */
     body.instruments = NULL;
     body.rows = NULL;
     body.hosts = NULL;
@@ -67,7 +67,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     return data;
 }
 
-/* A copy of an array in the flat form; NULL also where it is empty. */
+/* A copy of an array in the flat form. NULL also if it is empty. */
 static void *array_copy(const char *from, size_t count, size_t element)
 {
     void *copy = count ? malloc(count * element) : NULL;
@@ -84,7 +84,7 @@ enum {
     FLAT_VERSION_WITH_EXECUTION
 };
 
-/* Up to version 7 there were places for the causes of that time alone. */
+/* The number of places for loss causes up to version 7. */
 enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(uint64_t) };
 
 static size_t flat_summary_bytes(const struct flat_header *header)
@@ -143,7 +143,7 @@ static bool header_fits(const struct flat_header *header, size_t bytes)
                header->row_count * sizeof(struct summary_row) + header->host_count * sizeof(struct summary_host);
 }
 
-/* Sorted, as merging wants them, and each on a host that there is. */
+/* True if they are sorted, as merging needs, and each has an existing host. */
 static bool rows_are_sound(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->row_count; i++)
@@ -177,7 +177,7 @@ static void texts_tidy(struct summary *summary)
     }
 }
 
-/* Copies the arrays behind the body. False: there is no memory. */
+/* Copies the arrays after the body. Returns false without memory. */
 static bool arrays_copy(struct summary *summary, const struct flat_header *header, const char *at)
 {
     summary->comms = comms_copy(at, header->comm_count, flat_comm_bytes(header));
@@ -195,7 +195,7 @@ static bool arrays_copy(struct summary *summary, const struct flat_header *heade
            summary->row_count == header->row_count && summary->host_count == header->host_count;
 }
 
-/* Version 3 had no ended_later, and the two behind it each in the place before its own. */
+/* Version 3 had no ended_later. The two fields after it were one place earlier. */
 static void later_insert(struct summary *summary)
 {
     summary->spawned = summary->unfinished;

@@ -79,12 +79,11 @@ void summary_instrument_sanitize(struct summary_instrument *line)
     text_tidy(line->comm, sizeof line->comm);
 }
 
-/* ---- one process's lines -------------------------------------------------------------------------------------------
- */
+/* ---- one process's lines ----------------------------------------------------------------------------------------- */
 
 struct source {
     struct summary *summary;
-    struct summary_instrument line; /* what all its lines have */
+    struct summary_instrument line; /* the common part of all its lines */
     int32_t rank;
     uint32_t type, count;
     const struct run_reader *run; /* with the record, or */
@@ -130,7 +129,7 @@ static int number_add(const struct source *source, uint32_t class, uint32_t elem
     return summary_instrument_add(source->summary, &line);
 }
 
-/* The extremes come behind the numbers. */
+/* The extremes follow the numbers. */
 static int numbers_add(const struct source *source, uint32_t class, uint32_t classes, const uint64_t *numbers)
 {
     int result = 0;
@@ -191,7 +190,7 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
         sum.time += tally_cells(block)[1];
     }
     if (!sum.count && comm && (comm->flags & COMM_SUM))
-        return 0; /* it has gone to the sum */
+        return 0; /* it went to the sum */
     return region_add(&source, sum, run_reader_scale(run));
 }
 

@@ -8,13 +8,13 @@
 #include "figures/figures.h"
 #include "summary/summary.h"
 
-/* Adds a line to the one of its key. Returns 0, or -1 without memory. Over the limit it is counted as left out. */
+/* Adds a line to the line with its key. Returns 0, or -1 without memory. Over the limit it is counted as left out. */
 int summary_instrument_add(struct summary *summary, const struct summary_instrument *line);
 
-/* What this process's register or a run file has. Returns 0, or -1 without memory. */
+/* Adds the lines of this process's register or of a run file. Returns 0, or -1 without memory. */
 int summary_instruments_fill(struct summary *summary, const struct figures *from, int32_t rank);
 
-/* Texts of a line that came from a file end, wherever its NULs were. */
+/* Ends the texts of a line from a file with NUL. */
 void summary_instrument_sanitize(struct summary_instrument *line);
 
 #endif

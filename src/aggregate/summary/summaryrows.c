@@ -1,4 +1,4 @@
-/* Which processes are in a summary, on which hosts, and where the job comes from. */
+/* The processes in a summary, their hosts, and the origin of the job. */
 #include "summary/summary.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where `name` stands in the sorted hosts; it is put there. Returns -1 without memory. */
+/* The place of `name` in the sorted hosts, added if needed. Returns -1 without memory. */
 static int64_t host_place(struct summary *summary, const char *name)
 {
     size_t low = 0, high = summary->host_count;

@@ -14,18 +14,17 @@ enum { RETRIES_MOST = 16 };
 struct umq {
     struct umq *next;
     struct comm *comm;
-    uint32_t serial; /* of its record: which of those that have had the slot */
+    uint32_t serial; /* of its record: identifies the communicator in the slot */
     struct source *sources;
 };
 
 void (*umq_pending_visit)(const struct comm *comm, umq_receive_found *found, void *data);
 
 static struct umq *umqs;
-static bool every_wanted; /* communicators are bound as they are made */
+static bool every_wanted; /* communicators are bound when they are made */
 static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- this process -------------------------------------------------------------------------------------------------
- */
+/* ---- this process ------------------------------------------------------------------------------------------------ */
 
 static const struct peer_cells *view_page(const struct view *view, int32_t rank)
 {
@@ -58,15 +57,14 @@ static struct sending own_sending(const struct comm *comm)
     return sending;
 }
 
-/* ---- the length ---------------------------------------------------------------------------------------------------
- */
+/* ---- the length -------------------------------------------------------------------------------------------------- */
 
-/* Messages from one process that are not received, and how many of its calls are sending one of them. */
+/* Messages from one process that are not received, and the number of its calls that are sending one of them. */
 struct waiting {
     uint64_t messages, calls;
 };
 
-/* `source` NULL: from this process. Read again while it moves. */
+/* `source` NULL: from this process. Reads again while it changes. */
 static struct waiting waiting(const struct comm *comm, struct source *source, uint64_t place)
 {
     int32_t from = source ? rank_of(place) : comm->rank;
@@ -86,20 +84,20 @@ static struct waiting waiting(const struct comm *comm, struct source *source, ui
     return (struct waiting){.messages = sent > received ? sent - received : 0, .calls = before.calls};
 }
 
-/* The calling thread is the only one that has called MPI: nobody else changes the table of requests. */
+/* True if only the calling thread has called MPI, so that no other thread changes the request table. */
 static bool is_alone(void)
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
     return !book.concurrent && only && !only->next && book_thread_state == &only->record->state;
 }
 
-/* The processes of whose messages some wait, as many as fit. */
+/* The processes with waiting messages, as many as fit. */
 struct batch {
     const struct comm *comm;
     const struct umq_look *look;
     uint64_t receives;         /* pending ones on the communicator */
-    uint64_t length, messages; /* without those that receives which name a source may take, and with them */
-    uint64_t all, any;         /* receives that the table has; from any source */
+    uint64_t length, messages; /* without the messages that receives naming a source may take, and with them */
+    uint64_t all, any;         /* number of receives in the table, and the ones from any source */
     unsigned settled;          /* how often it was full */
     unsigned count;
     struct {
@@ -116,7 +114,7 @@ static int32_t batch_rank(const struct batch *batch, unsigned i)
 
 struct receives {
     struct match *match;
-    const struct event *posting; /* as if it were not in the table; NULL: it was met */
+    const struct event *posting; /* treated as not in the table. NULL: it was found */
 };
 
 static void receive_add(void *data, int32_t rank, int32_t tag)
@@ -130,7 +128,7 @@ static void receive_add(void *data, int32_t rank, int32_t tag)
 
 static void receives_add(const struct batch *batch, struct match *match)
 {
-    const struct event *posting = batch->look->posting; /* in the table already, and not pending yet */
+    const struct event *posting = batch->look->posting; /* already in the table, and not pending yet */
     bool posts = posting && posting->comm == batch->comm->slot;
     struct receives receives = {.match = match, .posting = posts ? posting : NULL};
     if (batch->receives && umq_pending_visit && is_alone())
@@ -143,7 +141,7 @@ static void match_clear(struct match *match)
     match->untold = match->any = match->all = 0;
 }
 
-/* Whatever the tags are. */
+/* The result for any tags. */
 static void batch_settle(struct batch *batch)
 {
     struct match match;
@@ -174,10 +172,12 @@ static void batch_add(struct batch *batch, struct source *source, uint64_t place
     batch->processes[batch->count++].waiting = found;
 }
 
-/* ---- by tags ------------------------------------------------------------------------------------------------------
- */
+/* ---- by tags ----------------------------------------------------------------------------------------------------- */
 
-/* What the process in place `i` of the batch and this one, with its only thread, know of the messages between them. */
+/*
+ * Collects the buffers of both ends of the messages from the process in place `i` of the batch to this one. This
+ * process has only one thread.
+ */
 static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends)
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
@@ -199,7 +199,7 @@ static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends
     return true;
 }
 
-/* What was sent meanwhile is in the buffers, and was not counted. */
+/* True if messages sent meanwhile are only in the buffers, and were not counted. */
 static bool is_as_before(const struct batch *batch, unsigned i)
 {
     const struct waiting *before = &batch->processes[i].waiting;
@@ -207,10 +207,10 @@ static bool is_as_before(const struct batch *batch, unsigned i)
     return now.messages == before->messages && now.calls == before->calls;
 }
 
-enum { TAG_OTHER = INT32_MIN }; /* of messages whose tags no receive names */
+enum { TAG_OTHER = INT32_MIN }; /* of messages whose tags are in no receive */
 
-/* The messages that wait from the process in place `i`. False: they are too many to be told apart. A call that has not
- * returned has no event yet: the tag of its message is not known. */
+/* Finds the messages that wait from the process in place `i`. Returns false if there are too many to tell apart. A
+ * call that has not returned has no event yet, so the tag of its message is not known. */
 static bool messages_find(const struct batch *batch, unsigned i, const struct umq_tags *named, struct match *match)
 {
     struct umq_ends ends;
@@ -241,17 +241,17 @@ static void tag_note(void *data, int32_t rank, int32_t tag)
         return;
     if (i < UMQ_TAGS_MOST)
         named->tags[i].tag = tag;
-    named->count = i + 1; /* one more than there is room for: too many */
+    named->count = i + 1; /* one more than fit: too many */
 }
 
-/* A signal handler reads that may have interrupted a call where it was in the tallies, and in no buffer. */
+/* True if this reader is a signal handler and may have interrupted a call that was counted but not yet in a buffer. */
 static bool is_between(const struct batch *batch)
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
     return !batch->look->leaves && RELAXED_LOAD(&only->record->state.call) != CALL_NONE;
 }
 
-/* The length once more, with an eye to the tags that the pending receives name. */
+/* Computes the length again, with the tags that the pending receives name. */
 static uint64_t length_by_tags(const struct batch *batch, uint64_t length)
 {
     struct match match;
@@ -290,7 +290,7 @@ uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look)
     }
     if (batch.count)
         batch_settle(&batch);
-    /* receives from any source, and those that the table does not name */
+    /* Receives from any source, and receives that are not in the table. */
     uint64_t anywhere = batch.any + (batch.receives > batch.all ? batch.receives - batch.all : 0);
     uint64_t length = batch.length > anywhere ? batch.length - anywhere : 0;
     return length < batch.messages && batch.messages > look->floor ? length_by_tags(&batch, length) : length;
@@ -299,7 +299,7 @@ uint64_t umq_length_seen(struct umq *umq, const struct umq_look *look)
 uint64_t umq_length(struct umq *umq)
 {
     static const struct umq_look whole = {.patience = UINT64_MAX};
-    int error = errno; /* a signal handler may be reading */
+    int error = errno; /* the reader may be in a signal handler */
     uint64_t length = umq_length_seen(umq, &whole);
     errno = error;
     return length;
@@ -326,8 +326,7 @@ uint64_t umq_peers(struct umq *umq)
     return count;
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------------------
- */
+/* ---- binding ----------------------------------------------------------------------------------------------------- */
 
 static void sources_look(struct umq *umq)
 {
@@ -363,7 +362,7 @@ struct umq *umq_bind(struct comm *comm)
         __atomic_store_n(&umqs, umq, __ATOMIC_RELEASE);
     }
     if (umq && umq->serial != comm->record->serial) {
-        umq->serial = comm->record->serial; /* no handle of the one before is left that could be read */
+        umq->serial = comm->record->serial; /* no readable handle of the last one is left */
         for (struct source *source = umq->sources; source; source = source->next)
             source_forget(source);
     }

@@ -35,7 +35,7 @@ void match_receive(struct match *match, int32_t rank, int32_t tag)
     while (process < match->process_count && match->processes[process].rank != rank)
         process++;
     if (process == match->process_count)
-        return; /* nothing waits from there */
+        return; /* no message waits from there */
     for (unsigned m = 0; m < match->message_count && tag != TAG_ANY; m++) {
         struct match_messages *messages = &match->messages[m];
         if (messages->process == process && messages->known && messages->tag == tag) {
@@ -54,7 +54,7 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Receives take what they can of these messages. Returns how many of them are left. */
+/* Receives take as many of these messages as they can. Returns how many are left. */
 static uint64_t take(struct match_messages *messages, uint64_t receives)
 {
     uint64_t taken = least(messages->count, receives);
@@ -70,7 +70,7 @@ static uint64_t messages_left(const struct match *match)
     return left;
 }
 
-/* Do receives from anywhere name the tag of these? */
+/* True if receives from anywhere name the tag of these. */
 static bool wanted_elsewhere(const struct match *match, const struct match_messages *messages)
 {
     for (unsigned m = 0; m < match->message_count && messages->known; m++)
@@ -82,7 +82,7 @@ static bool wanted_elsewhere(const struct match *match, const struct match_messa
 uint64_t match_named(struct match *match)
 {
     enum { TAG_UNKNOWN, WANTED_BY_NONE, ALL };
-    for (unsigned m = 0; m < match->message_count; m++) /* what is left of them may fit messages of unknown tags */
+    for (unsigned m = 0; m < match->message_count; m++) /* left over receives may take messages of unknown tags */
         if (match->messages[m].known)
             match->processes[match->messages[m].process].receives +=
                 (uint32_t)take(&match->messages[m], match->messages[m].receives);

@@ -14,30 +14,30 @@
 
 enum { MATCH_PROCESSES = 32, MATCH_MESSAGES = 64 };
 
-/* Messages of one process with one tag, or of tags that are not known. */
+/* Messages of one process with one tag, or with unknown tags. */
 struct match_messages {
     uint16_t process; /* its place */
     bool known;
     int32_t tag;
     uint64_t count;
     uint32_t receives; /* that name both */
-    uint32_t by_tag;   /* that name the tag alone: at the first place that has it */
+    uint32_t by_tag;   /* that name only the tag: at the first place with it */
 };
 
 struct match {
     unsigned process_count, message_count;
     struct {
         int32_t rank;
-        uint32_t receives; /* that name a tag which none of its known messages has */
+        uint32_t receives; /* that name a tag which no known message of it has */
         uint32_t any_tag;
     } processes[MATCH_PROCESSES];
     struct match_messages messages[MATCH_MESSAGES];
-    uint64_t untold; /* receives from anywhere with a tag that no known message has */
+    uint64_t untold; /* receives from anywhere with a tag of no known message */
     uint64_t any;    /* receives of anything */
-    uint64_t all;    /* receives that were added */
+    uint64_t all;    /* number of added receives */
 };
 
-/* First all processes and messages, then the receives. Processes have to be fewer than MATCH_PROCESSES. */
+/* First add all processes and messages, then the receives. There must be fewer than MATCH_PROCESSES processes. */
 static inline unsigned match_process(struct match *match, int32_t rank)
 {
     match->processes[match->process_count].rank = rank;
@@ -45,15 +45,15 @@ static inline unsigned match_process(struct match *match, int32_t rank)
     return match->process_count++;
 }
 
-/* False: there is no more room. */
+/* Returns false without room. */
 bool match_message(struct match *match, unsigned process, bool known, int32_t tag, uint64_t count);
 
 /* `rank` may be PEER_ANY, `tag` TAG_ANY. */
 void match_receive(struct match *match, int32_t rank, int32_t tag);
 
-/* What is left after the receives that name a source; uses them up. */
+/* The messages left after the receives that name a source. Uses them up. */
 uint64_t match_named(struct match *match);
-/* And then after those from anywhere. */
+/* The messages left after the receives from anywhere, too. */
 uint64_t match_anywhere(struct match *match);
 
 #endif

@@ -8,16 +8,15 @@
 enum { STEPS_MOST = 1 << 20, CHUNKS_MOST = 4096 };
 #define PLACE_AMBIGUOUS UINT64_MAX
 
-/* ---- a neighbour's file --------------------------------------------------------------------------------------------
- */
+/* ---- a neighbor's file ------------------------------------------------------------------------------------------- */
 
 static const struct run_header *header_of(const struct source *source)
 {
     return (const struct run_header *)(const void *)source->neighbour->base;
 }
 
-/* The place that the record gives, which is of the communicator as its other member has it; 0: it is of another, or
- * changes. Each field is read once: it may have gone to another communicator behind the look at it. */
+/* Returns the place in the record, if the record is of the communicator as its other member has it. 0: it is of
+ * another one, or is changing. Each field is read once, as the record may go to another communicator at any time. */
 static uint64_t record_place(const struct comm_record *record, const struct comm *comm, uint64_t *since)
 {
     uint32_t serial = __atomic_load_n(&record->serial, __ATOMIC_ACQUIRE), slot = RELAXED_LOAD(&record->slot);
@@ -44,7 +43,7 @@ uint64_t source_place(struct source *source, const struct comm *comm)
     bool changed = changes != __atomic_load_n(&source->comm_changes, __ATOMIC_RELAXED);
     if (head == seen && !changed)
         return place == PLACE_AMBIGUOUS ? 0 : place;
-    if (changed) /* slots have gone to other communicators: what was known of them may be wrong */
+    if (changed) /* slots went to other communicators: older knowledge may be wrong */
         place = seen = 0;
     uint64_t at = head, since = __atomic_load_n(&source->since, __ATOMIC_RELAXED);
     for (int steps = 0; at && at != seen && steps < STEPS_MOST; steps++) {
@@ -65,7 +64,7 @@ uint64_t source_place(struct source *source, const struct comm *comm)
     return place == PLACE_AMBIGUOUS ? 0 : place;
 }
 
-/* The blocks of one communicator, one by one: those that were known, then those in front of them in the list. */
+/* Walks over the blocks of one communicator: the known ones, then the ones before them in the list. */
 struct walk {
     struct source *source;
     const struct known *known;
@@ -117,10 +116,9 @@ static const uint64_t *cells_of(const struct tally_block *block)
     return (const uint64_t *)(block + 1);
 }
 
-/* ---- what is being sent -------------------------------------------------------------------------------------------
- */
+/* ---- messages being sent ----------------------------------------------------------------------------------------- */
 
-/* Does a thread in this state send to `rank` of the communicator in `slot`? */
+/* True if a thread in this state sends to `rank` of the communicator in `slot`. */
 static bool sends_to(const struct thread_state *state, uint32_t slot, int32_t rank)
 {
     uint32_t call = RELAXED_LOAD(&state->call);
@@ -137,7 +135,7 @@ static bool sends_to(const struct thread_state *state, uint32_t slot, int32_t ra
     }
 }
 
-/* A call's message is in the tallies once the end of the thread's last communication lies behind the call's begin. */
+/* A call's message is counted when the end of the thread's last communication is later than the call's begin. */
 void sending_add(struct sending *sending, const struct thread_state *state, uint32_t slot, int32_t rank,
                  const uint64_t *span_last)
 {
@@ -185,15 +183,14 @@ uint64_t source_counted(struct source *source, uint32_t slot, int32_t rank)
     return sum;
 }
 
-/* ---- its event buffers --------------------------------------------------------------------------------------------
- */
+/* ---- its event buffers ------------------------------------------------------------------------------------------- */
 
 bool source_all_timed(const struct run_header *header)
 {
     return RELAXED_LOAD(&header->sampling) == 1 && !RELAXED_LOAD(&header->sampling_changed);
 }
 
-/* That of the thread among the first `count`; NULL: it is none of them. */
+/* The buffer of the thread among the first `count`. NULL: it has none there. */
 static const struct umq_buffer *source_buffer(const struct source *source, unsigned count, uint32_t thread)
 {
     for (unsigned i = 0; i < count; i++)
@@ -221,8 +218,7 @@ bool source_ends(struct source *source, uint64_t place, const struct comm *comm,
     return source_all_timed(header_of(source)) && header_of(source)->clock_kind == book.run.header->clock_kind;
 }
 
-/* ---- when a handle is allocated -----------------------------------------------------------------------------------
- */
+/* ---- when a handle is allocated ---------------------------------------------------------------------------------- */
 
 static void source_blocks_look(struct source *source, const struct comm *comm)
 {
@@ -239,14 +235,14 @@ static void source_blocks_look(struct source *source, const struct comm *comm)
         return;
     struct known *known = malloc(sizeof *known + count * sizeof known->blocks[0]);
     if (!known)
-        return; /* reads look for themselves */
+        return; /* reads search themselves */
     *known = (struct known){.older = source->known, .head = head, .slot = slot_of(place)};
     for (const struct tally_block *block; known->count < count && (block = walk_next(&again));)
         known->blocks[known->count++] = block;
     __atomic_store_n(&source->known, known, __ATOMIC_RELEASE);
 }
 
-/* The buffer of a thread whose chunk lies at `offset`; false: it is none. */
+/* The buffer of a thread whose chunk is at `offset`. Returns false if it is not one. */
 static bool source_buffer_at(struct neighbour *neighbour, const struct chunk_header *chunk, uint64_t offset,
                              struct umq_buffer *buffer)
 {
@@ -270,7 +266,7 @@ static bool source_buffer_at(struct neighbour *neighbour, const struct chunk_hea
     return false;
 }
 
-/* Notes the event buffers, which threads make when they begin, and which stay where they are. */
+/* Stores the event buffers. Threads make them when they begin, and they stay in place. */
 static void source_buffers_look(struct source *source)
 {
     uint64_t at = RUN_PAGE_BYTES;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Blocks that were found, oldest change first; a new one replaces it when there are more. */
+/* Known blocks, oldest change first. If there are more, a new one replaces the oldest. */
 struct known {
     struct known *older;
     uint64_t head; /* the list's head then */
@@ -24,7 +24,7 @@ struct known {
     const struct tally_block *blocks[];
 };
 
-/* The event buffer of a thread of the neighbour. */
+/* The event buffer of a thread of the neighbor. */
 struct source_buffer {
     struct umq_buffer buffer;
     uint32_t thread;
@@ -33,12 +33,12 @@ struct source_buffer {
 struct source {
     struct source *next;
     struct neighbour *neighbour;
-    uint64_t comm_head;    /* records up to this one have been looked at for the name, */
+    uint64_t comm_head;    /* records up to this one were searched for the name, */
     uint64_t comm_changes; /* as they were at this number of changes */
-    uint64_t place;        /* slot << 32 | rank + 1; 0 = not found yet */
+    uint64_t place;        /* slot << 32 | rank + 1. 0 = not found yet */
     uint64_t since;        /* ticks when it was made there */
     struct known *known;
-    struct source_buffer buffers[UMQ_BUFFERS_MOST]; /* that were found when a handle was last allocated */
+    struct source_buffer buffers[UMQ_BUFFERS_MOST]; /* found when a handle was last allocated */
     unsigned buffer_count;
 };
 
@@ -52,30 +52,33 @@ static inline int32_t rank_of(uint64_t place)
     return (int32_t)(place & UINT32_MAX) - 1;
 }
 
-/* What was counted, and what is in a call whose message has not been: `mark` tells whether any of it has moved. */
+/* The counted messages, and the calls whose message is not counted yet. `mark` changes whenever one of them changes. */
 struct sending {
     uint64_t calls, mark;
 };
 
-/* Adds what a thread in this state sends to `rank` of the communicator in `slot`. `span_last`: the end of its last
- * communication there; NULL: it had none. */
+/* Adds the message that a thread in this state sends to `rank` of the communicator in `slot`. `span_last` is the end
+ * of its last communication there. NULL: it had none. */
 void sending_add(struct sending *sending, const struct thread_state *state, uint32_t slot, int32_t rank,
                  const uint64_t *span_last);
 
-/* Where the neighbour has the communicator; 0 while it has not, or is none of its members. Two of one name (made by
- * functions that are not recorded) cannot be told apart. */
+/* The neighbor's place for the communicator. 0: it does not have it yet, or is not a member. Two communicators of
+ * the same name (made by functions that are not recorded) cannot be told apart. */
 uint64_t source_place(struct source *source, const struct comm *comm);
-/* What it is sending to this process, `rank` of the communicator that it has in `slot`, and what it has sent. */
+/*
+ * The messages that it sends now, and has sent, to this process. This process is `rank` of the communicator in its
+ * `slot`.
+ */
 struct sending source_sending(struct source *source, uint32_t slot, int32_t rank);
 uint64_t source_counted(struct source *source, uint32_t slot, int32_t rank);
-/* Adds the event buffers of its threads that have sent to this process. False: they are not all known. */
+/* Adds the event buffers of its threads that have sent to this process. Returns false if some are not known. */
 bool source_ends(struct source *source, uint64_t place, const struct comm *comm, struct umq_ends *ends);
-/* All calls of the process are timed, and always were. */
+/* True if all calls of the process are timed, and always were. */
 bool source_all_timed(const struct run_header *header);
 
-/* Notes blocks and buffers that have come, so that a read need not look for them again. */
+/* Stores new blocks and buffers, so that a read need not search for them again. */
 void source_look(struct source *source, const struct comm *comm);
-/* The slot has gone to another communicator. */
+/* Forgets a slot that went to another communicator. */
 void source_forget(struct source *source);
 
 #endif

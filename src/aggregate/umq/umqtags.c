@@ -7,20 +7,20 @@
 
 #include <string.h>
 
-/* Goes through the events of one buffer, the latest first, and stops at those that matter. */
+/* Walks through the events of one buffer, the latest first, and stops at the relevant ones. */
 struct walk {
     const struct umq_buffer *buffer;
-    uint64_t first, next; /* whole events that have not been met are first .. next - 1 */
+    uint64_t first, next; /* whole events that were not visited yet are first .. next - 1 */
     uint64_t call, end;   /* number of the call that event next - 1 belongs to, and when it ended */
-    uint64_t oldest;      /* end of the last call that was met: no later one of this thread is unknown */
-    uint64_t time; /* of event next - 1: a send's begin, a receive's end; at the end of the walk how far T may go */
+    uint64_t oldest;      /* end of the last visited call: no later one of this thread is unknown */
+    uint64_t time; /* of event next - 1: a send's begin, a receive's end. At the end of the walk the limit for T */
     int32_t tag;
     bool over; /* nothing more is known */
 };
 
 enum { SETS = 64 };
 
-/* sent - received, of tags that are asked for, and of sets of the others; and the sum of those above 0. */
+/* sent - received, of the wanted tags, and of sets of the others. Also the sum of the positive ones. */
 struct balance {
     const struct umq_tags *asked;
     int32_t tags[UMQ_TAGS_MOST], sets[SETS];
@@ -39,7 +39,7 @@ static struct walk walk_begin(const struct umq_buffer *buffer)
     return (struct walk){.buffer = buffer, .first = first, .next = next, .call = UINT64_MAX, .oldest = UINT64_MAX};
 }
 
-/* Its thread writes on: was none of what was met written over meanwhile? */
+/* The thread goes on writing. True if it has not overwritten any visited event. */
 static bool walk_is_whole(const struct walk *walk)
 {
     LOADS_IN_ORDER();
@@ -65,13 +65,13 @@ static bool is_call(const struct event *event)
     return kind != CALL_NONE && kind < CALL_COUNT;
 }
 
-/* Records may stand behind it: a call, or one that was not recorded, but whose requests were. */
+/* True if records may follow it: a call, or a call that was not recorded while its requests were. */
 static bool has_records(const struct event *event)
 {
     return is_call(event) || (event->kind & EVENT_KIND_MASK) == EVENT_PASSED;
 }
 
-/* A call that was not recorded lasts no time, and has its end as begin. */
+/* A call that was not recorded has no duration, and its end as begin. */
 static uint64_t call_end(const struct walk *walk, const struct event *call, uint64_t number)
 {
     if (!(call->kind & EVENT_WIDE))
@@ -82,7 +82,7 @@ static uint64_t call_end(const struct walk *walk, const struct event *call, uint
     return call->begin + (more.kind == RECORD_EXTENSION ? more.duration : call->duration);
 }
 
-/* Records stand behind their call, and are as late as it. False: it is not known any more. */
+/* Records follow their call, and have its end. Returns false if the call is not known any more. */
 static bool walk_find_call(struct walk *walk)
 {
     uint64_t number = walk->next - 1;
@@ -117,16 +117,16 @@ static bool is_receive(const struct event *event)
     return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE;
 }
 
-/* Of the messages that are looked at: which end has these events, and of which calls. */
+/* Kind of event to look for: which end of messages it is, and of which calls. */
 struct sort {
     bool (*fits)(const struct event *event);
     uint16_t comm;
     int32_t peer;
     uint64_t since;
-    bool ends; /* what counts is when the call ended */
+    bool ends; /* the time of the event is the end of the call */
 };
 
-/* Goes on to the next event of this sort, the one before. */
+/* Moves to the next earlier event of this sort. */
 static void walk_on(struct walk *walk, const struct sort *sort, uint64_t *patience)
 {
     for (; walk->next > walk->first && *patience; walk->next--, --*patience) {
@@ -141,7 +141,7 @@ static void walk_on(struct walk *walk, const struct sort *sort, uint64_t *patien
         walk->time = sort->ends ? walk->end : event.begin;
         if (walk->time >= sort->since)
             return;
-        walk->oldest = 0; /* it is of another communicator, and so is all that comes before */
+        walk->oldest = 0; /* it is of another communicator, and so are all earlier events */
         break;
     }
     walk->over = true;

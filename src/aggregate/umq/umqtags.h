@@ -1,9 +1,9 @@
 /*
  * The tags of the waiting messages. Counters do not know them, but rings do.
  *
- * For a sender p and this process, all events since an instant T are taken from the ends of their rings. Let sent(t) be
- * the messages with the tag t whose calls began since T. Let received(t) be those whose receiving calls ended since T.
- * Let waiting(t) be those that wait:
+ * Take a sender p and this process, and all events since an instant T at the ends of their rings. Let sent(t) be the
+ * messages with the tag t whose calls began since T. Let received(t) be the messages with the tag t whose receiving
+ * calls ended since T. Let waiting(t) be the waiting messages with the tag t:
  *
  *   waiting(t) >= sent(t) - received(t)    since every message received before T had been sent before T
  *
@@ -23,21 +23,21 @@
 #include <stdint.h>
 
 #if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; the accesses are volatile or atomic in themselves */
+#define LOADS_IN_ORDER() ((void)0) /* it does not support fences. The accesses are volatile or atomic */
 #else
 #define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
 
 enum { UMQ_BUFFERS_MOST = 8, UMQ_TAGS_MOST = 32 };
 
-/* The event buffer of one thread: a ring that lies in memory as a whole. */
+/* The event buffer of one thread: a ring that is all in memory. */
 struct umq_buffer {
     const struct chunk_header *ring;
-    uint32_t capacity;       /* of the ring, as it was checked */
+    uint32_t capacity;       /* of the ring, checked */
     const uint64_t *written; /* the cell that counts the thread's events */
 };
 
-/* What two processes have recorded of the messages from one to the other on one communicator. */
+/* The records of two processes about the messages from one to the other on one communicator. */
 struct umq_ends {
     struct umq_buffer from[UMQ_BUFFERS_MOST]; /* of the sender's threads that have sent any */
     unsigned from_count;
@@ -50,7 +50,7 @@ struct umq_ends {
     uint64_t to_since;
 };
 
-/* How many messages wait with each of a few tags, and with all others. */
+/* How many messages wait with each of a few tags, and with all other tags. */
 struct umq_tags {
     unsigned count;
     struct {
@@ -60,8 +60,8 @@ struct umq_tags {
     uint64_t others;
 };
 
-/* Says that of the `messages` messages that wait, for the tags that stand in `tags`, from the last `patience` events.
- * False: it cannot be told. */
+/* Finds how many of the `messages` waiting messages have each of the tags in `tags`. Uses the last `patience`
+ * events. Returns false if that cannot be known. */
 bool umq_tags_find(const struct umq_ends *ends, uint64_t messages, uint64_t patience, struct umq_tags *tags);
 
 #endif

@@ -19,14 +19,14 @@ static void watch_look(struct umq_watch *watch, bool leaves, const struct event 
     errno = error;
 }
 
-/* Calls go the long way round while there is a watch, and look there: the short one has no place for it. */
+/* While there is a watch, calls take the rare path, which reads the length. The short path has no place for that. */
 static void watch_set(struct umq_watch *watch, bool open)
 {
     if (__atomic_exchange_n(&watch->open, open, __ATOMIC_ACQ_REL) != open)
         knobs_attend(open ? 1 : -1);
 }
 
-/* The length sinks only when a receive returns or is posted. A completion call ends a receive that was pending. */
+/* The length falls only when a receive returns or is posted. A completion call ends a receive that was pending. */
 static bool may_shorten(const struct umq *umq, enum fold_shape shape)
 {
     if (shape == FOLD_COMPLETION)
@@ -40,7 +40,7 @@ void umq_watches_look(enum fold_shape shape, const struct event *call)
         if (!__atomic_load_n(&w->open, __ATOMIC_ACQUIRE))
             continue;
         if (umq_is_over(w->umq))
-            watch_set(w, false); /* its handle can do nothing any more but be freed */
+            watch_set(w, false); /* its handle can only be freed now */
         else if (may_shorten(w->umq, shape))
             watch_look(w, true, shape == FOLD_POST_RECV ? call : NULL);
     }

@@ -86,7 +86,7 @@ static uint64_t mult_measure(void)
 
 struct clock_scale clock_calibrate(void)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a tool may ask while MPI_Init does */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* a tool may ask during MPI_Init */
     uint64_t mult = __atomic_load_n(&calibrated.mult, __ATOMIC_ACQUIRE);
     if (mult)
         return (struct clock_scale){mult};

@@ -1,5 +1,5 @@
 /*
- * The clock of a run: ticks everywhere, nanoseconds only at the edges.
+ * The clock of a run: ticks inside, nanoseconds only in results.
  *
  * Ticks are the invariant time stamp counter if the kernel itself trusts it (current_clocksource is tsc). Otherwise
  * they are CLOCK_MONOTONIC in nanoseconds. The factor between the two is measured once, over the program's start
@@ -32,7 +32,7 @@ struct clock_pair {
 
 extern LIBRARY_LOCAL bool clock_is_counter; /* set by clock_open, constant afterwards */
 
-/* The counter itself: only where clock_is_counter. */
+/* The counter itself. Only if clock_is_counter. */
 static inline uint64_t clock_counter(void)
 {
 #if defined(__x86_64__)
@@ -62,7 +62,7 @@ static inline uint64_t clock_ns(struct clock_scale scale, uint64_t ticks)
 
 static inline uint64_t clock_ticks(struct clock_scale scale, uint64_t ns)
 {
-    if (!scale.mult) /* nothing has been timed yet */
+    if (!scale.mult) /* nothing was timed yet */
         return 0;
     unsigned __int128 ticks = ((unsigned __int128)ns << 32) / scale.mult;
     return ticks > UINT64_MAX ? UINT64_MAX : (uint64_t)ticks;
@@ -70,9 +70,9 @@ static inline uint64_t clock_ticks(struct clock_scale scale, uint64_t ns)
 
 /* Chooses the clock and takes the first calibration point. Call once, early. */
 void clock_open(void);
-/* Ends the calibration; waits until it is at least 2 ms long. Later calls return the same factor. */
+/* Ends the calibration, after it has lasted at least 2 ms. Later calls return the same factor. */
 struct clock_scale clock_calibrate(void);
-/* What clock_calibrate has found; a factor of 0 before it was called. Async-signal-safe. */
+/* The result of clock_calibrate. Its factor is 0 before that call. Async-signal-safe. */
 struct clock_scale clock_calibrated(void);
 enum clock_kind clock_kind(void);
 /* The tightest of a few attempts to read both time lines at once. */

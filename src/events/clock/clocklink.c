@@ -15,7 +15,7 @@
 
 /* ---- to be found ------------------------------------------------------------------------------------------------- */
 
-/* IPv6 and, the same socket, IPv4; IPv4 alone where there is no other. */
+/* One socket for IPv6 and IPv4. Only IPv4 if the host has no IPv6. */
 static int socket_bind(bool both)
 {
     struct sockaddr_in6 any6 = {.sin6_family = AF_INET6, .sin6_addr = in6addr_any};
@@ -32,7 +32,7 @@ static int socket_bind(bool both)
     return -1;
 }
 
-/* False: it is of no use to another host. */
+/* Returns false for an address that other hosts cannot use. */
 static bool address_take(const struct ifaddrs *interface, int family, bool loopback, unsigned char *address)
 {
     if (!interface->ifa_addr || interface->ifa_addr->sa_family != family || !(interface->ifa_flags & IFF_UP) ||
@@ -111,7 +111,7 @@ int clock_link_accept(int listener)
 
 bool clock_link_send(int link, const unsigned char *bytes, size_t size)
 {
-    ssize_t sent; /* messages are small: there is room for one in whole, or the other side reads nothing */
+    ssize_t sent; /* messages are small: one fits whole, or the other side does not read */
     do
         sent = send(link, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     while (sent < 0 && errno == EINTR);
@@ -123,7 +123,7 @@ static bool is_not_yet(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-/* Looks again and again for a moment, since being woken takes longer than most answers. */
+/* Polls for a short time first, since waking up takes longer than most answers. */
 bool clock_link_receive(int link, unsigned char *bytes, size_t size, const struct clock_timer *timer)
 {
     enum { LOOKS = 50, YIELDS = 100 };
@@ -150,7 +150,7 @@ bool clock_link_receive(int link, unsigned char *bytes, size_t size, const struc
 /* ---- to connect -------------------------------------------------------------------------------------------------- */
 
 struct attempt {
-    int fd; /* -1: there is none, or not any more */
+    int fd; /* -1: none, or closed */
     bool greeted;
     size_t have;
     unsigned char answer[CLOCK_WELCOME_BYTES];
@@ -182,7 +182,7 @@ static void attempt_end(struct attempt *attempt)
     attempt->fd = -1;
 }
 
-/* Something has happened to it. True: it has reached the server. */
+/* Handles an event of the connection. Returns true if it has reached the server. */
 static bool attempt_go_on(struct attempt *attempt, const struct clock_server *server, const unsigned char *hello)
 {
     if (!attempt->greeted) {
@@ -207,7 +207,7 @@ static bool attempt_go_on(struct attempt *attempt, const struct clock_server *se
     return false;
 }
 
-/* Waits for one of the attempts. The place of the one that has reached the server, or -1. */
+/* Waits for one of the attempts. Returns the place of the attempt that has reached the server, or -1. */
 static int attempts_wait(struct attempt *attempts, size_t begun, const struct clock_server *server,
                          const unsigned char *hello, int ms)
 {
@@ -229,7 +229,7 @@ static bool some_are_open(const struct attempt *attempts, size_t begun)
     return false;
 }
 
-/* The addresses one after the other, each some time after the one before: of some networks nothing comes back. */
+/* Tries the addresses one after the other, each some time after the one before, as some networks never answer. */
 int clock_link_connect(const struct clock_server *server, const unsigned char *hello, const struct clock_timer *timer)
 {
     enum { NEXT_AFTER_NS = 3000000 };

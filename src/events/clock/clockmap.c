@@ -6,7 +6,7 @@
 /* A line is better known than the clock's own factor if its ends are not further wrong than that. */
 enum { FACTOR_ERROR_PARTS = 20000 }; /* 50 ppm */
 
-/* Along the line through two knots, before, between or behind them. */
+/* The line through two knots, at a time before, between or after them. */
 static uint64_t line_ns(const struct clock_sync *a, const struct clock_sync *b, uint64_t ticks)
 {
     unsigned __int128 rise = b->reference_ns - a->reference_ns;
@@ -15,7 +15,7 @@ static uint64_t line_ns(const struct clock_sync *a, const struct clock_sync *b, 
         unsigned __int128 ns = rise * (ticks - a->ticks) / run;
         return ns < CLOCK_MAP_MOST_NS ? clock_map_bounded(a->reference_ns + (uint64_t)ns) : CLOCK_MAP_MOST_NS;
     }
-    unsigned __int128 back = (rise * (a->ticks - ticks) + run - 1) / run; /* down, as the way forward is */
+    unsigned __int128 back = (rise * (a->ticks - ticks) + run - 1) / run; /* down, as in the other direction */
     return back < a->reference_ns ? a->reference_ns - (uint64_t)back : 0;
 }
 
@@ -44,7 +44,7 @@ static uint64_t distance(uint64_t one, uint64_t other)
     return one > other ? one - other : other - one;
 }
 
-/* Marks the knots between two: the one that the line misses most, beyond its error, and then on both sides of it. */
+/* Marks the knots between two: the one farthest from the line, beyond its error, and then on both sides of it. */
 static void knots_mark(const struct clock_sync *list, size_t first, size_t last, bool *knot)
 {
     size_t worst = 0;
@@ -123,7 +123,7 @@ void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST])
     map->drift = drift_of(map);
 }
 
-/* Outside of the knots: is the line next to them worth more than the clock's own factor? */
+/* Outside of the knots: true if the line next to them is more exact than the clock's own factor. */
 static bool line_is_known(const struct clock_sync *a, const struct clock_sync *b)
 {
     return (a->error_ns + b->error_ns) < (b->reference_ns - a->reference_ns) / FACTOR_ERROR_PARTS;
@@ -135,7 +135,7 @@ uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks)
     size_t count = map->count, low = 0, high = count;
     if (!count)
         return clock_map_local_ns(map, ticks);
-    while (low < high) { /* the first knot behind `ticks` */
+    while (low < high) { /* finds the first knot after `ticks` */
         size_t middle = low + (high - low) / 2;
         if (knots[middle].ticks <= ticks)
             low = middle + 1;

@@ -26,18 +26,18 @@ struct clock_map {
     struct clock_scale scale;
     uint64_t begin_ticks, begin_ns; /* a point of the wall clock */
     size_t measured;                /* usable measurements, the knots among them */
-    uint64_t error_ns;              /* the largest error of a knot; 0 without one */
+    uint64_t error_ns;              /* the largest error of a knot. 0 without one */
     uint64_t moved_ns;              /* how far clock_map_move has moved a knot, at most */
-    double drift;                   /* how much faster the reference clock ran than this factor says; 0: not known */
+    double drift;                   /* how much faster the reference clock ran than this factor says. 0: not known */
     size_t count;
     struct clock_sync knots[CLOCK_SYNCS_MOST];
 };
 
 /* A map by the wall clock alone. */
 void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t begin_ticks, uint64_t begin_ns);
-/* Takes measurements in any order; instead of those that it had. */
+/* Takes measurements in any order. They replace the old ones. */
 void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t count);
-/* Moves each knot by so many nanoseconds, unless that would turn their order round. */
+/* Moves each knot by its number of nanoseconds, unless that would change their order. */
 void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST]);
 /* Reference time. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
@@ -53,7 +53,7 @@ static inline uint64_t clock_map_span_ns(struct clock_scale scale, uint64_t tick
     return ns < CLOCK_MAP_MOST_NS ? (uint64_t)ns : CLOCK_MAP_MOST_NS;
 }
 
-/* From a point on, by the clock's own factor. */
+/* Converts by the clock's own factor, from a given point on. */
 static inline uint64_t clock_map_factor_ns(struct clock_scale scale, uint64_t from_ticks, uint64_t from_ns,
                                            uint64_t ticks)
 {
@@ -63,7 +63,10 @@ static inline uint64_t clock_map_factor_ns(struct clock_scale scale, uint64_t fr
     return back < from_ns ? from_ns - back : 0;
 }
 
-/* By the wall clock of the kernel, whatever was measured. Inline: each event of an archive has two. */
+/*
+ * Converts by the wall clock of the kernel, without the measurements. Inline, since each event of an archive has two
+ * times.
+ */
 static inline uint64_t clock_map_local_ns(const struct clock_map *map, uint64_t ticks)
 {
     return clock_map_factor_ns(map->scale, map->begin_ticks, map->begin_ns, ticks);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum peer_state {
-    PEER_NEW,    /* has not told who it is */
+    PEER_NEW,    /* has not introduced itself */
     PEER_JOINED, /* waits for its place */
     PEER_SERVED,
 };
@@ -26,7 +26,7 @@ struct clock_peer {
 
 /* ---- open and close ---------------------------------------------------------------------------------------------- */
 
-/* Some strangers may come, too. But half of the descriptors are left to the program. */
+/* Some strangers may connect, too. But half of the descriptors are left to the program. */
 static size_t peers_most(uint32_t world)
 {
     enum { STRANGERS = 16, DESCRIPTORS = 1024 };
@@ -69,7 +69,9 @@ void clock_party_close(struct clock_party *party)
     party->count = party->most = 0;
 }
 
-/* ---- those who connect ------------------------------------------------------------------------------------------- */
+/*
+ * ---- peers that connect -------------------------------------------------------------------------------------------
+ */
 
 static void peer_drop(struct clock_party *party, struct clock_peer *peer)
 {
@@ -86,7 +88,7 @@ static void peers_tidy(struct clock_party *party)
     party->count = kept;
 }
 
-/* Who it is. */
+/* Reads the identity of a peer. */
 static void hello_take(struct clock_party *party, struct clock_peer *peer)
 {
     unsigned char welcome[CLOCK_WELCOME_BYTES];
@@ -150,23 +152,23 @@ static void peer_accept(struct clock_party *party)
     if (fd >= 0)
         party->peers[party->count++] = (struct clock_peer){.fd = fd};
     else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM || errno == EBADF)
-        link_close(&party->listener); /* whoever is left over is left out */
+        link_close(&party->listener); /* the other peers are left out */
 }
 
-/* Takes what has come in so many milliseconds. False: nothing has. */
+/* Takes what arrived within `ms` milliseconds. Returns false if nothing did. */
 static bool peers_step(struct clock_party *party, const struct clock_reference *reference, int ms)
 {
     size_t count = party->count;
     bool room = count < party->most;
     party->ready[0] = (struct pollfd){.fd = room ? party->listener : -1, .events = POLLIN};
-    for (size_t i = 0; i < count; i++) /* those who wait for their place have nothing to say */
+    for (size_t i = 0; i < count; i++) /* peers that wait for their place send nothing */
         party->ready[i + 1] =
             (struct pollfd){.fd = party->peers[i].fd, .events = party->peers[i].state == PEER_JOINED ? 0 : POLLIN};
     if (poll(party->ready, count + 1, ms) <= 0)
         return false;
     for (size_t i = 0; i < count; i++) {
         if (party->peers[i].state == PEER_JOINED && party->ready[i + 1].revents)
-            peer_drop(party, &party->peers[i]); /* it has hung up */
+            peer_drop(party, &party->peers[i]); /* it has closed the connection */
         else if (party->ready[i + 1].revents)
             peer_read(party, &party->peers[i], reference);
     }
@@ -184,7 +186,7 @@ static int rank_order(const void *one, const void *other)
     return (a->hello.rank > b->hello.rank) - (a->hello.rank < b->hello.rank);
 }
 
-/* It came by two ways. */
+/* True if the node has connected twice. */
 static bool is_again(const struct clock_party *party, size_t place)
 {
     for (size_t i = 0; i < place; i++)
@@ -193,7 +195,10 @@ static bool is_again(const struct clock_party *party, size_t place)
     return false;
 }
 
-/* All processes of the job are on nodes that have come. Each node counts once if `exact`, which takes longer. */
+/*
+ * True if all processes of the job are on nodes that have connected. Each node counts once if `exact`, which takes
+ * longer.
+ */
 static bool all_have_come(const struct clock_party *party, bool exact)
 {
     uint64_t processes = party->self.processes;
@@ -210,8 +215,7 @@ static bool all_have_come(const struct clock_party *party, bool exact)
     return (known && processes >= party->self.world) || (party->self.nodes && nodes >= party->self.nodes);
 }
 
-/* Of the peers, in order of their ranks, those that stand for a clock: the first of each. `nodes[0]` is this process's.
- * How many. */
+/* Finds the first peer of each clock, in order of ranks. `nodes[0]` is this process's. Returns how many. */
 static uint32_t nodes_find(const struct clock_party *party, const struct clock_peer **nodes)
 {
     uint32_t count = 1;
@@ -306,9 +310,9 @@ enum clock_joined clock_party_join(struct clock_party *party, struct clock_scale
     return CLOCK_JOINED;
 }
 
-/* As long as the result gets better, within bounds. */
+/* Echoes go on while the result improves, within these limits. */
 enum { ECHOES_WITHOUT_GAIN = 40, ECHOES_MOST = 2000, ECHOES_LEAST = 4 };
-#define ECHO_ROOM_NS 10000 /* an echo with more met a processor that was busy: a quiet moment is waited for */
+#define ECHO_ROOM_NS 10000 /* a longer echo met a busy processor, so a quiet time is waited for */
 #define BURST_USUAL_NS UINT64_C(5000000)
 #define BURST_MOST_NS UINT64_C(20000000)
 
@@ -343,7 +347,7 @@ static bool burst_take(int link, struct clock_scale scale, const struct clock_ti
     unsigned gainless = 0;
     uint64_t begin = clock_now();
     clock_burst_begin(&burst, scale);
-    if (!echo_take(link, timer, &echo)) /* the first may have found the other side asleep */
+    if (!echo_take(link, timer, &echo)) /* on the first the other side may have been asleep */
         return false;
     for (unsigned tries = 0; tries < ECHOES_MOST && burst_goes_on(&burst, gainless, begin) && clock_timer_ns(timer);
          tries++) {
@@ -384,7 +388,7 @@ void clock_party_serve(struct clock_party *party, const struct clock_reference *
     enum { LOOKS = 100 };
     int ms;
     for (unsigned idle = 0; party->finished < party->expected && (ms = clock_timer_ms(timer)) > 0;) {
-        bool looks = idle < LOOKS; /* an echo is as good as this side is quick */
+        bool looks = idle < LOOKS; /* an echo is as good as this side is fast */
         if (peers_step(party, reference, looks ? 0 : ms)) {
             idle = 0;
         } else if (looks) {

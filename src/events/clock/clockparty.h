@@ -21,8 +21,8 @@
 
 struct clock_member {
     uint32_t rank, world; /* of how many processes */
-    uint32_t processes;   /* on its node; 0: not known */
-    uint32_t nodes;       /* as the launcher tells; 0: not known */
+    uint32_t processes;   /* on its node. 0: not known */
+    uint32_t nodes;       /* from the launcher. 0: not known */
     uint64_t kernel;      /* the same in all processes that share a clock */
 };
 
@@ -32,40 +32,44 @@ struct clock_party {
     int listener;               /* -1: closed */
     struct clock_server server; /* where it listens */
     struct clock_place place;
-    int root; /* the connection to rank 0's leader; -1: none */
+    int root; /* the connection to rank 0's leader. -1: none */
     struct clock_peer *peers;
     struct pollfd *ready; /* place 0: the listener, then the peers */
     size_t count, most;
-    size_t expected, finished; /* of those that measure against it */
+    size_t expected, finished; /* peers that measure against it */
     bool gathering;
 };
 
-/* Begins to listen. False: there is no socket, no address or no memory; nothing is open then. */
+/* Begins to listen. Returns false without a socket, an address or memory. Nothing is open then. */
 bool clock_party_open(struct clock_party *party, const struct clock_member *self);
 void clock_party_close(struct clock_party *party);
 
-/* Rank 0's leader: waits until all nodes have come, and tells each its place. False: some have not. */
+/*
+ * Rank 0's leader: waits until all nodes have connected, and sends each its place. Returns false if some are missing.
+ */
 bool clock_party_gather(struct clock_party *party, struct clock_scale scale, const struct clock_timer *timer);
 
 enum clock_joined {
     CLOCK_JOINED,
     CLOCK_SHARES,      /* another node has the same clock */
     CLOCK_UNREACHABLE, /* rank 0's leader */
-    CLOCK_LEFT_OUT,    /* it gave no place */
+    CLOCK_LEFT_OUT,    /* rank 0's leader gave it no place */
 };
 
 /* The other leaders. */
 enum clock_joined clock_party_join(struct clock_party *party, struct clock_scale scale, const struct clock_server *root,
                                    const struct clock_timer *timer);
-/* False: nothing was measured. */
+/* Returns false if nothing was measured. */
 bool clock_party_measure(struct clock_party *party, const struct clock_timer *timer, struct clock_sync *sync);
 
-/* How reference times are made: by a map; `sync`: what it was made of last, NULL: this is the reference clock. */
+/*
+ * How to compute reference times: with a map. `sync` is the last measurement in it. NULL: this is the reference clock.
+ */
 struct clock_reference {
     const struct clock_map *map;
     const struct clock_sync *sync;
 };
-/* How wrong they may be at that time. */
+/* The error of reference times at that time. */
 static inline uint64_t clock_reference_error(const struct clock_reference *reference, uint64_t now_ns)
 {
     const struct clock_sync *sync = reference->sync;
@@ -74,7 +78,7 @@ static inline uint64_t clock_reference_error(const struct clock_reference *refer
     return sync->error_ns + clock_drift_most(now_ns > sync->reference_ns ? now_ns - sync->reference_ns : 0);
 }
 
-/* Answers all who measure against this clock until they have finished. */
+/* Answers all leaders that measure against this clock, until they have finished. */
 void clock_party_serve(struct clock_party *party, const struct clock_reference *reference,
                        const struct clock_timer *timer);
 

@@ -32,7 +32,7 @@ void clock_burst_begin(struct clock_burst *burst, struct clock_scale scale)
     *burst = (struct clock_burst){.scale = scale};
 }
 
-/* Half of what lies between, and what the clocks may have drifted from one to the other. */
+/* Half of the range between the two bounds, plus the possible drift between them. */
 static int64_t room_between(int64_t most, int64_t most_at, int64_t least, int64_t least_at)
 {
     return llabs(most - least) / 2 + (int64_t)clock_drift_most((uint64_t)llabs(most_at - least_at));
@@ -40,7 +40,7 @@ static int64_t room_between(int64_t most, int64_t most_at, int64_t least, int64_
 
 bool clock_burst_add(struct clock_burst *burst, const struct clock_echo *echo)
 {
-    const uint64_t far = UINT64_C(1) << 60; /* what has to fit into 64 bits, signed */
+    const uint64_t far = UINT64_C(1) << 60; /* values must fit into 64 bits, signed */
     if (!burst->count) {
         burst->base_ticks = echo->sent_ticks;
         burst->base_ns = echo->arrived_ns;
@@ -90,8 +90,8 @@ bool clock_burst_result(const struct clock_burst *burst, struct clock_sync *sync
     return true;
 }
 
-/* Word by word, so that who copies it meanwhile knows: each is stored behind the odd serial, and who has loaded one
- * loads the serial behind it. */
+/* Stores it word by word, so that a reader can notice the change. Each word is stored after the odd serial. A reader
+ * loads the serial after each word. */
 static void sync_put(struct clock_sync *place, const struct clock_sync *sync)
 {
     __atomic_store_n(&place->ticks, sync->ticks, __ATOMIC_RELEASE);
@@ -106,7 +106,7 @@ static void sync_get(struct clock_sync *sync, const struct clock_sync *place)
     sync->error_ns = __atomic_load_n(&place->error_ns, __ATOMIC_ACQUIRE);
 }
 
-/* Every second of those between the first and the last goes. */
+/* Drops every second one between the first and the last. */
 static void syncs_thin(struct clock_syncs *syncs)
 {
     size_t kept = 0;
@@ -126,11 +126,11 @@ void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync)
         return;
     }
     __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELAXED); /* before each word of sync_put */
-    /* the one before was kept only for being the latest? */
+    /* true if the last one was kept only because it was the latest */
     bool replaces = number > 1 && (number - 1) % syncs->stride != 0;
     if (!replaces && syncs->count == CLOCK_SYNCS_MOST) {
         syncs_thin(syncs);
-        /* places hold the multiples of the stride: that of the one before is no longer one, and was dropped */
+        /* Places hold the multiples of the stride. The last one is not a multiple any more, and was dropped. */
     }
     uint64_t place = replaces ? syncs->count - 1 : syncs->count;
     sync_put(&syncs->list[place], &sync);

@@ -19,33 +19,33 @@
 
 enum { CLOCK_ADDRESSES_MOST = 8, CLOCK_ADDRESS_BYTES = 16 };
 
-/* Where a leader listens. Who connects shows `key`, and gets `answer`. */
+/* The address of a leader. A process that connects sends `key`, and gets `answer`. */
 struct clock_server {
     uint64_t key[2], answer[2];
     uint32_t port;
     uint32_t count;                                                     /* of addresses */
-    unsigned char addresses[CLOCK_ADDRESSES_MOST][CLOCK_ADDRESS_BYTES]; /* IPv6; IPv4 as ::ffff:a.b.c.d */
+    unsigned char addresses[CLOCK_ADDRESSES_MOST][CLOCK_ADDRESS_BYTES]; /* IPv6. IPv4 as ::ffff:a.b.c.d */
 };
 
 enum clock_hello_kind {
     CLOCK_HELLO_JOIN = 1, /* asks rank 0's leader for a place in the tree */
-    CLOCK_HELLO_MEASURE,  /* wants to be answered */
+    CLOCK_HELLO_MEASURE,  /* asks for echoes */
 };
 
 struct clock_hello {
     uint64_t key[2];
     enum clock_hello_kind kind;
     uint32_t rank;
-    uint32_t processes; /* of the job on its node; 0: not known */
+    uint32_t processes; /* of the job on its node. 0: not known */
     uint64_t kernel;    /* the same in all processes that share a clock */
     struct clock_server server;
 };
 
-/* The place of a node among `nodes` of them; node 0 has the reference clock (clocksync.h). */
+/* The place of a node among `nodes`. Node 0 has the reference clock (clocksync.h). */
 struct clock_place {
     uint32_t node, nodes;
-    bool shares;                /* another node has the same clock, and measures it: there is nothing to do */
-    struct clock_server parent; /* whom it measures against; no address: over the connection that told the place */
+    bool shares;                /* another node has the same clock, and measures it. This one has nothing to do */
+    struct clock_server parent; /* the leader to measure against. No address: use the connection of this message */
 };
 
 struct clock_pong {
@@ -57,7 +57,7 @@ enum clock_ping { CLOCK_PING = 1, CLOCK_PING_ENOUGH };
 enum {
     CLOCK_WORD_BYTES = 8,
     CLOCK_SERVER_BYTES = CLOCK_WORD_BYTES * 6 + CLOCK_ADDRESSES_MOST * CLOCK_ADDRESS_BYTES,
-    CLOCK_FILE_BYTES = CLOCK_WORD_BYTES + CLOCK_SERVER_BYTES, /* a server as a file has it */
+    CLOCK_FILE_BYTES = CLOCK_WORD_BYTES + CLOCK_SERVER_BYTES, /* a server in a file */
     CLOCK_HELLO_BYTES = CLOCK_WORD_BYTES * 7 + CLOCK_SERVER_BYTES,
     CLOCK_WELCOME_BYTES = CLOCK_WORD_BYTES * 2,
     CLOCK_PLACE_BYTES = CLOCK_WORD_BYTES * 3 + CLOCK_SERVER_BYTES,
@@ -66,13 +66,13 @@ enum {
     CLOCK_MESSAGE_MOST = CLOCK_HELLO_BYTES, /* the largest */
 };
 
-/* Each writes or reads as many bytes as its name says. False: these bytes are none. */
+/* Each writes or reads as many bytes as its name tells. The reading ones return false for invalid bytes. */
 void clock_file_pack(const struct clock_server *server, unsigned char *bytes);
 bool clock_file_unpack(struct clock_server *server, const unsigned char *bytes);
 void clock_hello_pack(const struct clock_hello *hello, unsigned char *bytes);
 bool clock_hello_unpack(struct clock_hello *hello, const unsigned char *bytes);
 void clock_welcome_pack(const struct clock_server *server, unsigned char *bytes);
-/* True: this answer is the server's. */
+/* True if this answer is the server's. */
 bool clock_welcome_check(const struct clock_server *server, const unsigned char *bytes);
 void clock_place_pack(const struct clock_place *place, unsigned char *bytes);
 bool clock_place_unpack(struct clock_place *place, const unsigned char *bytes);

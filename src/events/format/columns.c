@@ -9,7 +9,7 @@ static inline bool is_record(const struct event *event)
     return event_kind(event) >= RECORD_FIRST && event_kind(event) < RECORD_END;
 }
 
-/* Equal in all but the times; a record's duration is none. */
+/* True if equal in all fields except the times. The duration of a record is not a time. */
 static bool same(const struct event *a, const struct event *b)
 {
     return memcmp(&a->kind, &b->kind, sizeof *a - offsetof(struct event, kind)) == 0 &&
@@ -91,7 +91,7 @@ static void back_put(unsigned char *column, size_t *bytes, size_t back)
     column[(*bytes)++] = (unsigned char)(back >= 0x80 ? back >> 7 : back);
 }
 
-/* How far back the event lies that this one repeats; `loop`: how far that was for the one before. */
+/* How far back the event is that this one repeats. `loop` is the distance of the event before. */
 static size_t back_find(const struct columns *columns, const struct event *events, size_t at, size_t loop)
 {
     if (loop && loop <= at && same(&events[at - loop], &events[at]))
@@ -160,8 +160,8 @@ const unsigned char *column_bytes(const struct columns *columns, enum column col
     return begin[column];
 }
 
-/* ---- reading: many events at a time, with all that moves in local variables. Each function is false where the block
- * ends too early, or says what cannot be. */
+/* ---- reading: many events at a time, with the changing state in local variables. Each function returns false if
+ * the block ends too early, or has impossible values. */
 
 static inline bool byte_get(struct columns_cursor *from, enum column column, unsigned *value)
 {
@@ -218,7 +218,7 @@ static bool number_get(struct columns_cursor *from, enum column lengths, uint64_
     return true;
 }
 
-/* The fields of an event, which are those of another one or stand in the column of their own. */
+/* The fields of an event, copied from another one or taken from their own column. */
 static inline bool fields_take(struct columns_cursor *cursor, struct event *last, uint64_t number, size_t back)
 {
     struct event *event = &last[number & PACK_BACK_MOST];
@@ -244,8 +244,8 @@ static inline bool fields_take(struct columns_cursor *cursor, struct event *last
     return true;
 }
 
-/* The shapes that most events have: each repeats one of the last PACK_BACK_MOST, which are all of this block, and the
- * column does not end here. Returns the number of the first one that is another. */
+/* The shapes of most events. Each repeats one of the last PACK_BACK_MOST events of this block, and the column does
+ * not end here. Returns the number of the first event of another kind. */
 static uint64_t shapes_take_repeated(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end)
 {
     const unsigned char *shape = cursor->at[COLUMN_SHAPE];
@@ -266,9 +266,9 @@ static uint64_t shapes_take_repeated(struct columns_cursor *cursor, struct event
     return number;
 }
 
-/* All of the next events but their times, which times_take fills in: two walks over a few events take less than one
- * that has all columns at hand, for which the processor has not enough registers. Returns the number of the first one
- * that cannot be had. */
+/* The next events without their times, which times_take fills in. Two loops over a few events are faster than one
+ * loop over all columns, for which the processor has too few registers. Returns the number of the first event that
+ * it could not read. */
 static uint64_t shapes_take(struct columns_cursor *cursor, struct unpacked *unpacked, uint64_t end)
 {
     uint64_t number = unpacked->count;
@@ -308,8 +308,8 @@ static __attribute__((noinline)) bool times_get(struct columns_cursor *from, str
     return true;
 }
 
-/* Numbers by their length in bits: two of them, without their highest bits, and the 7 bits of another before them are
- * 64 at most. */
+/* Numbers by their length in bits. Two of them, without their highest bits, and 7 bits of another one before them
+ * take 64 bits at most. */
 enum { SHORT_LENGTH = 29, SHORT_BYTES = 8 };
 
 struct short_number {
@@ -325,8 +325,8 @@ struct short_number {
 static const struct short_number short_numbers[SHORT_LENGTH + 1] = {
     {0, 0, 0}, LOW_4(0), LOW_4(4), LOW_4(8), LOW_4(12), LOW_4(16), LOW_4(20), LOW_4(24), LOW(28)};
 
-/* The times that most events have: records whose post lies less than 128 events before them, calls whose gap and
- * duration are short, and not at the end of a column. Returns the number of the first one that is another. */
+/* The times of most events: records with a post less than 128 events before them, calls with a short gap and
+ * duration, and not at the end of a column. Returns the number of the first other event. */
 static uint64_t times_take_short(struct columns_cursor *cursor, struct event *last, uint64_t number, uint64_t end,
                                  uint64_t before)
 {
@@ -386,7 +386,7 @@ size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, si
     uint64_t first = unpacked->count;
     unpacked->count = times_take(cursor, unpacked, shapes_take(cursor, unpacked, first + most));
     size_t got = (size_t)(unpacked->count - first);
-    if (got < most) /* nothing comes out of it any more */
+    if (got < most) /* makes it empty */
         memcpy(cursor->at, cursor->end, sizeof cursor->at);
     return got;
 }

@@ -1,9 +1,9 @@
 /*
  * Events by column: a block of one thread's events, in an order that leaves little for a general compressor to find.
  *
- *   shape      how many events before this one is an event that differs only in its times (0: there is none); a varint
+ *   shape      how many events before this one is an event that differs only in its times (0: none), as a varint
  *   fields     for events with shape 0: all fields except the times, 24 bytes
- *   posted     for records: how many events before is one with the same begin (the call that posted it); 0: none
+ *   posted     for records: how many events before is one with the same begin (the call that posted it), 0: none
  *   gaps       how many bits the gap has: from the end of the call before to the begin of this one
  *   durations  how many bits the duration has
  *   bits       those bits, except the highest of each, which is 1
@@ -20,7 +20,7 @@ enum column { COLUMN_SHAPE, COLUMN_FIELDS, COLUMN_POSTED, COLUMN_GAPS, COLUMN_DU
 
 enum { COLUMNS_EVENTS = 8192, COLUMN_FIELD_BYTES = 24 };
 
-/* The most that a column of a block takes. */
+/* Upper limit for the bytes of a column of a block. */
 #define COLUMN_MOST(column)                                                                                            \
     ((column) == COLUMN_FIELDS ? COLUMN_FIELD_BYTES * COLUMNS_EVENTS                                                   \
      : (column) == COLUMN_BITS ? 12 * COLUMNS_EVENTS + 8                                                               \
@@ -49,11 +49,11 @@ struct columns_cursor {
     uint64_t call_end;  /* of the last call */
 };
 
-/* Takes the next events, at most so many, into `unpacked`, in which the block was begun. Returns how many: fewer where
- * the block ends, or is damaged, and then no more come. */
+/* Takes the next events, at most `most`, into `unpacked`, where the block was begun. Returns how many. Fewer if the
+ * block ends or is damaged, and then there are no more. */
 size_t columns_take(struct columns_cursor *cursor, struct unpacked *unpacked, size_t most);
 
-/* One of them; NULL: there is none. */
+/* Takes one event. NULL: there is none. */
 static inline const struct event *columns_next(struct columns_cursor *cursor, struct unpacked *unpacked)
 {
     struct event *event = &unpacked->last[unpacked->count & PACK_BACK_MOST];

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <zstd.h>
 
-/* What an image may need: more than a run keeps besides its events, and less than a small file can be made to unfold
- * to. */
+/* Upper limit for an image. A run keeps less than this besides its events. A small damaged file cannot unpack to
+ * more. */
 static uint64_t image_most(const struct run_reader *reader)
 {
     return (UINT64_C(64) << 20) + 1000 * (uint64_t)reader->file_bytes;
@@ -38,7 +38,7 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
 
 /* ---- sums of headers */
 
-/* FNV-1a of what no frame holds: the chunk's header and, of a block, the sizes of its columns. Never 0. */
+/* FNV-1a of the bytes outside of all frames: the chunk's header and, of a block, the sizes of its columns. Never 0. */
 static uint64_t header_sum(const struct chunk_header *chunk, const struct column_sizes *sizes)
 {
     struct chunk_header head = *chunk;
@@ -163,7 +163,7 @@ static int compact_open(struct run_reader *reader)
     return result;
 }
 
-static enum compact_trouble trouble; /* relaxed: it is asked when all is read */
+static enum compact_trouble trouble; /* relaxed, as it is read at the end */
 
 enum compact_trouble compact_trouble_seen(void)
 {
@@ -176,7 +176,9 @@ static bool block_fails(enum compact_trouble why)
     return false;
 }
 
-/* One context for all blocks: to make one asks the processor what it can do, which takes 20 us on a virtual one. */
+/*
+ * One context serves all blocks. Making one queries the processor's features, which takes 20 us on a virtual processor.
+ */
 static bool block_enter(struct event_cursor *cursor, const struct chunk_header *block)
 {
     const struct column_sizes *sizes = (const struct column_sizes *)(block + 1);

@@ -31,8 +31,8 @@ struct compact_header {
     uint32_t version;
     uint32_t byte_order;
     uint64_t bytes;       /* of this file */
-    uint64_t image_bytes; /* of the run file that it was */
-    uint64_t piece_count; /* of the image; they come first */
+    uint64_t image_bytes; /* of the original run file */
+    uint64_t piece_count; /* pieces of the image, which come first */
     uint64_t block_count;
     uint64_t reserved[2];
 };
@@ -40,37 +40,37 @@ struct compact_header {
 _Static_assert(sizeof(struct compact_header) == COMPACT_ALIGN, "chunks are aligned");
 
 struct column_sizes {
-    uint32_t packed[COLUMN_COUNT]; /* as they stand in the file */
+    uint32_t packed[COLUMN_COUNT]; /* sizes as in the file */
     uint32_t plain[COLUMN_COUNT];
     uint32_t reserved[4];
 };
 
 _Static_assert(sizeof(struct column_sizes) == COMPACT_ALIGN, "columns begin aligned");
 
-/* What the reader calls for compact files. */
+/* The functions that the reader calls for compact files. */
 struct compact_codec {
-    /* Makes the image of the file that reader->file maps, and finds its blocks. 0, or -1 with reader->error. */
+    /* Makes the image of the file that reader->file maps, and finds its blocks. Returns 0, or -1 with reader->error. */
     int (*open)(struct run_reader *reader);
-    /* Unpacks a block into the cursor's memory. False: it is damaged, or there is no memory. */
+    /* Unpacks a block into the cursor's memory. Returns false if it is damaged, or if there is no memory. */
     bool (*enter)(struct event_cursor *cursor, const struct chunk_header *block);
-    /* Gives back what that keeps in cursor->unfolding, which is not NULL. */
+    /* Frees cursor->unfolding, which must not be NULL. */
     void (*leave)(struct event_cursor *cursor);
 };
 
-/* Lets run_reader_open of this program read compact files. Before the first of them; from one thread. */
+/* Lets run_reader_open of this program read compact files. Call it before the first of them, from one thread. */
 void compact_enable(void);
 
-/* Why a block of this program's files could not be unpacked, whose events are missing then. From any thread. */
+/* Why a block of this program's files could not be unpacked. Its events are missing then. Any thread may call it. */
 enum compact_trouble { COMPACT_SOUND, COMPACT_NO_MEMORY, COMPACT_DAMAGED };
 enum compact_trouble compact_trouble_seen(void);
 
-/* Compresses a payload into `out`, which has room for compact_bound(bytes); returns its size, 0 = failed. */
+/* Compresses a payload into `out`, which has room for compact_bound(bytes). Returns its size, 0 = failed. */
 size_t compact_bound(size_t bytes);
 struct compact_writer;
 struct compact_writer *compact_writer_make(void); /* NULL: no memory */
 void compact_writer_free(struct compact_writer *writer);
 size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room);
-/* Puts the header's sum in, of a block with that of its sizes, when all else is there. */
+/* Stores the checksum in the header, after everything else. The checksum of a block includes its sizes. */
 void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes);
 
 #endif

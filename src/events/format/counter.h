@@ -1,8 +1,8 @@
 /*
- * Counters of the system and of PAPI: the list, and the places that they count for.
+ * Counters of the system and of PAPI: the list, and the places that they are counted for.
  *
- * A thread's counters are read where its outermost recorded calls begin and end. Those of the system are read at only
- * some of these places (probes/counters/oscounters.h). The count between begin and end belongs to the class of the
+ * A thread's counters are read where its outermost recorded calls begin and end. Counters of the system are read at
+ * only some of these places (probes/counters/oscounters.h). The count between begin and end belongs to the class of the
  * call, the rest to outside of MPI. So the sum over the places is the whole count.
  */
 #ifndef MPIT_EVENTS_COUNTER_H
@@ -29,7 +29,7 @@ enum counter {
     COUNTER_FAULTS_MINOR,
     COUNTER_FAULTS_MAJOR,
     COUNTER_OS_END,
-    COUNTER_ASKED = COUNTER_OS_END, /* those that were asked for by name */
+    COUNTER_ASKED = COUNTER_OS_END, /* counters that the user named */
     COUNTER_ASKED_MOST = 16,
     COUNTER_COUNT = COUNTER_ASKED + COUNTER_ASKED_MOST
 };

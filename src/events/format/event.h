@@ -17,16 +17,16 @@
  *   *_done       one request that the call completed. begin = when it was posted, duration = kind of the posting call
  *   created      the communicator that the call created
  *   destroyed    the communicator that the call freed. The call itself is charged to the parent
- *   argument     an argument of a call on a window or a file that has no field in the event
+ *   argument     an argument of a call on a window or a file without a field in the event
  *   stall        the part of the call's time in which it found nothing to do. It follows the call and its extension
  *   counter      the count of a counter of the system or of PAPI: inside of the call, and before it since the last call
  *
- * Events of other libraries' instruments stand between calls, each alone. peer = the instrument's id:
+ * Events of other libraries' instruments are between calls, each alone. peer = the instrument's id:
  *
  *   region       a region that was left. An extension follows if it is wide. nested: inside of itself
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
- * Events of the libraries below MPI stand between calls and inside of them, while these libraries are watched
+ * Events of the libraries below MPI are between calls and inside of them, while these libraries are watched
  * (fabriccalls.h). peer = the provider's number:
  *
  *   fabric       an operation has begun: tag = function, bytes = of its buffers. pending: its completion will be
@@ -53,13 +53,13 @@
 
 struct event {
     uint64_t begin;    /* ticks of the run's clock */
-    uint32_t duration; /* ticks; EVENT_DURATION_WIDE where the extension has it */
-    uint16_t kind;     /* EVENT_KIND_MASK: a call of the table or a record kind; the rest: flags */
-    uint16_t comm;     /* slot of the communicator in this process; 0 = none */
+    uint32_t duration; /* ticks. EVENT_DURATION_WIDE where the extension has it */
+    uint16_t kind;     /* EVENT_KIND_MASK: a call of the table or a record kind. The rest: flags */
+    uint16_t comm;     /* slot of the communicator in this process. 0 = none */
     int32_t peer;      /* rank in the communicator, root, or how many requests a completion call completed */
-    int32_t tag;       /* of a message; collectives: bytes got out; completion calls: number of requests passed;
-                          windows and files: number of the object (object_record), 0 = not known */
-    uint64_t bytes;    /* of the message; collectives: bytes put in; a test that failed: when its request was posted */
+    int32_t tag;       /* of a message. Collectives: bytes received. Completion calls: number of requests passed.
+                        * Windows and files: number of the object (object_record), 0 = not known */
+    uint64_t bytes;    /* of the message. Collectives: bytes sent. A failed test: when its request was posted */
 };
 
 _Static_assert(sizeof(struct event) == 32, "an event is 32 bytes");
@@ -69,7 +69,7 @@ struct event_extension {
     uint32_t reserved;
     uint16_t kind; /* RECORD_EXTENSION, at the offset of event.kind */
     uint16_t comm;
-    uint64_t bytes_out; /* what a collective got out */
+    uint64_t bytes_out; /* bytes received by a collective */
     uint64_t reserved2;
 };
 
@@ -80,18 +80,18 @@ enum {
     EVENT_WIDE = 0x8000,         /* an extension record follows */
     EVENT_LARGE = 0x4000,        /* the message was at or over mpit_large_message_bytes when it was recorded */
     EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
-    EVENT_FAILED = 0x1000,       /* the call returned an error: a call, and no message */
-    EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be told */
-    EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: how it combines, as below */
+    EVENT_FAILED = 0x1000,       /* the call returned an error. It has no message */
+    EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be reported */
+    EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: its reduction, as below */
     EVENT_OP_SUM = EVENT_TIMEOUT,
     EVENT_OP_REPLACE = EVENT_LARGE,
-    EVENT_OP_NO_OP = EVENT_OP, /* none of them: another operation, or none, or the run file is older than this */
+    EVENT_OP_NO_OP = EVENT_OP, /* no bit set: another operation, none, or an older run file */
     EVENT_NESTED = 0x0800,     /* the call was made from inside another recorded call of the same thread */
 };
 
 #define EVENT_DURATION_WIDE UINT32_MAX
 
-/* Kinds below RECORD_FIRST are calls (calls.h); these are the records that follow a call. */
+/* Kinds below RECORD_FIRST are calls (calls.h). These are the records that follow a call. */
 enum record_kind {
     RECORD_FIRST = 0x400,
     RECORD_EXTENSION = RECORD_FIRST,
@@ -102,32 +102,32 @@ enum record_kind {
     RECORD_RECV_DONE,   /* a nonblocking receive completed: the peer, tag and bytes that arrived */
     RECORD_COLL_DONE,   /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
     RECORD_COMM_DONE,   /* a nonblocking communicator creation completed */
-    RECORD_CANCELLED,   /* a request completed as cancelled: no message */
-    RECORD_FREED,       /* a request was freed while it was active; failed: its end was missed, nothing freed it */
+    RECORD_CANCELLED,   /* a request completed as canceled, without a message */
+    RECORD_FREED,       /* a request was freed while it was active. Failed: mpit missed its end */
     RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
     RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
-    RECORD_RMA_DONE,    /* a request-based access to a window completed: bytes there, if mpit was not older */
+    RECORD_RMA_DONE,    /* a request-based access to a window completed: bytes there, except in old files */
     RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
-    RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed; the receive's record follows */
+    RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed. The receive's record follows */
     RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
-    RECORD_ARGUMENT, /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start: peer
-                        = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag = ACCESS_*.
-                        MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked for, where
-                        these are not those that were transferred when the call returned */
-    RECORD_STALL, /* how long the call waited: bytes = ticks, begin = when it began to wait first, duration = the call's
-                     kind, peer = as in a completion call, tag = how often it began to wait */
-    RECORD_FABRIC,    /* what the call spent in the libraries below: bytes = ticks, begin = the call's, duration = its
-                         kind, peer = as in a completion call, tag = operations in it that belonged to another call */
-    RECORD_TRANSFERS, /* of a collective, inside of it: tag = transfers that began, begin = when the first of them did,
-                         bytes = ticks from there to the end of the last one */
-    RECORD_COUNTER, /* bytes = counted inside of the call; peer and tag = the low and the high half of what was counted
-                       outside of MPI before it; begin = the call's, duration = its kind, or CALL_NONE at the end of the
-                       thread, or that of an earlier call whose share is known only now, and above its 16 bits which
-                       counter (counter.h) */
+    RECORD_ARGUMENT,    /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start:
+                      * peer = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag =
+                      * ACCESS_*. MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked
+                      * for, if fewer were transferred when the call returned */
+    RECORD_STALL,       /* how long the call waited: bytes = ticks, begin = when its first wait began, duration = the
+                   * call's kind, peer = as in a completion call, tag = number of waits */
+    RECORD_FABRIC,      /* the call's time in the libraries below: bytes = ticks, begin = the call's, duration = its
+                       * kind, peer = as in a completion call, tag = operations in it for another call */
+    RECORD_TRANSFERS,   /* of a collective, inside of it: tag = transfers that began, begin = when the first of them
+                       * did, bytes = ticks from there to the end of the last one */
+    RECORD_COUNTER,     /* bytes = counted inside of the call. peer and tag = the low and the high half of the count
+                     * outside of MPI before it. begin = the call's. duration = its kind, or CALL_NONE at the end of
+                     * the thread. If the share of an earlier call becomes known only now, duration = its kind. The
+                     * bits above these 16 are the number of the counter (counter.h) */
     RECORD_END,
 };
 
-/* Events between calls: neither calls nor parts of calls. Of instruments (runfile.h), then of the recorder. */
+/* Events between calls: neither calls nor parts of calls. First of instruments (runfile.h), then of the recorder. */
 enum between_event_kind {
     EVENT_REGION = 0x500,
     EVENT_METRIC,
@@ -139,7 +139,7 @@ enum between_event_kind {
     EVENT_FABRIC_POLLS,
 };
 
-/* Is it of a library below MPI? */
+/* True for events of a library below MPI. */
 #define EVENT_KIND_IS_FABRIC(kind) ((kind) >= EVENT_FABRIC && (kind) <= EVENT_FABRIC_POLLS)
 
 /* How a file was opened. */
@@ -151,15 +151,14 @@ enum file_access {
     ACCESS_APPEND = 16,
     ACCESS_SEQUENTIAL = 32,
     ACCESS_UNIQUE = 64,
-    ACCESS_DELETE = 128, /* when it is closed */
+    ACCESS_DELETE = 128, /* delete it when it is closed */
 };
 
-/* The first argument of a seek, or none where it is not known how far that was: tag = where from, bytes = the offset
- * that was asked for, in bytes of data and with a sign.
- * Behind it: bytes = where in the file that is. */
+/* The arguments of a seek. Both are missing if the new position is not known. In the first, tag = where from, bytes
+ * = the given offset, in bytes of data and with a sign. In the second, bytes = the new position in the file. */
 enum file_seek { SEEK_FROM_START = 1, SEEK_FROM_CURRENT, SEEK_FROM_END, SEEK_ARRIVED };
 
-/* Peers that are no rank; the values are mpit's own, whatever the MPI uses. */
+/* Peers that are not ranks. The values are mpit's own, and every MPI has the same. */
 enum { PEER_NONE = -1, PEER_PROC_NULL = -2, PEER_ANY = -3, PEER_ROOT = -4 };
 enum { TAG_ANY = -1 };
 
@@ -168,7 +167,7 @@ static inline unsigned event_kind(const struct event *event)
     return event->kind & EVENT_KIND_MASK;
 }
 
-/* How a call of class RMA combines; NULL: it does not, or its event does not say. */
+/* The name of the reduction of a call of class RMA. NULL: it has none, or its event does not tell. */
 static inline const char *event_op_name(const struct event *event)
 {
     switch (event->kind & EVENT_OP) {
@@ -183,7 +182,7 @@ static inline const char *event_op_name(const struct event *event)
     }
 }
 
-/* The record's duration in ticks; `next` is the record behind it (may be NULL when the event is not wide). */
+/* The record's duration in ticks. `next` is the record after it (may be NULL when the event is not wide). */
 static inline uint64_t event_duration(const struct event *event, const struct event_extension *next)
 {
     return (event->kind & EVENT_WIDE) && next ? next->duration : event->duration;

@@ -11,10 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Slots of mpit_fabric_ops and mpit_fabric_bytes; the enumeration mpit_fabric_op has these names. */
+/* Slots of mpit_fabric_ops and mpit_fabric_bytes. The enumeration mpit_fabric_op has these names. */
 #define FABRIC_KINDS(X)                                                                                                \
     X(SEND, "send")           /* two-sided, tagged or not, streams */                                                  \
-    X(INJECT, "inject")       /* the same; the buffer is free when the call returns, and no completion is told */      \
+    X(INJECT, "inject")       /* the same. The buffer is free when the call returns, and nothing is reported */        \
     X(RECV, "recv")           /* a buffer for one */                                                                   \
     X(RMA_READ, "rma_read")   /* one-sided */                                                                          \
     X(RMA_WRITE, "rma_write") /* likewise, injected or not */                                                          \
@@ -131,13 +131,13 @@ struct fabric_description {
 extern const struct fabric_description fabric_table[FABRIC_FUNCTION_COUNT];
 extern const char *const fabric_kind_names[FABRIC_KIND_COUNT];
 
-/* Does it set data in motion, rather than wait for those of others, or for the end of earlier ones? */
+/* True if it moves data itself. False if it waits for other transfers, or for the end of earlier ones. */
 static inline bool fabric_is_transfer(enum fabric_kind kind)
 {
     return kind != FABRIC_RECV && kind != FABRIC_AM_RECV && kind != FABRIC_FLUSH && kind != FABRIC_PROBE;
 }
 
-/* Providers of a process have numbers from 1 on, in the order in which they were opened. */
+/* Providers of a process are numbered from 1, in the order of opening. */
 enum { FABRIC_PROVIDERS_MOST = 15 };
 
 #endif

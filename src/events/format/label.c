@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The bytes of the character at `from`, of which `left` can be read, and its number; 0: it is none. */
+/* Returns the number of bytes of the character at `from`, and its code. 0: invalid. `left` bytes can be read. */
 static size_t character_at(const unsigned char *from, size_t left, uint32_t *number)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};

@@ -7,8 +7,9 @@
 
 #include "format/runfile.h"
 
-/* Copies the text at `from`, of at most `most` bytes, as far as it fits; what is no UTF-8, or would move a terminal's
- * cursor or turn its direction, becomes '?'. The copy ends with NUL, and not inside of a character. */
+/* Copies the text at `from`, of at most `most` bytes, as far as it fits. Bytes that are not UTF-8 become '?'. So do
+ * characters that would move a terminal's cursor or change its direction. The copy ends with NUL, after a whole
+ * character. */
 void label_clean(char *to, size_t size, const char *from, size_t most);
 
 /* The same in place: a text in `size` bytes, of at most FILTER_BYTES, becomes one line of UTF-8. */
@@ -16,11 +17,11 @@ void text_tidy(char *text, size_t size);
 
 enum { LABEL_QUOTED_BYTES = 2 * COMM_LABEL_BYTES + 3, COMM_TITLE_BYTES = COMM_NAME_BYTES + LABEL_QUOTED_BYTES + 1 };
 
-/* The label in quotes, with a backslash in front of each quote and backslash that is in it; "" where it is empty. */
+/* The label in quotes, with a backslash before each quote and backslash in it. "" if it is empty. */
 const char *label_quote(char quoted[LABEL_QUOTED_BYTES], const char *label);
 
-/* The communicator in one line: its name, which is the same on all ranks, and behind it in quotes its label, if it has
- * one. Both are cleaned. */
+/* The communicator in one line: its name, which is the same on all ranks, and its label in quotes, if it has one.
+ * Both are cleaned. */
 const char *comm_title(char title[COMM_TITLE_BYTES], const char *name, const char *label);
 
 #endif

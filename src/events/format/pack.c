@@ -15,7 +15,7 @@ static uint32_t *seen_at(struct pack_table *table, const struct event *event)
     return &table->seen[hash >> (64 - PACK_BACK_BITS)];
 }
 
-/* All but the times. */
+/* True if equal in all fields except the times. */
 static inline bool same(const struct event *a, const struct event *b)
 {
 #if defined(__SSE2__)
@@ -29,7 +29,7 @@ static inline bool same(const struct event *a, const struct event *b)
 
 enum { SEARCH_MOST = 48, CREDIT_MOST = 64 };
 
-/* Packs what repeats the events `back` before, as long as that goes. False: not even one. */
+/* Packs events while they repeat the ones `back` before. Returns false if not even one does. */
 static bool repeats_pack(struct packer *p, const struct event *end, size_t back)
 {
     const struct event *event = p->event;
@@ -53,8 +53,8 @@ static bool repeats_pack(struct packer *p, const struct event *end, size_t back)
     return some;
 }
 
-/* How far back an event lies that p->event repeats; 0: none is known. What was seen long before has come again since,
- * as long as the loop lasted. */
+/* How far back is an event that p->event repeats. 0: none is known. An event from long ago has come again since, as
+ * long as the loop lasted. */
 static size_t back_seen(const struct packer *p, uint32_t seen)
 {
     size_t number = (size_t)(p->event - p->first), old = seen - 1;
@@ -114,7 +114,7 @@ void packer_begin(struct packer *packer, const struct event *first, void *out)
 
 size_t packer_go_on(struct packer *p, const struct event *end)
 {
-    while (p->event < end) /* an event more in between: what follows it repeats one further back, once */
+    while (p->event < end) /* after an extra event in between, the next one repeats an event further back, once */
         if (!repeats_pack(p, end, p->loop) && !repeats_pack(p, end, p->loop + 1) && !found_pack(p, end))
             literal_pack(p);
     return (size_t)(p->out - p->begin);

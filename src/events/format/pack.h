@@ -17,41 +17,41 @@
 
 enum { PACK_BACK_BITS = 9, PACK_BACK_MOST = (1 << PACK_BACK_BITS) - 1, PACK_LEAST = 8, PACK_MOST = 40 };
 
-/* Where an event like this was seen: 1 + its number, by a hash of what is no time; 0: nowhere. */
+/* The number + 1 of the last similar event, by a hash of its fields without times. 0: none. */
 struct pack_table {
     uint32_t seen[1 << PACK_BACK_BITS];
 };
 
-/* Packing that goes on from time to time. The events lie one behind the other, and stay. */
+/* A packer that continues from time to time. The events are adjacent, and stay valid. */
 struct packer {
     struct pack_table table;
-    const struct event *first, *event; /* of the block; the next one to be packed */
-    char *begin, *out;                 /* where the packed ones begin and end */
+    const struct event *first, *event; /* of the block. The next one to be packed */
+    char *begin, *out;                 /* begin and end of the packed events */
     uint64_t before;                   /* begin of the event before */
-    size_t loop;                       /* how far back the last repetition was found; 0: nowhere yet */
-    unsigned credit;                   /* searches that may fail before no more are made */
+    size_t loop;                       /* how far back the last repetition was found. 0: not found yet */
+    unsigned credit;                   /* how many searches may still fail before the search is given up */
 };
 
-/* A block that begins with `first`, into `out`, which has room for PACK_MOST bytes for each of its events. */
+/* Begins a block with event `first`. `out` has room for PACK_MOST bytes for each event of the block. */
 void packer_begin(struct packer *packer, const struct event *first, void *out);
-/* Packs what lies before `end` and has not been packed. Returns the bytes used so far. */
+/* Packs the events before `end` that are not packed yet. Returns the bytes used so far. */
 size_t packer_go_on(struct packer *packer, const struct event *end);
 
-/* Packs `count` events at once into `out`, which has room for PACK_MOST bytes each; returns the bytes used. */
+/* Packs `count` events at once into `out`, which has room for PACK_MOST bytes each. Returns the bytes used. */
 size_t events_pack(struct packer *packer, const struct event *events, uint32_t count, void *out);
 
-/* What has come out of blocks. */
+/* The last events unpacked from blocks. */
 struct unpacked {
-    uint64_t count, before;                /* events; of them before the block that is read now */
-    struct event last[PACK_BACK_MOST + 1]; /* event n at n modulo the length; event 0 is the first */
+    uint64_t count, before;                /* number of events, and of the events before the current block */
+    struct event last[PACK_BACK_MOST + 1]; /* event n is at n modulo the length. Event 0 is the first */
 };
 
-/* A block begins. What has come out of the ones before keeps its place. */
+/* A block begins. Events of the blocks before keep their place. */
 void unpacked_begin(struct unpacked *unpacked);
-/* Unpacks the event at *at and moves on; `end`: behind the block. Returns where it lies in `unpacked` until as many
- * more are unpacked as that has room for; NULL: there is none, or it is damaged. */
+/* Unpacks the event at *at and moves on. `end` is the end of the block. Returns the event's place in `unpacked`,
+ * valid until all other places are used. NULL: there is none, or it is damaged. */
 const struct event *event_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end);
-/* The same of several, at most so many. Returns how many: fewer where the block ends, or is damaged. */
+/* The same for several events. Returns how many: fewer if the block ends, or is damaged. */
 size_t events_unpack(struct unpacked *unpacked, const unsigned char **at, const unsigned char *end, size_t most);
 
 #endif

@@ -64,8 +64,8 @@
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
-#define RUN_MEMORY_NAME "mpit-run" /* of the memory that stands for the file where there is no run directory */
-/* Of the versions from RUN_VERSION_LEAST on the reader knows what they lack (readerversions.h). */
+#define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
+/* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
 enum { RUN_VERSION = 10, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
@@ -73,17 +73,17 @@ enum run_phase {
     RUN_RUNNING,
     RUN_ABORTED, /* by MPI_Abort */
     RUN_FINALIZED,
-    RUN_CLOSED, /* the last session is closed, and the process may open another; its exit makes that RUN_FINALIZED */
+    RUN_CLOSED, /* the last session is closed. The process may open another. Its exit changes this to RUN_FINALIZED */
     RUN_EXITED, /* by exit() or the end of main, without MPI_Finalize */
 };
 
-/* Everything was closed: the figures have an end. */
+/* True if everything was closed, so the figures are final. */
 static inline bool run_phase_is_end(uint32_t phase)
 {
     return phase == RUN_FINALIZED || phase == RUN_CLOSED;
 }
 
-/* Why something was not recorded; enum mpit_loss, the slots of mpit_events_lost. */
+/* Why something was not recorded. The same as enum mpit_loss, and the slots of mpit_events_lost. */
 #define LOSS_CAUSES(X)                                                                                                 \
     X(NO_MEMORY, "no_memory")                 /* the memory limit, or the system had no more */                        \
     X(NO_FILE, "no_file")                     /* the run directory could not be written */                             \
@@ -124,55 +124,55 @@ struct run_header {
     uint64_t begin_ticks, begin_realtime_ns;
     uint64_t end_ticks; /* 0 while it runs */
     uint64_t
-        end_realtime_ns; /* likewise; of a process that did not tell its end: when mpit-run saw that it had ended */
+        end_realtime_ns; /* likewise. If a process did not write its end: when mpit-run noticed that it had ended */
     uint64_t init_ticks; /* when MPI_Init, or the first MPI_Session_init, had returned */
     uint64_t first_thread, first_comm, first_block;
     uint64_t variables, variable_count;
     uint64_t calls, call_count;
     uint64_t first_instrument;
     uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
-    char mpi[64];               /* the MPI library's own words */
+    char mpi[64];               /* the version text of the MPI library */
     char host[64];
-    char boot[40]; /* identifies the running kernel: processes with the same one share the counter */
+    char boot[40]; /* identifies the running kernel. Processes with the same one share the counter */
     char program[256];
-    uint64_t first_stretch;    /* of the trace, the latest in front; only in TRACED_IN_PART */
-    uint64_t sampling;         /* one of so many calls is timed, as mpit_timing has it */
-    uint32_t sampling_changed; /* 1: it was another one before */
+    uint64_t first_stretch;    /* of the trace, the latest first. Only with TRACED_IN_PART */
+    uint64_t sampling;         /* one of how many calls is timed, as in mpit_timing */
+    uint32_t sampling_changed; /* 1: the value was another one before */
     uint32_t off_count;        /* how often MPI_Pcontrol stopped the recording */
-    uint64_t off_ticks;        /* for how long, but for the last time if it is off still: */
-    uint64_t off_since;        /* then ticks when that began, else 0 */
+    uint64_t off_ticks;        /* for how long, without the last time if recording is still off: */
+    uint64_t off_since;        /* then the ticks when that began, else 0 */
     char filter[FILTER_BYTES]; /* mpit_filter */
     uint64_t
-        session_ticks;   /* in the calls that opened the first and closed the last session, where these were its ends */
-    uint64_t parent_job; /* of the job whose processes spawned this one's; 0 = not known */
+        session_ticks;   /* in the calls that opened the first and closed the last session, where these were the ends */
+    uint64_t parent_job; /* of the job whose processes spawned this one's. 0 = not known */
     uint32_t spawned;    /* 1: by another job */
     uint32_t trace_policy; /* enum trace_policy */
-    /* When the last MPI_Finalize began; 0: not yet. mpit works between this time and the library's own MPI_Finalize.
-     * Tools show that time as a state, and no figure counts it. The same holds for mpit's work behind the library's
+    /* When the last MPI_Finalize began. 0: not yet. mpit works between this time and the library's own MPI_Finalize.
+     * Tools show that time as a state, and no figure counts it. The same holds for mpit's work after the library's
      * MPI_Init. */
     uint64_t finalize_ticks;
-    uint64_t past;           /* struct comm_past; 0 = no slot was used again */
+    uint64_t past;           /* struct comm_past. 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
-    uint64_t clock_syncs;    /* struct clock_syncs; 0: this kernel's clock was not measured */
-    uint64_t first_object;   /* struct object_record; 0 in files that were written before there were any */
-    uint64_t gaps;           /* struct gap_table; likewise */
-    uint64_t stall_known;    /* 1: the progress of MPI was watched, so that stalls are told from work */
-    uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were; 0: never */
-    uint64_t samples_lost;   /* for which there was no place */
-    uint64_t first_provider; /* struct provider_record: the libraries below MPI, where they were watched */
-    uint64_t fabric_watched; /* 1: somebody asked for what happens there */
-    uint64_t counters;       /* struct counter_table; 0: none was asked for by name */
-    uint64_t pid_namespace;  /* in which pid is its number: the inode of /proc/self/ns/pid; 0: not known */
-    /* The launcher's word for it, which holds until world_size is set: the rank + 1, and of how many; 0: not known. */
+    uint64_t clock_syncs;    /* struct clock_syncs. 0: this kernel's clock was not measured */
+    uint64_t first_object;   /* struct object_record. 0 in files of versions without it */
+    uint64_t gaps;           /* struct gap_table. Likewise */
+    uint64_t stall_known;    /* 1: the progress of MPI was watched, so stalls and work are known apart */
+    uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were. 0: never */
+    uint64_t samples_lost;   /* samples that did not fit */
+    uint64_t first_provider; /* struct provider_record: the libraries below MPI, if they were watched */
+    uint64_t fabric_watched; /* 1: the user asked for the calls of these libraries */
+    uint64_t counters;       /* struct counter_table. 0: none was asked for by name */
+    uint64_t pid_namespace;  /* the namespace of pid: the inode of /proc/self/ns/pid. 0: not known */
+    /* What the launcher reports before world_size is set: the rank + 1, and the number of processes. 0: not known. */
     uint32_t launched_as, launched_size;
-    uint64_t origin;      /* struct origin_record; 0: not told */
-    uint32_t uid;         /* of the user, where origin is told */
-    uint32_t apart;       /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
-    uint64_t drained;     /* bytes of its chunks that lie in the output directory already, and here no more (drain.h) */
-    uint64_t spool_limit; /* on what lies here; 0: none */
-    uint32_t clock_way;   /* enum clock_way: how this kernel's clock was measured, where it was */
-    uint32_t clock_trouble; /* enum clock_trouble: why it was not, or not each time */
-    uint32_t collected;     /* 1: its figures are in a result already, which is being brought to the disk (collect.h) */
+    uint64_t origin;        /* struct origin_record. 0: not known */
+    uint32_t uid;           /* of the user, if origin is known */
+    uint32_t apart;         /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
+    uint64_t drained;       /* bytes of its chunks that were moved to the output directory already (drain.h) */
+    uint64_t spool_limit;   /* limit of this file in the spool. 0: none */
+    uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, if it was */
+    uint32_t clock_trouble; /* enum clock_trouble: why a measurement failed */
+    uint32_t collected;     /* 1: a result that is now being written to the disk has its figures (collect.h) */
     uint32_t reserved_end;
 };
 
@@ -187,12 +187,12 @@ struct origin_record {
 
 /* How the clocks of several nodes were measured. */
 enum clock_way {
-    CLOCK_WAY_NONE, /* they were not, or this process was not the one that did it */
+    CLOCK_WAY_NONE, /* they were not, or another process measured */
     CLOCK_WAY_TCP,
     CLOCK_WAY_MPI,
 };
 
-/* What was in the way, with words that say it of a node. */
+/* Why a measurement failed, with a text that describes a node. */
 #define CLOCK_TROUBLES(X)                                                                                              \
     X(NONE, "")                                                                                                        \
     X(OFF, "MPIT_CLOCK_SYNC=none")                                                                                     \
@@ -212,19 +212,22 @@ enum clock_trouble {
         CLOCK_TROUBLE_COUNT
 };
 
-/* It came to its end: its exit, or MPI_Finalize where the process was killed or left by _exit behind that. */
+/*
+ * True if the process ended with exit or MPI_Finalize. That includes a process that was killed or called _exit after
+ * MPI_Finalize.
+ */
 static inline bool run_ended_well(const struct run_header *header)
 {
     return header->phase == RUN_FINALIZED || (header->phase == RUN_CLOSED && header->finalize_ticks);
 }
 
-/* Which rank the process is, or will be when MPI_Init has returned; -1: not known. */
+/* The rank of the process, also before MPI_Init has returned if it is known. -1: not known. */
 static inline int32_t run_rank(const struct run_header *header)
 {
     return header->world_size > 0 ? header->world_rank : (int32_t)header->launched_as - 1;
 }
 
-/* Likewise: of how many; 0: not known. */
+/* Likewise the number of processes. 0: not known. */
 static inline int32_t run_size(const struct run_header *header)
 {
     return header->world_size > 0 ? header->world_size : (int32_t)header->launched_size;
@@ -232,51 +235,57 @@ static inline int32_t run_size(const struct run_header *header)
 
 /* Which events are kept. */
 enum run_traced {
-    TRACED_NOT,     /* what the rings hold at the end */
+    TRACED_NOT,     /* only the events in the rings at the end */
     TRACED_WHOLE,   /* from the first to the last */
-    TRACED_IN_PART, /* of the calls that began in a stretch */
+    TRACED_IN_PART, /* only calls that began in a stretch */
 };
 
-/* What goes when a trace has reached its limit. */
+/* Which events are dropped when a trace has reached its limit. */
 enum trace_policy {
-    TRACE_STOP, /* the newest: it ends there */
+    TRACE_STOP, /* the newest. The trace ends there */
     TRACE_RING, /* the oldest */
 };
 
-/* From when to when the trace was switched on. A chunk that was kept may have more events than belong to it. */
+/* A time during which the trace was switched on. A chunk may also have events outside of it. */
 struct trace_stretch {
     uint64_t next;
     uint64_t begin_ticks, end_ticks; /* UINT64_MAX while it is on */
 };
 
-/* Events of one thread that a trace could not keep, or gave up, for one cause. Its ring may still have the last. */
+/*
+ * Events of one thread that a trace could not keep, or dropped, for one cause. The thread's ring may still have the
+ * last.
+ */
 struct gap_record {
-    uint64_t first, count; /* UINT64_MAX: all that its chunks do not have */
+    uint64_t first, count; /* UINT64_MAX: all events that its chunks do not have */
     uint32_t thread;
     uint32_t cause; /* enum loss_cause */
 };
 
-/* Records only grow in number, and each in its count. What finds no place here is counted for the process alone. */
+/*
+ * The number of records only grows, and so does the count of each. Events that find no place here are counted only for
+ * the process.
+ */
 enum { GAP_RECORDS_MOST = 127 };
 struct gap_table {
     uint64_t count;
-    uint64_t left_out; /* events that found no place */
+    uint64_t left_out; /* events that found no record here */
     struct gap_record list[GAP_RECORDS_MOST];
 };
 
-/* At `ticks` of this kernel's clock the job's reference clock, that of rank 0's kernel, showed reference_ns (since the
- * epoch) and was at most error_ns off that. */
+/* At `ticks` of this kernel's clock the reference clock of the job showed reference_ns (since the epoch), at most
+ * error_ns off. The reference clock is the clock of rank 0's kernel. */
 struct clock_sync {
     uint64_t ticks, reference_ns, error_ns;
 };
 
-/* The first stays; when there is no room for more, every second of those between goes, and from then on one of twice as
- * many is kept. The last place is the latest measurement's. */
+/* The first measurement stays. When the table is full, every second one between the first and the last is dropped.
+ * From then on only one of twice as many is kept. The last place has the latest measurement. */
 enum { CLOCK_SYNCS_MOST = 64 };
 struct clock_syncs {
-    uint64_t serial;   /* odd while others than the first change */
+    uint64_t serial;   /* odd while any place except the first changes */
     uint64_t measured; /* how often */
-    uint64_t stride;   /* one of so many is kept */
+    uint64_t stride;   /* one of how many is kept */
     uint64_t count;
     struct clock_sync list[CLOCK_SYNCS_MOST];
 };
@@ -290,9 +299,9 @@ enum chunk_kind {
     CHUNK_RING,
     CHUNK_PACKED,
     CHUNK_COMMS,
-    CHUNK_FREE,  /* where older chunks of the trace were */
-    CHUNK_GONE,  /* in the image of a compact file: here were chunks of events */
-    CHUNK_IMAGE, /* these in compact files alone (compact.h) */
+    CHUNK_FREE,  /* place of older chunks of the trace */
+    CHUNK_GONE,  /* only in the image of a compact file: place of chunks of events */
+    CHUNK_IMAGE, /* these kinds are only in compact files (compact.h) */
     CHUNK_COLUMNS,
     CHUNK_SAMPLES, /* in every file */
 };
@@ -301,31 +310,30 @@ enum { CHUNK_MAGIC = 0x6b6e6863 };
 struct chunk_header {
     uint32_t magic;
     uint32_t kind;  /* enum chunk_kind */
-    uint64_t bytes; /* with this header; a multiple of the page size */
+    uint64_t bytes; /* including this header. A multiple of the page size */
     uint32_t thread;
-    uint32_t capacity;     /* events; in CHUNK_COMMS: records */
-    uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED; in CHUNK_COMMS: number of the first record */
+    uint32_t capacity;     /* events. In CHUNK_COMMS: records */
+    uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED. In CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
-    uint64_t reserved[2];  /* in compact files: place and bytes in the image; [1] in a CHUNK_FREE of a live file: 1 if
-                              the chunk lies in the output directory (drain.h) */
-    /* in CHUNK_RING: so many events there were when it last began to be written over; in compact files: see
-     * compact_seal */
+    uint64_t reserved[2];  /* in compact files: place and bytes in the image. [1] in a CHUNK_FREE of a live file: 1
+                            * if the chunk is already in the output directory (drain.h) */
+    /* in CHUNK_RING: the number of events when the ring last began again. In compact files: see compact_seal */
     uint64_t turned;
 };
 
-/* So many records may be written before they are counted: those of a completion call with its requests. In files of
- * older versions it was RING_SPARE_ONCE. */
+/* This many records may be written before they are counted. They are the records of a completion call with its
+ * requests. In files of older versions the number is RING_SPARE_ONCE. */
 enum { RING_SPARE = 33, RING_SPARE_ONCE = 2 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
 
-/* What a thread is doing now. `call` is 0 outside of MPI; written by the thread alone. */
+/* The live state of a thread. Only the thread writes it. `call` is 0 outside of MPI. */
 struct thread_state {
     uint64_t since; /* ticks */
-    uint32_t call;  /* kind; 0 = not in MPI */
-    uint32_t comm;  /* slot; 0 = none or not yet known */
+    uint32_t call;  /* kind. 0 = not in MPI */
+    uint32_t comm;  /* slot. 0 = none or not yet known */
     int32_t peer;
-    int32_t partner; /* of a sendrecv: the rank that it sends to + 1; else 0 (`peer` is where it receives from) */
+    int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
 };
 
 struct thread_record {
@@ -335,7 +343,7 @@ struct thread_record {
     uint64_t begin_ticks;
     uint64_t end_ticks;   /* 0 while it lives */
     uint64_t events_cell; /* offset of the cell that counts its events */
-    uint64_t stalled; /* 0: the call it is in is not known to be stalled; else since when it would be in one piece */
+    uint64_t stalled;     /* 0: the current call is not known to stall. Else since when, as if it were one stall */
     struct thread_state state;
 };
 
@@ -343,52 +351,52 @@ enum { COMM_NAME_BYTES = 128, COMM_LABEL_BYTES = 128 };
 enum comm_flags {
     COMM_INTER = 1,
     COMM_FREED = 2,
-    COMM_FOREIGN = 4, /* not all members are processes of this one's MPI_COMM_WORLD */
-    COMM_APART = 8,   /* its name does not begin with that of its parent, which may be another one on other ranks */
-    COMM_SUM = 16,    /* no communicator, but what all those of a kind counted that have lost their slots */
+    COMM_FOREIGN = 4, /* some members are not in this process's MPI_COMM_WORLD */
+    COMM_APART = 8,   /* its name does not begin with its parent's name, as other ranks may have another parent */
+    COMM_SUM = 16,    /* not a communicator. It has the counts of all of a kind that have lost their slots */
 };
 
 struct comm_record {
     uint64_t next;
     uint32_t slot;
-    uint32_t parent; /* slot, at the time of the creation; 0 = none */
-    int32_t size;    /* processes in the (local) group; COMM_SUM: in the largest */
+    uint32_t parent; /* slot, at the time of the creation. 0 = none */
+    int32_t size;    /* processes in the (local) group. COMM_SUM: in the largest */
     int32_t rank;    /* this process's */
     int32_t remote_size;
     uint32_t flags;
     uint64_t created_ticks, freed_ticks;
-    uint64_t group;       /* of an inter-communicator: the same in all processes of the (local) group; 0 = not known */
-    uint64_t since_ticks; /* events that began then or later belong to it, */
-    uint64_t end_ticks;   /* and none that began later; UINT64_MAX while it has the slot */
-    uint32_t serial;      /* odd while the record changes; changes with each communicator that gets the slot */
-    uint32_t sum;         /* of one that has lost its slot: that of the COMM_SUM which has its figures */
-    uint64_t merged;      /* COMM_SUM: how many are in it */
+    uint64_t group;       /* of an inter-communicator: the same in all processes of the (local) group. 0 = not known */
+    uint64_t since_ticks; /* only events that began at this time or later belong to it, */
+    uint64_t end_ticks;   /* and only until this time. UINT64_MAX while it has the slot */
+    uint32_t serial;      /* odd while the record changes. Each communicator that gets the slot changes it */
+    uint32_t sum;         /* if it has lost its slot: the slot of the COMM_SUM that has its figures */
+    uint64_t merged;      /* COMM_SUM: how many communicators it has */
     char name[COMM_NAME_BYTES];   /* the same on all ranks of the communicator */
-    char label[COMM_LABEL_BYTES]; /* what MPI_Comm_set_name called it last; "" = nothing */
+    char label[COMM_LABEL_BYTES]; /* the last name from MPI_Comm_set_name. "" = none */
 };
 
-/* Objects that are made on a communicator. Their number is that of the creation: so many were made on it, this one
- * included, so that the members of the communicator have the same one. */
+/* Objects that are made on a communicator. The number of an object counts the objects made on the communicator so
+ * far, including this one. So all members of the communicator know the object by the same number. */
 enum object_kind { OBJECT_WINDOW = 1, OBJECT_FILE, OBJECT_DELETED };
 enum { OBJECT_NAME_BYTES = 216, OBJECT_NAMES_MOST = 1024 };
 
-/* What an object is called: a file by MPI_File_open, a window by MPI_Win_set_name. Only the first OBJECT_NAMES_MOST
- * names of a process are kept. */
+/* The name of an object: of a file by MPI_File_open, of a window by MPI_Win_set_name. Only the first
+ * OBJECT_NAMES_MOST names of a process are kept. */
 struct object_record {
     uint64_t next;
-    uint32_t kind; /* enum object_kind; DELETED: a name that MPI_File_delete was given, on no communicator */
+    uint32_t kind; /* enum object_kind. OBJECT_DELETED: a name given to MPI_File_delete, on no communicator */
     uint32_t slot; /* of the communicator */
     uint32_t number;
     uint32_t reserved;
-    uint64_t ticks; /* when it got the name: tells which communicator had the slot */
+    uint64_t ticks; /* when it got the name. This tells which communicator had the slot */
     uint64_t reserved2;
     char name[OBJECT_NAME_BYTES];
 };
 
-/* Records of communicators that have lost their slots, number n in place n % capacity. */
+/* Records of communicators that have lost their slots. Number n is in place n % capacity. */
 struct comm_past {
-    uint64_t count; /* so many have been written */
-    uint64_t kept;  /* of them in CHUNK_COMMS, or given up */
+    uint64_t count; /* how many have been written */
+    uint64_t kept;  /* how many of them are in CHUNK_COMMS, or were dropped */
     uint64_t capacity;
     uint64_t reserved[5];
     struct comm_record records[];
@@ -396,22 +404,22 @@ struct comm_past {
 
 enum { VARIABLE_NAME_BYTES = 40, VARIABLE_UNIT_BYTES = 8, VARIABLE_TERMS = 6 };
 
-/* What was asked for by name and is counted: number i is counter COUNTER_ASKED + i (counter.h). */
+/* Counters that the user named. Number i is counter COUNTER_ASKED + i (counter.h). */
 enum { COUNTER_NAME_BYTES = 120, COUNTERS_NAMED_MOST = 16 };
 
 struct counter_record {
-    char name[COUNTER_NAME_BYTES]; /* as it was asked for; a variable's name has room for less */
+    char name[COUNTER_NAME_BYTES]; /* as the user gave it. The name of a variable may be shorter */
     char unit[VARIABLE_UNIT_BYTES];
 };
 
 struct counter_table {
     uint64_t count;
-    uint64_t read_ns; /* what it took to read all of them once, at the start */
+    uint64_t read_ns; /* how long it took to read all of them once, at the start */
     uint64_t reserved[6];
     struct counter_record list[COUNTERS_NAMED_MOST];
 };
 
-/* 5 is the header's losses, see variables.h */
+/* Number 5 is used for the losses in the header, see variables.h. */
 enum block_kind {
     BLOCK_THREAD = 1,
     BLOCK_COMM,
@@ -428,25 +436,24 @@ struct tally_block {
     uint64_t next;
     uint32_t kind; /* enum block_kind */
     uint32_t thread;
-    uint32_t comm;  /* slot; 0 in BLOCK_THREAD */
-    uint32_t page;  /* in BLOCK_PEERS: which page of peers; in BLOCK_REGION: id of the instrument; in BLOCK_FABRIC and
-                       _LEVEL: number of the provider */
-    uint32_t cells; /* behind this header, 8 bytes each */
+    uint32_t comm;  /* slot. 0 in BLOCK_THREAD */
+    uint32_t page;  /* in BLOCK_PEERS: the page of peers. In BLOCK_REGION: id of the instrument. In BLOCK_FABRIC and
+                     * _LEVEL: number of the provider */
+    uint32_t cells; /* counters after this header, 8 bytes each */
     uint32_t reserved[9];
 };
 
 _Static_assert(sizeof(struct tally_block) == RUN_ALIGN, "cells are aligned");
 
 /*
- * How a variable's values come out of the cells: value[i] = combination over the terms of
- * cell[first + i * stride + j * step], j = 0 .. run-1, of each block of that kind (of the communicator, where it is
- * bound to one).
+ * How to compute a variable from the counters. value[i] = combination over the terms of cell[first + i * stride + j *
+ * step], j = 0 .. run-1, of each block of that kind. If the variable is bound to a communicator, only its blocks count.
  */
 struct variable_term {
-    uint16_t block; /* enum block_kind; 0 = no term */
-    int16_t weight; /* added so many times; in extremes: 1 */
+    uint16_t block; /* enum block_kind. 0 = no term */
+    int16_t weight; /* the value is multiplied by this. In extremes: 1 */
     uint32_t first;
-    uint16_t run;    /* cells that are combined into one value */
+    uint16_t run;    /* how many counters are combined into one value */
     uint16_t step;   /* from one of them to the next */
     uint32_t stride; /* from one value to the next */
 };
@@ -461,23 +468,26 @@ struct variable_record {
     struct variable_term terms[VARIABLE_TERMS];
 };
 
-/* Instruments: variables and regions of other libraries, one record for each communicator that one is bound to. */
+/*
+ * Instruments: variables and regions of other libraries. There is one record for each communicator that an instrument
+ * is bound to.
+ */
 enum instrument_kind { INSTRUMENT_VARIABLE = 1, INSTRUMENT_REGION, INSTRUMENT_CONTROL, INSTRUMENT_EVENT };
 enum { INSTRUMENT_NAME_BYTES = 64, INSTRUMENT_TEXT_BYTES = 192, INSTRUMENT_IDS_MAX = 1 << 20 };
 enum { INSTRUMENT_ELEMENTS_MAX = 65536, INSTRUMENT_ITEMS_MAX = 65536, INSTRUMENT_EXTREMES = 2 };
 
 struct instrument_record {
     uint64_t next;
-    uint32_t id;      /* what events and blocks call it; 1, 2, ... */
+    uint32_t id;      /* its number in events and blocks: 1, 2, ... */
     uint32_t kind;    /* enum instrument_kind: VARIABLE or REGION */
-    uint32_t class;   /* enum variable_class; of a region: 0 */
+    uint32_t class;   /* enum variable_class. 0 for a region */
     uint32_t classes; /* bits: the classes that it shows */
     uint32_t type;    /* enum mpit_type */
     uint32_t count;
-    uint32_t comm; /* slot; 0 = not bound */
+    uint32_t comm; /* slot. 0 = not bound */
     uint32_t item_count;
     uint64_t items;  /* item_record[item_count]: names of the values of an int, or of the elements */
-    uint64_t values; /* count numbers (integers, or bits of doubles), then the highest and the lowest level; 0 = none */
+    uint64_t values; /* count numbers (integers, or bits of doubles), then the highest and the lowest level. 0 = none */
     char name[INSTRUMENT_NAME_BYTES];
     char unit[VARIABLE_UNIT_BYTES]; /* "ns", "s", "" */
     char component[INSTRUMENT_NAME_BYTES];
@@ -491,7 +501,7 @@ struct item_record {
     char name[ITEM_NAME_BYTES];
 };
 
-/* A library below MPI, by the name that it gives itself ("tcp;ofi_rxm", "ucx"). */
+/* A library below MPI, with the name that the library reports ("tcp;ofi_rxm", "ucx"). */
 enum { PROVIDER_NAME_BYTES = 48 };
 
 struct provider_record {

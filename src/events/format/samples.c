@@ -1,4 +1,4 @@
-/* The writer of samples: nothing here waits, allocates or reports, as it runs in signal handlers. */
+/* The writer of samples. It runs in signal handlers, so nothing here waits, allocates or reports. */
 #define _GNU_SOURCE
 #include "format/samples.h"
 
@@ -16,13 +16,13 @@ static size_t room_of(const struct chunk_header *chunk)
     return chunk->bytes - sizeof *chunk;
 }
 
-/* Room for so many bytes more? */
+/* True if there is room for `bytes` more. */
 static bool sample_fits(const struct sample_writer *writer, size_t bytes)
 {
     return writer->chunk && room_of(writer->chunk) - writer->chunk->packed_bytes >= bytes;
 }
 
-/* The end of what is there. */
+/* The end of the written records. */
 static char *place_of(const struct sample_writer *writer)
 {
     return (char *)(writer->chunk + 1) + writer->chunk->packed_bytes;
@@ -91,8 +91,8 @@ bool sample_put(struct sample_writer *writer, const struct sample_taken *taken, 
     return true;
 }
 
-/* The buffer's records as a chunk at the end of the file. 0, or an errno. They are no part of a trace, and its limit is
- * not theirs: they grow with time, and slowly. */
+/* Appends the buffer's records as a chunk at the end of the file. Returns 0, or an errno. They are not a part of a
+ * trace and not under its limit, since they grow with time, and slowly. */
 static int chunk_append(struct run *run, const struct chunk_header *buffer)
 {
     struct chunk_header chunk = *buffer;
@@ -114,7 +114,9 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     ssize_t written = filesize_write(fd, parts, 3, offset);
     if (written != (ssize_t)bytes) {
         error = written < 0 ? errno : ENOSPC;
-        /* what is there of it would be found where the file grows next; if it cannot be cut off, that fails */
+        /*
+         * Written parts of it would be in the way when the file grows next. If they cannot be cut off, growing fails.
+         */
         if (filesize_set(fd, offset) != 0)
             run_tear(run, error);
         run->length = offset;

@@ -11,13 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does it begin like one? */
+/* True if it begins like one. */
 bool sealed_is(const void *file, size_t bytes);
 
 /* The file for `data`, to be freed by the caller. NULL without memory. */
 void *sealed_pack(const void *data, size_t bytes, size_t *file_bytes);
 
-/* What is in the file, to be freed by the caller. NULL with a reason in error[]: damaged, longer than `most`, no
+/* The data in the file, to be freed by the caller. NULL with a reason in error[]: damaged, longer than `most`, no
  * memory. */
 void *sealed_unpack(const void *file, size_t file_bytes, size_t most, size_t *bytes, char error[128]);
 

@@ -1,4 +1,4 @@
-/* What unpacking has in common: the words of a packed event, and storing what comes out of them. */
+/* Shared by both unpackers: the words of a packed event, and storing unpacked events. */
 #ifndef MPIT_EVENTS_UNPACK_H
 #define MPIT_EVENTS_UNPACK_H
 
@@ -16,8 +16,8 @@ typedef uint64_t event_half __attribute__((vector_size(16)));
 _Static_assert(offsetof(struct event, duration) == 8 && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "the duration is the lower half of the second word");
 
-/* Each half is stored at once: who copies the event next then has it from the processor's store buffer, which does not
- * put together what was stored in pieces. */
+/* Stores each half at once. So a copy made soon after comes from the processor's store buffer, which cannot combine
+ * several stores. */
 static inline void event_store(struct event *event, event_half head, event_half tail)
 {
     memcpy(event, &head, sizeof head);

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct neighbour *neighbours; /* pushed at the front; release, pairs with the acquire in neighbours_first */
+static struct neighbour *neighbours; /* pushed at the front. Release, pairs with the acquire in neighbours_first */
 static pthread_mutex_t look_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct neighbour *neighbours_first(void)
@@ -29,7 +29,7 @@ static bool is_known(const struct stat *st)
     return false;
 }
 
-/* Address space costs nothing, where it is not limited; what cannot be had is halved. */
+/* Address space is free unless it is limited. If the system refuses, half of it is tried. */
 static const char *room_map(int fd, uint64_t file_bytes, uint64_t *mapped_bytes)
 {
     for (uint64_t bytes = UINT64_C(64) << 30;; bytes /= 8) {
@@ -45,13 +45,13 @@ static const char *room_map(int fd, uint64_t file_bytes, uint64_t *mapped_bytes)
     }
 }
 
-/* A file that is certain never to become of interest gets a place in the list without a mapping. */
+/* A file that can never matter gets a place in the list without a mapping. */
 static void neighbour_add(int fd, const struct stat *st, const struct run_header *mine)
 {
     struct run_header header;
     if (st->st_size < RUN_PAGE_BYTES || pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         header.phase < RUN_STARTING) {
-        close(fd); /* it has only begun */
+        close(fd); /* it has only just begun */
         return;
     }
     struct neighbour *fresh = calloc(1, sizeof *fresh);
@@ -76,7 +76,7 @@ static void neighbour_add(int fd, const struct stat *st, const struct run_header
     __atomic_store_n(&neighbours, fresh, __ATOMIC_RELEASE);
 }
 
-/* A file that may be a run's: opened if it is neither known nor our own. */
+/* Looks at a file that may be a run file. Opens it if it is neither known nor our own. */
 static void file_look(int directory, const char *name, int flags, const struct run *run)
 {
     struct stat st, own;
@@ -112,7 +112,7 @@ static void directory_look(const struct run *run)
         closedir(directory);
 }
 
-/* What one process holds open. */
+/* Looks at the open files of one process. */
 static void process_look(const char *pid, const struct run *run)
 {
     static const char wanted[] = "/memfd:" RUN_MEMORY_NAME " (deleted)";
@@ -167,13 +167,13 @@ bool neighbour_is_mine(struct neighbour *neighbour, const struct run_header *hea
     return mine;
 }
 
-/* The header says that the file has grown; the kernel says whether that is so. */
+/* The header gives the new size of the file, and the kernel confirms it. */
 static uint64_t neighbour_grown(struct neighbour *neighbour)
 {
     struct stat st;
     uint64_t known = __atomic_load_n(&neighbour->file_bytes, __ATOMIC_RELAXED);
     if (fstat(neighbour->fd, &st) != 0 || st.st_ino != neighbour->inode || st.st_dev != neighbour->device)
-        return known; /* the program has closed the descriptor: what was there is still mapped */
+        return known; /* the program has closed the descriptor. The mapped part stays valid */
     uint64_t bytes = (uint64_t)st.st_size < neighbour->mapped_bytes ? (uint64_t)st.st_size : neighbour->mapped_bytes;
     if (bytes > known)
         __atomic_store_n(&neighbour->file_bytes, bytes, __ATOMIC_RELAXED);

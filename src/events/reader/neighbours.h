@@ -1,7 +1,7 @@
 /*
  * The run files of the other processes of this job on this node: mapped read-only, read while they are written.
  *
- *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the spool; never unmapped, never freed
+ *   neighbours ──> neighbour ──> neighbour ──> ...      one a file in the spool, never unmapped, never freed
  *
  * A run without a file lives in memory of the same form. It is found in /proc among the open files of the user's
  * processes.
@@ -23,28 +23,28 @@
 
 struct neighbour {
     struct neighbour *next;
-    const char *base; /* NULL: a file that is none of this job on this node */
+    const char *base; /* NULL: not a file of this job on this node */
     uint64_t mapped_bytes;
-    uint64_t file_bytes; /* of it that are known to be there; grows */
+    uint64_t file_bytes; /* known size of the file, which grows */
     int fd;
     dev_t device;
     ino_t inode;
     uint32_t kinship; /* enum neighbour_kinship */
 };
 
-/* Whether a file is of this job is known once its process has come out of MPI_Init. */
+/* Whether a file is of this job is known once its process has returned from MPI_Init. */
 enum neighbour_kinship { KINSHIP_UNKNOWN, KINSHIP_MINE, KINSHIP_NONE };
 
-/* Looks into the directory of `run`, or into /proc where it has none, for files that are not mapped yet. */
+/* Searches the directory of `run`, or /proc if it has none, for files that are not mapped yet. */
 void neighbours_look(const struct run *run);
 
-/* The first one of the list; `next` leads on. New ones come in front. */
+/* The first file of the list. `next` leads to the others. New files are added at the front. */
 struct neighbour *neighbours_first(void);
 
-/* It is another process of the job that `header` belongs to. */
+/* True if it is another process of the job of `header`. */
 bool neighbour_is_mine(struct neighbour *neighbour, const struct run_header *header);
 
-/* The object of `bytes` at `offset` of its file, or NULL when it does not lie in the file. */
+/* The object of `bytes` at `offset` of its file, or NULL if it is not in the file. */
 const void *neighbour_at(struct neighbour *neighbour, uint64_t offset, uint64_t bytes);
 
 #endif

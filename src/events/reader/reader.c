@@ -30,7 +30,7 @@ int reader_fail(struct run_reader *reader, const char *format, ...)
     return -1;
 }
 
-/* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */
+/* The object of `size` bytes at `offset`, or NULL if it is not inside of a chunk. */
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size)
 {
     if (offset < RUN_PAGE_BYTES || offset % 8 || offset > reader->bytes || size > reader->bytes - offset)
@@ -68,7 +68,7 @@ int reader_header_check(struct run_reader *reader)
         !reader_text_ends(header->program, sizeof header->program) ||
         !reader_text_ends(header->filter, sizeof header->filter))
         return reader_fail(reader, "has a damaged header (a text does not end)");
-    reader->bytes = header->file_bytes; /* what lies behind was allocated and never published */
+    reader->bytes = header->file_bytes; /* bytes after that were allocated and never published */
     return 0;
 }
 
@@ -90,7 +90,7 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
            (chunk->capacity && chunk->capacity <= room / sizeof(struct event));
 }
 
-/* `taken`: a copy of its header. */
+/* `taken` is a copy of its header. */
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken)
 {
     const struct chunk_header **chunks = reader_grow(reader->chunks, reader->chunk_count, sizeof *chunks);
@@ -99,7 +99,7 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     reader->chunk_threads = threads ? threads : reader->chunk_threads;
     if (!threads)
         return reader_fail(reader, "has more chunks than memory can hold");
-    threads[reader->chunk_count] = taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* it is being written */
+    threads[reader->chunk_count] = taken->kind == CHUNK_FREE ? ANY_THREAD : taken->thread; /* a thread is writing it */
     chunks[reader->chunk_count++] = chunk;
     bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
     if (lasts && reader->header.trace_policy != TRACE_RING)
@@ -112,7 +112,7 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     return 0;
 }
 
-/* Those of one thread by their events, whose order is not that of the file. */
+/* Orders the chunks of a thread by their events. The file may have another order. */
 static int chunk_order(const void *one, const void *other)
 {
     const struct chunk_header *a = *(const struct chunk_header *const *)one;
@@ -120,9 +120,9 @@ static int chunk_order(const void *one, const void *other)
     return (a->first_event > b->first_event) - (a->first_event < b->first_event);
 }
 
-enum { READ_LEAST = 4 << 20 }; /* of a shorter file the heads of all chunks are looked at where they are */
+enum { READ_LEAST = 4 << 20 }; /* in shorter files the headers of all chunks are read in place */
 
-/* A copy of a chunk's header, since a living process may change it; nothing if there is none. */
+/* A copy of a chunk's header, since a running process may change it. Zeros if there is none. */
 static struct chunk_header chunk_copy(const struct run_reader *reader, const struct chunk_header *there)
 {
     struct chunk_header chunk = {0};
@@ -312,11 +312,11 @@ static int file_map(struct run_reader *reader, const char *path)
                           : reader_fail(reader, "is a compact run file, which this program does not read");
 }
 
-/* How far the file goes is read last: it covers everything that the heads of the lists lead to. */
+/* The size of the file is read last, so it covers everything that the lists lead to. */
 void reader_header_copy(struct run_reader *reader)
 {
     if (reader->bytes < RUN_PAGE_BYTES)
-        return; /* header_check says so */
+        return; /* header_check reports it */
     const struct run_header *header = (const struct run_header *)reader->base;
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);
@@ -328,7 +328,7 @@ void reader_header_copy(struct run_reader *reader)
     reader->header.file_bytes = __atomic_load_n(&header->file_bytes, __ATOMIC_ACQUIRE);
 }
 
-/* A file of a process that is alive may grow between the look at its length and the look at its header. */
+/* True if a running process has made the file longer after its length was read and before its header was. */
 static bool file_has_grown(const struct run_reader *reader, const char *path)
 {
     struct stat st;
@@ -345,7 +345,7 @@ static void chunks_release(struct run_reader *reader)
     reader->chunk_threads = NULL;
 }
 
-/* A living process is just making other chunks of old ones. */
+/* True if a running process is reusing the places of old chunks. */
 static bool chunks_move(struct run_reader *reader)
 {
     if (reader->header.trace_policy != TRACE_RING || reader->header.phase != RUN_RUNNING)
@@ -359,8 +359,7 @@ static bool chunks_move(struct run_reader *reader)
 
 enum { GROWTH_ATTEMPTS = 100, LOOKS_MOST = 50 };
 
-/* Maps the file as it is at one moment: all that is published, and no chunk under way to another place, unless chunks
- * are not asked for. */
+/* Maps the file as it is now, with everything published. If chunks are asked for, none may be changing its place. */
 static int file_open(struct run_reader *reader, const char *path, bool chunks)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
@@ -387,7 +386,9 @@ static int objects_find(struct run_reader *reader, bool chunks)
     return 0;
 }
 
-/* A ring is written over while it is read, and then what was found may not fit together: another look does. */
+/*
+ * A ring is overwritten while it is read, and then the parts found may not fit together. In that case it reads again.
+ */
 int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int looks = 1;; looks++) {
@@ -413,7 +414,7 @@ int run_reader_open_tables(struct run_reader *reader, const char *path)
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    run_map_rest(reader->map); /* an image stays: it is nowhere else */
+    run_map_rest(reader->map); /* an image stays, as it is nowhere else */
 }
 
 bool run_reader_read(const struct run_reader *reader, const void *at, void *to, size_t bytes)
@@ -518,10 +519,10 @@ const struct comm_record *run_reader_bound(const struct run_reader *reader, cons
 
 const char *run_reader_item(const struct run_reader *reader, const struct instrument_record *record, int64_t value)
 {
-    if (!record->item_count) /* and the offset was not looked at */
+    if (!record->item_count) /* and the offset was not checked */
         return NULL;
     const struct item_record *items = (const void *)(reader->base + record->items);
-    if (record->count > 1) /* items name the places */
+    if (record->count > 1) /* items name the elements */
         return value >= 0 && value < record->item_count ? items[value].name : NULL;
     for (uint32_t i = 0; i < record->item_count; i++)
         if (items[i].value == value)

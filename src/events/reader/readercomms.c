@@ -6,7 +6,7 @@
 
 enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
 
-/* All records that have been found, as they stand in the file. */
+/* All records found so far, as they are in the file. */
 struct found {
     struct comm_record *list;
     size_t count, room;
@@ -32,7 +32,7 @@ static bool record_is_sound(const struct comm_record *record)
            memchr(record->label, '\0', sizeof record->label);
 }
 
-/* A living process may be changing it. One that was killed meanwhile leaves it as it is. */
+/* Copies a record that a running process may change. A process killed during a change leaves it as it is. */
 static void record_copy(struct comm_record *copy, const struct comm_record *record)
 {
     for (int i = 0; i < COPY_ATTEMPTS; i++) {
@@ -44,7 +44,7 @@ static void record_copy(struct comm_record *copy, const struct comm_record *reco
     }
 }
 
-/* Those that have a slot, by the slot in front; then the others. */
+/* Finds the communicators with a slot. They come first, ordered by slot, then the others. */
 static int slots_find(struct run_reader *reader, struct found *found, bool seen[MAX_SLOTS])
 {
     for (uint64_t offset = reader->header.first_comm, next; offset; offset = next) {
@@ -57,7 +57,7 @@ static int slots_find(struct run_reader *reader, struct found *found, bool seen[
         record_copy(copy, record);
         if (!record_is_sound(copy))
             return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
-        if (seen[copy->slot]) /* the list may run in a circle, too */
+        if (seen[copy->slot]) /* the list may also be a circle */
             return reader_fail(reader, "is damaged: communicator slot %u stands twice", copy->slot);
         seen[copy->slot] = true;
         copy->end_ticks = UINT64_MAX;
@@ -68,7 +68,7 @@ static int slots_find(struct run_reader *reader, struct found *found, bool seen[
     return 0;
 }
 
-/* Takes a text out of what is left; false: it does not end there, or is too long. */
+/* Takes a text out of the remaining bytes. Returns false if it does not end there, or is too long. */
 static bool text_take(char *to, size_t size, const char **from, size_t *left)
 {
     size_t bytes = strnlen(*from, *left) + 1;
@@ -98,7 +98,7 @@ static bool record_unpack(struct comm_record *record, const char *packed, size_t
 
 static int chunk_take(struct run_reader *reader, const struct chunk_header *there, struct found *found)
 {
-    const struct chunk_header chunk = *there; /* of a ring it may be written over while it is read */
+    const struct chunk_header chunk = *there; /* the process may write over a ring while it is read */
     const char *packed = (const char *)(there + 1);
     size_t before = found->count, offset = (size_t)((const char *)there - reader->base);
     bool sound = chunk.kind == CHUNK_COMMS && chunk.bytes >= sizeof chunk && chunk.bytes <= reader->bytes - offset &&
@@ -116,19 +116,19 @@ static int chunk_take(struct run_reader *reader, const struct chunk_header *ther
     }
     LOADS_IN_ORDER();
     if (reader->header.phase != RUN_FINALIZED && memcmp(&chunk, there, sizeof chunk) != 0)
-        found->count = before; /* those of older events, which have gone, too */
+        found->count = before; /* drops the records of older events, which are gone, too */
     else if (!sound)
         return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i, offset);
     return 0;
 }
 
-/* What is in a slot. */
+/* The communicator in a slot. */
 struct place {
     uint64_t since_ticks;
     bool is_sum;
 };
 
-/* So many were appended, whether the process got over to saying so or not. */
+/* The number of appended records, even if the process did not get to store it. */
 static uint64_t records_appended(const struct run_reader *reader)
 {
     uint64_t end = 0;
@@ -140,7 +140,7 @@ static uint64_t records_appended(const struct run_reader *reader)
     return end;
 }
 
-/* The latest ones. What a living process overwrites meanwhile is left out. */
+/* Takes the latest records. Skips records that a running process overwrites meanwhile. */
 static int ring_take(struct run_reader *reader, struct found *found, const struct place *places)
 {
     bool lives = reader->header.phase != RUN_FINALIZED;
@@ -157,7 +157,7 @@ static int ring_take(struct run_reader *reader, struct found *found, const struc
     uint64_t first = count > capacity ? count - capacity : 0, appended = records_appended(reader);
     kept = appended > kept ? appended : kept;
     if (reader->header.traced != TRACED_NOT && kept > first)
-        first = kept; /* what was kept is in the chunks */
+        first = kept; /* the chunks have the kept ones */
     for (uint64_t n = first; n < count; n++) {
         struct comm_record record = past->records[n % capacity];
         LOADS_IN_ORDER();
@@ -166,7 +166,7 @@ static int ring_take(struct run_reader *reader, struct found *found, const struc
         if (!record_is_sound(&record))
             return reader_fail(reader, "is damaged: past communicator %llu", (unsigned long long)n);
         if (lives && (record.since_ticks >= places[record.slot].since_ticks || !places[record.sum].is_sum))
-            continue; /* it lost its slot, or its sum was made, behind the copies of these */
+            continue; /* it lost its slot, or its sum was made, after these copies */
         struct comm_record *copy = found_add(found);
         if (!copy)
             return reader_fail(reader, "has more communicators than memory can hold");
@@ -183,13 +183,13 @@ static int past_order(const void *one, const void *other)
     return (a->since_ticks > b->since_ticks) - (a->since_ticks < b->since_ticks);
 }
 
-/* The file could not grow any more: what was made from then on is not in it. */
+/* True if the file could not grow any more, and lacks records made after that. */
 static bool file_was_full(const struct run_reader *reader)
 {
     return reader->header.lost[LOSS_DISK_FULL] || reader->header.lost[LOSS_NO_FILE];
 }
 
-/* Only those whose slot is in the file. */
+/* Keeps only records whose slot is in the file. */
 static size_t past_filter(const struct run_reader *reader, struct comm_record *past, size_t count)
 {
     size_t kept = 0;
@@ -199,7 +199,7 @@ static size_t past_filter(const struct run_reader *reader, struct comm_record *p
     return kept;
 }
 
-/* Those of one slot follow each other, and the one that has it is the last. */
+/* Checks that the records of one slot are in a row, and that the current one is the last. */
 static int past_check(struct run_reader *reader, struct comm_record *past, size_t count)
 {
     bool full = file_was_full(reader);
@@ -214,21 +214,21 @@ static int past_check(struct run_reader *reader, struct comm_record *past, size_
         const struct comm_record *sum = past[i].sum < reader->slot_count ? reader->comms[past[i].sum] : NULL;
         bool summed = sum && (sum->flags & COMM_SUM);
         if (!summed && full)
-            past[i].sum = 0; /* the file could not take it any more */
+            past[i].sum = 0; /* the file could not store it any more */
         else if (!summed)
             return reader_fail(reader, "is damaged: a past communicator of slot %u is in no sum", past[i].slot);
     }
     return 0;
 }
 
-/* Numbers instead of slots: those of who had them when the communicator was created. */
+/* Replaces the slots of parents with numbers of communicators: the ones that had these slots at the creation. */
 static void parents_number(struct run_reader *reader, struct comm_record *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         list[i].parent = run_reader_comm_at(reader, list[i].parent, list[i].created_ticks);
 }
 
-/* The room that is left; a job may have very many files. */
+/* Frees the unused room, as a job may have very many files. */
 static void found_trim(struct found *found)
 {
     struct comm_record *list = found->count ? realloc(found->list, found->count * sizeof *list) : NULL;
@@ -314,7 +314,7 @@ uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint
     if (ticks >= reader->comms[slot]->since_ticks)
         return slot;
     size_t low = reader->past_of_slot[slot], high = reader->past_of_slot[slot + 1];
-    while (low < high) { /* the last one that had it since then or before is below `low` in the end */
+    while (low < high) { /* in the end the last one that had it at this time is just below `low` */
         size_t middle = low + (high - low) / 2;
         if (reader->comms[reader->slot_count + middle]->since_ticks <= ticks)
             low = middle + 1;

@@ -12,7 +12,7 @@
 #include "reader/reader.h"
 
 #if defined(__SANITIZE_THREAD__)
-#define LOADS_IN_ORDER() ((void)0) /* it does not know fences; nobody writes what is read here in the same process */
+#define LOADS_IN_ORDER() ((void)0) /* it does not support fences, and the same process does not write this data */
 #else
 #define LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
 #endif
@@ -22,21 +22,21 @@ __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader,
 int reader_header_check(struct run_reader *reader);
 void reader_header_copy(struct run_reader *reader);
 int reader_blocks_find(struct run_reader *reader);
-/* `copies`: of the tables, since a living process may change them. */
+/* `copies`: copies the tables, since a running process may change them. */
 int reader_tables_find(struct run_reader *reader, bool copies);
 void reader_tables_release(struct run_reader *reader);
 int reader_comms_find(struct run_reader *reader);
 int reader_objects_find(struct run_reader *reader);
 void reader_comms_release(struct run_reader *reader);
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken);
-/* The object of `size` bytes at `offset`, or NULL when it does not lie in a chunk's place. */
+/* The object of `size` bytes at `offset`, or NULL if it is not inside of a chunk. */
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size);
 bool reader_text_ends(const char *text, size_t size);
-/* Room for one more element of an array of `count`; NULL: no memory, and the array is as it was. */
+/* Room for one more element of an array of `count`. NULL: no memory, and the array is unchanged. */
 void *reader_grow(void *array, size_t count, size_t element);
-/* Whether what the chunk's header says to be in it fits into its size. */
+/* True if the content described in the chunk's header fits into the chunk's size. */
 bool reader_chunk_fits(const struct chunk_header *chunk);
-/* Room for so many bytes, until the cursor enters the next chunk; NULL: no memory. */
+/* Room for `bytes`, until the cursor enters the next chunk. NULL: no memory. */
 void *cursor_memory(struct event_cursor *cursor, size_t bytes);
 
 #endif

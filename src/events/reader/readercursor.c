@@ -1,4 +1,4 @@
-/* The events of a run file in order: out of the chunks of the trace, and then out of the ring. */
+/* The events of a run file in order: first from the chunks of the trace, then from the ring. */
 #include "format/compact.h"
 #include "reader/readercomms.h"
 #include "reader/readernext.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Is the chunk still what was found when the file was opened? False also: it has been written over. */
+/* True if the chunk is the same as when the file was opened. False if the process has written over it. */
 static bool chunk_is_there(const struct event_cursor *cursor, const struct chunk_header *chunk)
 {
     uint32_t kind = __atomic_load_n(&chunk->kind, __ATOMIC_ACQUIRE);
@@ -15,7 +15,7 @@ static bool chunk_is_there(const struct event_cursor *cursor, const struct chunk
            __atomic_load_n(&chunk->first_event, __ATOMIC_ACQUIRE) == cursor->header.first_event;
 }
 
-/* Takes a copy of the header, and checks that; a living process may have made it another chunk's. */
+/* Copies the header and checks the copy. A running process may have made it another chunk's header. */
 static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *chunk)
 {
     const struct run_reader *reader = cursor->reader;
@@ -23,7 +23,7 @@ static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *c
     if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
         memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
-    if (reader->file && header->kind == reader->columns_kind) { /* was checked, and nobody changes it */
+    if (reader->file && header->kind == reader->columns_kind) { /* was checked, and never changes */
         cursor->header.kind = CHUNK_COLUMNS;
         return header->thread == cursor->thread;
     }
@@ -45,8 +45,8 @@ void *cursor_memory(struct event_cursor *cursor, size_t bytes)
 
 enum { READ_MOST = 1 << 20 };
 
-/* Where the packed events of a chunk lie. Its header said that it is one before they were read, so they are all there.
- */
+/* The place of the packed events of a chunk. The header was checked before the events were read, so all of them are
+ * there. */
 static const unsigned char *packed_take(struct event_cursor *cursor, const struct chunk_header *chunk)
 {
     uint64_t bytes = cursor->header.packed_bytes;
@@ -57,7 +57,7 @@ static const unsigned char *packed_take(struct event_cursor *cursor, const struc
                                                                                : (const unsigned char *)(chunk + 1);
 }
 
-/* For events that are packed, or stand by column. */
+/* Begins a chunk whose events are packed or by column. */
 static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *chunk, uint64_t first)
 {
     const struct chunk_header *header = &cursor->header;
@@ -71,7 +71,7 @@ static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *
         unpacked_begin(&cursor->unpacked);
         cursor->packed_number = first;
         if (!reader_compact->enter(cursor, chunk))
-            cursor->columns = (struct columns_cursor){0}; /* nothing comes out of it */
+            cursor->columns = (struct columns_cursor){0}; /* makes it empty */
     }
 }
 
@@ -91,13 +91,13 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
             cursor->missing += first - cursor->next;
             cursor->gap += first - cursor->next;
         }
-        cursor->belongs = false; /* what comes first may lack its call */
+        cursor->belongs = false; /* the first event may lack its call */
         cursor->next = first;
     }
 }
 
-/* The first event of a ring that is whole when the thread has written `end`. A process that was killed may have been
- * writing over the oldest ones; but not if it had not got over appending what the ring holds. */
+/* The first whole event of a ring after the thread has written `end`. A killed process may have been writing over
+ * the oldest ones. It was not if it had not yet appended the content of the ring. */
 static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk_header *ring, uint64_t end)
 {
     uint64_t capacity = cursor->header.capacity, turned = __atomic_load_n(&ring->turned, __ATOMIC_ACQUIRE);
@@ -107,11 +107,11 @@ static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk
     return end + spare > capacity ? end + spare - capacity : 0;
 }
 
-/* The thread's event buffer, with its header taken; NULL: it has none. */
+/* The thread's event buffer, with a copy of its header. NULL: the thread has none. */
 static const struct chunk_header *ring_take(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
-    for (; cursor->rare < reader->rare_count; cursor->rare++) { /* stays at the one that it finds */
+    for (; cursor->rare < reader->rare_count; cursor->rare++) { /* stays at the one found */
         const struct chunk_header *ring = reader->rare[cursor->rare];
         if (ring->kind == CHUNK_RING && ring->thread == cursor->thread && chunk_take(cursor, ring) &&
             cursor->header.kind == CHUNK_RING && cursor->header.capacity)
@@ -120,7 +120,7 @@ static const struct chunk_header *ring_take(struct event_cursor *cursor)
     return NULL;
 }
 
-/* Enters the ring, for what it has of the events before number `end`. False: nothing. */
+/* Enters the ring for its events before number `end`. Returns false if it has none of them. */
 static bool ring_enter(struct event_cursor *cursor, uint64_t end)
 {
     const struct chunk_header *ring = ring_take(cursor);
@@ -131,7 +131,7 @@ static bool ring_enter(struct event_cursor *cursor, uint64_t end)
     return true;
 }
 
-/* An event of the ring; NULL: a living process has written over it. */
+/* An event of the ring. NULL: a running process has written over it. */
 static const struct event *ring_event(struct event_cursor *cursor)
 {
     const struct chunk_header *ring = cursor->current;
@@ -151,15 +151,15 @@ static bool kind_has_trace(uint32_t kind)
     return kind == CHUNK_TRACE || kind == CHUNK_PACKED || kind == CHUNK_COLUMNS;
 }
 
-/* False: it is another thread's, without a look at it. */
+/* Returns false for a chunk of another thread, without reading the chunk. */
 static bool chunk_may_belong(const struct event_cursor *cursor, size_t chunk)
 {
     const uint32_t *threads = cursor->reader->chunk_threads;
     return !threads || threads[chunk] == cursor->thread || threads[chunk] == ANY_THREAD;
 }
 
-/* Moves to the chunk that holds event `next`, or the first one behind it: those of the trace, which lie in order, and
- * the ring, for what is in none of them. */
+/* Moves to the chunk that holds event `next`, or the first event after it. The chunks of the trace are in order. The
+ * ring has the events that are in no chunk. */
 static bool cursor_seek(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
@@ -174,7 +174,7 @@ static bool cursor_seek(struct event_cursor *cursor)
         if (end < first || cursor->next >= end || first >= cursor->end)
             continue;
         if (first > cursor->next && ring_enter(cursor, first))
-            return true; /* the place of what is missing was given away, but the buffer has it still */
+            return true; /* the chunk of the missing events was dropped, but the buffer still has them */
         if (first > cursor->next && !chunk_take(cursor, chunk))
             continue;
         cursor_enter(cursor, chunk, first, end);
@@ -209,7 +209,7 @@ void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
     cursor->next = number;
 }
 
-/* A ring stands before the chunk that is looked at next. */
+/* Leaves the chunk. For the ring the index stays, as it already is the next chunk's. */
 static void chunk_leave(struct event_cursor *cursor)
 {
     cursor->chunk += cursor->header.kind != CHUNK_RING && cursor->chunk < cursor->reader->chunk_count;
@@ -230,7 +230,7 @@ uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thr
     return cursor.missing;
 }
 
-/* Event `next` out of the current chunk, packed or by column; NULL: the chunk is damaged from here on. */
+/* Returns event `next` of the current chunk, packed or by column. NULL: the chunk is damaged from here on. */
 static const struct event *cursor_unpack(struct event_cursor *cursor)
 {
     const struct event *event;
@@ -245,10 +245,10 @@ static const struct event *cursor_unpack(struct event_cursor *cursor)
     return event;
 }
 
-/* Was the trace on at that time? */
+/* True if the trace was on at that time. */
 static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
 {
-    size_t low = 0, high = reader->stretch_count; /* the first one that begins at `ticks` or before lies in between */
+    size_t low = 0, high = reader->stretch_count; /* finds the first one that begins at or before `ticks` */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (reader->stretches[middle]->begin_ticks <= ticks)
@@ -259,8 +259,8 @@ static bool stretches_have(const struct run_reader *reader, uint64_t ticks)
     return low < reader->stretch_count && ticks < reader->stretches[low]->end_ticks;
 }
 
-/* A call belongs to the trace when it began in a stretch; what follows it goes with it. A place that was never written
- * (the buffer was made later) belongs to nothing. */
+/* True for a call that began in a stretch, and for the records after it. An empty place (the buffer was made later)
+ * belongs to no stretch. */
 static bool event_belongs(struct event_cursor *cursor, const struct event *event)
 {
     unsigned kind = event_kind(event);
@@ -271,7 +271,7 @@ static bool event_belongs(struct event_cursor *cursor, const struct event *event
     return cursor->belongs;
 }
 
-/* Event `next` of the current chunk; NULL: that is damaged from here on, or has been written over. */
+/* Returns event `next` of the current chunk. NULL: the chunk is damaged from here on, or was overwritten. */
 static const struct event *cursor_take(struct event_cursor *cursor)
 {
     const struct event *events = (const struct event *)(cursor->current + 1), *event;
@@ -314,7 +314,10 @@ static const struct event *event_next(struct event_cursor *cursor)
     }
 }
 
-/* Unpacks the next events of the current chunk, as many as lie side by side. False: there are none, or not that way. */
+/*
+ * Unpacks the next events of the current chunk, as many as are adjacent. Returns false if there are none, or if they
+ * cannot be unpacked this way.
+ */
 static bool events_ready(struct event_cursor *cursor)
 {
     struct unpacked *unpacked = &cursor->unpacked;

@@ -22,14 +22,14 @@ static struct run_gap *gap_add(struct run_gaps *gaps)
     return &gaps->list[gaps->count++];
 }
 
-/* A thread that is being walked through. */
+/* The state of the walk over a thread. */
 struct walk {
     struct run_gaps *gaps;
-    uint64_t ended; /* when the last call did, so far */
+    uint64_t ended; /* end of the last call so far */
     bool open;      /* the last gap has no end yet */
 };
 
-/* A gap ends where a call begins; what stands before that belongs to one that is missing. */
+/* A gap ends where a call begins. Records before that belong to a missing call. */
 static void gap_close(struct walk *walk, uint64_t ticks)
 {
     struct run_gap *gap = &walk->gaps->list[walk->gaps->count - 1];
@@ -41,7 +41,7 @@ static int gap_begin(struct walk *walk, const struct event_cursor *cursor, uint6
 {
     uint64_t first = (at_end ? cursor->end : cursor->next - 1) - count;
     struct run_gap *last = walk->open ? &walk->gaps->list[walk->gaps->count - 1] : NULL;
-    if (last) { /* no call in between: it is one */
+    if (last) { /* without a call in between it is one gap */
         last->count += count;
         last->end = first + count;
         return 0;
@@ -59,7 +59,7 @@ static int thread_walk(struct run_gaps *gaps, const struct run_reader *reader, u
 {
     struct walk walk = {.gaps = gaps, .ended = reader->threads[thread]->begin_ticks};
     struct event_cursor cursor;
-    uint64_t wide = 0, end = reader->header.end_ticks; /* wide: the call whose duration comes next began then */
+    uint64_t wide = 0, end = reader->header.end_ticks; /* wide: begin of the call whose duration comes next */
     int result = 0;
     event_cursor_open(&cursor, reader, thread);
     for (bool more = true; more && result == 0;) {
@@ -109,7 +109,7 @@ static const char *const loss_names[] = {
 #undef LOSS_NAME
 };
 
-/* What is counted for the process may be the cause of any of its gaps. */
+/* Losses that were counted for the whole process may be the cause of any of its gaps. */
 static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_BYTES])
 {
     static const enum loss_cause causes[] = {LOSS_TRACE_LIMIT, LOSS_DISK_FULL, LOSS_NO_FILE, LOSS_NO_MEMORY};
@@ -127,8 +127,8 @@ static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_B
         snprintf(text, GAP_CAUSE_BYTES, "nothing was counted as lost: the process was killed, or the file is damaged");
 }
 
-/* How many of the gap's events were told to be lost, by cause; returns for what cause the thread has no place in the
- * file, LOSS_COUNT: it has. */
+/* Counts the gap's events that have a known cause, by cause. Returns the cause if the thread has no place in the
+ * file. LOSS_COUNT: the thread has a place. */
 static enum loss_cause told(const struct gap_table *table, const struct run_gap *gap, uint64_t by_cause[LOSS_COUNT])
 {
     enum loss_cause thread_cause = LOSS_COUNT;

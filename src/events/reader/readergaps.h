@@ -16,8 +16,8 @@
 
 struct run_gap {
     uint32_t thread;
-    uint64_t first, end, count;      /* events, numbered as the thread wrote them; not all in between need be missing */
-    uint64_t begin_ticks, end_ticks; /* nothing is known of what the thread did in between */
+    uint64_t first, end, count;      /* events, numbered as the thread wrote them. Some in between may exist */
+    uint64_t begin_ticks, end_ticks; /* the activity of the thread in between is unknown */
 };
 
 struct run_gaps {
@@ -25,13 +25,16 @@ struct run_gaps {
     size_t count;
 };
 
-/* Reads all events of a file that is awake. 0, or -1: no memory. To be released either way. */
+/*
+ * Reads all events of a file that is awake. Returns 0, or -1 without memory. The caller must release the gaps in both
+ * cases.
+ */
 int run_gaps_find(struct run_gaps *gaps, const struct run_reader *reader);
 void run_gaps_release(struct run_gaps *gaps);
 
 enum { GAP_CAUSE_BYTES = 160 };
 
-/* Why they are missing: the causes by their names, with how many each where there are several. */
+/* The causes of a gap by name. If there are several, with their counts. */
 void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, char text[GAP_CAUSE_BYTES]);
 
 #endif

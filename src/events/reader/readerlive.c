@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* What leads to something that was found, or says what it is. */
+/* The header fields that lead to known objects, or describe them. */
 static bool heads_are_same(const struct run_header *one, const struct run_header *other)
 {
     return one->version == other->version && one->first_thread == other->first_thread &&
@@ -27,7 +27,7 @@ void run_reader_relabel(struct run_reader *reader)
             return;
         copy->flags = record->flags;
         copy->freed_ticks = record->freed_ticks;
-        memcpy(copy->label, record->label, sizeof copy->label - 1); /* a NUL is behind it */
+        memcpy(copy->label, record->label, sizeof copy->label - 1); /* a NUL follows it */
         offset = record->next;
     }
 }
@@ -38,7 +38,7 @@ bool run_reader_refresh(struct run_reader *reader)
     if (reader->file) /* a compact one was complete when it was made */
         return true;
     reader_header_copy(&look);
-    look.header.file_bytes = reader->bytes; /* what came behind was found by nobody */
+    look.header.file_bytes = reader->bytes; /* nothing after that was found */
     if (run_reader_is_torn(reader) || reader_header_check(&look) != 0 || !heads_are_same(&look.header, &reader->header))
         return false;
     if (reader->header.comm_changes & 1)

@@ -28,7 +28,7 @@ static uint64_t first_of(const struct chunk_header *chunk)
     return __atomic_load_n(&chunk->first_event, __ATOMIC_ACQUIRE);
 }
 
-/* The buffer behind what stays, which it may have been appended as just now. */
+/* Orders the buffer after the chunks that stay. It may just have been appended as one of them. */
 static int chunk_order(const void *one, const void *other)
 {
     const struct chunk_header *a = *(const struct chunk_header *const *)one;
@@ -62,7 +62,7 @@ void sample_cursor_close(struct sample_cursor *cursor)
     *cursor = (struct sample_cursor){0};
 }
 
-/* A copy of a chunk's records, since a living process may begin its buffer again. False: there are none. */
+/* Copies a chunk's records, since a running process may empty its buffer. Returns false if there are none. */
 static bool chunk_copy(struct sample_cursor *cursor, const struct chunk_header *chunk, uint64_t *first)
 {
     const struct run_reader *reader = cursor->reader;
@@ -82,7 +82,7 @@ static bool chunk_copy(struct sample_cursor *cursor, const struct chunk_header *
     return first_of(chunk) == *first && is_samples(chunk);
 }
 
-/* Goes on to the next chunk that has something new. */
+/* Moves to the next chunk with something new. */
 static bool chunk_next(struct sample_cursor *cursor)
 {
     while (cursor->chunk < cursor->chunk_count) {
@@ -99,8 +99,8 @@ static bool chunk_next(struct sample_cursor *cursor)
     return false;
 }
 
-/* The writer tells of all objects anew when one was loaded or has gone. One that is known stays where it is, or becomes
- * the latest if something younger was at its addresses: which of several was there is looked for from the end. */
+/* After a library was loaded or unloaded, the writer lists all of them again. A known module keeps its place. If a
+ * younger module was at its addresses, it becomes the latest. Lookups search from the end. */
 static bool module_again(struct sample_cursor *cursor, const struct sample_module *head, const char *path)
 {
     bool covered = false;

@@ -1,9 +1,9 @@
 /*
- * Blocks of cells, and the tables that say what they mean.
+ * Blocks of counters, and the tables that describe their meaning.
  *
- * Copies are made of what was checked, and the copies are checked: who looks at a process again and again follows
- * counts and places that stand there, and the process, or whoever may write its file, changes it meanwhile. Only cells
- * are read where they are.
+ * The reader copies tables, and then checks the copies. Tools that read a running process repeatedly follow counts and
+ * offsets in these tables. The process, or another writer of its file, may change the originals meanwhile. Only
+ * counters are read in place.
  */
 #define _GNU_SOURCE
 #include "format/counter.h"
@@ -15,8 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- blocks -------------------------------------------------------------------------------------------------------
- */
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 static bool block_kind_is_known(uint32_t kind)
 {
@@ -24,7 +23,7 @@ static bool block_kind_is_known(uint32_t kind)
            (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
 }
 
-/* Whether what it belongs to is there: 0, or -1 with the reader's error set. */
+/* Checks that the owner of the block exists. Returns 0, or -1 with the reader's error set. */
 static int owner_check(struct run_reader *reader, const struct tally_block *head, uint64_t offset)
 {
     const char *missing = NULL;
@@ -59,7 +58,7 @@ static int block_add(struct run_reader *reader, const struct tally_block *head, 
     return 0;
 }
 
-/* By communicator, and else in the order of the list, so that those of one lie together. */
+/* Sorts by communicator, and within one in the order of the list. */
 static int blocks_sort(struct run_reader *reader)
 {
     size_t slots = reader->slot_count ? reader->slot_count : 1, *first = calloc(slots + 1, sizeof *first);
@@ -75,7 +74,7 @@ static int blocks_sort(struct run_reader *reader)
         first[slot + 1] += first[slot];
     for (size_t i = 0; i < reader->block_count; i++)
         sorted[first[reader->blocks[i].comm]++] = reader->blocks[i];
-    memmove(first + 1, first, slots * sizeof *first); /* each has come to where the next one begins */
+    memmove(first + 1, first, slots * sizeof *first); /* now each is the begin of the next one */
     first[0] = 0;
     free(reader->blocks);
     reader->blocks = sorted;
@@ -91,7 +90,7 @@ int reader_blocks_find(struct run_reader *reader)
         struct tally_block head = {0};
         if (there)
             memcpy(&head, there, sizeof head);
-        __asm__ volatile("" : "+m"(head)); /* what is checked is what is kept: no second look at the file */
+        __asm__ volatile("" : "+m"(head)); /* the checked value is the kept one: the file is read only once */
         const uint64_t *cells = there ? reader_object(reader, offset + sizeof head, head.cells * UINT64_C(8)) : NULL;
         if (!cells || !block_kind_is_known(head.kind) || reader->block_count >= most)
             return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
@@ -107,11 +106,10 @@ const uint64_t *tally_cells(const struct run_block *block)
     return block->at;
 }
 
-/* ---- tables -------------------------------------------------------------------------------------------------------
- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The table of so many bytes at `offset`; as a copy, if those are wanted. NULL: `what` does not lie in the file, or
- * there is no memory, and the reader's error says so. */
+/* Returns the table of `bytes` at `offset`, as a copy if the caller wants one. NULL, with the reader's error: `what`
+ * is not in the file, or there is no memory. */
 static const void *table_take(struct run_reader *reader, uint64_t offset, size_t bytes, void **copy, const char *what)
 {
     const void *there = reader_object(reader, offset, bytes);
@@ -125,9 +123,9 @@ static const void *table_take(struct run_reader *reader, uint64_t offset, size_t
     return *copy ? memcpy(*copy, there, bytes) : NULL;
 }
 
-/* Texts in a table: one in each of its entries. */
+/* Texts in a table, one in each entry. */
 struct table_texts {
-    size_t begin, entry_bytes, count; /* the first one, what lies between two, and how many there are */
+    size_t begin, entry_bytes, count; /* the first one, the distance between two, and the number of entries */
     size_t bytes;                     /* of each */
 };
 
@@ -139,8 +137,8 @@ static bool text_is_plain(const char *text)
     return !*text;
 }
 
-/* Cleans the texts of a table, since a file may hold anything and they are shown on terminals. A table with texts that
- * are not plain becomes a copy. Returns the table; NULL: no memory, and the reader's error says so. */
+/* Cleans the texts of a table. A file may hold any bytes, and the texts are shown on terminals. A table with unclean
+ * texts becomes a copy. Returns the table. NULL, with the reader's error: no memory. */
 static const void *texts_clean(struct run_reader *reader, const void *table, size_t bytes, void **copy,
                                struct table_texts texts)
 {

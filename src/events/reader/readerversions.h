@@ -2,12 +2,12 @@
  * Run files of older versions, which the reader shows like new ones:
  *
  *   version   new in the next one
- *      5      CHUNK_FREE, so that the kinds after it had one less; header.trace_policy; chunk_header.turned
- *      6      header.clock_syncs, header.first_object; the numbers of windows and files, and `argument` records
- *      7      at first without header.gaps; header.stall_known
+ *      5      CHUNK_FREE, so that the kinds after it had one less, header.trace_policy, chunk_header.turned
+ *      6      header.clock_syncs, header.first_object, the numbers of windows and files, and `argument` records
+ *      7      at first without header.gaps, header.stall_known
  *      8      header.samples_hz and samples_lost
- *      9      header.first_provider and fabric_watched, and blocks and events of those
- *      9      header.counters; blocks and records of counters
+ *      9      header.first_provider and fabric_watched, and their blocks and events
+ *      9      header.counters, blocks and records of counters
  *
  * Parts that a file lacks are 0 in the reader's results. Events have had the same form since version 5. The table of
  * calls is compared name by name, so no kind is taken for another. Before that, communicators had other records and
@@ -18,15 +18,18 @@
 
 #include "reader/reader.h"
 
-/* Of the reader's copy of the header: 0, and it is as today's, or -1 with reader->error: the version is not read. */
+/*
+ * Changes the reader's copy of the header to today's form. Returns 0, or -1 with reader->error: the version is too old
+ * or too new.
+ */
 int reader_version_check(struct run_reader *reader);
-/* Is it as long as those of its version are? */
+/* True if the header has the length of its version. */
 bool reader_header_is_whole(const struct run_header *header);
-/* 0, or -1 with reader->error: an older file has other calls than today's table. */
+/* Returns 0, or -1 with reader->error: an older file has other calls than today's table. */
 int reader_calls_check(struct run_reader *reader);
-/* What CHUNK_COLUMNS is called in a compact file whose first chunk, a CHUNK_IMAGE, has this kind. */
+/* The kind for CHUNK_COLUMNS in a compact file whose first chunk, a CHUNK_IMAGE, has this kind. */
 uint32_t reader_columns_kind(uint32_t first_kind);
-/* Does the file say when its rings began to be written over? */
+/* True if the file tells when its rings began again. */
 bool reader_tells_turns(const struct run_reader *reader);
 /* How many records its process may have written before it counted them. */
 uint64_t reader_ring_spare(const struct run_reader *reader);

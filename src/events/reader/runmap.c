@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 static struct run_map **resting;
-static size_t resting_next; /* the oldest, which is the next to go */
-/* Of these and of what maps know of their places: threads put files of their own to rest. */
+static size_t resting_next; /* the oldest, which goes next */
+/* Protects these, and the places stored in maps. Threads put their own files to rest. */
 static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct run_map *maps;
@@ -45,7 +45,7 @@ static void map_link(struct run_map *map)
     map->link = &maps;
     if (maps)
         maps->link = &map->next;
-    __atomic_store_n(&maps, map, __ATOMIC_RELEASE); /* the guard may look at any moment */
+    __atomic_store_n(&maps, map, __ATOMIC_RELEASE); /* the guard may look at any time */
     pthread_mutex_unlock(&resting_lock);
 }
 
@@ -57,7 +57,7 @@ static void map_unlink(struct run_map *map)
         map->next->link = map->link;
 }
 
-/* SIGBUS: behind the end of a file that has become shorter. The page of zeros stays until the map goes. */
+/* SIGBUS: after the end of a file that has become shorter. The page of zeros stays until the map goes. */
 static void fault_take(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
@@ -74,10 +74,10 @@ static void fault_take(int number, siginfo_t *info, void *context)
         errno = error;
         return;
     }
-    sigaction(SIGBUS, &unguarded, NULL); /* it is raised again, and is none of ours */
+    sigaction(SIGBUS, &unguarded, NULL); /* not our fault: it will be raised again */
 }
 
-/* At `base`, or anywhere. Some file systems share no mappings. */
+/* Maps the file at `base`, or anywhere if that is NULL. Some file systems do not support shared mappings. */
 static void *file_map(void *base, size_t bytes, int fd)
 {
     int fixed = base ? MAP_FIXED : 0;
@@ -145,7 +145,7 @@ void run_map_close(struct run_map *map)
     free(map);
 }
 
-/* If the system refuses, the file stays where it is. */
+/* If the system refuses, the map stays. */
 static void map_drop(struct run_map *map)
 {
     void *base = mmap(map->base, map->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -186,7 +186,7 @@ void run_map_hold(struct run_map *map, bool held)
     pthread_mutex_unlock(&resting_lock);
 }
 
-/* Is the open file the one that was mapped? */
+/* True if the open file is the mapped one. */
 static bool map_is_of(const struct run_map *map, const struct stat *st)
 {
     return st->st_dev == map->device && st->st_ino == map->inode && (size_t)st->st_size >= map->bytes;

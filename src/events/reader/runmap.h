@@ -6,7 +6,7 @@
  *
  *   resting[] ──> maps that may be taken away, the oldest first; a map in this list knows its place
  *
- * A map comes back to the address that it had, so that pointers into the file need no change.
+ * A map comes back to its old address, so that pointers into the file need no change.
  *
  * A file may get shorter while it is mapped (somebody truncates it, its server has lost it). A read past its end then
  * raises SIGBUS. A tool that watches files for long asks for a guard. With it a page of zeros is there, and the map is
@@ -25,28 +25,28 @@ struct run_map {
     dev_t device;
     ino_t inode;
     uid_t owner;
-    size_t place;   /* in resting[], + 1; 0: not in it */
-    unsigned holds; /* by so many */
+    size_t place;   /* in resting[], + 1. 0: not in it */
+    unsigned holds; /* how often it is held */
     bool awake;
-    int fd;                       /* for run_map_read; -1: not open */
+    int fd;                       /* for run_map_read. -1: not open */
     volatile bool torn;           /* written by the guard */
     struct run_map *next, **link; /* all maps, for the guard */
     char path[];
 };
 
-/* NULL with a reason; error has 512 bytes. */
+/* Returns NULL with a reason in error, which has 512 bytes. */
 struct run_map *run_map_open(const char *path, char error[512]);
 /* NULL may be closed. */
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
 int run_map_wake(struct run_map *map, char error[128]);
-/* Reads what lies at `at` in the map, which costs less than to look at so many pages of it for the first time. From one
- * thread, of a file that is held; what it opens is closed when the file is put to rest. False: it has to be looked at.
- */
+/* Reads the bytes at `at` in the map. That is faster than touching many of its pages for the first time. Called from
+ * one thread, for a file that is held. The file opened here is closed when the file is put to rest. Returns false if
+ * the caller must read in the map. */
 bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes);
-/* From now on; of a process with one thread that looks into run files. */
+/* Installs the guard. The process must read run files in one thread. */
 void run_map_guard(void);
-/* false: one hold less. */
+/* held: adds a hold. Else drops one. */
 void run_map_hold(struct run_map *map, bool held);
 
 #endif

@@ -19,7 +19,7 @@ struct quiet {
     int cancel;
 };
 
-/* The kernel's own calls: the recorder has its own in front of the library's. */
+/* Uses the kernel's own calls, since the recorder's functions are in front of the library's. */
 static void mask_change(int how, const sigset_t *set, sigset_t *before)
 {
     syscall(SYS_rt_sigprocmask, how, set, before, KERNEL_MASK_BYTES);
@@ -51,8 +51,8 @@ static struct quiet quiet_begin(void)
     return quiet;
 }
 
-/* The kernel sent SIGXFSZ to this thread: it is taken off. If the thread had one pending before, the two are one
- * signal, and it is sent again. A signal that is pending for the whole process stays. */
+/* The kernel sent SIGXFSZ to this thread. This function removes it. If the thread had one pending before, the two
+ * are one signal, and it is sent again. A signal that is pending for the whole process stays. */
 static void signal_take(const struct quiet *quiet)
 {
     siginfo_t info;
@@ -86,7 +86,7 @@ bool filesize_permits(uint64_t bytes)
 
 int filesize_allocate(int fd, uint64_t begin, uint64_t bytes)
 {
-    enum { PIECE = 1 << 20 }; /* a signal ends a call, which begins anew: a short one comes to its end */
+    enum { PIECE = 1 << 20 }; /* a signal interrupts a call, which begins again. A short one gets finished */
     struct quiet quiet = quiet_begin();
     int error = 0;
     for (uint64_t done = 0; done < bytes && error == 0;) {

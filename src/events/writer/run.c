@@ -48,7 +48,7 @@ int run_directory_make(const char *dir)
     return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
 }
 
-/* Still what we opened? */
+/* True if the descriptor is still the file that we opened. */
 static bool file_is_ours(const struct run *run, int fd)
 {
     struct stat st;
@@ -67,7 +67,7 @@ static int file_hold(struct run *run)
     if (fd < 0 || file_is_ours(run, fd))
         return fd;
     close(fd);
-    errno = ENOENT; /* another one has its name now */
+    errno = ENOENT; /* another file has its name now */
     return -1;
 }
 
@@ -102,7 +102,7 @@ enum loss_cause run_file_trouble(struct run *run, int error)
 {
     char text[sizeof run->path + 128];
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
-    const char *slash = strrchr(run->path, '/'); /* without the name: a job's processes say the same, and one of them */
+    const char *slash = strrchr(run->path, '/'); /* without the name, as the processes of a job share one message */
     snprintf(text, sizeof text, "live files in %.*s cannot grow: %s; what does not fit is counted as lost",
              slash ? (int)(slash - run->path) : 0, run->path, strerror(error));
     if (run_has_file(run))
@@ -117,8 +117,8 @@ void run_tell(struct run *run, const char *text)
     run->said = true;
 }
 
-/* Takes the descriptor out of the way of programs that close all low ones, and remembers what it is. Where there are
- * few, each is the program's: the file is opened again when it has to grow. */
+/* Moves the descriptor away from programs that close all low descriptors, and stores its identity. If descriptors
+ * are scarce, all are left to the program. Then the file is opened again each time it grows. */
 static void file_keep(struct run *run)
 {
     struct stat st = {0};
@@ -138,13 +138,13 @@ static bool descriptors_are_few(void)
     return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur <= DESCRIPTOR_LEAST + DESCRIPTOR_SPARE;
 }
 
-/* Space is allocated before it is touched, so that a full disk is an answer here and not a SIGBUS later. */
+/* Allocates space before it is touched. So a full disk is an error here, and not a SIGBUS later. */
 static int file_extend(int fd, uint64_t end, uint64_t bytes)
 {
     return filesize_permits(end + bytes) ? filesize_allocate(fd, end, bytes) : EFBIG;
 }
 
-/* Of the file; fd < 0: of this process. */
+/* Maps memory of the file. fd < 0: of this process. */
 static void *memory_map(int fd, uint64_t offset, size_t bytes)
 {
     int flags = fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
@@ -156,7 +156,7 @@ static void *memory_map(int fd, uint64_t offset, size_t bytes)
     return memory;
 }
 
-/* The file with room for so many bytes more; -1: it cannot grow, and is not asked again. */
+/* Grows the file by `bytes`. -1: it cannot grow, and will not be tried again. */
 static int file_grow(struct run *run, size_t bytes)
 {
     if ((run->fd < 0 && !run->reopens) || run->broken)
@@ -165,7 +165,7 @@ static int file_grow(struct run *run, size_t bytes)
     if (error == 0)
         return fd;
     run->no_room = run_file_trouble(run, error);
-    run_lost(run, run->no_room, 1); /* so that the file tells, however the process ends */
+    run_lost(run, run->no_room, 1); /* stored in the file, however the process ends */
     run->unfiled = 1;
     run->broken = true;
     run->broken_by = error;
@@ -173,7 +173,7 @@ static int file_grow(struct run *run, size_t bytes)
     return -1;
 }
 
-/* Memory at the end of the run; *offset = 0 where the file could not take it. The caller holds the lock. */
+/* Memory at the end of the run. *offset = 0 if the file could not take it. The caller holds the lock. */
 static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
 {
     *offset = 0;
@@ -252,7 +252,7 @@ static void file_create(struct run *run, const char *dir, struct run_problem *pr
     }
 }
 
-/* What would be the file, in memory: the neighbours on this node find it by its name in /proc. */
+/* Makes memory instead of a file. The neighbors on this node find it by its name in /proc. */
 static void memory_create(struct run *run)
 {
     if (descriptors_are_few() || (run->fd = memfd_create(RUN_MEMORY_NAME, MFD_CLOEXEC)) < 0)
@@ -297,7 +297,7 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     __atomic_store_n(&header->phase, RUN_STARTING, __ATOMIC_RELEASE);
 }
 
-/* The file system takes no shared mapping: memory does instead, and without that the memory of this process alone. */
+/* The file system does not support shared mappings. Uses memory that others can find, or else private memory. */
 static void map_refused(struct run *run, struct run_problem *problem)
 {
     problem->error = errno;
@@ -438,8 +438,8 @@ bool run_has_room(struct run *run)
 
 enum { RING_TOUCHED = 1 << 20 };
 
-/* The pages are there before the first calls write into them: a fault of a mapped file is some microseconds each. A
- * kernel before 5.14 does not know this, and a large buffer may never be filled. */
+/* Touches the pages before the first calls write into them. A fault of a mapped file takes some microseconds.
+ * Kernels before 5.14 do not support this, and a large buffer may never be filled. */
 static void ring_touch(void *ring, size_t bytes)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -448,13 +448,15 @@ static void ring_touch(void *ring, size_t bytes)
 #endif
 }
 
-/* Buffers leave a quarter of the memory to the tallies. */
+/* True if a quarter of the memory is left for counters. */
 static bool buffer_fits(const struct run *run, size_t size)
 {
     return run->memory_bytes + size <= run->memory_limit / 4 * 3;
 }
 
-/* A chunk that is written while it is mapped. The caller holds the lock and fills in what it is of. */
+/*
+ * Makes a chunk that is written while it is mapped. The caller holds the lock and fills in the fields that describe it.
+ */
 static struct chunk_header *buffer_make(struct run *run, size_t size, uint64_t *offset)
 {
     struct chunk_header *chunk = run_grow(run, size, offset);
@@ -524,14 +526,14 @@ void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Does the file still have its name? */
+/* True if the file still has its name. */
 static bool file_is_there(const struct run *run)
 {
     struct stat st;
     return lstat(run->path, &st) == 0 && st.st_dev == run->device && st.st_ino == run->inode;
 }
 
-/* What a trace would have gone on in. */
+/* Cuts off the room for the rest of the trace. */
 static void file_cut(struct run *run)
 {
     int fd = run_file_hold(run);
@@ -558,7 +560,7 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
     } else if (run_has_file(run) && run->length > run->virtual_bytes)
         file_cut(run);
     run->closed = true;
-    run->broken = true; /* what is still recorded lives in memory; the descriptor stays, for a thread that is writing */
+    run->broken = true; /* later records are in memory. The descriptor stays, as a thread may be writing */
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -569,7 +571,7 @@ bool run_reopen(struct run *run)
     pthread_mutex_lock(&run->lock);
     run->closed = false;
     run->gone = run->gone || (run_has_file(run) && !file_is_there(run)); /* its results were collected */
-    run->broken = run->gone || run->torn; /* what is written into a file without a name nobody finds */
+    run->broken = run->gone || run->torn; /* data in a file without a name would be lost */
     pthread_mutex_unlock(&run->lock);
     run->header->end_ticks = run->header->end_realtime_ns = run->header->finalize_ticks = 0;
     __atomic_store_n(&run->header->phase, RUN_RUNNING, __ATOMIC_RELEASE);

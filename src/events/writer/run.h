@@ -1,9 +1,9 @@
 /*
  * The writer of a run file (runfile.h): one for each process.
  *
- * All functions except run_lost are for slow paths: they take the run's lock and may enter the kernel. None of them
- * fails loudly. If the file or the memory is exhausted, the loss is counted by cause. The caller then gets NULL, or
- * memory that only this process sees.
+ * All functions except run_lost are for slow paths: they take the run's lock and may enter the kernel. If the file or
+ * the memory is exhausted, they count the loss by cause. The caller then gets NULL, or memory that only this process
+ * sees. They do not print errors.
  */
 #ifndef MPIT_EVENTS_RUN_H
 #define MPIT_EVENTS_RUN_H
@@ -17,141 +17,147 @@
 
 struct run {
     struct run_header *header; /* NULL until run_open */
-    int fd;                    /* the file; without one, memory that other processes can find; -1: not even that */
-    bool broken;               /* the file could not grow, or the run is closed; later pieces live in memory */
-    bool gone;                 /* the run was closed and its file not kept */
-    bool torn;                 /* behind its end there is what could not be cut off */
+    int fd;                    /* the file. Without a file: memory that other processes can find. -1: neither */
+    bool broken;               /* the file could not grow, or the run is closed. Later pieces are in memory */
+    bool gone;                 /* the run was closed and its file was deleted */
+    bool torn;                 /* there is data after its end that could not be cut off */
     bool closed;               /* the run has ended */
-    bool reopens;              /* descriptors are few: fd is -1, and the file is opened each time that it grows */
-    bool said;                 /* that something is wrong with the file: once is enough */
-    enum loss_cause cause;     /* why the trace could not take the last piece that it could not take */
-    bool detached;             /* in the child of a fork, which shares the memory and takes no part */
-    dev_t device;              /* of the file: the program may close our descriptor, and get its number for its own */
+    bool reopens;              /* descriptors are scarce: fd is -1, and the file is opened each time it grows */
+    bool said;                 /* an error of the file was reported. It is reported once */
+    enum loss_cause cause;     /* why the trace could not take the last lost piece */
+    bool detached;             /* true in the child of a fork. It shares the memory and records nothing */
+    dev_t device;              /* of the file: the program may close our descriptor and reuse its number */
     ino_t inode;
     uint64_t virtual_bytes; /* offsets given out */
-    uint64_t length;        /* of the file at least, where a trace has made it longer than that */
+    uint64_t length;        /* lower bound for the length of the file, which a trace may have made longer */
     uint64_t memory_bytes;  /* held now */
-    uint64_t passing_bytes; /* and for the time of a call */
-    uint64_t memory_limit;  /* bound on memory_bytes */
+    uint64_t passing_bytes; /* and only during a call */
+    uint64_t memory_limit;  /* limit for memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit;        /* 0 = none */
-    uint64_t appended_bytes;     /* of chunks of the trace and of samples, also those that were drained */
-    struct trace_places *places; /* with TRACE_RING: where its chunks lie */
-    struct gap_table *gaps;      /* what could not be kept; NULL: only counted */
-    enum loss_cause no_room;     /* why the file does not grow any more, where it is broken */
-    uint64_t unfiled;            /* events that were counted as lost for that: 1 until run_unfiled knows better */
-    int broken_by;               /* the errno of that; 0: none */
+    uint64_t appended_bytes;     /* chunks of the trace and of samples, including the drained ones */
+    struct trace_places *places; /* with TRACE_RING: the places of its chunks */
+    struct gap_table *gaps;      /* lost events. NULL: only counted */
+    enum loss_cause no_room;     /* why the file cannot grow any more, if it is broken */
+    uint64_t unfiled;            /* events counted as lost for that cause: 1 until run_unfiled sets the number */
+    int broken_by;               /* the errno of that. 0: none */
     char *arena;
-    uint64_t arena_offset; /* of `arena` in the file; 0 = not in the file */
+    uint64_t arena_offset; /* of `arena` in the file. 0 = not in the file */
     size_t arena_used, arena_size;
     pthread_mutex_t lock;
     char path[4096]; /* "" = no file */
 };
 
-/* Why run_open had to fall back to memory; "" when it did not. */
+/* Why run_open used memory instead of a file. "" if it did not. */
 struct run_problem {
-    int error;       /* an errno; 0: there is none */
+    int error;       /* an errno. 0: none */
     char text[4400]; /* a path and a reason */
 };
 
 /*
- * Starts a run: a new file in `dir` (made if need be; NULL: no file, but memory of that form which neighbours.h finds).
- * Returns 0, or -1 when there is no memory at all.
+ * Starts a run. Makes a new file in `dir`, and `dir` if it is missing. If `dir` is NULL, it makes memory that
+ * neighbours.h finds. Returns 0, or -1 when there is no memory at all.
  */
 int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
              struct run_problem *problem);
 
-/* Undoes run_open, of a run that nothing was recorded in. */
+/* Undoes run_open, for a run without any records. */
 void run_abandon(struct run *run);
 
-/* Zeroed memory of the run, 64-byte aligned; *offset is its place in the file (0: none). NULL: counted as lost. */
+/*
+ * Returns zeroed memory of the run, 64-byte aligned. *offset is its place in the file (0: none). NULL: counted as lost.
+ */
 void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
 
-/* Counts memory that is not of the run among what it holds. False: it would be more than the limit; nothing is counted.
- */
+/* Counts other memory towards the memory limit of the run. Returns false, and counts nothing, if that would exceed
+ * the limit. */
 bool run_memory_take(struct run *run, size_t bytes);
 void run_memory_give(struct run *run, size_t bytes);
 
-/* Less than half of the memory that there may be is in use. */
+/* True if less than half of the allowed memory is in use. */
 bool run_has_room(struct run *run);
 
-/* The event buffer of one thread, mapped; NULL: counted as lost. Buffers leave a quarter of the memory to the tallies:
- * where threads are many, events are lost before counts are. */
+/* Maps the event buffer of one thread. NULL: counted as lost. Buffers leave a quarter of the memory for counters. So
+ * with many threads events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
-/* What goes when the trace has reached its limit. Before anything is appended. */
+/* Sets which events are dropped when the trace has reached its limit. Call it before anything is appended. */
 void run_trace_policy(struct run *run, enum trace_policy policy);
 
-/* A chunk of the trace on its way into the file. The caller fills in chunk.kind and what says what is in it, data and
- * bytes, and zeroes the rest; `data` stays as it is until the end. */
+/* A chunk of the trace on its way into the file. The caller fills in chunk.kind, the fields that describe the
+ * content, data and bytes. It zeroes the rest. `data` must not change until the end. */
 struct trace_move {
     struct chunk_header chunk;
     const void *data;
     size_t bytes, done;
     uint64_t offset; /* of its place */
     bool taken;      /* it has a place */
-    bool fresh;      /* which was the end of the file */
+    bool fresh;      /* the place was the end of the file */
 };
 
 /*
- * The steps of a move: a place in the file, with the first of the data; more of them, until done == bytes; and that it
- * is a chunk now. `bytes`: so many data, or as many more as end on a page. Each enters the kernel two or three times
- * and copies what it is told to; a thread does one at a time (src/probes/thread/backlog.h), so that no call of MPI pays
- * for all of them. Until the last one readers see none of it. The copy goes through the kernel's page cache: fresh
- * pages of a mapped file would cost a fault each. False: the events are counted as lost, by run->cause, and the move
- * has ended. With TRACE_RING older ones give way, and these are what is counted.
+ * The steps of a move. run_trace_take gets a place in the file and writes the first data. run_trace_put writes more,
+ * until done == bytes. run_trace_publish makes it a chunk. `bytes` is the amount of data, or slightly more to end on a
+ * page.
+ *
+ * Each step enters the kernel two or three times and copies the given data. A thread does one step at a time
+ * (src/probes/thread/backlog.h), so that no MPI call pays for all of them. Readers see nothing before the last step.
+ * The copy goes through the kernel's page cache, since fresh pages of a mapped file would cost a fault each.
+ *
+ * Each returns false if the move has ended and its events are counted as lost, by run->cause. With TRACE_RING older
+ * events are dropped and counted instead.
  */
 bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes);
 bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes);
 bool run_trace_publish(struct run *run, struct trace_move *move);
-/* All that is left of them. */
+/* Does all remaining steps. */
 bool run_trace_finish(struct run *run, struct trace_move *move);
-/* Beforehand, so that the first step does less: makes the file long enough for a chunk of so many bytes, and some. */
+/* Makes the file long enough for a chunk of `bytes` and more, so that the first step has less to do. */
 void run_trace_room(struct run *run, size_t bytes);
 
-/* All of them at once, for `count` records of comm_past, from number `first` on, packed into `bytes`. */
+/* All steps at once for `count` records of comm_past, from number `first` on, packed into `bytes`. */
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes);
 
-/* It has a file in a run directory. */
+/* True if the run has a file in a run directory. */
 static inline bool run_has_file(const struct run *run)
 {
     return run->path[0] != '\0';
 }
 
-/* Is there room in the spool for so many bytes more of a trace or of samples? The caller holds the lock. */
+/* True if the spool has room for `bytes` more of a trace or of samples. The caller holds the lock. */
 bool run_spool_fits(const struct run *run, uint64_t bytes);
 
-/* Links a finished record or block at the front of its list. `next` is the record's own field. */
+/* Links a finished record or block at the front of its list. `next` is the field of the record. */
 void run_link(struct run *run, uint64_t *head, uint64_t *next, uint64_t offset);
 
 /* Async-signal-safe and wait-free. */
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count);
 
-/* At the end: so many events were counted in memory alone, since the file could not grow. They are lost for whoever
- * reads the file. */
+/* Counts events at the end that are only in memory, since the file could not grow. They are lost for readers of the
+ * file. */
 void run_unfiled(struct run *run, uint64_t events);
 
-/* Room for the causes of gaps, while there is any: a full disk is one of them. */
+/* Reserves room for the causes of gaps early, since a full disk is one of the causes. */
 void run_gaps_open(struct run *run);
-/* As run_lost. Notes the thread, and the first event of the gap. Where no event of the thread has a place in the file,
- * count is UINT64_MAX: that adds one to the loss. */
+/* Like run_lost. Also stores the thread, and the first event of the gap. If the file has no event of the thread,
+ * count is UINT64_MAX, which adds one to the loss. */
 void run_gap(struct run *run, enum loss_cause cause, uint32_t thread, uint64_t first, uint64_t count);
 
-/* Would there be room for objects of so many bytes in all? Nothing is counted as lost. */
+/* True if there is room for objects of `bytes` in total. Counts no loss. */
 bool run_fits(struct run *run, size_t bytes);
 
-/* New bounds. False: a bound is below what is in use, and both stay as they were. */
+/* Sets new limits. Returns false, and changes nothing, if a limit is below the amount in use. */
 bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
 
-/* Ends the run; the file stays only if `keep`. The mapped memory stays readable in this process. */
+/* Ends the run. The file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
 
-/* Goes on with a run that was closed. False: its file was not kept, and what comes now is in memory alone. */
+/* Continues a closed run. Returns false if its file was deleted. New records are then only in memory. */
 bool run_reopen(struct run *run);
-/* The process of a run that is closed, and would be opened again, has come to its end. */
+/* Ends a closed run for good, at the end of the process. */
 void run_leave(struct run *run);
 
-/* Told what is wrong with the file, one line, once a run; NULL: nobody. */
+/* Called with one line about an error of the file, once a run. NULL: no report. */
 extern void (*run_say)(const char *text);
 void run_tell(struct run *run, const char *text);
 

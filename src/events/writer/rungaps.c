@@ -11,7 +11,7 @@ void run_gaps_open(struct run *run)
     __atomic_store_n(&run->header->gaps, offset, __ATOMIC_RELEASE);
 }
 
-/* Blocks of a thread follow each other, and most often they are lost for the reason of the one before. */
+/* Blocks of a thread are adjacent, and are usually lost for the same reason as the one before. */
 static struct gap_record *record_before(struct gap_table *gaps, enum loss_cause cause, uint32_t thread, uint64_t first)
 {
     for (size_t i = gaps->count; i > 0; i--) {

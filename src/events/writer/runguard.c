@@ -13,7 +13,7 @@ enum { PIECES_MOST = 512 };
 static struct piece {
     uintptr_t begin, end;
 } pieces[PIECES_MOST];
-static size_t piece_count; /* release in run_guard_add; acquire in the handler */
+static size_t piece_count; /* release in run_guard_add. Acquire in the handler */
 static struct run *guarded;
 static struct sigaction before;
 static char header_copy[RUN_PAGE_BYTES];
@@ -28,7 +28,7 @@ static bool is_ours(uintptr_t address)
     return false;
 }
 
-/* False: there is no memory for it. */
+/* Returns false if there is no memory for it. */
 static bool page_replace(uintptr_t address)
 {
     uintptr_t page = address & ~(uintptr_t)(RUN_PAGE_BYTES - 1);
@@ -45,7 +45,7 @@ static bool page_replace(uintptr_t address)
     return true;
 }
 
-/* The instruction faults once more, and ends the process. What was sent has to be sent again. */
+/* Makes the instruction fault once more and end the process. A signal from kill is sent again. */
 static void end_by_default(bool sent)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
@@ -54,10 +54,10 @@ static void end_by_default(bool sent)
         raise(SIGBUS);
 }
 
-/* What the program would have met without us. A handler that has this one for its own predecessor comes back here. */
+/* Does what would have happened without mpit. A handler that has ours as its predecessor comes back here. */
 static void pass_on(int number, siginfo_t *info, void *context)
 {
-    static int passing; /* the thread that does; 0: none */
+    static int passing; /* the thread that does it. 0: none */
     int thread = (int)syscall(SYS_gettid), none = 0;
     bool sent = info->si_code <= 0, own = !(before.sa_flags & SA_SIGINFO);
     if (own && before.sa_handler == SIG_IGN && sent)
@@ -93,7 +93,7 @@ static void fault_take(int number, siginfo_t *info, void *context)
 
 void run_guard(struct run *run)
 {
-    /* SA_NODEFER: the count of what is lost lies in a page that may fault, too */
+    /* SA_NODEFER, as the counter of losses is in a page that may fault, too */
     struct sigaction now,
         ours = {.sa_sigaction = fault_take, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | SA_NODEFER};
     if (!run_has_file(run) || sigaction(SIGBUS, NULL, &now) != 0)

@@ -12,13 +12,16 @@
 
 #include "writer/run.h"
 
-/* Takes the faults of this run over. Again after others may have set a handler: theirs comes behind ours. */
+/*
+ * Handles the faults of this run from now on. Call it again after others may have set a handler. Their handler is then
+ * called after ours.
+ */
 void run_guard(struct run *run);
 
-/* A piece was mapped. Under the run's lock, or before other threads know the run. */
+/* Reports a mapped piece. Called with the run's lock, or before other threads know the run. */
 void run_guard_add(const void *memory, size_t bytes);
 
-/* Keeps a copy of the header for the case that its page is lost. */
+/* Keeps a copy of the header in case its page is lost. */
 void run_guard_remember(const struct run *run);
 
 #endif

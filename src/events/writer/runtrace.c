@@ -1,16 +1,16 @@
 /*
- * The trace's part of a run file: chunks that are appended, and with TRACE_RING the places of the oldest ones that are
- * used again once the trace has reached its limit.
+ * The trace's part of a run file: appended chunks. With TRACE_RING a trace at its limit uses the places of its oldest
+ * chunks again.
  *
  *   places   | 7 | 8 | free | 3 | 4 | 5 | 6 | (9) |    in the order of the file; numbers: the order of writing
  *                     ^ hand                 ^ taken
  *
  * Writing has three steps. First the header is written with the kind CHUNK_FREE. Then the data follow, in as many
  * pieces as the caller likes. Last the real kind is written. Readers skip a CHUNK_FREE, so they never see half a chunk,
- * whenever the process is killed. Other threads append behind it meanwhile.
+ * whenever the process is killed. Meanwhile other threads append chunks after it.
  *
- * From the hand on lie the oldest. A new chunk takes as many places that touch each other as it needs, but none that is
- * taken already; what is left over of them is free, and the hand stands there.
+ * The oldest chunks begin at the hand. A new chunk takes as many adjacent places as it needs, but no taken one. The
+ * rest of these places becomes free, and the hand moves there.
  */
 #define _GNU_SOURCE
 #include "writer/runtrace.h"
@@ -25,16 +25,16 @@
 
 struct trace_place {
     uint64_t offset, bytes;
-    uint32_t events; /* of the chunk there; 0: free, or communicators */
-    uint32_t thread; /* of whose events the first is number first_event */
+    uint32_t events; /* in the chunk there. 0: free, or communicators */
+    uint32_t thread; /* the thread whose event first_event is the first */
     uint64_t first_event;
-    bool taken; /* something is being written there */
+    bool taken; /* a thread is writing there */
 };
 
 struct trace_places {
     struct trace_place *list;
     size_t count, capacity, hand;
-    bool full; /* the file could not take what was given a place at its end: it does not grow any more */
+    bool full; /* the file cannot grow any more */
 };
 
 void run_trace_policy(struct run *run, enum trace_policy policy)
@@ -48,11 +48,11 @@ void run_trace_policy(struct run *run, enum trace_policy policy)
     run->header->trace_policy = policy;
 }
 
-/* Writes it all, with one call as a rule: `head`, and data behind it. 0, or an errno. */
+/* Writes `head` and then data, usually with one call. Returns 0, or an errno. */
 static int file_write(int fd, const void *head, size_t head_bytes, const void *data, size_t bytes, uint64_t offset)
 {
     size_t whole = head_bytes + bytes;
-    if (!filesize_permits(offset + whole)) /* also over what is there already */
+    if (!filesize_permits(offset + whole)) /* also when it writes over old data */
         return EFBIG;
     for (size_t done = 0; done < whole;) {
         size_t skip = done < head_bytes ? done : head_bytes;
@@ -74,7 +74,7 @@ static int free_write(int fd, uint64_t bytes, uint64_t offset)
     return file_write(fd, &chunk, sizeof chunk, NULL, 0, offset);
 }
 
-/* How much of what is left to write is `bytes`, or some more, so that what follows begins on a page. */
+/* The size of the next part: `bytes`, or slightly more, so that the part after it begins on a page. */
 static size_t part_bytes(const struct trace_move *move, size_t bytes)
 {
     uint64_t begin = sizeof move->chunk + move->done;
@@ -82,7 +82,7 @@ static size_t part_bytes(const struct trace_move *move, size_t bytes)
     return bytes < rest && run_pages(begin + bytes) - begin < rest ? run_pages(begin + bytes) - begin : rest;
 }
 
-/* The header as that of a place, which is free whatever it is going to be, and the first data. 0, or an errno. */
+/* Writes the header with the kind CHUNK_FREE, and the first data. Returns 0, or an errno. */
 static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t bytes)
 {
     struct chunk_header chunk = move->chunk;
@@ -118,7 +118,7 @@ static void places_remove(struct trace_places *places, size_t at)
 
 enum { LENGTH_AHEAD = 1 << 20 };
 
-/* The file is so long, and longer: what lies behind the end of what is in use costs no space. 0, or an errno. */
+/* Makes the file at least `end` bytes long. The part after the used bytes takes no space. Returns 0, or an errno. */
 static int file_lengthen(struct run *run, int fd, uint64_t end)
 {
     uint64_t ahead = end + LENGTH_AHEAD;
@@ -133,7 +133,7 @@ static int file_lengthen(struct run *run, int fd, uint64_t end)
     return error;
 }
 
-/* A place at the end of the file, which grows by it. 0, or an errno. */
+/* Appends a place at the end of the file, which grows. Returns 0, or an errno. */
 static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
@@ -149,7 +149,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     if (error) {
         if (places)
             places->count--;
-        /* A part of the chunk may be in the file. It is cut off: the next chunk starts at this place. */
+        /* A part of the chunk may be in the file. It is cut off, and the next chunk starts at this place. */
         if (filesize_set(fd, offset) != 0)
             run_tear(run, error);
         run->length = offset;
@@ -164,7 +164,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     return 0;
 }
 
-/* Makes places one free one: what was in them is lost. */
+/* Turns several places into one free place. Their data are lost. */
 static int places_free(struct run *run, int fd, size_t first, size_t end)
 {
     struct trace_places *places = run->places;
@@ -186,7 +186,7 @@ static int places_free(struct run *run, int fd, size_t first, size_t end)
     return 0;
 }
 
-/* Do any that touch each other, and are not taken, hold so much together? */
+/* True if there are adjacent places, none of them taken, with `bytes` in total. */
 static bool places_hold(const struct trace_places *places, uint64_t bytes)
 {
     uint64_t found = 0, end = 0;
@@ -198,10 +198,12 @@ static bool places_hold(const struct trace_places *places, uint64_t bytes)
     return found >= bytes;
 }
 
-/* What no file says: the trace has no place for it, and may not grow. */
+/* Not an error of the file: the trace has no place for the chunk, and may not grow. */
 enum { NO_PLACE = ENOBUFS };
 
-/* Leaves the hand on one free place of `bytes` or more. 0, or an errno: NO_PLACE if the trace has none such. */
+/*
+ * Moves the hand to a free place of at least `bytes`. Returns 0, or an errno: NO_PLACE if the trace has no such place.
+ */
 static int place_find(struct run *run, int fd, uint64_t bytes)
 {
     struct trace_places *places = run->places;
@@ -224,12 +226,12 @@ static int place_find(struct run *run, int fd, uint64_t bytes)
         int error = places_free(run, fd, places->hand, end);
         if (error || found >= bytes)
             return error;
-        places->hand++; /* not enough before something else: what lies there is older than what is dropped next */
+        places->hand++; /* too small, but its data are older than the data that are dropped next */
     }
     return NO_PLACE;
 }
 
-/* The place of the oldest. 0, or an errno. */
+/* Takes the place of the oldest chunks. Returns 0, or an errno. */
 static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     struct trace_places *places = run->places;
@@ -248,7 +250,7 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
         error = free_write(fd, rest, place.offset + bytes);
     if (!error)
         error = place_write(fd, move, place.offset, part);
-    if (error) { /* it is free, still as a whole */
+    if (error) { /* the whole place is still free */
         if (rest)
             places_remove(places, places->hand + 1);
         return error;
@@ -261,7 +263,7 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
     return 0;
 }
 
-/* Where in the list is a place that is taken? */
+/* The index of a taken place in the list. */
 static size_t place_at(const struct trace_places *places, uint64_t offset)
 {
     size_t low = 0, high = places->count;
@@ -280,7 +282,7 @@ static bool over_limit(const struct run *run, const struct trace_move *move)
     return run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit;
 }
 
-/* With the first `part` of the data. 0, or an errno. */
+/* Takes a place and writes the first `part` of the data. Returns 0, or an errno. */
 static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
@@ -295,7 +297,7 @@ static int place_take(struct run *run, int fd, struct trace_move *move, size_t p
     return error;
 }
 
-/* It holds `events` from now on; 0: nothing, it is free. */
+/* Releases a place. From now on it holds `events` events. 0: it is free. */
 static void place_give(struct run *run, struct trace_move *move, uint32_t events)
 {
     move->taken = false;
@@ -308,7 +310,7 @@ static void place_give(struct run *run, struct trace_move *move, uint32_t events
     place->first_event = move->chunk.first_event;
 }
 
-/* The next part of the data. 0, or an errno. */
+/* Writes the next part of the data. Returns 0, or an errno. */
 static int data_write(struct run *run, int fd, struct trace_move *move, size_t bytes)
 {
     size_t part = part_bytes(move, bytes);
@@ -326,7 +328,7 @@ static int data_write(struct run *run, int fd, struct trace_move *move, size_t b
     return error;
 }
 
-/* The chunk is whole. 0, or an errno. */
+/* Writes the real kind, since the chunk is complete. Returns 0, or an errno. */
 static int chunk_publish(struct run *run, int fd, struct trace_move *move)
 {
     const struct chunk_header *chunk = &move->chunk;
@@ -353,7 +355,7 @@ static int step_do(struct run *run, struct trace_move *move, enum step step, siz
     return error;
 }
 
-/* The lock is held over the write: writes into one file wait for each other in the kernel anyhow. */
+/* The lock is held during the write. Writes into one file wait for each other in the kernel anyway. */
 static bool trace_step(struct run *run, struct trace_move *move, enum step step, size_t bytes)
 {
     int error = 0;
@@ -395,7 +397,7 @@ void run_trace_room(struct run *run, size_t bytes)
     if (end > run->length && run_has_file(run) && !run->closed && !run->broken && !run->trace_limit) {
         int fd = run_file_hold(run);
         if (fd >= 0)
-            file_lengthen(run, fd, end); /* if not, what needs it says so */
+            file_lengthen(run, fd, end); /* on failure the next write reports the error */
         run_file_release(run, fd);
     }
     pthread_mutex_unlock(&run->lock);

@@ -25,7 +25,7 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST])
     return count;
 }
 
-/* A directory of this user that nobody else can enter. Returns 0 or an errno. */
+/* Makes a directory that only this user can enter. Returns 0 or an errno. */
 static int private_make(const char *path)
 {
     struct stat st;
@@ -46,7 +46,7 @@ static uint64_t key_of(const char *output)
     return hash;
 }
 
-/* The link says which output directory the spool is for. Returns 0 or an errno. */
+/* Makes or checks the link to the output directory that the spool is for. Returns 0 or an errno. */
 static int output_claim(const char *path, const char *output)
 {
     char name[SPOOL_PATH_BYTES], target[PATH_MAX];

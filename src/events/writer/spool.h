@@ -3,11 +3,11 @@
  * directory, because a shared file system may be slow, may fail and may refuse mappings.
  *
  *   BASE/mpit-UID/KEY/        mode 0700, of the user alone
- *        output -> DIRECTORY  a link: the output directory that the results go to
+ *        output -> DIRECTORY  a link: the output directory for the results
  *        HOST.PID.mpit        a live file for each process
  *        lock                 held while the results are collected (tools/collect/collect.h)
  *        said-HASH            a process of the job on this node has made this remark
- *        watch-PID            mpit-run looks at it: it stays, though there is no live file in it
+ *        watch-PID            mpit-run looks at it: it stays, even without a live file in it
  *
  *   BASE   MPIT_SPOOL, or the first of /dev/shm and /tmp that can be used
  *   KEY    16 hexadecimal digits: a hash of DIRECTORY
@@ -38,19 +38,19 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST]);
  */
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
 
-/* Takes slashes and dots out of a path that say nothing: "/a//b/./" -> "/a/b". One directory has one spool then. */
+/* Removes redundant slashes and dots from a path: "/a//b/./" -> "/a/b". So one directory has one spool. */
 void spool_path_clean(char *path);
 
 /* Puts the link back when the directory could not be removed. */
 void spool_link(const char *path, const char *output);
 
-/* True for the first caller on this node. `remark`: a hash of the job and of what is to be said. */
+/* True for the first caller on this node. `remark` is a hash of the job and of the remark. */
 bool spool_speaks_first(const char *path, uint64_t remark);
 
-/* This process looks at the spool, until it ends or calls the other one. */
+/* Marks the spool as watched by this process, until it ends or calls the other one. */
 void spool_watch(const char *path);
 void spool_unwatch(const char *path);
-/* Does another process look at it? */
+/* True if another process watches it. */
 bool spool_is_watched(const char *path);
 
 #endif

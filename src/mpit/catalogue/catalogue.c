@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct roster roster; /* of struct catalogue_entry; the key is the class */
-static size_t own_entered;   /* so many of them */
+static struct roster roster; /* of struct catalogue_entry. The key is the class */
+static size_t own_entered;   /* number of them */
 static pthread_mutex_t catalogue_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct catalogue_entry *catalogue_at(int index)
@@ -18,7 +18,7 @@ const struct catalogue_entry *catalogue_at(int index)
     return roster_at(&roster, index);
 }
 
-/* Under the lock. Returns the new entry's index, or -1: no memory, or the name and class are there already. */
+/* Under the lock. Returns the new entry's index. Returns -1 without memory, or if the name and class exist already. */
 static int enter(const struct catalogue_entry *fresh)
 {
     struct catalogue_entry *entry = malloc(sizeof *entry);
@@ -98,12 +98,12 @@ static void own_enter(const struct variable *variable)
 /*
  * Variables that are not listed, because no handle of them can be used:
  *
- *   mtl_psm2_*                                  Open MPI crashes, and nothing tells before whether it will (foreign.h)
- *   bound to other objects than communicators   the library may crash when the object is gone; Open MPI's osc_rdma_*
+ *   mtl_psm2_*                                  Open MPI crashes, and that cannot be known before (foreign.h)
+ *   bound to other objects than communicators   the library may crash when the object is gone. Open MPI's osc_rdma_*
  *                                               read at a wrong offset
  *
- * A tool that ends at the first refusal would get none of the variables behind them. For its sake mpit's own variables
- * of windows and files stand behind all others of mpit (livevariables.c).
+ * A tool that ends at the first refusal would get none of the variables after them. For such tools mpit's own variables
+ * of windows and files come after all others of mpit (livevariables.c).
  */
 static bool never_usable(const struct catalogue_entry *entry)
 {
@@ -111,8 +111,8 @@ static bool never_usable(const struct catalogue_entry *entry)
            strncmp(entry->name, "mtl_psm2_", 9) == 0;
 }
 
-/* Under the lock: the entry's index, or below 0: the library's get_info does not succeed (yet), we have the name, or
- * it is of no use. */
+/* Under the lock. Returns the entry's index, or below 0: the library's get_info does not succeed (yet), we have the
+ * name, or the variable is unusable. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
@@ -124,7 +124,7 @@ static int native_admit(int native_index)
                       &fresh.readonly, &fresh.continuous, &fresh.atomic);
     if (result != MPI_SUCCESS || name_length < 2)
         return -1;
-    description_length += description_length == 0; /* Open MPI says 0 where there is none */
+    description_length += description_length == 0; /* Open MPI returns 0 if there is none */
     fresh.name = calloc(1, (size_t)name_length);
     fresh.description = calloc(1, (size_t)description_length);
     if (fresh.name && fresh.description)
@@ -144,7 +144,7 @@ static int native_admit(int native_index)
     return index;
 }
 
-/* The table, totals, and then those of counters, which come when MPI is initialized. */
+/* The table, totals, and then variables of counters, which are added when MPI is initialized. */
 static const struct variable *own_at(size_t index)
 {
     if (index < variable_count)
@@ -185,7 +185,7 @@ int catalogue_find(const char *name, int class)
     int native_index, index = roster_find(&roster, name, class);
     if (index >= 0 || DOOR(pvar_get_index, MPI_T_ERR_INVALID_NAME, name, class, &native_index) != MPI_SUCCESS)
         return index;
-    index = catalogue_of_native(native_index); /* it has come since */
+    index = catalogue_of_native(native_index); /* it was added since */
     return index >= 0 && catalogue_at(index)->class == class ? index : -1;
 }
 

@@ -1,15 +1,15 @@
 /*
- * The catalogue of performance variables: own ones first, then the library's, and those of other components, as they
+ * The catalogue of performance variables: own ones first, then native ones, and variables of other libraries, as they
  * appear.
  *
  *   index   0 .. variable_count-1   own (aggregate/figures/variables.c)
- *           behind                  totals, threads, windows and files (aggregate/handles/livevariables.h)
- *           behind                  native ones, in the order in which their get_info first succeeded, entered ones, and
- *                                   own ones of counters (variable_add_counter), as they came
+ *           then                    totals, threads, windows and files (aggregate/handles/livevariables.h)
+ *           then                    native ones, in the order in which their get_info first succeeded, added ones, and
+ *                                   own ones of counters (variable_add_counter), in the order of arrival
  *
- * An index that was given out never moves and what get_info says of it never changes: a native variable enters with a
- * copy of what its own get_info says, once that succeeds; a name and class that are there already do not enter again.
- * Names are found through a hash table (roster.h), without a walk.
+ * An index never moves, and the answer of get_info for it never changes. A native variable is added with a copy of its
+ * own get_info, once that succeeds. A known name and class is not added again. Names are found through a hash table
+ * (roster.h), without a walk.
  */
 #ifndef MPIT_MPIT_CATALOGUE_H
 #define MPIT_MPIT_CATALOGUE_H
@@ -21,16 +21,16 @@
 
 struct catalogue_entry {
     const struct variable *own;    /* NULL: native */
-    struct instrument *instrument; /* own, of another library (component.h); NULL: of mpit itself */
+    struct instrument *instrument; /* own, of another library (component.h). NULL: of mpit itself */
     int native_index;              /* -1: not the library's */
     char *name, *description;
     int verbosity, class, bind, readonly, continuous, atomic;
     MPI_Datatype datatype;
     MPI_T_enum enumtype;
-    const char *category; /* path of the one category that it is in; NULL: by what it is (category.c), or native */
+    const char *category; /* path of its only category. NULL: found by its properties (category.c), or native */
 };
 
-/* Looks for native variables that have come; returns how many entries there are. */
+/* Searches for new native variables. Returns the number of entries. */
 int catalogue_refresh(void);
 /* NULL: no such index. */
 const struct catalogue_entry *catalogue_at(int index);
@@ -40,8 +40,8 @@ int catalogue_find(const char *name, int class);
 int catalogue_of_native(int native_index);
 /* MPI's number of a class. */
 int catalogue_class(enum variable_class class);
-/* Adds a copy of the entry, which keeps what it points to; its index, or -1: no memory, or the name and class are there
- * already. */
+/* Adds a copy of the entry. The data it points to must stay. Returns its index. Returns -1 without memory, or if the
+ * name and class exist already. */
 int catalogue_add(const struct catalogue_entry *fresh);
 
 #endif

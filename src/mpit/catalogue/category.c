@@ -23,18 +23,18 @@ struct category {
 
 static struct roster roster; /* of struct category */
 static int stamp;
-static int pvars_seen, cvars_seen, events_seen; /* own ones below these indices have their places */
-static int paths_seen;                          /* and paths of other libraries below this number */
+static int pvars_seen, cvars_seen, events_seen; /* own ones below these indices have a category */
+static int paths_seen;                          /* and so do paths of other libraries below this number */
 
-/* Grows with whatever the library's tree may have grown by. */
+/* The sizes that grow when the library's tree grows. */
 struct extent {
-    int native_stamp, native_count;       /* as the library says */
-    int categories, pvars, cvars, events; /* that have entered here */
+    int native_stamp, native_count;       /* from the library */
+    int categories, pvars, cvars, events; /* that were added here */
 };
-static struct extent extent_read; /* what the library's tree was when it was read last */
+static struct extent extent_read; /* the extent of the library's tree when it was last read */
 static pthread_mutex_t category_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- adding; all under the lock ---------------------------------------------------------------------------------- */
+/* ---- adding, all under the lock ---------------------------------------------------------------------------------- */
 
 static bool member_add(struct category *category, enum member_kind kind, int index)
 {
@@ -95,7 +95,7 @@ static const char *description_of(const char *path)
     return component_category_text(path);
 }
 
-/* The category of that path, made with those above it; -1 without memory. */
+/* Makes the category of that path, with its parents. -1 without memory. */
 static int path_make(const char *path)
 {
     int index = roster_find(&roster, path, 0);
@@ -129,7 +129,7 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The leaf of an own variable: by its name where that tells, else by binding and class. */
+/* The leaf of an own variable: by its name if that is enough, else by binding and class. */
 static const char *leaf_of(const struct catalogue_entry *entry)
 {
     static const struct {
@@ -161,7 +161,7 @@ static const char *leaf_of(const struct catalogue_entry *entry)
     return "mpit/communicator/level";
 }
 
-/* The tree's shape does not depend on which variable comes first. */
+/* Makes the own tree. Its shape does not depend on which variable comes first. */
 static void own_tree(void)
 {
     static bool made;
@@ -191,7 +191,7 @@ static const char *event_path(int index)
     return path ? path : "mpit/event";
 }
 
-/* Returns what there is of each kind, ours and the library's. */
+/* Returns the number of each kind, ours and the library's. */
 static struct extent own_refresh(void)
 {
     int pvars = catalogue_refresh(), cvars = control_refresh(), events = event_entries_refresh();
@@ -217,7 +217,7 @@ static struct extent own_refresh(void)
 
 /* ---- the library's ----------------------------------------------------------------------------------------------- */
 
-/* Our index of the library's category, or below 0: its get_info does not succeed (yet), or we have the name. */
+/* Returns our index of the library's category, or below 0: its get_info does not succeed (yet), or we have the name. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
@@ -227,7 +227,7 @@ static int native_admit(int native_index)
                       &description_length, NULL, NULL, NULL);
     if (result != MPI_SUCCESS || name_length < 2)
         return -1;
-    description_length += description_length == 0; /* Open MPI says 0 where there is none */
+    description_length += description_length == 0; /* Open MPI returns 0 if there is none */
     char *name = calloc(1, (size_t)name_length), *description = calloc(1, (size_t)description_length);
     if (name && description)
         result = DOOR(category_get_info, MPI_T_ERR_INVALID_INDEX, native_index, name, &name_length, description,
@@ -256,7 +256,7 @@ static int native_list(enum member_kind kind, int native_index, int len, int *in
     }
 }
 
-/* Our index of a member, or -1 as long as it has not entered. */
+/* Returns our index of a member, or -1 if it was not added yet. */
 static int native_member(enum member_kind kind, int native_index)
 {
     switch (kind) {
@@ -294,9 +294,9 @@ static void native_refresh(int native_index)
 }
 
 /*
- * Reads the library's tree again where it may have grown. MPICH's stamp says nothing of a member that comes to a
- * category which is there, but such a member is new in its own list; Open MPI's says nothing of one that comes to life
- * again, but it enters here then.
+ * Reads the library's tree again if it may have grown. MPICH's stamp does not change for a new member of an existing
+ * category, but such a member is new in its own list. Open MPI's does not change for a member that comes back, but that
+ * is added here then.
  */
 static void native_tree(struct extent now)
 {
@@ -388,7 +388,7 @@ int MPI_T_category_get_index(const char *name, int *cat_index)
         index = roster_find(&roster, name, 0);
     }
     if (index < 0 && DOOR(category_get_index, MPI_T_ERR_INVALID_NAME, name, &native_index) == MPI_SUCCESS) {
-        category_refresh(); /* it has come since */
+        category_refresh(); /* it was added since */
         index = roster_find(&roster, name, 0);
     }
     if (index < 0)

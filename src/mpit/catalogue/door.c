@@ -12,8 +12,8 @@
 struct door door;
 int door_users;
 
-/* A level for the library's MPI_T that leaves the program's alone: Open MPI takes it for that of MPI itself, from then
- * on in MPI_Query_thread too. The lock makes up for one that is too low. */
+/* A level for the library's MPI_T that does not change the program's level. Open MPI takes it as the level of MPI
+ * itself, from then on in MPI_Query_thread too. The lock makes up for a level that is too low. */
 static int native_level(void)
 {
     int level = MPI_THREAD_SINGLE;
@@ -24,7 +24,7 @@ static int native_level(void)
     return level;
 }
 
-/* MPICH has thrown its tables away in MPI_Finalize, unless its MPI_T was initialized before, and does not notice. */
+/* MPICH has deleted its tables in MPI_Finalize, unless its MPI_T was initialized before, and does not notice. */
 static bool native_may_open(void)
 {
     int finalized = 0;
@@ -64,9 +64,11 @@ void string_return(const char *text, char *buffer, int *length)
 /* ---- init and finalize ------------------------------------------------------------------------------------------- */
 
 static pthread_mutex_t life_lock = PTHREAD_MUTEX_INITIALIZER; /* users and level change together */
-static int level = MPI_THREAD_SINGLE;                         /* the highest that was asked for */
+static int level = MPI_THREAD_SINGLE;                         /* the highest level asked for */
 
-/* Steps aside where the MPI is of another ABI, or mpit is disabled: the tool gets the library's own interface. */
+/*
+ * Lets all calls pass if the MPI has another ABI, or mpit is disabled. The tool then gets the library's own interface.
+ */
 static void gates_pass(void)
 {
 #define SURFACE_PASS(name)                                                                                             \
@@ -87,8 +89,8 @@ int MPI_T_init_thread(int required, int *provided)
     }
     pthread_mutex_lock(&life_lock);
     settings_read();      /* control variables have the environment's values before MPI_Init, too */
-    category_refresh();   /* and with it everything that can be a member */
-    if (required > level) /* own calls need no lock, and those into the library have one */
+    category_refresh();   /* and thereby everything that can be a member */
+    if (required > level) /* own calls need no lock, and calls into the library have one */
         level = required < MPI_THREAD_MULTIPLE ? required : MPI_THREAD_MULTIPLE;
     if (provided)
         *provided = level;
@@ -105,7 +107,7 @@ int MPI_T_finalize(void)
     if (door_initialized()) {
         result = MPI_SUCCESS;
         if (__atomic_sub_fetch(&door_users, 1, __ATOMIC_RELEASE) == 0) {
-            /* what the interface gave out goes with it; the library's own stays open */
+            /* All handles of the interface become stale. The library's own MPI_T stays open. */
             session_free_all();
             cvar_handle_free_all();
             registrations_free_all();

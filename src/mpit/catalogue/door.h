@@ -1,13 +1,14 @@
 /*
- * The door to the MPI library's own tool interface, and the shape of every entry point of ours.
+ * The connection to the MPI library's own tool interface, and the common form of all our entry points.
  *
- * The library's MPI_T is initialized once, at the tool's first MPI_T_init_thread, and never finalized: doing that early
- * crashes some libraries. Calls into it are serialized by a lock; calls on own variables never take that lock.
+ * The library's MPI_T is initialized once, at the tool's first MPI_T_init_thread. It is never finalized, since some
+ * libraries crash if that happens early. A lock serializes the calls into it. Calls on own variables never take that
+ * lock.
  */
 #ifndef MPIT_MPIT_DOOR_H
 #define MPIT_MPIT_DOOR_H
 
-#define MPIT_MPI_T_LINKAGE /* here they are defined */
+#define MPIT_MPI_T_LINKAGE /* they are defined here */
 #include "mpit/mpi_t.h"
 
 #include "gate.h"
@@ -76,20 +77,20 @@ struct door {
 
 extern struct door door;
 
-/* What a call is told that native_enter refuses. */
+/* The error of a call that native_enter refuses. */
 #define DOOR_BUSY MPI_T_ERR_NOT_ACCESSIBLE
 
-/* Initializes the library's MPI_T where that is possible now; cheap when it was done before. */
+/* Initializes the library's MPI_T if that is possible now. Cheap if it was done before. */
 void door_open(void);
-/* MPI_Finalize has been called. Open MPI 4.1 has freed the tables that it frees sessions and handles of performance
- * variables by: they stay. */
+/* True after MPI_Finalize was called. Open MPI 4.1 has freed tables then that it needs to free sessions and handles
+ * of performance variables. So these stay. */
 static inline bool door_is_over(void)
 {
     int finalized = 0;
     return native.Finalized(&finalized) == MPI_SUCCESS && finalized;
 }
 
-/* How often tools have called MPI_T_init_thread more than MPI_T_finalize. */
+/* Calls of MPI_T_init_thread by tools, minus calls of MPI_T_finalize. */
 extern int door_users;
 
 static inline bool door_initialized(void)
@@ -108,7 +109,7 @@ static inline bool door_initialized(void)
             return MPI_T_ERR_NOT_INITIALIZED;                                                                          \
     } while (0)
 
-/* A call into the library under the lock; `otherwise` where it has no such function. */
+/* Calls into the library under the lock. The result is `otherwise` if the library has no such function. */
 #define DOOR(name, otherwise, ...)                                                                                     \
     ({                                                                                                                 \
         int door_result = DOOR_BUSY;                                                                                   \
@@ -120,8 +121,8 @@ static inline bool door_initialized(void)
     })
 
 /*
- * Returns a string the standard's way (section "Convention for Returning Strings"): `length` NULL: nothing; a NULL
- * buffer or length 0: the length that is needed; else as much as fits, terminated. The length counts the NUL.
+ * Returns a string the standard's way (section "Convention for Returning Strings"). `length` NULL: nothing. A NULL
+ * buffer or length 0: the needed length. Else as much as fits, terminated. The length counts the NUL.
  */
 void string_return(const char *text, char *buffer, int *length);
 

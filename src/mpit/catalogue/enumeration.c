@@ -8,7 +8,7 @@
 
 struct enumeration {
     const char *name;
-    enum variable_names own; /* NAMES_NONE: the items stand in values and names */
+    enum variable_names own; /* NAMES_NONE: the items are in values and names */
     int count;
     int *values;
     char **names;
@@ -35,7 +35,7 @@ MPI_T_enum enumeration_of(enum variable_names names)
     return MPI_T_ENUM_NULL;
 }
 
-/* NULL: not one that was given out. */
+/* NULL: not one of ours. */
 static const struct enumeration *find(MPI_T_enum type)
 {
     for (int i = 0; i < OWN; i++)
@@ -113,7 +113,7 @@ MPI_T_enum enumeration_add(const char *name, int count, const int *values, const
     return e ? (MPI_T_enum)(void *)e : MPI_T_ENUM_NULL;
 }
 
-/* The text that a native call returns: asked for its length first. NULL: it fails. */
+/* The text that a native call returns, after asking for its length. NULL: the call fails. */
 static char *native_item(MPI_T_enum type, int item, int *value)
 {
     int length = 0;
@@ -161,7 +161,7 @@ int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len
     return MPI_SUCCESS;
 }
 
-/* MPI 4.0 puts MPI_T_ERR_INVALID_INDEX in the place of MPI_T_ERR_INVALID_ITEM. */
+/* In MPI 4.0 MPI_T_ERR_INVALID_INDEX replaces MPI_T_ERR_INVALID_ITEM. */
 SURFACE(enum_get_item);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len)
 {

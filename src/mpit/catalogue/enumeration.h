@@ -1,9 +1,9 @@
 /*
- * Enumerations: own ones, which name the slots of some variables, those of other components, and copies of the
- * library's. A tool gets the address of a struct enumeration; what is no such address is never followed.
+ * Enumerations: own ones, which name the slots of some variables, enumerations of other libraries, and copies of native
+ * ones. A tool gets the address of a struct enumeration. Any other address is never followed.
  *
- * The library's are copied because Open MPI frees an enumeration with the component that made it, while tools keep the
- * handle for as long as the variable's index, which is for ever.
+ * Native ones are copied because Open MPI frees an enumeration with the component that made it. Tools may keep the
+ * handle as long as the variable's index, which is forever.
  */
 #ifndef MPIT_MPIT_ENUMERATION_H
 #define MPIT_MPIT_ENUMERATION_H
@@ -14,11 +14,14 @@
 /* MPI_T_ENUM_NULL for NAMES_NONE. */
 MPI_T_enum enumeration_of(enum variable_names names);
 
-/* An enumeration with these items; the one that is there if it has the same name and items. Copies the texts.
+/* An enumeration with these items. Returns an existing one with the same name and items. Copies the texts.
  * MPI_T_ENUM_NULL without memory. */
 MPI_T_enum enumeration_add(const char *name, int count, const int *values, const char *const *names);
 
-/* A copy of the library's; MPI_T_ENUM_NULL stays what it is, and is what the library does not explain. */
+/*
+ * A copy of a native one. MPI_T_ENUM_NULL for MPI_T_ENUM_NULL, and for an enumeration that the library does not
+ * describe.
+ */
 MPI_T_enum enumeration_copy(MPI_T_enum native);
 
 #endif

@@ -40,9 +40,9 @@ MPI_Info hint_number_info(const char *key, uint64_t value)
 }
 
 /*
- * An info object that is none (freed, never made) is an error of MPI's, which ends the job by default. Errors of
- * objects that are no communicators go to the handler of MPI_COMM_WORLD. It is replaced only where no other thread
- * could be setting it meanwhile.
+ * An invalid info object (freed, never made) is an error of MPI, which ends the job by default. Errors of objects other
+ * than communicators go to the handler of MPI_COMM_WORLD. It is replaced only if no other thread could be setting it
+ * meanwhile.
  */
 static bool errors_return(MPI_Errhandler *before)
 {
@@ -56,7 +56,7 @@ static void errors_restore(MPI_Errhandler before)
     native.Errhandler_free(&before);
 }
 
-/* MPICH ends the job when a value is longer than the room for it, so the length is asked first. */
+/* MPICH ends the job when a value is longer than the buffer, so the length is asked first. */
 static bool text_read(MPI_Info info, const char *key, char text[MPI_MAX_INFO_VAL + 1])
 {
     int length = 0, found = 0;

@@ -1,8 +1,8 @@
 /*
- * Hints: info objects that go to the tool and come from it.
+ * Hints: info objects that the tool passes or gets.
  *
- * MPIs of before version 4 have info objects only between MPI_Init and MPI_Finalize: at other times MPI_INFO_NULL is
- * returned in their place, and what the tool passes is not looked at.
+ * MPIs before version 4 have info objects only between MPI_Init and MPI_Finalize. At other times the tool gets
+ * MPI_INFO_NULL, and its own info objects are ignored.
  */
 #ifndef MPIT_MPIT_HINT_H
 #define MPIT_MPIT_HINT_H
@@ -11,10 +11,10 @@
 
 #define HINT_THRESHOLD "mpit_threshold"
 
-/* A new info object without keys, or with one; MPI_INFO_NULL where there is none to be had. */
+/* A new info object without keys, or with one. MPI_INFO_NULL if it cannot be made. */
 MPI_Info hint_none_info(void);
 MPI_Info hint_number_info(const char *key, uint64_t value);
-/* The number under `key`; false: no such key, or no number. */
+/* Reads the number under `key`. Returns false if there is no such key or number. */
 bool hint_number(MPI_Info info, const char *key, uint64_t *value);
 
 #endif

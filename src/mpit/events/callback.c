@@ -1,5 +1,5 @@
 /*
- * What a tool registers on an event handle: callbacks, their hints, the handler of dropped events.
+ * The callbacks of an event handle, their hints, and the handler of dropped events.
  */
 #include "events/registration.h"
 
@@ -32,7 +32,7 @@ static int callback_set(struct registration *registration, int level, void *user
     registration->callbacks[level].user_data = user_data;
     if (!registration->type)
         return MPI_SUCCESS;
-    if (registration->type->threshold && !registration->hears) /* nobody has looked at the level for it */
+    if (registration->type->threshold && !registration->hears) /* the level was not watched for it so far */
         registration->over = registration_level(registration) > registration->threshold;
     registration_heed(registration);
     return MPI_SUCCESS;
@@ -59,7 +59,7 @@ int MPI_T_event_register_callback(MPI_T_event_registration event_registration, M
     return result;
 }
 
-/* Checks handle and level; *of_library: what the library has for it. */
+/* Checks handle and level. *of_library gets the library's handle. */
 static int callback_find(MPI_T_event_registration ticket, MPI_T_cb_safety safety, MPI_T_event_registration *of_library)
 {
     int level = safety_index(safety);
@@ -81,7 +81,7 @@ int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, M
     int result = callback_find(event_registration, cb_safety, &of_library);
     if (result == MPI_SUCCESS && of_library && door.event_callback_set_info)
         return door.event_callback_set_info(of_library, cb_safety, info);
-    return result; /* own callbacks have no hints: what is passed is ignored */
+    return result; /* own callbacks have no hints, so they are ignored */
 }
 
 SURFACE(event_callback_get_info);

@@ -1,12 +1,12 @@
 /*
- * Delivery: from instances to the tool's callbacks, and what callbacks may ask of an instance.
+ * Delivery: from instances to the tool's callbacks, and the calls that a callback may make on an instance.
  *
- * The registration's callback of the lowest safety level that is not below what the place requires is called; without
- * one the event is dropped. So is an event that is raised from inside a callback, for a callback that calls MPI would
- * be called again without end. Dropped events are told to the handler before the next event, and when the callbacks of
- * the call are through.
+ * The place that raises an event requires a safety level. Of the registration's callbacks with at least this level, the
+ * one with the lowest is called. Without one the event is dropped. An event raised inside of a callback is dropped,
+ * too, since a callback that calls MPI would be called again without end. The handler is told about dropped events
+ * before the next event, and when the callbacks of the call are done.
  *
- * Who may run with whom: any number of threads, each with its own instances; the lock is let go around callbacks.
+ * Who may run with whom: any number of threads, each with its own instances. The lock is released around callbacks.
  */
 #include "clock/clock.h"
 #include "events/registration.h"
@@ -16,10 +16,10 @@
 #define THREAD_OWN static __thread __attribute__((tls_model("initial-exec")))
 
 THREAD_OWN bool delivering;
-THREAD_OWN const struct instance *current;      /* whose callback is running in this thread */
-THREAD_OWN MPI_T_event_instance current_native; /* the same for one of the library's */
-THREAD_OWN MPI_T_cb_safety current_safety;      /* what was required of that callback */
-static bool drops_untold;                       /* some registration's: changed under the lock, loaded without */
+THREAD_OWN const struct instance *current;      /* of the callback that runs in this thread */
+THREAD_OWN MPI_T_event_instance current_native; /* the same for a native one */
+THREAD_OWN MPI_T_cb_safety current_safety;      /* the level required of that callback */
+static bool drops_untold;                       /* of any registration: changed under the lock, loaded without */
 
 MPI_T_cb_safety delivery_safety(void)
 {
@@ -31,7 +31,7 @@ MPI_T_cb_safety delivery_safety(void)
     return in_mpi ? MPI_T_CB_REQUIRE_MPI_RESTRICTED : MPI_T_CB_REQUIRE_NONE;
 }
 
-/* The callback for a place that requires `level`; NULL: none can bear it. */
+/* The callback for a place that requires `level`. NULL: there is none. */
 static const struct callback *callback_select(const struct registration *registration, int level)
 {
     for (int i = level; i < SAFETY_LEVELS; i++)
@@ -40,7 +40,7 @@ static const struct callback *callback_select(const struct registration *registr
     return NULL;
 }
 
-/* Is the instance for this registration? Keeps track of thresholds. */
+/* True if the instance is for this registration. Keeps track of thresholds. */
 static bool wants(struct registration *registration, const struct instance *instance)
 {
     if (!registration->hears || (instance->type->bound && registration->comm && registration->comm != instance->comm))
@@ -60,7 +60,7 @@ static void drop(struct registration *registration)
     __atomic_store_n(&drops_untold, true, __ATOMIC_RELAXED);
 }
 
-/* Calls one; the lock is let go meanwhile, and the registration stays where it is. */
+/* Calls one. The lock is released meanwhile, and the registration stays in its place. */
 static void callback_call(struct registration *registration, const struct callback *callback,
                           const struct instance *instance, MPI_T_cb_safety safety)
 {
@@ -93,7 +93,7 @@ static void instance_deliver(const struct instance *instance, int level, struct 
             continue;
         }
         callback_call(r, callback, instance, safety_of_index(level));
-        next = r->next; /* as it is now */
+        next = r->next; /* as of now */
         registration_unuse(r, finished);
     }
     pthread_mutex_unlock(&registrations_lock);
@@ -104,7 +104,7 @@ static MPI_Count count_of(uint64_t dropped)
     return dropped > INT64_MAX ? INT64_MAX : (MPI_Count)dropped;
 }
 
-/* Under the lock, which is let go around the handler. */
+/* Under the lock, which is released around the handler. */
 static void drops_tell_one(struct registration *registration, const struct callback *callback, MPI_T_cb_safety safety)
 {
     MPI_T_event_dropped_cb_function *handler = registration->dropped_handler;
@@ -120,7 +120,7 @@ static void drops_tell_one(struct registration *registration, const struct callb
     pthread_mutex_lock(&registrations_lock);
 }
 
-/* The standard asks that handlers are called where there is a callback of a level that the place allows. */
+/* The standard requires that handlers are called where there is a callback of a level that the place allows. */
 static void drops_tell_type(const struct event_type *type, int level, struct registration **finished)
 {
     for (struct registration *r = type->registrations, *next; r; r = next) {
@@ -169,7 +169,7 @@ void delivery_open(void)
     __atomic_store_n(&instance_sink, deliver, __ATOMIC_RELEASE);
 }
 
-/* ---- native events: our callbacks stand between the library and the tool's ---- */
+/* ---- native events: our callbacks are between the library and the tool's ---- */
 
 void native_callback(MPI_T_event_instance instance, MPI_T_event_registration of_library, MPI_T_cb_safety safety,
                      void *callback)
@@ -202,7 +202,7 @@ void native_dropped(MPI_Count count, MPI_T_event_registration of_library, int so
         handler(count, ticket, OWN_SOURCES + source_index, safety, copy.user_data);
 }
 
-/* ---- what a callback may ask ---- */
+/* ---- calls on an instance inside of a callback ---- */
 
 static bool is_current(MPI_T_event_instance instance)
 {

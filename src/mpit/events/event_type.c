@@ -13,7 +13,7 @@ static struct event_entry entries[EVENT_TYPES_MOST];
 static int same_hash[EVENT_TYPES_MOST]; /* index + 1 of the next entry in the bucket */
 static int buckets[BUCKETS];            /* index + 1 */
 static int entry_count;
-static int native_seen; /* native indices below have been looked at and have entered */
+static int native_seen; /* native indices below this were checked and added */
 static pthread_mutex_t entries_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int *name_bucket(const char *name)
@@ -58,7 +58,7 @@ static bool native_admit(int index)
     int length = sizeof name;
     if (DOOR(event_get_info, MPI_T_ERR_INVALID_INDEX, index, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
              NULL, NULL) != MPI_SUCCESS)
-        return false; /* not yet; those behind it wait, so that the order stays */
+        return false; /* not yet. The ones after it wait, so that the order stays */
     char *copy = strdup(name);
     if (copy && entry_add(&(struct event_entry){.native_index = index, .name = copy}) < 0)
         free(copy);

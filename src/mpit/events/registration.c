@@ -17,7 +17,7 @@ static struct registration *place_at(uint32_t index)
     return index < place_top ? &blocks[index / PLACES_BLOCK][index % PLACES_BLOCK] : NULL;
 }
 
-/* Odd and no address, so that it is neither NULL nor one of the library's. */
+/* Odd and not an address, so that it is neither NULL nor one of the library's. */
 static MPI_T_event_registration ticket_make(const struct registration *registration)
 {
     uintptr_t generation = registration->generation & 0x7fffffff;
@@ -80,11 +80,11 @@ static void threshold_set(struct registration *registration, MPI_Info info)
 {
     if (!registration->type->threshold)
         return;
-    hint_number(info, HINT_THRESHOLD, &registration->threshold); /* what is no number is ignored, as hints are */
+    hint_number(info, HINT_THRESHOLD, &registration->threshold); /* a value that is not a number is ignored */
     registration->over = registration_level(registration) > registration->threshold;
 }
 
-/* In front: who walks the list does not meet what is added meanwhile. */
+/* Adds it at the front, so that a walk over the list does not meet it. */
 static void list_enter(struct registration *registration)
 {
     struct registration **first = &registration->type->registrations;
@@ -116,7 +116,7 @@ static int own_bind(struct registration *fresh, struct event_type *type, void *o
     if (type->bound && obj_handle) {
         fresh->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
         if (!fresh->comm)
-            return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that is alive in this process */
+            return MPI_T_ERR_INVALID_HANDLE; /* not a communicator that exists in this process */
         comm_bind(fresh->comm);
     }
     threshold_set(fresh, info);
@@ -171,7 +171,7 @@ int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
     return result;
 }
 
-/* The handle that the library has for this one, or NULL: an own one; *result says whether it is one at all. */
+/* The library's handle of this one, or NULL for an own one. *result tells whether the handle is valid. */
 static MPI_T_event_registration native_of(MPI_T_event_registration ticket, int *result)
 {
     pthread_mutex_lock(&registrations_lock);
@@ -249,7 +249,7 @@ void registrations_finish(struct registration *finished, MPI_T_cb_safety safety)
     }
 }
 
-/* The library is through with its handle: now ours can go, too. */
+/* The library does not use its handle any more. Now ours can go, too. */
 static void native_freed(MPI_T_event_registration of_library, MPI_T_cb_safety safety, void *registration)
 {
     struct registration *finished = NULL;
@@ -260,7 +260,7 @@ static void native_freed(MPI_T_event_registration of_library, MPI_T_cb_safety sa
     registrations_finish(finished, safety);
 }
 
-/* Under the lock. From then on the handle is a stale one. */
+/* Under the lock. From then on the handle is stale. */
 static void registration_end(struct registration *found, void *user_data, MPI_T_event_free_cb_function function,
                              struct registration **finished)
 {
@@ -268,7 +268,7 @@ static void registration_end(struct registration *found, void *user_data, MPI_T_
     found->dead = true;
     found->free_function = function;
     found->free_user_data = user_data;
-    found->uses++; /* ours; in native ones the library's, which native_freed takes off */
+    found->uses++; /* ours. For native ones the library's, which native_freed drops */
     if (found->type) {
         registration_heed(found);
         registration_unuse(found, finished);

@@ -6,11 +6,11 @@
  *                                  │ dropped handler, number of events dropped
  *                                  └ uses: callbacks that are running now
  *
- * What a tool holds is a ticket: number and generation of a place in a table that never shrinks. A stale one is found
- * by one compare and never followed to memory. MPI_T_event_handle_free makes the ticket stale at once; the place leaves
- * its list when the last callback that runs has returned, and then the tool's free function is called.
+ * A tool's handle is a ticket: number and generation of a place in a table that never shrinks. A stale one is found by
+ * one compare and never followed to memory. MPI_T_event_handle_free makes the ticket stale at once. The place leaves
+ * its list when the last running callback has returned. Then the tool's free function is called.
  *
- * Who may run with whom: everything here is under registrations_lock, which is held while nobody else's code runs: not
+ * Who may run with whom: everything here is under registrations_lock. It is held only while our own code runs: not
  * during callbacks, not around calls into the library. A registration with uses > 0 stays in its list.
  */
 #ifndef MPIT_MPIT_REGISTRATION_H
@@ -21,7 +21,7 @@
 
 enum { SAFETY_LEVELS = 4 };
 
-/* Exists while the registration does, for a native callback points to it. */
+/* Exists as long as the registration, as a native callback points to it. */
 struct callback {
     MPI_T_event_cb_function *function; /* NULL: none */
     void *user_data;
@@ -29,19 +29,19 @@ struct callback {
 };
 
 struct registration {
-    uint32_t generation; /* odd: the tool's ticket is good */
+    uint32_t generation; /* odd: the tool's ticket is valid */
     uint32_t index;
-    struct registration *next;   /* of the type, or of the free places, or of those that are to be finished */
-    struct registration *before; /* of the type; NULL: it is the first */
+    struct registration *next;   /* of the type, of the free places, or of the ones to be finished */
+    struct registration *before; /* of the type. NULL: it is the first */
     struct event_type *type;     /* NULL: native */
     MPI_T_event_registration native, ticket;
-    const struct comm *comm; /* of types that are bound; NULL: any */
+    const struct comm *comm; /* of types that are bound. NULL: any */
     struct callback callbacks[SAFETY_LEVELS];
     MPI_T_event_dropped_cb_function *dropped_handler;
     uint64_t dropped;
     uint64_t threshold;
     bool hears; /* counted in the type's hearers */
-    bool over;  /* the level was over the threshold when it was seen last */
+    bool over;  /* the level was over the threshold when it was last read */
     bool dead;  /* freed by the tool */
     uint32_t uses;
     MPI_T_event_free_cb_function *free_function;
@@ -56,23 +56,23 @@ MPI_T_cb_safety safety_of_index(int index);
 
 /* NULL: not a handle. Under the lock. */
 struct registration *registration_find(MPI_T_event_registration ticket);
-/* Makes every handle a stale one: the interface is finalized. Not under the lock. */
+/* Makes every handle stale when the interface is finalized. Not under the lock. */
 void registrations_free_all(void);
-/* Sets its type's `heard` from what is registered; under the lock. */
+/* Sets its type's `heard` according to its registrations. Under the lock. */
 void registration_heed(struct registration *registration);
-/* The level that its threshold is about, now. */
+/* The current level that its threshold is compared with. */
 uint64_t registration_level(const struct registration *registration);
 
-/* One use less. Those that were the last of a dead registration go out of its type's list and into *finished. */
+/* Drops a use. A dead registration without uses moves from its type's list into *finished. */
 void registration_unuse(struct registration *registration, struct registration **finished);
-/* Calls the tool's free functions and gives the places back. Without the lock. */
+/* Calls the tool's free functions and releases the places. Without the lock. */
 void registrations_finish(struct registration *finished, MPI_T_cb_safety safety);
 
-/* delivery.c: what a call from the program's own code requires of a callback. */
+/* delivery.c: the safety level that a call from the program's own code requires of a callback. */
 MPI_T_cb_safety delivery_safety(void);
 /* delivery.c: makes itself the sink of instances. */
 void delivery_open(void);
-/* delivery.c: around a callback of the library: the instance is its own. */
+/* delivery.c: around a callback of the library, as the instance is the library's. */
 void native_callback(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
                      void *callback);
 void native_dropped(MPI_Count count, MPI_T_event_registration registration, int source_index, MPI_T_cb_safety safety,

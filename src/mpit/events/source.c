@@ -1,9 +1,9 @@
 /*
  * Event sources: mpit's clock at index 0, then the library's.
  *
- * The own source is not ordered: its events come from all threads, and a message is posted with the timestamp at which
- * its call began, behind what that call's inside raised. Timestamps are nanoseconds of the run's clock, whose zero is
- * the counter's; they do not run over while the machine is up.
+ * The own source is not ordered: its events come from all threads. A posted message has the timestamp at which its call
+ * began, and follows the events that were raised inside of that call. Timestamps are nanoseconds of the run's clock,
+ * whose zero is the counter's. They do not overflow while the machine is up.
  */
 #include "events/event_type.h"
 
@@ -29,7 +29,7 @@ int MPI_T_source_get_num(int *num_sources)
     return MPI_SUCCESS;
 }
 
-/* Libraries crash or succeed with nothing on indices that they do not have. */
+/* Libraries crash, or succeed without a result, on invalid indices. */
 static bool native_source_exists(int source_index)
 {
     int count = 0;

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the catalogue -------------------------------------------------------------------------------------------------
- */
+/* ---- the catalogue ----------------------------------------------------------------------------------------------- */
 
 MPI_Datatype component_datatype(uint32_t type)
 {
@@ -61,7 +60,7 @@ MPI_T_enum component_enum(const struct instrument_enumeration *names)
     return type;
 }
 
-/* The rest of mpit knows an own variable by a struct variable; this one says no more than what it is. */
+/* Other parts of mpit need a struct variable for an own variable. This one has only its basic properties. */
 static struct variable *variable_make(const struct instrument *instrument, uint32_t class)
 {
     struct variable *variable = calloc(1, sizeof *variable);
@@ -77,7 +76,7 @@ static struct variable *variable_make(const struct instrument *instrument, uint3
     return variable;
 }
 
-/* The library's own words, the unit and the class's meaning where they need saying, and that reading is safe. */
+/* The library's own text, the unit and the class's meaning if needed, and that reading is safe. */
 static char *description_make(const struct instrument *instrument, uint32_t class)
 {
     const char *more = "";
@@ -123,7 +122,7 @@ static void class_enter(struct instrument *instrument, uint32_t class)
     free(fresh.description);
 }
 
-/* What is added asks for what has come: that is here already, on the same thread. */
+/* Adding asks for a refresh again. The second one, on the same thread, returns at once. */
 void component_refresh(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

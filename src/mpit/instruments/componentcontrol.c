@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER; /* of those who write texts */
+static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER; /* for writers of texts */
 
 static struct instrument *instrument_of(const struct control *control)
 {
@@ -26,7 +26,7 @@ static int control_open(const struct control *control, void *obj_handle, void **
             return MPI_T_ERR_INVALID_HANDLE;
     }
     *object = instrument_instance(instrument, comm);
-    if (*object && comm) /* nobody else gets the instance while the handle lives */
+    if (*object && comm) /* the instance is not reused while the handle lives */
         comm_bind(comm);
     *count = instrument->type == MPIT_TYPE_CHAR ? (int)instrument->capacity : 1;
     return *object ? MPI_SUCCESS : MPI_T_ERR_OUT_OF_HANDLES;
@@ -117,7 +117,7 @@ static bool value_fits(const struct instrument *instrument, union mpit_value val
     return value.integer >= instrument->least.integer && value.integer <= instrument->most.integer;
 }
 
-/* Into the copy that nobody reads, which then becomes the text. */
+/* Writes into the unused copy, which then becomes the text. */
 static int text_write(struct instrument *instrument, const char *text)
 {
     size_t length = strnlen(text, instrument->capacity);
@@ -143,7 +143,7 @@ static int control_write(const struct control *control, void *object, const void
         return text_write(instrument, buf);
     union mpit_value value = value_of(instrument, buf);
     if (!value_fits(instrument, value))
-        return MPI_T_ERR_INVALID; /* a value that cannot be */
+        return MPI_T_ERR_INVALID; /* an impossible value */
     __atomic_store_n(&instance->cells->own, value.integer, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
 }

@@ -1,4 +1,6 @@
-/* Event types of other libraries: their elements, and the word in their cells that says whether anybody listens. */
+/*
+ * Event types of other libraries: their elements, and the word in their cells that tells whether there are listeners.
+ */
 #include "instruments/component.h"
 #include "events/event_type.h"
 
@@ -9,7 +11,7 @@ struct component_type {
     struct instrument *instrument;
 };
 
-/* Raising one loads the cell of its instance alone. */
+/* Raising one loads only the cell of its instance. */
 static void heed(struct event_type *type, bool heard)
 {
     struct instrument *instrument = ((struct component_type *)type)->instrument;

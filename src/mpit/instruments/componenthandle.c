@@ -1,4 +1,4 @@
-/* Handles of other libraries' variables; component.h draws them. */
+/* Handles of other libraries' variables. See the drawing in component.h. */
 #include "instruments/component.h"
 #include "base/pair.h"
 
@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct component_handle {
-    struct component_handle *next; /* in the instance's list of those that are not in use */
+    struct component_handle *next; /* in the instance's list of unused ones */
     struct instrument_instance *instance;
     uint32_t class;
     bool ever_started;
@@ -25,8 +25,7 @@ static bool is_alive(const struct component_handle *handle)
     return instrument_is_active(instrument_of(handle));
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 static double real_of(uint64_t bits)
 {
@@ -53,7 +52,7 @@ static uint64_t minus(const struct component_handle *handle, uint64_t a, uint64_
     return instrument_is_double(instrument_of(handle)) ? bits_of(real_of(a) - real_of(b)) : a - b;
 }
 
-/* Does the library add to the handle itself (instrument_sums)? */
+/* True if the library adds to the handle itself (instrument_sums). */
 static bool is_given(const struct component_handle *handle)
 {
     return class_is_sum(handle->class) && instrument_is_double(instrument_of(handle));
@@ -99,8 +98,7 @@ static uint64_t number_load(const struct component_handle *handle, const void *b
     }
 }
 
-/* ---- pairs
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 enum { RUNNING = 1, CHANGE = 2 };
 
@@ -122,7 +120,7 @@ static void element_run(struct component_handle *handle, uint32_t element, bool 
     }
 }
 
-/* The element's value, and what it begins with from now on. */
+/* Returns the element's value, and starts it again with `begin`. */
 static uint64_t element_exchange(struct component_handle *handle, uint32_t element, uint64_t begin)
 {
     uint64_t *at = handle->pairs[element];
@@ -142,15 +140,14 @@ static uint64_t element_read(const struct component_handle *handle, uint32_t ele
         if (!runs(seen))
             return seen.value;
         uint64_t value = plus(handle, seen.value, count_now(handle, element));
-        if (pair_is(handle->pairs[element], seen)) /* else the count is of after a change */
+        if (pair_is(handle->pairs[element], seen)) /* else the count includes a change */
             return value;
     }
 }
 
-/* ---- handles
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
-/* One that was of the same variable; NULL: there is none. */
+/* An unused one of the same variable. NULL: there is none. */
 static struct component_handle *spare_take(struct instrument_instance *instance, uint32_t class)
 {
     struct component_handle *before = NULL, *at = instance->handles;
@@ -278,7 +275,7 @@ int component_write(struct component_handle *handle, const void *buf)
     if (!is_alive(handle))
         return MPI_T_ERR_INVALID_HANDLE;
     if (class_is_watermark(handle->class))
-        return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset and not made up */
+        return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset, but not written */
     for (uint32_t i = 0; i < instrument_of(handle)->count; i++)
         element_exchange(handle, i, number_load(handle, buf, i));
     return MPI_SUCCESS;

@@ -1,5 +1,5 @@
-/* MPIX_Start_monitor and MPIX_End_monitor behind the header (include/mpit/monitor.h): what is asked for, and whether
- * that can be. */
+/* MPIX_Start_monitor and MPIX_End_monitor behind the header (include/mpit/monitor.h): reads the order, and checks
+ * whether it is possible. */
 #define _GNU_SOURCE
 #include "registry/commreuse.h"
 #include "gate.h"
@@ -21,7 +21,7 @@ struct named_option {
     unsigned option;
 };
 
-/* The options as bits; false: one is neither 1 nor 0, which is said. */
+/* Returns the options as bits. Returns false, with a message, if one is neither 1 nor 0. */
 static bool options_read(const struct mpit_monitorhandle *handle, unsigned *options)
 {
     const struct named_option all[] = {
@@ -70,7 +70,7 @@ static bool is_all(uint64_t communicator)
     return communicator == 0 || communicator == abi_handle_of_comm(native.comm_null);
 }
 
-/* Of the word, what is the handle: the program may have written no more. */
+/* Reads only the handle in the word. The program may have written no more. */
 static int comm_read(uint64_t word, struct monitor_order *order)
 {
     MPI_Comm handle;
@@ -91,7 +91,7 @@ static int file_open(const char *path, struct monitor_order *order)
     order->file = -1;
     if (!path || !path[0])
         return MPIX_MONITOR_OK;
-    /* O_NONBLOCK: a FIFO is opened at once or not at all, and written to without waiting for good */
+    /* O_NONBLOCK: a FIFO is opened at once or not at all, and writing to it does not block forever. */
     order->file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     if (order->file >= 0)
         return MPIX_MONITOR_OK;
@@ -109,7 +109,7 @@ static const struct mpit_monitorhandle defaults = {.bytes = sizeof defaults,
                                                    .traffic = 1,
                                                    .descriptor = STDERR_FILENO};
 
-/* In a process in which this library records nothing all is well, too. */
+/* If this library does not record this process, that is not an error. */
 static int not_now(const char *function)
 {
     if (native.mismatch || book.run.detached || (!book.run.header && native.present && native_between()))
@@ -151,7 +151,7 @@ static int window_start(MPIX_Monitor_request *request, const struct mpit_monitor
     return result;
 }
 
-/* A thread that is cancelled must not end in here, with a lock that it holds. */
+/* A thread that is canceled must not end in here, holding a lock. */
 static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                  MPIX_Monitor_function *function)
 {
@@ -196,7 +196,7 @@ static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
     return result;
 }
 
-/* MPI_Comm_f2c of the library, which some have as a macro alone: then the integer is the handle. */
+/* MPI_Comm_f2c of the library. Some have it only as a macro: then the integer is the handle. */
 static uint64_t communicator_of(int32_t fortran)
 {
     typedef MPI_Comm conversion(MPI_Fint);

@@ -11,7 +11,7 @@ struct text {
     char *bytes;
     size_t used, room;
     bool failed;
-    bool first; /* nothing stands yet in the object or array that is being written */
+    bool first; /* the object or array being written is still empty */
 };
 
 __attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
@@ -43,10 +43,9 @@ static char *text_end(struct text *text, size_t *bytes)
     return text->bytes;
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------
- */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* How many bytes the UTF-8 character takes; 0: it is none. */
+/* The length of the UTF-8 character in bytes. 0: invalid. */
 static unsigned character_bytes(const unsigned char *at)
 {
     unsigned bytes = *at < 0x80                  ? 1
@@ -63,7 +62,7 @@ static unsigned character_bytes(const unsigned char *at)
     return bytes;
 }
 
-/* A byte that is no part of a character becomes U+FFFD. */
+/* Each byte outside of a valid character becomes U+FFFD. */
 static void put_string(struct text *text, const char *string)
 {
     put(text, "\"");
@@ -369,8 +368,7 @@ char *monitor_json(const MPIX_Monitor_report *report, size_t *bytes)
     return text_end(&text, bytes);
 }
 
-/* ---- for people ---------------------------------------------------------------------------------------------------
- */
+/* ---- for people -------------------------------------------------------------------------------------------------- */
 
 static void put_time(struct text *text, uint64_t ns)
 {

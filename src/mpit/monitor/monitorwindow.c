@@ -18,37 +18,37 @@ enum {
     WINDOWS_MOST = 1 << 16,
     BEGIN = 0,
     SNAPSHOTS = 4,
-    WRITE_WAIT_MS = 1000, /* for somebody to read what is in a pipe */
+    WRITE_WAIT_MS = 1000, /* for a reader to empty a pipe */
 };
 
 struct monitor_window {
-    MPIX_Monitor_request request; /* 0: it is not open */
+    MPIX_Monitor_request request; /* 0: not open */
     uint32_t place;               /* in windows[] */
     struct monitor_order order;
     char name[MONITOR_NAME_BYTES];
     unsigned parts;
     uint64_t begin_monotonic_ns, number, sequence, missed, due_ns, late_ns;
     struct snapshot snapshots[SNAPSHOTS];
-    unsigned previous, latest, final; /* of these; final: only between end and last report */
+    unsigned previous, latest, final; /* indices of these. final: only between end and last report */
     enum MPIX_Monitor_reason reason;
     struct difference period, whole;
     bool delivering; /* a period's report is on its way, */
-    bool ended;      /* and meanwhile it was ended: who delivers goes on with the last report */
+    bool ended;      /* it was ended meanwhile: the delivering thread then makes the last report */
     pthread_t deliverer;
-    int cancel; /* whether who delivers could be cancelled when it came: so it is while the function runs */
+    int cancel; /* whether the delivering thread could be canceled before: the same holds while the function runs */
     enum MPIX_Monitor_reason ended_reason;
-    MPIX_Monitor_request done;   /* of the last one whose last report was delivered by another thread */
-    struct monitor_window *next; /* of those that are open, or free */
+    MPIX_Monitor_request done;   /* the last one whose last report another thread delivered */
+    struct monitor_window *next; /* of the open ones, or of the free ones */
 };
 
-static pthread_mutex_t lock; /* set up with the inheritance of priorities */
+static pthread_mutex_t lock; /* made with priority inheritance */
 static pthread_cond_t changed, delivered;
 static pthread_once_t once = PTHREAD_ONCE_INIT; /* windows_prepare */
 static struct monitor_window *windows[WINDOWS_MOST], *open_windows, *free_windows;
 static uint32_t window_count;
 static uint64_t generation;
 static bool has_thread;
-static bool telling; /* that thread has a report under way, */
+static bool telling; /* that thread is delivering a report, */
 static pthread_t teller;
 
 static void lock_take(void)
@@ -76,8 +76,8 @@ static void locks_make(void)
     pthread_condattr_destroy(&condition);
 }
 
-/* The child of a fork. The lock was taken for it, but by the thread of the parent: that of the child, which has another
- * number, could not give it back. Of those who waited none is here. */
+/* Runs in the child of a fork. The lock was taken for it, but by the parent's thread. The child's thread, which has
+ * another number, could not release it. Threads that waited do not exist in the child. */
 static void fork_child(void)
 {
     for (uint32_t i = 0; i < window_count; i++)
@@ -109,8 +109,7 @@ static uint64_t monotonic_ns(void)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* ---- delivering ---------------------------------------------------------------------------------------------------
- */
+/* ---- delivering -------------------------------------------------------------------------------------------------- */
 
 static void text_write(int descriptor, char *text, size_t bytes)
 {
@@ -122,7 +121,7 @@ static void text_write(int descriptor, char *text, size_t bytes)
     errno = before;
 }
 
-/* The program's, which may cancel its thread there as it may anywhere else. */
+/* Calls the program's function, which may cancel its thread as anywhere else. */
 static void function_call(const struct monitor_window *window, const MPIX_Monitor_report *report)
 {
     pthread_setcancelstate(window->cancel, NULL);
@@ -166,7 +165,7 @@ static void report_fill(MPIX_Monitor_report *report, struct monitor_window *wind
     };
 }
 
-/* Between snapshots that are its own: without the lock. */
+/* Uses the window's own snapshots, so it needs no lock. */
 static void window_deliver(struct monitor_window *window, MPIX_Monitor_request request)
 {
     const char *warnings[WARNINGS_MOST];
@@ -189,10 +188,9 @@ static void window_deliver(struct monitor_window *window, MPIX_Monitor_request r
     report_deliver(window, &report);
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------
- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
-/* Asks for (1) or ceases to ask for (-1) what costs to be measured. */
+/* Requests (1), or no longer requests (-1), the measurements that cost something. */
 static void window_demand(unsigned options, int change)
 {
     if (!(options & MPIX_MONITOR_OTHER))
@@ -221,7 +219,7 @@ static struct monitor_window *window_make(void)
     return NULL;
 }
 
-/* Under the lock, which it leaves where there is none to use again. */
+/* Under the lock, which it releases and takes again if there is none to reuse. */
 static struct monitor_window *window_take(void)
 {
     struct monitor_window *window = free_windows;
@@ -258,7 +256,10 @@ static void window_free(void *argument)
 
 static void *periods_deliver(void *unused);
 
-/* Behind this library's own, which is the program's: its threads are what is watched. Under the lock. */
+/*
+ * Makes the thread with the C library's pthread_create, past mpit's own wrapper for the program's threads. Under the
+ * lock.
+ */
 static int thread_make(void)
 {
     __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol_of_c("pthread_create");
@@ -307,7 +308,7 @@ int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request 
     if (order->period_ns && thread_make() != 0)
         result = MPIX_MONITOR_ERR_THREAD;
     struct monitor_window *window = result == MPIX_MONITOR_OK ? window_take() : NULL;
-    if (window && !monitor_is_time()) { /* the run has come to its end since that was asked; partner: run_ends */
+    if (window && !monitor_is_time()) { /* the run has ended since the check above. Partner: run_ends */
         window->next = free_windows;
         free_windows = window;
         result = MPIX_MONITOR_ERR_TIME;
@@ -328,7 +329,7 @@ int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request 
     return result;
 }
 
-/* One that is neither the begin's nor a report's. */
+/* A snapshot that is neither the begin's nor a report's. */
 static unsigned snapshot_spare(const struct monitor_window *window)
 {
     unsigned spare = 1;
@@ -337,7 +338,7 @@ static unsigned snapshot_spare(const struct monitor_window *window)
     return spare;
 }
 
-/* Under the lock: it is open no more. */
+/* Under the lock: closes it. */
 static void window_shut(struct monitor_window *window)
 {
     struct monitor_window **at = &open_windows;
@@ -352,7 +353,7 @@ static void window_shut(struct monitor_window *window)
     window->request = 0;
 }
 
-/* Of one that is shut, when no other report of it is on its way: without the lock. */
+/* Makes the last report of a closed window, when no other report of it is being delivered. Without the lock. */
 static void window_finish(struct monitor_window *window, MPIX_Monitor_request request, enum MPIX_Monitor_reason reason)
 {
     window->reason = reason;
@@ -363,7 +364,7 @@ static void window_finish(struct monitor_window *window, MPIX_Monitor_request re
     pthread_cleanup_pop(1);
 }
 
-/* Under the lock, which it gives back. The thread cannot be cancelled; `cancel`: whether it could. */
+/* Under the lock, which it releases. The thread cannot be canceled now. `cancel`: whether it could before. */
 static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason, int cancel)
 {
     MPIX_Monitor_request request = window->request;
@@ -394,7 +395,7 @@ int monitor_window_close(MPIX_Monitor_request request, int cancel)
     return MPIX_MONITOR_OK;
 }
 
-/* native.ending is set: who comes for the lock later opens no window. */
+/* native.ending is set, so a thread that takes the lock later opens no window. */
 static void run_ends(void)
 {
     int cancel;
@@ -405,7 +406,7 @@ static void run_ends(void)
         window_end(open_windows, MPIX_MONITOR_AT_FINALIZE, cancel);
         lock_take();
     }
-    while (telling && !pthread_equal(teller, pthread_self())) /* a window that was ended from within its function */
+    while (telling && !pthread_equal(teller, pthread_self())) /* a window may be ended from within its function */
         pthread_cond_wait(&delivered, &lock);
     lock_give();
     pthread_setcancelstate(cancel, NULL);
@@ -416,8 +417,7 @@ __attribute__((constructor)) static void monitor_hook(void)
     snapshot_run_ends = run_ends;
 }
 
-/* ---- periods ------------------------------------------------------------------------------------------------------
- */
+/* ---- periods ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t window_due(const struct monitor_window *window)
 {
@@ -436,7 +436,7 @@ static struct monitor_window *window_earliest(void)
     return earliest;
 }
 
-/* Under the lock: the period is over, and those that nobody has told. */
+/* Under the lock: the period is over, and so are earlier ones without a report. */
 static void window_tick(struct monitor_window *window, uint64_t now)
 {
     uint64_t due = window_due(window);
@@ -454,7 +454,7 @@ static void window_tick(struct monitor_window *window, uint64_t now)
     window->cancel = PTHREAD_CANCEL_DISABLE;
 }
 
-/* Under the lock, which it gives and takes. */
+/* Under the lock, which it releases and takes. */
 static void window_period(struct monitor_window *window, uint64_t now)
 {
     MPIX_Monitor_request request = window->request;

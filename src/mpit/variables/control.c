@@ -50,7 +50,7 @@ static int knob_code(enum knob_result result)
     case KNOB_NEVER:
         return MPI_T_ERR_CVAR_SET_NEVER;
     default:
-        return MPI_T_ERR_INVALID; /* a value that cannot be */
+        return MPI_T_ERR_INVALID; /* an impossible value */
     }
 }
 
@@ -95,7 +95,7 @@ static void knob_enter(enum knob knob)
         .description = (char *)(uintptr_t)d->description,
         .verbosity = component_verbosity(d->verbosity),
         .bind = MPI_T_BIND_NO_OBJECT,
-        /* those too that some moments refuse: the description says when, and the call */
+        /* Also for settings that cannot always be written. Description and error code tell when. */
         .scope = d->all_equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL,
         .datatype = d->type == KNOB_INT    ? native.int_
                     : d->type == KNOB_TEXT ? native.char_
@@ -105,8 +105,8 @@ static void knob_enter(enum knob knob)
     enter(&fresh);
 }
 
-/* The standard has few types for variables, Open MPI more: the one of them with the same values. A truth value, which
- * is a byte there, becomes an int (cvar.c). */
+/* The standard has few types for variables, Open MPI more. This is the standard type with the same values. A truth
+ * value, which is a byte there, becomes an int (cvar.c). */
 static MPI_Datatype type_of(MPI_Datatype type)
 {
     const MPI_Datatype pairs[][2] = {
@@ -119,8 +119,8 @@ static MPI_Datatype type_of(MPI_Datatype type)
     return type;
 }
 
-/* Under the lock: the variable's index, or below 0: the library's get_info does not succeed (yet), or we have the name.
- */
+/* Under the lock. Returns the variable's index, or below 0: the library's get_info does not succeed (yet), or we
+ * have the name. */
 static int native_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
@@ -131,7 +131,7 @@ static int native_admit(int native_index)
                       &fresh.native_type, &fresh.enumtype, NULL, &description_length, &fresh.bind, &fresh.scope);
     if (result != MPI_SUCCESS || name_length < 2)
         return -1;
-    description_length += description_length == 0; /* Open MPI says 0 where there is none */
+    description_length += description_length == 0; /* Open MPI returns 0 if there is none */
     fresh.name = calloc(1, (size_t)name_length);
     fresh.description = calloc(1, (size_t)description_length);
     if (fresh.name && fresh.description)
@@ -185,7 +185,7 @@ int control_find(const char *name)
     int native_index, index = roster_find(&roster, name, 0);
     if (index >= 0 || DOOR(cvar_get_index, MPI_T_ERR_INVALID_NAME, name, &native_index) != MPI_SUCCESS)
         return index;
-    index = control_of_native(native_index); /* it has come since */
+    index = control_of_native(native_index); /* it was added since */
     return index >= 0 && roster_find(&roster, name, 0) == index ? index : -1;
 }
 

@@ -1,9 +1,9 @@
 /*
  * The calls on control variables.
  *
- * What a tool holds is a ticket, as for performance variables (session.h): place and generation in a table that never
- * shrinks, so that a stale handle is found and never followed. Places are taken and freed under the table's lock; a
- * handle of the library's is used and freed inside the door. Reading and writing own variables takes no lock.
+ * A tool's handle is a ticket, as for performance variables (session.h): place and generation in a table that never
+ * shrinks. So a stale handle is found and never followed. Places are taken and freed under the table's lock. A native
+ * handle is used and freed under the lock of native MPI_T. Reading and writing own variables takes no lock.
  */
 #define _GNU_SOURCE
 #include "variables/cvar.h"
@@ -28,7 +28,7 @@ struct cvar_handle {
 };
 
 static struct cvar_handle *blocks[HANDLE_BLOCKS];
-static uint32_t top;   /* places used so far; stored with release when the last one is there */
+static uint32_t top;   /* places used so far. Stored with release when the last one is there */
 static uint32_t spare; /* index + 1 of a freed place */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -39,13 +39,13 @@ static struct cvar_handle *place_at(uint32_t index)
     return &blocks[index / HANDLE_BLOCK][index % HANDLE_BLOCK];
 }
 
-/* Odd, so that it is nobody's address, and different in the low bits from tickets of session.c. */
+/* Odd, so that it is not an address, and different in the low bits from tickets of session.c. */
 static MPI_T_cvar_handle ticket_make(uint32_t index, uint32_t generation)
 {
     return (MPI_T_cvar_handle)(((uintptr_t)(generation & 0x7fffffff) << 32) | ((uintptr_t)index << 4) | 5);
 }
 
-/* NULL: not a handle that is in use. Lock-free. */
+/* NULL: not a handle in use. Lock-free. */
 static struct cvar_handle *find(MPI_T_cvar_handle handle)
 {
     struct cvar_handle *place = place_at((uint32_t)(((uintptr_t)handle & 0xffffffff) >> 4));
@@ -53,7 +53,7 @@ static struct cvar_handle *find(MPI_T_cvar_handle handle)
     return (generation & 1) && handle == ticket_make(place->index, generation) ? place : NULL;
 }
 
-/* Under the lock: a free place; NULL: none. */
+/* Under the lock. Returns a free place. NULL: none. */
 static struct cvar_handle *place_take(void)
 {
     if (spare) {
@@ -72,7 +72,7 @@ static struct cvar_handle *place_take(void)
     return place;
 }
 
-/* Under the lock. The handle is stale before the library's is gone. */
+/* Under the lock. The handle becomes stale before the native one is freed. */
 static void place_free(struct cvar_handle *place)
 {
     bool entered = place->native != MPI_T_CVAR_HANDLE_NULL && native_enter();
@@ -108,8 +108,8 @@ static int library_look(struct dl_phdr_info *info, size_t size, void *part)
 }
 
 /*
- * Open MPI keeps the variables of these libraries when it unloads them, and then reads memory that is gone. They go by
- * the names of all components that use them.
+ * Open MPI keeps the variables of these libraries when it unloads them, and then reads unmapped memory. The variables
+ * have the names of all components that use these libraries.
  */
 static bool would_crash(const struct control *control)
 {
@@ -120,7 +120,7 @@ static bool would_crash(const struct control *control)
     return false;
 }
 
-/* Inside the door. Components that were closed took their variables with them. */
+/* Under the lock of native MPI_T. Closed components took their variables with them. */
 static bool native_lives(const struct control *control)
 {
     MPI_Datatype type = control->native_type;
@@ -128,7 +128,10 @@ static bool native_lives(const struct control *control)
     return result == MPI_SUCCESS && type == control->native_type && !would_crash(control);
 }
 
-/* Inside the door. Open MPI writes texts without a limit, and truth values into one byte: through memory of our own. */
+/*
+ * Under the lock of native MPI_T. Open MPI writes texts without a limit, and truth values into one byte. So it writes
+ * into our own memory.
+ */
 static int native_read(MPI_T_cvar_handle handle, const struct control *control, int count, void *buf)
 {
     static char text[TEXT_BYTES];
@@ -147,7 +150,7 @@ static int native_read(MPI_T_cvar_handle handle, const struct control *control, 
     return result;
 }
 
-/* Inside the door. Of a truth value Open MPI checks an int and takes a byte. */
+/* Under the lock of native MPI_T. For a truth value Open MPI checks an int and takes a byte. */
 static int native_write(MPI_T_cvar_handle handle, const struct control *control, const void *value)
 {
     unsigned long long truth = 0;
@@ -157,7 +160,7 @@ static int native_write(MPI_T_cvar_handle handle, const struct control *control,
     return door.cvar_write(handle, &truth);
 }
 
-/* A second name of a variable that has died lives on, and cannot be read. */
+/* A second name of a removed variable still exists, and cannot be read. */
 static bool native_answers(const struct cvar_handle *place)
 {
     static long double room[PROBED];
@@ -180,7 +183,7 @@ static int native_alloc(struct cvar_handle *place, void *obj_handle)
     return answers ? result : MPI_T_ERR_INVALID_INDEX;
 }
 
-/* Reads into `buf`, or writes what is in `value`. */
+/* Reads into `buf`, or writes from `value`. */
 static int native_access(MPI_T_cvar_handle handle, void *buf, const void *value)
 {
     int result = MPI_T_ERR_INVALID_HANDLE;

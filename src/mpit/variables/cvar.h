@@ -2,7 +2,7 @@
 #ifndef MPIT_MPIT_CVAR_H
 #define MPIT_MPIT_CVAR_H
 
-/* Makes every handle a stale one: the interface is finalized. */
+/* Makes every handle stale when the interface is finalized. */
 void cvar_handle_free_all(void);
 
 #endif

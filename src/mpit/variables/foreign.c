@@ -9,21 +9,21 @@
 
 enum kind { SUM, MARK, CURRENT, GENERIC };
 
-/* Room for what a library writes beyond the count it declares: Open MPI returns an address for no elements. */
+/* Room for bytes that a library writes beyond the declared count. Open MPI returns an address for no elements. */
 enum { SLACK_BYTES = 64 };
 
 struct foreign {
     const struct catalogue_entry *entry;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
-    const struct comm *comm; /* NULL: not bound, or nothing is known of communicators */
+    const struct comm *comm; /* NULL: not bound, or the recorder knows no communicators */
     bool bound;
     enum kind kind;
     bool running; /* started in the library */
     bool started; /* by the tool */
     bool marked;  /* held has a mark */
     size_t count, element_bytes, bytes;
-    unsigned char *held, *base, *sample; /* bytes of each, and slack */
+    unsigned char *held, *base, *sample; /* bytes of each, plus slack */
 };
 
 static enum kind kind_of(int class)
@@ -43,7 +43,7 @@ static enum kind kind_of(int class)
     }
 }
 
-/* The types that the standard allows for variables; 0: another one. */
+/* The types that the standard allows for variables. 0: another one. */
 static size_t bytes_of(MPI_Datatype type)
 {
     if (type == native.char_)
@@ -83,9 +83,9 @@ static bool goes_beyond(const struct foreign *f, const void *value, const void *
     return high ? v > m : v < m;
 }
 
-/* ---- inside the door --------------------------------------------------------------------------------------------- */
+/* ---- under the lock of native MPI_T ------------------------------------------------------------------------------ */
 
-/* It is still the variable that entered the catalogue. */
+/* True if it is still the variable that was added to the catalogue. */
 static bool variable_lives(const struct catalogue_entry *entry)
 {
     int class = -1;
@@ -95,7 +95,7 @@ static bool variable_lives(const struct catalogue_entry *entry)
     return result == MPI_SUCCESS && class == entry->class && type == entry->datatype;
 }
 
-/* The object that it is bound to can be looked at. */
+/* True if its object can still be used. */
 static bool object_lives(const struct foreign *f)
 {
     if (!f->bound)
@@ -103,13 +103,13 @@ static bool object_lives(const struct foreign *f)
     return native_between() && (!f->comm || !__atomic_load_n(&f->comm->freed, __ATOMIC_ACQUIRE));
 }
 
-/* For what is answered without asking the library. */
+/* For calls that are answered without the library. */
 static bool usable(const struct foreign *f)
 {
     return object_lives(f) && variable_lives(f->entry);
 }
 
-/* Codes of the library's that the standard knows stay; another one says that the handle is of no use. */
+/* Standard error codes of the library stay. Another one means that the handle is unusable. */
 static int code(int result)
 {
     switch (result) {
@@ -134,7 +134,7 @@ static int sample_take(struct foreign *f)
     return code(door.pvar_read(f->session, f->handle, f->sample));
 }
 
-/* Makes f->sample the handle's value. */
+/* Reads the handle's value into f->sample. */
 static int value_take(struct foreign *f)
 {
     bool held = !f->started && f->kind != GENERIC;
@@ -157,7 +157,7 @@ static int value_take(struct foreign *f)
     return MPI_SUCCESS;
 }
 
-/* Begins a sum anew at `from`, which may be NULL for 0. */
+/* Starts a sum again at `from`. NULL: 0. */
 static int sum_begin(struct foreign *f, const void *from)
 {
     int result = f->started ? sample_take(f) : MPI_SUCCESS;
@@ -261,7 +261,7 @@ static int readreset(struct foreign *f, void *buf)
         memcpy(buf, f->sample, f->bytes);
         return reset(f);
     }
-    if (f->started) { /* one sample is the end of what is read and the begin of what is counted next */
+    if (f->started) { /* one sample ends the read value and begins the next count */
         memcpy(buf, f->sample, f->bytes);
         add_difference(f, buf, f->held, f->base);
         memcpy(f->base, f->sample, f->bytes);
@@ -274,14 +274,14 @@ static int readreset(struct foreign *f, void *buf)
 
 /* ---- handles ----------------------------------------------------------------------------------------------------- */
 
-/* Open MPI 4.1 crashes in the handle_alloc of pml_ob1_* on an intercommunicator with fewer processes on the other side:
- * it looks behind a table's end. */
+/* Open MPI 4.1 crashes in the handle_alloc of pml_ob1_* on an intercommunicator with fewer processes on the other
+ * side: it reads past the end of a table. */
 static bool would_crash(const struct catalogue_entry *entry, const struct comm *comm)
 {
     return comm && comm->remote_size > 0 && comm->remote_size < comm->size && strncmp(entry->name, "pml_ob1_", 8) == 0;
 }
 
-/* The communicator that it is to be bound to; NULL also where the recorder keeps no book of them. */
+/* Finds the communicator to bind it to. It is NULL also if the recorder has no registry. */
 static int object_find(const struct catalogue_entry *entry, void *object, const struct comm **comm)
 {
     *comm = NULL;

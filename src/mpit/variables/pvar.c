@@ -1,8 +1,8 @@
 /*
- * The calls on performance variables: what is in the catalogue, and the values of handles.
+ * The calls on performance variables: the content of the catalogue, and the values of handles.
  *
  * On own variables start, stop, read, reset, readreset and write are lock-free and async-signal-safe, on the same
- * handle too: they copy what the handle is, and then touch nothing but its meter or window (session.h).
+ * handle too. They copy the handle's fields, and then touch only its meter or window (session.h).
  */
 #include "catalogue/door.h"
 #include "handles/livevariables.h"
@@ -61,7 +61,7 @@ int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
     return MPI_SUCCESS;
 }
 
-/* ---- values of own handles -------------------------------------------------------------------------------------- */
+/* ---- values of own handles --------------------------------------------------------------------------------------- */
 
 static int window_code(enum window_result result)
 {
@@ -73,10 +73,10 @@ static int meter_code(bool good)
     return good ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/* What it is bound to may be gone, or the recorder. */
+/* True if its object is gone, or the recorder. */
 static bool own_is_dead(const struct own *own)
 {
-    if (book.run.detached) /* in the child of a fork, whose windows would move those of the parent */
+    if (book.run.detached) /* in the child of a fork: its windows would change the parent's */
         return true;
     if (own->meter.object)
         return !object_cells_live(own->meter.object);
@@ -113,7 +113,7 @@ static void unexpected_stop(struct unexpected *unexpected, bool watched)
         umq_watch_close(&unexpected->watch);
 }
 
-/* Is it started, stopped and reset as unexpected messages are? */
+/* True if it is started, stopped and reset like unexpected messages. */
 static bool is_unexpected(const struct own *own)
 {
     return own->meter.variable->source == SOURCE_UMQ_NAMED || own->meter.variable->source == SOURCE_UMQ_HIGHEST;
@@ -129,7 +129,7 @@ static unsigned unsigned_of(uint64_t value)
     return value < UINT_MAX ? (unsigned)value : UINT_MAX;
 }
 
-/* Values that are no tallies. */
+/* Values that are not made of counters. */
 static void source_read(const struct own *own, void *buf)
 {
     const struct thread_state *state = book_thread_state;
@@ -228,7 +228,7 @@ static int own_end(const struct own *own)
     return own->window ? window_code(window_stop(own->window, own->meter.owner)) : meter_code(meter_stop(&own->meter));
 }
 
-/* What it measures begins before it and ends behind it. */
+/* Requests the measurement before the start, and drops the request after the stop. */
 static int own_start(const struct own *own)
 {
     if (own_is_dead(own))
@@ -282,7 +282,7 @@ static int own_read(const struct own *own, void *buf)
     return MPI_SUCCESS;
 }
 
-/* Reads and begins anew from the same sample, so that nothing is lost or counted twice in between. */
+/* Reads, and starts again from the same sample. So nothing is lost or counted twice in between. */
 static int own_readreset(const struct own *own, void *buf)
 {
     if (own_is_dead(own))
@@ -300,7 +300,7 @@ static int own_write(const struct own *own, const void *buf)
     if (own->component)
         return component_write(own->component, buf);
     if ((own->window && own->meter.variable->record.combine != COMBINE_SPAN) || is_watched(own))
-        return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset and not made up */
+        return MPI_T_ERR_PVAR_NO_WRITE; /* an extreme can be reset, but not written */
     return own->window ? window_code(window_write(own->window, own->meter.owner, *(const uint64_t *)buf))
                        : meter_code(meter_write(&own->meter, buf));
 }
@@ -315,14 +315,14 @@ static int own_write(const struct own *own, const void *buf)
     if (!found)                                                                                                        \
     return MPI_T_ERR_INVALID_HANDLE
 
-/* With the handle of an own variable. */
+/* Runs with the handle of an own variable. */
 #define OWN_DO(...)                                                                                                    \
     ({                                                                                                                 \
         struct own own;                                                                                                \
         handle_copy(found, ticket_generation((uintptr_t)handle), &own) ? (__VA_ARGS__) : MPI_T_ERR_INVALID_HANDLE;     \
     })
 
-/* Every handle of the session that the call applies to; those of communicators that are gone are passed over. */
+/* Applies the call to every handle of the session that allows it. Skips handles of communicators that are gone. */
 #define ALL_HANDLES(refused, error, own_call, foreign)                                                                 \
     do {                                                                                                               \
         struct session *all = session_find(session);                                                                   \

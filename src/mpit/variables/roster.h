@@ -1,12 +1,12 @@
 /*
- * A roster: things that are found by index and by name, and never go away.
+ * A roster: a list of things that are found by index and by name, and never removed.
  *
- *   slots     blocks of 256 that never move: name, key (a variable's class; 0 where names alone are unique), thing
+ *   slots     blocks of 256 that never move: name, key (a variable's class, or 0 if names alone are unique), thing
  *   buckets   name and key -> the newest slot with that hash -> ... an older one
  *   native    the MPI library's index -> ours, or ROSTER_WAITS, or ROSTER_REFUSED
  *
- * An index that was given out always means the same thing. Entries are added under a lock of the caller; they are
- * published with a release store of the count, and are read from any thread without the lock.
+ * An index always means the same thing. The caller's lock protects adding. Entries are published with a release store
+ * of the count, and are read from any thread without the lock.
  */
 #ifndef MPIT_MPIT_ROSTER_H
 #define MPIT_MPIT_ROSTER_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 enum { ROSTER_BLOCK = 256, ROSTER_BLOCKS = 256, ROSTER_BUCKETS = 1024 };
-/* One of the library's has not entered yet; it never will, since its name is there already. */
+/* WAITS: a native one was not added yet. REFUSED: it never will be, since its name exists already. */
 enum { ROSTER_WAITS = -1, ROSTER_REFUSED = -2 };
 
 struct roster_slot;
@@ -32,14 +32,14 @@ int roster_count(const struct roster *roster);
 void *roster_at(const struct roster *roster, int index);
 /* -1: no such name and key. */
 int roster_find(const struct roster *roster, const char *name, int key);
-/* The new index; -1 without memory, or when the name and key are there already. Keeps `name` and `thing`. */
+/* Returns the new index. Returns -1 without memory, or if the name and key exist already. Keeps `name` and `thing`. */
 int roster_add(struct roster *roster, const char *name, int key, void *thing);
 
-/* Under the lock: our index of the library's index, or one of the two above; makes room for it. */
+/* Under the lock. Returns our index of the library's index, or one of the two above. Makes room for it. */
 int roster_native(struct roster *roster, int native_index);
-/* Under the lock, behind a roster_native() of the same index. */
+/* Under the lock, after a roster_native() of the same index. */
 void roster_native_set(struct roster *roster, int native_index, int index);
-/* Under the lock: calls `admit` with each index of the library's below `count` that waits. */
+/* Under the lock. Calls `admit` with each index of the library below `count` that waits. */
 void roster_natives(struct roster *roster, int count, int (*admit)(int native_index));
 
 #endif

@@ -9,7 +9,7 @@
 struct session sessions[SESSION_MOST];
 struct handle *handle_blocks[HANDLE_BLOCKS];
 static uint32_t handle_top;   /* places used so far */
-static uint32_t handle_spare; /* index + 1 of a freed place; linked by `spare` */
+static uint32_t handle_spare; /* index + 1 of a freed place. Linked by `spare` */
 static uint32_t owner_last;
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -44,7 +44,7 @@ int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
     CHECK_INITIALIZED();
     if (!session)
         return MPI_T_ERR_INVALID;
-    handle_is_all(MPI_T_PVAR_HANDLE_NULL); /* looks the constant up now, so that no signal handler has to */
+    handle_is_all(MPI_T_PVAR_HANDLE_NULL); /* looks the constant up now, as signal handlers cannot */
     int result = MPI_T_ERR_OUT_OF_SESSIONS;
     pthread_mutex_lock(&table_lock);
     for (uint32_t i = 0; i < SESSION_MOST; i++) {
@@ -70,13 +70,13 @@ void session_ask(const struct own *own, bool asks)
         demand_change(own->meter.variable->demand, asks ? 1 : -1);
 }
 
-/* Under the table's lock. The generation goes first: from then on nobody begins anything with the handle. */
+/* Under the table's lock. Changes the generation first: from then on no call begins with the handle. */
 static void handle_release(struct handle *handle)
 {
     struct own own;
     handle_copy(handle, handle->generation, &own);
     PUT(handle->generation, generation_next(handle->generation));
-    uint64_t asked = __atomic_exchange_n(&handle->asking, 0, __ATOMIC_ACQ_REL); /* nobody asks with it from now on */
+    uint64_t asked = __atomic_exchange_n(&handle->asking, 0, __ATOMIC_ACQ_REL); /* it makes no more requests */
     if ((asked & 1) && own.meter.variable)
         demand_change(own.meter.variable->demand, -1);
     foreign_free(&handle->native);
@@ -131,7 +131,7 @@ int MPI_T_pvar_session_free(MPI_T_pvar_session *session)
     return MPI_SUCCESS;
 }
 
-/* A free place; under the table's lock. */
+/* A free place. Under the table's lock. */
 static struct handle *handle_place(void)
 {
     if (handle_spare) {
@@ -155,7 +155,7 @@ static struct handle *handle_place(void)
     return handle;
 }
 
-/* What the values of an own variable's handle need. */
+/* Sets up the values for an own variable's handle. */
 static int own_bind(struct own *own)
 {
     const struct variable *variable = own->meter.variable;
@@ -195,7 +195,7 @@ static int object_bind(struct meter *meter, enum object_kind kind, uint64_t hand
     return meter->object ? MPI_SUCCESS : MPI_T_ERR_MEMORY;
 }
 
-/* Finds what an own variable is bound to, if it is alive in this process. */
+/* Finds the object for an own variable, if it exists in this process. */
 static int meter_bind(struct meter *meter, void *obj_handle)
 {
     enum variable_bound bound = (enum variable_bound)meter->variable->record.bound;
@@ -211,13 +211,13 @@ static int meter_bind(struct meter *meter, void *obj_handle)
     return meter->comm ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }
 
-/* Binds the handle to its object; under the table's lock. */
+/* Binds the handle to its object. Under the table's lock. */
 static int handle_bind(struct session *session, struct handle *handle, const struct catalogue_entry *entry,
                        void *obj_handle, int *count)
 {
     struct own own = {.meter = {.variable = entry->own}};
     int result = MPI_SUCCESS;
-    PUT(handle->entry, entry); /* a signal may still know who had the place before */
+    PUT(handle->entry, entry); /* a signal handler may still know the last owner of the place */
     handle->native = NULL;
     if (!entry->own) {
         result = foreign_alloc(entry, session->native, obj_handle, &handle->native, count);
@@ -250,7 +250,7 @@ static int handle_bind(struct session *session, struct handle *handle, const str
     return result;
 }
 
-/* A continuous one asks from now on, others when they are started. */
+/* A continuous one requests its service from now on, others when they are started. */
 static void handle_asks(struct handle *handle, uint32_t generation)
 {
     struct own own;
@@ -280,7 +280,7 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
                  : fresh ? handle_bind(of, fresh, entry, obj_handle, count ? count : &ignored)
                          : MPI_T_ERR_OUT_OF_HANDLES;
     if (result == MPI_SUCCESS) {
-        if (fresh->comm) /* nobody else gets its slot while the handle lives */
+        if (fresh->comm) /* its slot is not reused while the handle lives */
             comm_bind(fresh->comm);
         PUT(fresh->session, (uint32_t)(of - sessions));
         handle_asks(fresh, generation_next(fresh->generation));

@@ -1,16 +1,16 @@
 /*
  * Sessions and handles of performance variables.
  *
- * What a tool holds is a ticket, not an address: slot number and generation of a place in a table that never shrinks. A
- * stale ticket (freed, or never given out) is found by one compare and can never be followed to memory.
+ * A tool's handle is a ticket, not an address: slot number and generation of a place in a table that never shrinks. A
+ * stale ticket (freed, or invalid) is found by one compare and can never be followed to memory.
  *
- * Each handle of an own variable has its own state, so nothing that one handle does is seen by another: a meter
- * (aggregate/handles/meter.h) for what is counted, a window (aggregate/handles/windows.h) for an extreme, nothing where
- * the value is always that of now.
+ * Each handle of an own variable has its own state, so handles do not affect each other. It is a meter
+ * (aggregate/handles/meter.h) for counts, and a window (aggregate/handles/windows.h) for an extreme. Current values
+ * need no state.
  *
  * Who may run with whom: handles are made and freed under a lock. Everything else copies the handle's fields and then
- * looks at the generation again, and may do so at any time, from any thread and signal handler; when the handle is
- * freed meanwhile, its meter or window has another owner, and nothing happens to it.
+ * checks the generation again. It may run at any time, in any thread and signal handler. If the handle is freed
+ * meanwhile, its meter or window has another owner, and stays unchanged.
  */
 #ifndef MPIT_MPIT_SESSION_H
 #define MPIT_MPIT_SESSION_H
@@ -41,7 +41,7 @@ static inline bool source_is_unexpected(enum variable_source source)
 
 struct unexpected {
     struct umq *umq;
-    uint64_t state; /* bit 0: started | bit 1: was started before | the value that was held when it was stopped */
+    uint64_t state; /* bit 0: started | bit 1: was started before | the value when it was stopped */
     struct umq_watch watch;
 };
 
@@ -54,18 +54,18 @@ struct handle {
     const struct variable *variable; /* NULL: native */
     struct foreign *native;          /* foreign.h */
     struct comm *comm;
-    struct object_cells *object; /* of the window or file that it is bound to */
+    struct object_cells *object; /* of its window or file */
     uint32_t count, owner, cell, step;
     bool timer;
     uint64_t *pairs;       /* of the meter */
     struct window *window; /* of an extreme */
     struct presence begun; /* when it was allocated */
     struct unexpected unexpected;
-    uint64_t asking;                    /* generation << 1 | it asks for its variable's service (demand.h) */
-    struct component_handle *component; /* of another library's variable; NULL: of mpit's own */
+    uint64_t asking;                    /* generation << 1 | it requests its variable's service (demand.h) */
+    struct component_handle *component; /* of another library's variable. NULL: of mpit's own */
 } __attribute__((aligned(128)));
 
-/* A handle of an own variable, as it was at one moment. */
+/* A copy of a handle of an own variable. */
 struct own {
     struct meter meter;
     struct window *window;
@@ -79,11 +79,11 @@ struct own {
 extern LIBRARY_LOCAL struct session sessions[SESSION_MOST];
 extern LIBRARY_LOCAL struct handle *handle_blocks[HANDLE_BLOCKS];
 
-/* Fields that are looked at while they may change. */
+/* Fields that may change while they are read. */
 #define GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #define PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
-/* A ticket is odd and not -1, so that it is neither NULL nor ALL_HANDLES nor anybody's address. */
+/* A ticket is odd and not -1, so that it is neither NULL nor ALL_HANDLES nor an address. */
 static inline uintptr_t ticket_make(uint32_t index, uint32_t generation)
 {
     return ((uintptr_t)generation << 32) | ((uintptr_t)index << 4) | 9;
@@ -105,7 +105,7 @@ static inline struct handle *handle_at(uint32_t index)
     return block ? &block[index % HANDLE_BLOCK] : NULL;
 }
 
-/* NULL: not a session that is open. */
+/* NULL: not an open session. */
 static inline struct session *session_find(MPI_T_pvar_session session)
 {
     uintptr_t ticket = (uintptr_t)session;
@@ -130,10 +130,10 @@ static inline struct handle *handle_find(const struct session *session, MPI_T_pv
 }
 
 bool handle_is_all(MPI_T_pvar_handle handle);
-/* Makes every session and handle a stale one: the interface is finalized. */
+/* Makes every session and handle stale when the interface is finalized. */
 void session_free_all(void);
 
-/* False: the handle is not the one with that generation any more. */
+/* Returns false if the handle has another generation now. */
 static inline bool handle_copy(const struct handle *handle, uint32_t generation, struct own *own)
 {
     own->meter.variable = GET(handle->variable);
@@ -156,11 +156,13 @@ static inline bool handle_copy(const struct handle *handle, uint32_t generation,
     return GET(handle->generation) == generation;
 }
 
-/* The handle asks for its variable's service, or no longer. What is said of a handle that was freed meanwhile has no
- * effect: the generation is another one. */
+/* Adds or drops the handle's request for its variable's service. Has no effect on a handle that was freed meanwhile,
+ * as it has another generation. */
 void session_ask(const struct own *own, bool asks);
 
-/* The handles of a session one by one, with their generations: begin with NULL, which is also the end. */
+/*
+ * The handles of a session one by one, with their generations. `before` is NULL for the first. Returns NULL at the end.
+ */
 struct handle *session_handle_next(const struct session *session, const struct handle *before, uint32_t *generation);
 
 #endif

@@ -460,7 +460,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     bool objects = shape == FOLD_RMA || shape == FOLD_IO;
-    bool shares = shape == FOLD_COMPLETION || shape == FOLD_START; /* the records that follow take a part of its time */
+    bool shares = shape == FOLD_COMPLETION || shape == FOLD_START; /* the records after it share its time */
     bool levels = shape == FOLD_POST_SEND || shape == FOLD_POST_RECV;
     if (__builtin_expect(probe->unusual != 0, 0)) {
         struct event rare = event; /* else it would have to be in memory for all calls */

@@ -79,9 +79,8 @@ void poll_outermost_end(struct log *log);
 /* Nested code has found something in a poll. */
 void poll_found(void);
 
-/*
- * Call these around a sleep of the thread, outside of polls or inside. Returns NULL if there is nothing to do after it.
- */
+/* Call these around a sleep of the thread, outside of polls or inside. Returns NULL if there is nothing to do after
+ * it. */
 struct log *sleep_begin(void);
 void sleep_end(struct log *log);
 
@@ -104,7 +103,7 @@ extern LIBRARY_LOCAL struct stall_rest {
     void (*end)(void); /* of the probe that rests */
 } stall_rest;
 
-/* ---- the probes: each says whether MPI uses its progress engine ---- */
+/* ---- the probes: each says whether MPI uses its progress engine -------- */
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);

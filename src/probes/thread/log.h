@@ -411,9 +411,8 @@ HOT bool probe_deepest(const struct probe *probe)
     return true;
 }
 
-/*
- * Enters a call on no communicator, not inlined. Call wrapper_entered before, unless the caller is itself the wrapper.
- */
+/* Enters a call on no communicator, not inlined. Call wrapper_entered before, unless the caller is itself the
+ * wrapper. */
 bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
 
 /* Enters a call on no communicator. */

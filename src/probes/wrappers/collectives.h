@@ -28,9 +28,8 @@ HOT void leave_icoll(struct probe *probe, enum call kind, enum collective op, in
     posted_finish(probe->log);
 }
 
-/*
- * Leaves the call that makes a persistent collective. It counts as a call. A collective counts only when it is started.
- */
+/* Leaves the call that makes a persistent collective. It counts as a call. A collective counts only when it is
+ * started. */
 void leave_coll_init(struct probe *probe, enum call kind, enum collective op, int result, int32_t root,
                      struct coll_bytes bytes, const MPI_Request *request);
 

@@ -4,9 +4,8 @@
 
 #include "wrappers/enter.h"
 
-/*
- * The part that distinguishes the name of the new communicator. The words are arguments of the wrapper (calls.table).
- */
+/* The part that distinguishes the name of the new communicator. The words are arguments of the wrapper
+ * (calls.table). */
 #define ORIGIN_dup .mark = MARK_NONE, .equal = true
 #define ORIGIN_cart .mark = MARK_NONE
 #define ORIGIN_graph .mark = MARK_NONE

@@ -45,9 +45,8 @@ HOT void starting_begins(enum call kind, int count, const MPI_Request *requests)
 
 /* ---- calls on several -------------------------------------------------------------------------------------------- */
 
-/*
- * `own_statuses`: the program passed no statuses. mpit asks for them all the same, because they describe the messages.
- */
+/* `own_statuses`: the program passed no statuses. mpit asks for them all the same, because they describe the
+ * messages. */
 HOT bool enter_many(struct completion *c, enum call kind, int count, MPI_Request *requests, bool own_statuses)
 {
     if (!enter_call(&c->probe, kind))

@@ -26,10 +26,9 @@ void next_find(const char *wanted);
 /* Steps aside for good: from the next call on the program reaches MPI directly. */
 void next_pass(void);
 
-/*
- * Two threads may make the program's first calls before MPI_Init. A pointer is written at once on the machines that
- * mpit runs on. An atomic builtin would have the cost that cells.h describes. Only the thread sanitizer gets atomics.
- */
+/* Two threads may make the program's first calls before MPI_Init. A pointer is written at once on the machines that
+ * mpit runs on. An atomic builtin would have the cost that cells.h describes. Only the thread sanitizer gets
+ * atomics. */
 #if defined(__SANITIZE_THREAD__)
 #define NEXT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #else

@@ -245,7 +245,7 @@ void counters_flush(struct log *log)
 
 static void thread_ends(struct log *log)
 {
-    log->counting->inside = false; /* it may have been cancelled inside of a call */
+    log->counting->inside = false; /* it may have been canceled inside of a call */
     if (__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         counters_flush(log);
     counting_close(log->counting);

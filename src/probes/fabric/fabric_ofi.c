@@ -154,7 +154,7 @@ static ssize_t queue_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_ad
     return slept(log, &op, table, buf, table->behind->sreadfrom(cq, buf, count, source, cond, timeout));
 }
 
-/* A cancelled operation did not fail. Neither did a search for a message that is not there. */
+/* A canceled operation did not fail. Neither did a search for a message that is not there. */
 static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, uint64_t flags)
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);

@@ -19,7 +19,7 @@ void recorder_ready(void);
  * with the process. */
 void recorder_start_below(void);
 
-/* MPI_Finalize begins: makes the summary of the job. */
+/* MPI_Finalize begins: completes the figures, and measures the clocks. True: call recorder_finished afterwards. */
 bool recorder_finish(struct probe *probe);
 /* MPI_Finalize has returned: ends the run, unless sessions are open. */
 void recorder_finished(struct probe *probe, int result);

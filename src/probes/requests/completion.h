@@ -134,7 +134,7 @@ static inline void posted_finish(struct log *log)
  * event. */
 void request_told(struct log *log, uint64_t handle, uint64_t begin);
 /* For MPI_Request_free of a request that MPI_Request_get_status has reported, and whose end no other call has seen: a
- * receive has its message, and a send may have been cancelled. *status: the same again. Requests that the program did
+ * receive has its message, and a send may have been canceled. *status: the same again. Requests that the program did
  * not ask about are not queried here: the library may call an error handler for a failed request, and freeing it does
  * not. */
 bool completion_ended_unseen(struct completion *completion, MPI_Status *status);

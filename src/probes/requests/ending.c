@@ -16,7 +16,7 @@ static bool pair_is_untold(const struct request *request)
 #endif
 }
 
-/* A cancelled send counts as any other: it was counted when it was posted, and libraries leave parts of its status
+/* A canceled send counts as any other: it was counted when it was posted, and libraries leave parts of its status
  * unset. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {

@@ -72,7 +72,7 @@ static uint64_t rate;             /* per second. 0: not now */
 static bool running, any, chosen; /* a run is active, it has had samples, this rank is to be sampled */
 static bool refused;              /* was reported */
 
-/* A thread that is cancelled must not end in here while it holds a lock. (In glibc the state is a word of the
+/* A thread that is canceled must not end in here while it holds a lock. (In glibc the state is a word of the
  * thread.) */
 static int uncancelled(void)
 {

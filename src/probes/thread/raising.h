@@ -28,7 +28,8 @@ void raise_record(struct log *log, const struct view *view, const struct event *
 void raise_begin(struct log *log, const struct view *view, enum call kind);
 /* The call made or freed `comm`. raise_finish ends it. */
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind);
-/* A call that was left has made or freed a window or file. The event of a new object comes before the call's event. */
+/* A call that was left has made or freed a window or file. The event of a new object comes before all others of the
+ * call. */
 void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
                   enum call kind);
 /* The call has returned this error. */

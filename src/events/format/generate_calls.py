@@ -49,10 +49,6 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
 # The functions with a hot case, which is enough for nearly all of their calls (src/probes/wrappers/hot.h).
 HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait"]
 
-# Shapes whose body is compiled into both ways to it, because it leaves the recorder in few instructions.
-INLINE_SHAPES = ["coll", "neighbor", "icoll", "ineighbor", "probe", "iprobe", "win_call", "win_post", "win_lock",
-                 "file_call", "file_seek", "file_transfer", "file_post"]
-
 # Shapes of functions that are new in MPI-4.0. Open MPI 4 has them as an extension, under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
 
@@ -361,6 +357,48 @@ HOT_SHAPES = {
                   declare="MPI_Status own;", before=OWN_STATUS),
 }
 
+
+def warm_collective(leave, place):
+    return Shape("hot_enter_coll(&hot, {kind}, comm)", """struct coll_bytes bytes = {{0, 0}};
+    if (__builtin_expect(result == MPI_SUCCESS, 1))
+        bytes = coll_{detail}(""" + place + """, {large}{operation});
+    """ + leave, after="{after}")
+
+
+# The hot case of shapes whose calls leave one event (src/probes/wrappers/warm.h).
+WARM_SHAPES = {
+    "coll": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);", "coll_place(hot.view->comm)"),
+    "neighbor": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);",
+                                "topology_of(hot.view->comm, comm)"),
+    "icoll": warm_collective("hot_leave_icoll(&hot, {kind}, {op}, result, {root}, bytes, request);",
+                             "coll_place(hot.view->comm)"),
+    "ineighbor": warm_collective("hot_leave_icoll(&hot, {kind}, {op}, result, {root}, bytes, request);",
+                                 "topology_of(hot.view->comm, comm)"),
+    "probe": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+                   "hot_leave_probe(&hot, {kind}, comm, result, source, tag);"),
+    "win_call": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+                      "hot_leave_win_call(&hot, {kind}{flags}, result, {target}, {hot_bytes});"),
+    "win_post": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+                      "hot_leave_win_post(&hot, {kind}{flags}, result, {target}, {hot_bytes}, request);"),
+    "win_lock": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+                      "hot_leave_win_lock(&hot, {kind}, result, {target}, lock_type);"),
+    "win_group": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), PEER_NONE)",
+                       "hot_leave_win_group(&hot, {kind}, result, win, group);"),
+    "file_call": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+                       "hot_leave_file_call(&hot, {kind}, fh, result, {hot_asked});"),
+    "file_post": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+                       "hot_leave_file_post(&hot, {kind}, result, {hot_asked}, request);"),
+    "file_transfer": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+                           "hot_leave_file_transfer(&hot, {kind}, fh, result, {hot_asked}, {at}, status);",
+                           declare="MPI_Status own;", before=OWN_STATUS),
+}
+WARM_SHAPES["iprobe"] = WARM_SHAPES["probe"]
+WARM_SHAPES["sendrecv"] = Shape(
+    "hot_enter_sendrecv(&hot, {kind}, comm, dest, source)",
+    "hot_leave_sendrecv(&hot, {kind}, comm, result, dest, sendtag, {sends}, source, {receives}, status);",
+    declare="MPI_Status own;", before=OWN_STATUS)
+WARM_SHAPES["sendrecv_replace"] = WARM_SHAPES["sendrecv"]
+
 # The functions that begin and end a run, where the recorder decides.
 EDGES = {
     "init": """    struct probe probe;
@@ -430,6 +468,8 @@ def words_of(call, name, large):
     if call.klass == "rma" and bytes_ != "0":
         bytes_ = f"target == MPI_PROC_NULL ? 0 : {bytes_}"
     words["bytes"] = bytes_
+    words["hot_bytes"] = bytes_.replace("accepted_bytes(", "hot_accepted(&hot, ")
+    words["hot_asked"] = words["asked"].replace("accepted_bytes(", "hot_accepted(&hot, ")
     return words
 
 
@@ -442,7 +482,7 @@ def body_print(head, shape, words, fallback, hot=False):
     print(f"{head}\n{{")
     lines = [declare, shape.first.format(**words)]
     after = shape.after.format(**words)
-    if after:
+    if after and not hot:  # else the body does that
         lines.append(f"if (!{shape.enter.format(**words)}) {{\n        int unseen = {fallback};\n        {after}\n"
                      f"        return unseen;\n    }}")
     else:
@@ -465,22 +505,26 @@ def wrapper_print(call, name, types, large):
     parameters = declaration(types, names)
     more = "" if parameters == "void" else parameters + ", "
     edge, local, hot = call.shape in EDGES, call.shape == "local", call.name in HOT_CALLS
+    warm = call.shape in WARM_SHAPES
     caller = "const void *caller, " if local else ""
     by_c = "__builtin_return_address(0), " if local else ""
     by_fortran = "NULL, " if local else ""
-    body = "HOT" if call.shape in INLINE_SHAPES else "BODY"
-    head = f"{body} int body_{name}({more}{caller}const struct next *next)"
+    head = f"BODY int body_{name}({more}{caller}const struct next *next)"
     if edge:
         print(f"{head}\n{{\n{EDGES[call.shape].format(**words)}\n}}\n")
     else:
         body_print(head, SHAPES[call.shape], words, f"NEXT(next, {name})({arguments})")
     usual = f"body_{name}({given}{by_c}&next_of_c)"
     fortran = f"body_{name}({given}{by_fortran}&next_of_fortran)"
-    if hot:
-        body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", HOT_SHAPES[call.shape], words,
+    if hot or warm:
+        shape = HOT_SHAPES[call.shape] if hot else WARM_SHAPES[call.shape]
+        body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", shape, words,
                    f"body_{name}({given}next)", hot=True)
-        print(f"static int general_{name}({parameters})\n{{\n    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n"
-              f"        return hot_{name}({given}&next_of_c, false);\n    return {usual};\n}}\n")
+        print(f"static int general_{name}({parameters})\n{{")
+        if hot:
+            print(f"    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n"
+                  f"        return hot_{name}({given}&next_of_c, false);")
+        print(f"    return {usual};\n}}\n")
         usual = f"hot_{name}({given}&next_of_c, true)"
         fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
     print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
@@ -492,7 +536,7 @@ def wrapper_print(call, name, types, large):
           f"    if (caller_is_fortran(caller){asks})\n        return {fortran};\n"
           f"    return next_of_fortran.{name}({arguments});\n}}\n")
     keeps = int(call.shape not in PASSING_SHAPES)
-    general = f"general_{name}" if hot else name
+    general = f"general_{name}" if hot or warm else name
     return f"    WRAPPED({words['kind']}, {name}, {general}, {keeps}, {int(local)}),"
 
 

@@ -212,19 +212,17 @@ HOT void front_end_fold(struct tally *tally, struct view *view, const struct eve
     }
 }
 
-/* Leaves a call on `count` requests that has returned this one complete, in the usual case. Writes the call's event and
- * the request's record in one go. False: nothing was done. */
-static bool front_leave(const struct probe *probe, enum call kind, int count, struct front_place *place,
-                        const MPI_Status *status)
+bool front_leave(struct log *log, uint64_t call_begin, enum call kind, int count, uint64_t saved,
+                 const MPI_Request *where, const MPI_Status *status)
 {
-    struct log *log = probe->log;
+    struct front_place *place = saved && !book.concurrent ? front_find(saved, where) : NULL;
+    bool timed = call_begin != 0;
+    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
+        log->stall.times || (!timed && place->posted.begin))
+        return false;
     const struct posted *posted = &place->posted;
     struct view *view = posted->view;
-    bool timed = !probe->unusual;
-    bool counted = probe->unusual == MODE_UNTIMED && !probe->weight && !posted->begin;
-    if (!(timed || counted) || view->thread != log->own.index || (posted->type & POSTED_IDLE) || log->stall.times)
-        return false;
-    uint64_t begin = timed ? probe->begin : cell_load(&log->own.tally.end);
+    uint64_t begin = timed ? call_begin : cell_load(&log->own.tally.end);
     uint64_t end = timed ? clock_counter() : begin;
     struct event call = {
         .begin = begin, .duration = (uint32_t)(end - begin), .kind = (uint16_t)kind, .peer = 1, .tag = count};
@@ -251,6 +249,12 @@ static bool front_leave(const struct probe *probe, enum call kind, int count, st
     return true;
 }
 
+/* A usual call, or one that is only counted: then it has no begin. */
+HOT bool leaves_in_front(const struct probe *probe)
+{
+    return !probe->unusual || (probe->unusual == MODE_UNTIMED && !probe->weight);
+}
+
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status)
 {
@@ -264,8 +268,7 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
     }
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
         if (taken == LEFT_THERE) {
-            struct front_place *place = saved && !book.concurrent ? front_find(saved, handle) : NULL;
-            if (place && front_leave(probe, kind, 1, place, status))
+            if (leaves_in_front(probe) && front_leave(probe->log, probe->begin, kind, 1, saved, handle, status))
                 return;
             taken = request_left(probe->log, saved, handle);
         }
@@ -527,12 +530,10 @@ void completion_flush(struct completion *c, int result)
 
 void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
 {
-    if (result == MPI_SUCCESS && !c->taken && !book.concurrent && index < c->count && c->saved[index]) {
-        struct front_place *place = front_find(c->saved[index], &c->handles[index]);
-        if (place && front_leave(&c->probe, c->kind, c->count, place, status)) {
-            completion_end(c);
-            return;
-        }
+    if (result == MPI_SUCCESS && !c->taken && index < c->count && leaves_in_front(&c->probe) &&
+        front_leave(c->probe.log, c->probe.begin, c->kind, c->count, c->saved[index], &c->handles[index], status)) {
+        completion_end(c);
+        return;
     }
     if (completion_ended(c, index, result))
         completion_done(c, index, result, status);

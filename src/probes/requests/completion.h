@@ -75,6 +75,12 @@ void completion_started(struct completion *completion, int result);
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status);
 
+/* Leaves a call on `count` requests that has returned the one of this variable complete, if it is in front and ended in
+ * the usual way. Writes the call's event and the request's record in one go. `begin`: 0 if the call is only counted.
+ * False: nothing was done. */
+bool front_leave(struct log *log, uint64_t begin, enum call kind, int count, uint64_t saved, const MPI_Request *where,
+                 const MPI_Status *status);
+
 /* Threads did not run at once when the call began, and its request stayed in the table. */
 #define LEFT_THERE ((struct request *)UINTPTR_MAX)
 

@@ -477,8 +477,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         probe_leave_rare(probe, view, rare, duration, bytes_out);
         return;
     }
-    if (event.kind &
-        (EVENT_NESTED | EVENT_FAILED | EVENT_WIDE)) /* for the compiler: only rare calls have these */
+    if (event.kind & (EVENT_NESTED | EVENT_FAILED | EVENT_WIDE)) /* for the compiler: only rare calls have these */
         __builtin_unreachable();
     event.comm = bound ? (uint16_t)view->slot : 0;
     event.duration = (uint32_t)duration;

@@ -26,6 +26,7 @@ struct hot {
     struct log *log;
     struct view *view;
     uint64_t begin;            /* 0: it is not timed */
+    uint32_t number;           /* of the window or file */
     uint64_t saved;            /* in a wait: the handle before the call, */
     struct front_place *place; /* and the place of its request */
 };
@@ -102,21 +103,28 @@ HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *
 }
 
 /* Folds and keeps the event. False: the call took long, and nothing was done. */
-HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event event)
+HOT bool hot_leave_as(const struct hot *hot, enum fold_shape shape, enum collective op, struct event event)
 {
     struct log *log = hot->log;
     struct tally tally = tally_unseen(log);
     uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+    bool objects = shape == FOLD_RMA || shape == FOLD_IO;
+    uint64_t rare = COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks);
+    if (__builtin_expect(duration >= rare || log->stall.times, 0))
         return false;
     event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
     event.comm = (uint16_t)hot->view->slot;
-    fold_call(shape, 0, &tally, &hot->view->tally, &event, NULL, hot->timed);
+    fold_call(shape, op, &tally, &hot->view->tally, &event, NULL, hot->timed);
     cell_store(&log->own.tally.end, tally.end);
     log_commit(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
+}
+
+HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event event)
+{
+    return hot_leave_as(hot, shape, COLLECTIVE_NONE, event);
 }
 
 /* Returns a probe for the leave of the body, as if the call had entered there. */
@@ -173,6 +181,65 @@ HOT void hot_leave_recv(const struct hot *hot, enum call kind, MPI_Comm comm, in
         hot_received_cold(*hot, kind, comm, result, source, count, type, status);
 }
 
+COLD void hot_exchanged_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int dest, int tag,
+                             int64_t count, MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype,
+                             const MPI_Status *status)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_sendrecv(&probe, kind, comm, result, dest, tag, count, type, source, recvcount, recvtype, status);
+}
+
+/* Both messages in one go. False: nothing was done. */
+HOT bool hot_exchanged(const struct hot *hot, enum call kind, int dest, int tag, int64_t count, MPI_Datatype type,
+                       const MPI_Status *status)
+{
+    struct log *log = hot->log;
+    struct view *view = hot->view;
+    struct event sent = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
+    struct event received = {
+        .kind = RECORD_RECEIVE, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG, .bytes = abi_status_bytes(status)};
+    if (__builtin_expect(!hot_bytes(log, count, type, &sent.bytes) || !hot_small(sent.bytes) || received.peer < 0 ||
+                             !hot_small(received.bytes),
+                         0))
+        return false;
+    uint64_t duration = clock_counter() - hot->begin;
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+        return false;
+    if (hot->begin == 0) /* for the compiler: a call that is timed has begun */
+        __builtin_unreachable();
+    struct tally tally = tally_unseen(log);
+    sent.begin = received.begin = hot->begin;
+    sent.duration = (uint32_t)duration;
+    sent.comm = received.comm = (uint16_t)view->slot;
+    fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, 1);
+    view_page_select(view, dest);
+    fold_sent(&view->tally, &sent);
+    view_page_select(view, received.peer);
+    fold_received(&view->tally, &received);
+    fold_transfers_exchanged(&tally, &view->tally, hot->begin, 1);
+    cell_store(&log->own.tally.end, tally.end);
+    log_commit_two(log, &sent, &received);
+    RELAXED_STORE(&log->state->partner, 0);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+HOT void hot_leave_sendrecv(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int dest, int tag,
+                            int64_t count, MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype,
+                            const MPI_Status *status)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_exchanged(hot, kind, dest, tag, count, type, status))
+        hot_exchanged_cold(*hot, kind, comm, result, dest, tag, count, type, source, recvcount, recvtype, status);
+}
+
+HOT bool hot_enter_sendrecv(struct hot *hot, enum call kind, MPI_Comm comm, int dest, int source)
+{
+    if (__builtin_expect(dest < 0, 0) || !hot_enter_from(hot, kind, comm, source))
+        return false;
+    RELAXED_STORE(&hot->log->state->partner, dest + 1);
+    return true;
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 /* Returns the place for the request that a call has just posted, or NULL: there is none. */
@@ -204,6 +271,31 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
     place->posted.kind = event.kind;
     place->posted.type = (uint8_t)type;
     return true;
+}
+
+/* Is there a place in front for a request that is no message? */
+HOT bool hot_front_is_free(const MPI_Request *where)
+{
+    const struct front_place *place = front_place(abi_handle_of_request(*where));
+    return __builtin_expect((place->handle | place->overflow) == 0 && book.plain, 1);
+}
+
+/* Puts a request there that is no message. */
+HOT void hot_post_apart(const struct hot *hot, enum request_type type, struct event event, const MPI_Request *where)
+{
+    uint64_t handle = abi_handle_of_request(*where);
+    struct front_place *place = front_kept(front_place(handle));
+    place->posted.view = hot->view;
+    place->posted.begin = hot->begin;
+    place->posted.where = front_complement(where);
+    place->posted.bytes = event.bytes;
+    place->posted.peer = event.peer;
+    place->posted.tag = event.tag;
+    place->posted.kind = event.kind;
+    place->posted.type = (uint8_t)type;
+    place->apart = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    place->handle = handle;
 }
 
 COLD void hot_isent_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
@@ -309,6 +401,8 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
 
 COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, const MPI_Status *status)
 {
+    if (result == MPI_SUCCESS && front_leave(hot.log, hot.begin, kind, 1, hot.saved, request, status))
+        return;
     struct probe probe = hot_probe(&hot);
     probe.view = NULL;
     single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, true, status);

@@ -1,7 +1,6 @@
 #include "wrappers/message.h"
 
 #include "requests/completion.h"
-#include "wrappers/hot.h"
 #include "wrappers/posting.h"
 
 static void sent_emit(struct probe *probe, enum fold_shape shape, enum call kind, int result, int dest, int tag,
@@ -63,45 +62,11 @@ void leave_recv(struct probe *probe, enum call kind, MPI_Comm comm, int result, 
     cut_raise(probe, kind, result);
 }
 
-/* Leaves both messages in one go, which is enough for nearly all. False: nothing was done. */
-static bool exchanged_quickly(const struct probe *probe, enum call kind, int dest, int tag, int64_t count,
-                              MPI_Datatype type, int source, const MPI_Status *status)
-{
-    struct log *log = probe->log;
-    struct view *view = probe->view;
-    struct event sent = {.kind = (uint16_t)kind, .peer = dest, .tag = tag, .bytes = log_bytes(log, count, type)};
-    struct event received = {
-        .kind = RECORD_RECEIVE, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG, .bytes = abi_status_bytes(status)};
-    uint64_t begin = probe->begin, duration = clock_counter() - begin;
-    if (probe->unusual || !view || dest < 0 || source == MPI_PROC_NULL || received.peer < 0 || !hot_small(sent.bytes) ||
-        !hot_small(received.bytes) || duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times)
-        return false;
-    if (kind >= CALL_COUNT || begin == 0) /* for the compiler */
-        __builtin_unreachable();
-    struct tally tally = tally_unseen(log);
-    sent.begin = received.begin = begin;
-    sent.duration = (uint32_t)duration;
-    sent.comm = received.comm = (uint16_t)view->slot;
-    fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, 1);
-    view_page_select(view, dest);
-    fold_sent(&view->tally, &sent);
-    view_page_select(view, received.peer);
-    fold_received(&view->tally, &received);
-    fold_transfers_exchanged(&tally, &view->tally, begin, 1);
-    cell_store(&log->own.tally.end, tally.end);
-    log_commit_two(log, &sent, &received);
-    RELAXED_STORE(&log->state->partner, 0);
-    RELAXED_STORE(&log->state->call, CALL_NONE);
-    return true;
-}
-
 void leave_sendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
                     MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype, const MPI_Status *status)
 {
     uint64_t begin = probe->begin;
     struct log *log = probe->log;
-    if (result == MPI_SUCCESS && exchanged_quickly(probe, kind, dest, tag, count, type, source, status))
-        return;
     view_settle(probe, result, comm);
     struct view *view = probe->view;
     struct event received = {.begin = begin, .kind = RECORD_RECEIVE, .peer = PEER_NONE};

@@ -115,6 +115,8 @@ HOT void object_posted(struct access *access, enum fold_shape shape, unsigned ki
 void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int result, const MPI_Win *win);
 void leave_win_free(struct access *access, const struct freeing *freeing, enum call kind, int result);
 void leave_win_test(struct access *access, enum call kind, int result, const int *flag);
+/* True if the group has as many members as the communicator of the window: it has all of them. */
+bool group_is_whole(const struct view *view, MPI_Group group);
 void leave_win_group(struct access *access, enum call kind, int result, MPI_Win win, MPI_Group group);
 void leave_win_name(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result);
 

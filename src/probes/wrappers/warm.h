@@ -1,0 +1,233 @@
+/*
+ * The same as hot.h for calls that leave one event and no message of their own: collectives, probes, calls on windows and
+ * files. Their first case is the hot one, too, but for timed calls alone.
+ */
+#ifndef MPIT_PROBES_WARM_H
+#define MPIT_PROBES_WARM_H
+
+#include "wrappers/collectives.h"
+#include "wrappers/hot.h"
+#include "wrappers/objects.h"
+
+/* ---- collectives and probes -------------------------------------------------------------------------------------- */
+
+HOT bool hot_enter_coll(struct hot *hot, enum call kind, MPI_Comm comm)
+{
+    return !__builtin_expect(listened(COLLECTIVE_BEGIN), 0) && hot_enter(hot, kind, comm, PEER_NONE);
+}
+
+COLD void hot_collected_cold(struct hot hot, enum call kind, enum collective op, int result, int32_t root,
+                             struct coll_bytes bytes)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_coll(&probe, kind, op, result, root, bytes);
+}
+
+HOT void hot_leave_coll(const struct hot *hot, enum call kind, enum collective op, int result, int32_t root,
+                        struct coll_bytes bytes)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root, .tag = (int32_t)bytes.out, .bytes = bytes.in};
+    if (__builtin_expect(result != MPI_SUCCESS || bytes.out > INT32_MAX, 0) || !hot_leave_as(hot, FOLD_COLL, op, event))
+        hot_collected_cold(*hot, kind, op, result, root, bytes);
+}
+
+COLD void hot_icollected_cold(struct hot hot, enum call kind, enum collective op, int result, int32_t root,
+                              struct coll_bytes bytes, const MPI_Request *request)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_icoll(&probe, kind, op, result, root, bytes, request);
+}
+
+HOT void hot_leave_icoll(const struct hot *hot, enum call kind, enum collective op, int result, int32_t root,
+                         struct coll_bytes bytes, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root};
+    if (__builtin_expect(result != MPI_SUCCESS || bytes.out > INT32_MAX, 0) || !hot_front_is_free(request) ||
+        !hot_leave_as(hot, FOLD_POST_COLL, op, event)) {
+        hot_icollected_cold(*hot, kind, op, result, root, bytes, request);
+        return;
+    }
+    event.bytes = bytes.in;
+    event.tag = (int32_t)bytes.out;
+    hot_post_apart(hot, REQUEST_COLL, event, request);
+}
+
+COLD void hot_probed_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int source, int tag)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_probe(&probe, kind, comm, result, source, tag);
+}
+
+HOT void hot_leave_probe(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int source, int tag)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = source >= 0 ? source : PEER_ANY, .tag = tag};
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_leave(hot, FOLD_P2P, event))
+        hot_probed_cold(*hot, kind, comm, result, source, tag);
+}
+
+/* ---- windows and files ------------------------------------------------------------------------------------------- */
+
+HOT bool hot_enter_object(struct hot *hot, enum call kind, const struct objects *objects,
+                          const struct accessed_last *last, uint64_t handle, int32_t peer)
+{
+    if (!log_in_usually(hot->log))
+        return false;
+    if (__builtin_expect(last->last.handle != handle || !accessed_holds(objects, &last->last) || !last->last.on.view,
+                         0))
+        return log_out(hot->log, 0), false;
+    hot->view = last->last.on.view;
+    hot->number = last->last.on.object.number;
+    hot_begin(hot, kind, hot->view->slot, peer);
+    return true;
+}
+
+HOT bool hot_enter_window(struct hot *hot, enum call kind, uint64_t handle, int32_t peer)
+{
+    hot->log = thread_log_or_none;
+    return hot_enter_object(hot, kind, &book.windows, &hot->log->window, handle, peer);
+}
+
+HOT bool hot_enter_file(struct hot *hot, enum call kind, uint64_t handle)
+{
+    hot->log = thread_log_or_none;
+    return hot_enter_object(hot, kind, &book.files, &hot->log->file, handle, PEER_NONE);
+}
+
+/* Bytes at the target, or of a transfer, of a call that succeeded. */
+HOT uint64_t hot_accepted(const struct hot *hot, int result, int64_t count, MPI_Datatype type)
+{
+    return result == MPI_SUCCESS ? log_bytes(hot->log, count, type) : 0;
+}
+
+/* The call as one that entered in the body. */
+HOT struct access hot_access(const struct hot *hot)
+{
+    return (struct access){.probe = hot_probe(hot), .object = {.comm = hot->view->comm, .number = hot->number}};
+}
+
+HOT bool hot_object(const struct hot *hot, enum fold_shape shape, unsigned kind, int32_t peer, uint64_t bytes)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)hot->number, .bytes = bytes};
+    return hot_leave(hot, shape, event);
+}
+
+/* The record behind the call's event. */
+HOT void hot_argument(const struct hot *hot, struct event event)
+{
+    event.kind = RECORD_ARGUMENT;
+    event.begin = hot->begin;
+    event.comm = (uint16_t)hot->view->slot;
+    log_commit(hot->log, &event);
+}
+
+COLD void hot_win_cold(struct hot hot, unsigned kind, int result, int32_t peer, uint64_t bytes)
+{
+    struct access access = hot_access(&hot);
+    leave_win_call(&access, kind, result, peer, bytes);
+}
+
+HOT void hot_leave_win_call(const struct hot *hot, unsigned kind, int result, int32_t peer, uint64_t bytes)
+{
+    if (__builtin_expect(result != MPI_SUCCESS || peer < PEER_NONE, 0) || !hot_object(hot, FOLD_RMA, kind, peer, bytes))
+        hot_win_cold(*hot, kind, result, peer, bytes);
+}
+
+COLD void hot_lock_cold(struct hot hot, enum call kind, int result, int32_t peer, int type)
+{
+    struct access access = hot_access(&hot);
+    leave_win_lock(&access, kind, result, peer, type);
+}
+
+HOT void hot_leave_win_lock(const struct hot *hot, enum call kind, int result, int32_t peer, int type)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_object(hot, FOLD_RMA, kind, peer, 0))
+        hot_lock_cold(*hot, kind, result, peer, type);
+    else if (type == MPI_LOCK_EXCLUSIVE)
+        hot_argument(hot, (struct event){.peer = peer, .tag = 1});
+}
+
+COLD void hot_group_cold(struct hot hot, enum call kind, int result, MPI_Win win, MPI_Group group)
+{
+    struct access access = hot_access(&hot);
+    leave_win_group(&access, kind, result, win, group);
+}
+
+HOT void hot_leave_win_group(const struct hot *hot, enum call kind, int result, MPI_Win win, MPI_Group group)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !group_is_whole(hot->view, group) ||
+        !hot_object(hot, FOLD_RMA, kind, PEER_NONE, 0))
+        hot_group_cold(*hot, kind, result, win, group);
+    else
+        hot_argument(hot, (struct event){.peer = PEER_ANY});
+}
+
+COLD void hot_win_post_cold(struct hot hot, unsigned kind, int result, int32_t peer, uint64_t bytes,
+                            const MPI_Request *request)
+{
+    struct access access = hot_access(&hot);
+    leave_win_post(&access, kind, result, peer, bytes, request);
+}
+
+HOT void hot_leave_win_post(const struct hot *hot, unsigned kind, int result, int32_t peer, uint64_t bytes,
+                            const MPI_Request *request)
+{
+    struct event event = {
+        .kind = (uint16_t)(kind & EVENT_KIND_MASK), .peer = peer, .tag = (int32_t)hot->number, .bytes = bytes};
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(request) ||
+        !hot_object(hot, FOLD_RMA, kind, peer, bytes))
+        hot_win_post_cold(*hot, kind, result, peer, bytes, request);
+    else
+        hot_post_apart(hot, REQUEST_RMA, event, request);
+}
+
+COLD void hot_file_cold(struct hot hot, enum call kind, MPI_File file, int result, uint64_t asked)
+{
+    struct access access = hot_access(&hot);
+    leave_file_call(&access, kind, file, result, asked);
+}
+
+/* `asked`: of a split operation that begins, which is none of these; UINT64_MAX of all others. */
+HOT void hot_leave_file_call(const struct hot *hot, enum call kind, MPI_File file, int result, uint64_t asked)
+{
+    if (__builtin_expect(result != MPI_SUCCESS || asked != UINT64_MAX, 0) ||
+        !hot_object(hot, FOLD_IO, kind, PEER_NONE, 0))
+        hot_file_cold(*hot, kind, file, result, asked);
+}
+
+COLD void hot_transfer_cold(struct hot hot, enum call kind, MPI_File file, int result, uint64_t asked, MPI_Offset at,
+                            const MPI_Status *status)
+{
+    struct access access = hot_access(&hot);
+    leave_file_transfer(&access, kind, file, result, asked, at, status);
+}
+
+HOT void hot_leave_file_transfer(const struct hot *hot, enum call kind, MPI_File file, int result, uint64_t asked,
+                                 MPI_Offset at, const MPI_Status *status)
+{
+    bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
+    if (by_all || __builtin_expect(result != MPI_SUCCESS || abi_status_bytes(status) != asked, 0) ||
+        !hot_object(hot, FOLD_IO, kind, PEER_NONE, asked))
+        hot_transfer_cold(*hot, kind, file, result, asked, at, status);
+}
+
+COLD void hot_file_post_cold(struct hot hot, enum call kind, int result, uint64_t asked, const MPI_Request *request)
+{
+    struct access access = hot_access(&hot);
+    leave_file_post(&access, kind, result, asked, request);
+}
+
+HOT void hot_leave_file_post(const struct hot *hot, enum call kind, int result, uint64_t asked,
+                             const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE, .tag = (int32_t)hot->number};
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(request) ||
+        !hot_object(hot, FOLD_IO, kind, PEER_NONE, 0)) {
+        hot_file_post_cold(*hot, kind, result, asked, request);
+        return;
+    }
+    if (asked)
+        hot_argument(hot, (struct event){.peer = PEER_NONE, .bytes = asked});
+    hot_post_apart(hot, REQUEST_IO, event, request);
+}
+
+#endif

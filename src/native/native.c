@@ -301,7 +301,7 @@ static bool abi_fits(void)
     return fits;
 }
 
-static void find(void)
+static void native_calls_find(void)
 {
     if (!mpit_preload.next("PMPI_Init"))
         mpit_preload.library();
@@ -333,7 +333,7 @@ bool native_find(void)
         return true;
     pthread_mutex_lock(&lock);
     if (!native.present && !told) {
-        find();
+        native_calls_find();
         told = native.Get_library_version != NULL && !native.present;
     }
     pthread_mutex_unlock(&lock);

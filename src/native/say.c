@@ -22,7 +22,7 @@ __attribute__((constructor(101))) static void output_note(void)
         output = (struct stat){0};
 }
 
-static int64_t now_ms(void)
+static int64_t monotonic_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -34,7 +34,7 @@ static int output_wait(int descriptor, int64_t until_ms)
 {
     struct pollfd ready = {.fd = descriptor, .events = POLLOUT};
     for (;;) {
-        int64_t rest = until_ms - now_ms();
+        int64_t rest = until_ms - monotonic_ms();
         int there = rest < 0 ? 0 : poll(&ready, 1, (int)rest);
         if (there >= 0 || errno != EINTR)
             return there > 0 ? 0 : there == 0 ? EAGAIN : errno;
@@ -56,7 +56,7 @@ static int output_takes(int descriptor, const struct stat *st, size_t bytes)
  * the rest, which returns the error. */
 static int text_write(int descriptor, bool waits, const char *text, size_t bytes, int wait_ms)
 {
-    int64_t until_ms = now_ms() + wait_ms;
+    int64_t until_ms = monotonic_ms() + wait_ms;
     for (size_t done = 0; done < bytes;) {
         int error = waits ? output_wait(descriptor, until_ms) : 0;
         if (error)

@@ -48,7 +48,7 @@ static bool word_add(char words[WORDS_BYTES], const char *name, const char *valu
     return true;
 }
 
-static bool variables_add(char words[WORDS_BYTES])
+static bool fork_variables_add(char words[WORDS_BYTES])
 {
     for (char **variable = environ; *variable; variable++) {
         const char *equals = strchr(*variable, '=');
@@ -85,7 +85,7 @@ static bool agent_set(const char *agent, const char *preload, int argc, char *ar
         if (!is_plain(*c))
             return false;
     return snprintf(words, sizeof words, "%s", agent) < (int)sizeof words && word_add(words, "LD_PRELOAD", preload) &&
-           variables_add(words) && agent_of_user_add(words, agent) && setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
+           fork_variables_add(words) && agent_of_user_add(words, agent) && setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
 }
 
 void launcher_prepare(int argc, char *argv[], const char *here)

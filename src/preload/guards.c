@@ -16,7 +16,7 @@
 TRAMPOLINES;
 
 /* dlsym uses its return address to find the next definition, so it must not be called by a jump. */
-static void *next(const char *name)
+static void *guarded_next(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
     __asm__ volatile("" : "+r"(symbol));
@@ -25,7 +25,7 @@ static void *next(const char *name)
 
 __attribute__((visibility("default"))) void *mpit_sampler_next(const char *name)
 {
-    return next(name);
+    return guarded_next(name);
 }
 
 static int missing(void)
@@ -40,7 +40,7 @@ void *preload_resolve(size_t number)
     void *target = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
     int error = errno;
     if (target == start) {
-        void *behind = next(preload_names[number]);
+        void *behind = guarded_next(preload_names[number]);
         if (!behind)
             behind = (void *)missing;
         if (__atomic_compare_exchange_n(gate, &target, behind, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))

@@ -30,14 +30,14 @@
 
 TRAMPOLINES;
 
-static void *next(const char *name);
+static void *symbol_next(const char *name);
 static void *library_look(void);
 
 /* The linker's names for the first byte of this library, and the one after its last. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
 
 __attribute__((visibility("default"))) struct mpit_preload mpit_preload = {.version = PRELOAD_VERSION,
-                                                                           .next = next,
+                                                                           .next = symbol_next,
                                                                            .library = library_look,
                                                                            .say = say_once,
                                                                            .begin = __ehdr_start,
@@ -93,7 +93,7 @@ static int fortran_judge(struct dl_phdr_info *info, size_t bytes, void *data)
 }
 
 /* Names as Fortran compilers make them, and as Open MPI's layers call each other. */
-static bool is_fortran(const char *name)
+static bool is_fortran_name(const char *name)
 {
     size_t bytes = strlen(name);
     return (strncmp(name, "mpi_", 4) == 0 || strncmp(name, "pmpi_", 5) == 0 || strncmp(name, "ompi_", 5) == 0) &&
@@ -119,11 +119,11 @@ static void *next_of_fortran(const char *name)
 }
 
 /* dlsym uses its return address to find the next definition, so it must not be called by a jump. */
-static void *next(const char *name)
+static void *symbol_next(const char *name)
 {
     void *symbol = old_dlsym(RTLD_NEXT, name);
     symbol = !symbol && library ? old_dlsym(library, name) : symbol;
-    return symbol || !is_fortran(name) ? symbol : next_of_fortran(name);
+    return symbol || !is_fortran_name(name) ? symbol : next_of_fortran(name);
 }
 
 /* ---- which MPI --------------------------------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ static const struct backend *backend_named(const char *name)
 static const struct backend *backend_here(void)
 {
     for (size_t i = 0; i < BACKEND_COUNT; i++)
-        if (next(backends[i].marker))
+        if (symbol_next(backends[i].marker))
             return &backends[i];
     return NULL;
 }
@@ -251,7 +251,7 @@ static void attach(bool expected)
     const struct backend *backend = backend_here();
     if (!backend && library_look())
         backend = backend_here();
-    if (!backend && next("PMPI_Init")) {
+    if (!backend && symbol_next("PMPI_Init")) {
         snprintf(problem, sizeof problem, "mpit: nothing is recorded: the program uses an MPI that mpit does not know");
         refuses = true;
         return;
@@ -310,7 +310,7 @@ static void runtime_bring(void)
 
 /* ---- the gates --------------------------------------------------------------------------------------------------- */
 
-static bool begins(const char *text, const char *prefix)
+static bool symbol_begins(const char *text, const char *prefix)
 {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
@@ -327,13 +327,13 @@ static void resolve_prepare(const char *name)
 {
     if (strcmp(name, "mpi_collector_api") == 0)
         return; /* it is called in signal handlers */
-    if (begins(name, "fi_") || begins(name, "ucp_"))
+    if (symbol_begins(name, "fi_") || symbol_begins(name, "ucp_"))
         attach_below();
     else
-        attach(begins(name, "mpit_")); /* a library declares its instruments before MPI is there */
+        attach(symbol_begins(name, "mpit_")); /* a library declares its instruments before MPI is there */
     if (!is_start(name))
         return;
-    if (!attached && !next(name)) {
+    if (!attached && !symbol_next(name)) {
         runtime_bring();
         attach(false);
     }
@@ -352,7 +352,7 @@ void *preload_resolve(size_t number)
         target = __atomic_load_n(gate, __ATOMIC_ACQUIRE);
     }
     if (target == start) {
-        void *behind = next(name);
+        void *behind = symbol_next(name);
         if (behind && __atomic_compare_exchange_n(gate, &target, behind, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
             target = behind;
         else if (!behind)

@@ -156,7 +156,7 @@ static const char *path_obstacle(const struct analysis *analysis, const struct a
     return NULL;
 }
 
-static void path_find(struct analysis *analysis, const struct analysis_lanes *lanes)
+static void critical_path_find(struct analysis *analysis, const struct analysis_lanes *lanes)
 {
     const struct analysis_lane *end = NULL;
     analysis->no_path = path_obstacle(analysis, lanes);
@@ -211,7 +211,7 @@ static int job_analyse(struct analysis *analysis)
         matching_rest(&analysis->matching, &(struct rest){analysis, &lanes}, rest_count);
         operations_rest(analysis);
         analysis->has_times = analysis->untimed == 0;
-        path_find(analysis, &lanes);
+        critical_path_find(analysis, &lanes);
         doubts_tell(analysis, &lanes);
     }
     analysis_lanes_release(&lanes);

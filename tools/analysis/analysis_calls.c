@@ -42,8 +42,8 @@ static const enum gathering_form forms[COLLECTIVE_COUNT] = {
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static bool place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
-                       const struct event *event, struct place *place)
+static bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                             const struct event *event, struct place *place)
 {
     const struct analysis *analysis = lanes->analysis;
     const struct run_reader *run = analysis->job.ranks[process->world_rank].run;
@@ -109,7 +109,7 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
     struct place place;
     if (!analysis->has_messages || event->peer < 0 || (event->kind & EVENT_FAILED))
         return NULL;
-    int32_t dest = place_find(lanes, process, event, &place) ? peer_world(process, &place, event->peer) : -1;
+    int32_t dest = event_place_find(lanes, process, event, &place) ? peer_world(process, &place, event->peer) : -1;
     if (dest < 0) {
         analysis->unplaced++;
         return NULL;
@@ -144,7 +144,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
     bool anybody = event->peer == PEER_ANY;
     if (!analysis->has_messages || (event->peer < 0 && !anybody) || (event->kind & EVENT_FAILED))
         return NULL;
-    bool known = place_find(lanes, process, event, &place);
+    bool known = event_place_find(lanes, process, event, &place);
     int32_t source = known && !anybody ? peer_world(process, &place, event->peer) : FROM_ANY;
     if (!known || (!anybody && source < 0)) {
         analysis->unplaced++;
@@ -178,7 +178,7 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
     struct analysis_process *process = lane->process;
     struct place place;
     unsigned op = call_table[function].op;
-    if (!analysis->has_collectives || (event->kind & EVENT_FAILED) || !place_find(lanes, process, event, &place))
+    if (!analysis->has_collectives || (event->kind & EVENT_FAILED) || !event_place_find(lanes, process, event, &place))
         return NULL;
     const struct trace_comm *comm = place.comm;
     uint64_t *count = op ? process->operations : process->creations;
@@ -208,7 +208,7 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
     return gathering;
 }
 
-static void operation_end(struct analysis *analysis, struct gathering *gathering)
+static void gathering_end(struct analysis *analysis, struct gathering *gathering)
 {
     if (!gathering_leave(gathering))
         return;
@@ -218,8 +218,8 @@ static void operation_end(struct analysis *analysis, struct gathering *gathering
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-static void request_post(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
-                         const struct event *post, unsigned function)
+static void posted_request_add(struct analysis_lanes *lanes, struct analysis_lane *lane, enum request_class class,
+                               const struct event *post, unsigned function)
 {
     struct analysis_process *process = lane->process;
     struct request_object *object = calloc(1, sizeof *object);
@@ -239,8 +239,8 @@ static void request_post(struct analysis_lanes *lanes, struct analysis_lane *lan
 }
 
 /* Returns the request that the record ends, which the caller frees. Returns NULL if its post was not seen. */
-static struct request_object *request_take(struct analysis_process *process, enum request_class class,
-                                           const struct event *event)
+static struct request_object *posted_request_take(struct analysis_process *process, enum request_class class,
+                                                  const struct event *event)
 {
     uint64_t id = trace_requests_take(&process->requests, class, event);
     struct request_object *object = id ? keytable_find(&process->objects, id, 0) : NULL;
@@ -307,7 +307,7 @@ static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane
         unsigned function = event->duration < CALL_COUNT ? event->duration : CALL_NONE;
         int class = request_class_posted(event);
         if (class >= 0)
-            request_post(lanes, lane, (enum request_class) class, event, function);
+            posted_request_add(lanes, lane, (enum request_class) class, event, function);
         else if (event_kind(event) == RECORD_RECEIVE)
             lane->receive = receive_begin(lanes, lane, event, function);
     }
@@ -334,13 +334,13 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane->receive = receive_begin(lanes, lane, event, kind);
         break;
     case FOLD_POST_SEND:
-        request_post(lanes, lane, REQUEST_IS_SEND, event, kind);
+        posted_request_add(lanes, lane, REQUEST_IS_SEND, event, kind);
         break;
     case FOLD_POST_RECV:
-        request_post(lanes, lane, REQUEST_IS_RECV, event, kind);
+        posted_request_add(lanes, lane, REQUEST_IS_RECV, event, kind);
         break;
     case FOLD_POST_COLL:
-        request_post(lanes, lane, REQUEST_IS_COLL, event, kind);
+        posted_request_add(lanes, lane, REQUEST_IS_COLL, event, kind);
         break;
     case FOLD_COLL:
         lane->gathering = operation_begin(lanes, lane, event, kind, &lane->attendee);
@@ -391,11 +391,11 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
     if (!receive)
         return;
     bool unknown = (event->kind & EVENT_FAILED) || event->peer < 0;
-    int32_t source = !unknown && place_find(lanes, lane->process, event, &place)
+    int32_t source = !unknown && event_place_find(lanes, lane->process, event, &place)
                          ? peer_world(lane->process, &place, event->peer)
                          : -1;
     if (source < 0) {
-        if (!receive->channel && place_find(lanes, lane->process, event, &place))
+        if (!receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
         matching_gone(&analysis->matching, receive, false);
         return;
@@ -429,11 +429,11 @@ static void part_unfinished(struct analysis_lanes *lanes, struct analysis_lane *
 {
     struct place place;
     bool cancelled = event_kind(event) == RECORD_CANCELLED;
-    struct request_object *object = request_take(lane->process, class, event);
+    struct request_object *object = posted_request_take(lane->process, class, event);
     if (!object)
         return;
     if (object->receive) {
-        if (!cancelled && !object->receive->channel && place_find(lanes, lane->process, event, &place))
+        if (!cancelled && !object->receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
         matching_gone(&lanes->analysis->matching, object->receive, cancelled);
     }
@@ -452,7 +452,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
         part_unfinished(lanes, lane, (enum request_class) class, event);
         return;
     }
-    struct request_object *object = request_take(lane->process, (enum request_class) class, event);
+    struct request_object *object = posted_request_take(lane->process, (enum request_class) class, event);
     if (!object)
         return;
     sent_offer(lanes, lane, object->sent, object->function, blame);
@@ -502,12 +502,12 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
             part_end(lanes, lane, event, &blame);
     }
     struct place place;
-    if (call_probes(&lane->call) && place_find(lanes, lane->process, &lane->call.event, &place))
+    if (call_probes(&lane->call) && event_place_find(lanes, lane->process, &lane->call.event, &place))
         probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
     wait_settle(analysis, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
     for (size_t i = 0; i < lane->left_count; i++)
-        operation_end(analysis, lane->left[i]);
+        gathering_end(analysis, lane->left[i]);
     message_drop(&analysis->matching, lane->sent);
     receive_drop(&analysis->matching, lane->receive);
     lane->sent = NULL;

@@ -7,13 +7,13 @@
 
 /* All keys of this file are described in share/doc/analyze.md. */
 
-static json_t *number(uint64_t value)
+static json_t *integer_json(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
 /* The bytes may be invalid, and JSON requires UTF-8. */
-static json_t *text(const char *bytes)
+static json_t *bytes_json(const char *bytes)
 {
     char clean[512];
     label_clean(clean, sizeof clean, bytes, strlen(bytes));
@@ -29,17 +29,17 @@ static json_t *head_json(const struct analysis *analysis)
 {
     json_t *object = json_object(), *notes = json_array();
     for (size_t i = 0; i < analysis->report.warning_count && i < OTF2_WARNINGS_MAX; i++)
-        json_array_append_new(notes, text(analysis->report.warnings[i]));
+        json_array_append_new(notes, bytes_json(analysis->report.warnings[i]));
     for (int32_t r = 0; r < analysis->job.size; r++)
         if (analysis->job.ranks[r].run) {
             char job[32];
             const struct run_header *header = &analysis->job.ranks[r].run->header;
             snprintf(job, sizeof job, "%016llx", (unsigned long long)header->job);
             member(object, "job", json_string(job));
-            member(object, "program", text(header->program));
+            member(object, "program", bytes_json(header->program));
             break;
         }
-    member(object, "world_size", number((uint64_t)analysis->job.size));
+    member(object, "world_size", integer_json((uint64_t)analysis->job.size));
     member(object, "selected", json_boolean(selection_is_given(analysis->selection)));
     member(object, "notes", notes);
     return object;
@@ -51,9 +51,9 @@ static json_t *comms_json(const struct analysis *analysis)
     for (size_t i = 0; i < analysis->comms.count; i++) {
         const struct trace_comm *comm = &analysis->comms.list[i];
         json_t *object = json_object();
-        member(object, "name", text(comm->name));
-        member(object, "label", text(comm->label));
-        member(object, "size", number((uint64_t)(comm->size + (comm->inter ? comm->remote_size : 0))));
+        member(object, "name", bytes_json(comm->name));
+        member(object, "label", bytes_json(comm->label));
+        member(object, "size", integer_json((uint64_t)(comm->size + (comm->inter ? comm->remote_size : 0))));
         json_array_append_new(list, object);
     }
     return list;
@@ -65,15 +65,16 @@ static json_t *messages_json(const struct analysis *analysis)
         return json_null();
     json_t *object = json_object(), *unmatched = json_object();
     for (int reason = 0; reason < UNMATCHED_REASONS; reason++)
-        member(unmatched, unmatched_texts[reason].key, number(analysis->unmatched[reason]));
-    member(object, "matched", number(analysis->matching.matched));
+        member(unmatched, unmatched_texts[reason].key, integer_json(analysis->unmatched[reason]));
+    member(object, "matched", integer_json(analysis->matching.matched));
     member(object, "unmatched", unmatched);
-    member(object, "open_receives", number(analysis->open_receives));
-    member(object, "unplaced", number(analysis->unplaced));
-    member(object, "uneven", number(analysis->matching.uneven));
-    member(object, "undecided", number(analysis->matching.matched - analysis->matching.unseen - analysis->decided));
-    member(object, "received_before_sent", number(analysis->matching.early));
-    member(object, "received_before_sent_most_ns", number(analysis->matching.early_most_ns));
+    member(object, "open_receives", integer_json(analysis->open_receives));
+    member(object, "unplaced", integer_json(analysis->unplaced));
+    member(object, "uneven", integer_json(analysis->matching.uneven));
+    member(object, "undecided",
+           integer_json(analysis->matching.matched - analysis->matching.unseen - analysis->decided));
+    member(object, "received_before_sent", integer_json(analysis->matching.early));
+    member(object, "received_before_sent_most_ns", integer_json(analysis->matching.early_most_ns));
     return object;
 }
 
@@ -90,10 +91,10 @@ static json_t *waits_json(const struct analysis *analysis, const struct keytable
         json_t *object = json_object();
         member(object, "pattern", json_string(pattern_texts[key >> 48].key));
         member(object, "function", json_string(call_table[key >> 32 & 0xffff].name));
-        member(object, "communicator", number((uint32_t)key));
-        member(object, "rank", number(sum->keyed.key[1]));
-        member(object, "count", number(sum->count));
-        member(object, "time_ns", number(sum->amount));
+        member(object, "communicator", integer_json((uint32_t)key));
+        member(object, "rank", integer_json(sum->keyed.key[1]));
+        member(object, "count", integer_json(sum->count));
+        member(object, "time_ns", integer_json(sum->amount));
         json_array_append_new(list, object);
     }
     free(sorted);
@@ -108,9 +109,9 @@ static json_t *lasts_json(struct keyed *const *lasts, size_t count, size_t *at, 
     for (; *at < count && lasts[*at]->key[0] == key; (*at)++) {
         const struct analysis_sum *sum = (const struct analysis_sum *)lasts[*at];
         json_t *object = json_object();
-        member(object, "rank", number(sum->keyed.key[1]));
-        member(object, "count", number(sum->count));
-        member(object, "time_ns", number(sum->amount));
+        member(object, "rank", integer_json(sum->keyed.key[1]));
+        member(object, "count", integer_json(sum->count));
+        member(object, "time_ns", integer_json(sum->amount));
         json_array_append_new(list, object);
     }
     return list;
@@ -128,11 +129,11 @@ static json_t *collectives_json(const struct analysis *analysis)
         uint64_t key = sum->keyed.key[0];
         json_t *object = json_object();
         member(object, "function", json_string(call_table[key >> 32].name));
-        member(object, "communicator", number((uint32_t)key));
-        member(object, "count", number(sum->count));
-        member(object, "complete", number(sum->whole));
+        member(object, "communicator", integer_json((uint32_t)key));
+        member(object, "count", integer_json(sum->count));
+        member(object, "complete", integer_json(sum->whole));
         if (analysis->has_times) {
-            member(object, "waited_ns", number(sum->waited_ns));
+            member(object, "waited_ns", integer_json(sum->waited_ns));
             member(object, "last", lasts_json(lasts, lasts ? analysis->lasts.count : 0, &at, key));
         }
         json_array_append_new(list, object);
@@ -149,11 +150,11 @@ static json_t *worst_json(const struct analysis *analysis)
         const struct worst_operation *worst = &analysis->worst[i];
         json_t *object = json_object();
         member(object, "function", json_string(call_table[worst->function].name));
-        member(object, "communicator", number(worst->comm));
-        member(object, "first_ns", number(worst->at_ns));
-        member(object, "last_ns", number(worst->last_ns));
+        member(object, "communicator", integer_json(worst->comm));
+        member(object, "first_ns", integer_json(worst->at_ns));
+        member(object, "last_ns", integer_json(worst->last_ns));
         member(object, "last_rank", json_integer(worst->last_rank));
-        member(object, "waited_ns", number(worst->waited_ns));
+        member(object, "waited_ns", integer_json(worst->waited_ns));
         json_array_append_new(list, object);
     }
     return list;
@@ -170,11 +171,11 @@ static json_t *ranks_json(const struct analysis *analysis)
             continue;
         json_t *object = json_object();
         member(object, "rank", json_integer(r));
-        member(object, "waited_ns", number(ranks[r].waited_ns));
-        member(object, "caused_ns", number(ranks[r].caused_ns));
+        member(object, "waited_ns", integer_json(ranks[r].waited_ns));
+        member(object, "caused_ns", integer_json(ranks[r].caused_ns));
         if (analysis->has_path) {
-            member(object, "path_computing_ns", number(ranks[r].path_computing_ns));
-            member(object, "path_mpi_ns", number(ranks[r].path_ns - ranks[r].path_computing_ns));
+            member(object, "path_computing_ns", integer_json(ranks[r].path_computing_ns));
+            member(object, "path_mpi_ns", integer_json(ranks[r].path_ns - ranks[r].path_computing_ns));
         }
         json_array_append_new(list, object);
     }
@@ -193,18 +194,18 @@ static json_t *path_json(const struct analysis *analysis)
     for (size_t i = 0; i < analysis->path_count; i++) {
         unsigned kind = analysis->path[i].key & 0xffff;
         json_t *share = json_object();
-        member(share, "rank", number(analysis->path[i].key >> 16));
+        member(share, "rank", integer_json(analysis->path[i].key >> 16));
         member(share, "function", kind == CALL_NONE ? json_null() : json_string(call_table[kind].name));
-        member(share, "time_ns", number(analysis->path[i].ns));
+        member(share, "time_ns", integer_json(analysis->path[i].ns));
         json_array_append_new(shares, share);
     }
-    member(object, "length_ns", number(analysis->path_ns));
+    member(object, "length_ns", integer_json(analysis->path_ns));
     member(object, "ends_at_rank", json_integer(analysis->path_rank));
     member(object, "shares", shares);
     return object;
 }
 
-static json_t *matrix_json(const struct analysis *analysis)
+static json_t *message_matrix_json(const struct analysis *analysis)
 {
     if (!analysis->has_messages)
         return json_null();
@@ -213,11 +214,11 @@ static json_t *matrix_json(const struct analysis *analysis)
     for (size_t i = 0; sorted && i < analysis->matrix.count; i++) {
         const struct analysis_sum *sum = (const struct analysis_sum *)sorted[i];
         json_t *object = json_object();
-        member(object, "communicator", number(sum->keyed.key[0]));
-        member(object, "from", number(sum->keyed.key[1] >> 32));
-        member(object, "to", number(sum->keyed.key[1] & UINT32_MAX));
-        member(object, "messages", number(sum->count));
-        member(object, "bytes", number(sum->amount));
+        member(object, "communicator", integer_json(sum->keyed.key[0]));
+        member(object, "from", integer_json(sum->keyed.key[1] >> 32));
+        member(object, "to", integer_json(sum->keyed.key[1] & UINT32_MAX));
+        member(object, "messages", integer_json(sum->count));
+        member(object, "bytes", integer_json(sum->amount));
         json_array_append_new(list, object);
     }
     free(sorted);
@@ -241,9 +242,9 @@ static json_t *wait_sums_json(const struct analysis *analysis)
         json_t *object = json_object();
         member(object, "pattern", json_string(pattern_texts[key >> 48].key));
         member(object, "function", json_string(call_table[key >> 32 & 0xffff].name));
-        member(object, "communicator", number((uint32_t)key));
-        member(object, "count", number(count));
-        member(object, "time_ns", number(amount));
+        member(object, "communicator", integer_json((uint32_t)key));
+        member(object, "count", integer_json(count));
+        member(object, "time_ns", integer_json(amount));
         json_array_append_new(list, object);
     }
     free(sorted);
@@ -258,15 +259,15 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
     if (!brief)
         member(object, "causes", waits_json(analysis, &analysis->causes));
-    member(object, "left_early", number(analysis->left_early));
-    member(object, "neighbours", number(analysis->neighbours));
-    member(object, "unanalysed", number(analysis->unanalysed));
+    member(object, "left_early", integer_json(analysis->left_early));
+    member(object, "neighbours", integer_json(analysis->neighbours));
+    member(object, "unanalysed", integer_json(analysis->unanalysed));
     member(object, "ranks", ranks_json(analysis));
     member(object, "collectives", collectives_json(analysis));
     member(object, "worst", worst_json(analysis));
     member(object, "critical_path", path_json(analysis));
     if (!brief)
-        member(object, "matrix", matrix_json(analysis));
+        member(object, "matrix", message_matrix_json(analysis));
     return object;
 }
 

@@ -33,7 +33,7 @@ static void heap_sink(struct analysis_lanes *lanes, size_t place)
 }
 
 /* The lane's next call. Returns 1, 0 at its end, -1 without memory, or when its file has gone. */
-static int lane_advance(struct analysis *analysis, struct analysis_lane *lane)
+static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
 {
     struct analysis_process *process = lane->process;
     const struct trace_rank *rank = &analysis->job.ranks[process->world_rank];
@@ -82,7 +82,7 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
             process->first = lane;
         process->lanes_open++;
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], false);
-        int got = lane_advance(lanes->analysis, lane);
+        int got = lane_next_call(lanes->analysis, lane);
         if (got < 0)
             return -1;
         if (got)
@@ -102,7 +102,7 @@ static bool comm_has_absent(const struct trace_job *job, const struct trace_comm
     return false;
 }
 
-static int lanes_open(struct analysis_lanes *lanes, struct analysis *analysis)
+static int analysis_lanes_open(struct analysis_lanes *lanes, struct analysis *analysis)
 {
     const struct trace_job *job = &analysis->job;
     size_t most = 0;
@@ -135,7 +135,7 @@ static void files_rest(const struct analysis *analysis)
 
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
 {
-    if (lanes_open(lanes, analysis) != 0)
+    if (analysis_lanes_open(lanes, analysis) != 0)
         return -1;
     for (uint64_t steps = 1; lanes->heap_count; steps++) {
         if (steps % REST_STEPS == 0)
@@ -147,7 +147,7 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
             lane->begun = true;
         } else {
             call_end(lanes, lane);
-            more = lane_advance(analysis, lane);
+            more = lane_next_call(analysis, lane);
         }
         if (more < 0)
             return -1;

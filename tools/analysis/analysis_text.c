@@ -33,7 +33,7 @@ static const char *comm_text(char title[COMM_TITLE_BYTES], const struct analysis
     return comm_title(title, comm->name, comm->label);
 }
 
-static void head_print(const struct analysis *analysis, FILE *out)
+static void analysis_head_print(const struct analysis *analysis, FILE *out)
 {
     const struct run_reader *run = NULL;
     int32_t there = 0;
@@ -126,7 +126,7 @@ static struct line *waits_lines(const struct analysis *analysis, size_t *count)
     return lines;
 }
 
-static int waits_print(const struct analysis *analysis, FILE *out)
+static int longest_waits_print(const struct analysis *analysis, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], title[COMM_TITLE_BYTES];
     size_t count = 0, shown = 0;
@@ -170,7 +170,7 @@ static int waits_print(const struct analysis *analysis, FILE *out)
 
 static const struct rank_sums *ordered_ranks;
 
-static int rank_order(const void *one, const void *other)
+static int rank_sum_order(const void *one, const void *other)
 {
     const struct rank_sums *a = &ordered_ranks[*(const int32_t *)one], *b = &ordered_ranks[*(const int32_t *)other];
     uint64_t x = a->waited_ns + a->caused_ns + a->path_ns, y = b->waited_ns + b->caused_ns + b->path_ns;
@@ -184,7 +184,7 @@ static int plain_order(const void *one, const void *other)
     return (*(const int32_t *)one > *(const int32_t *)other) - (*(const int32_t *)one < *(const int32_t *)other);
 }
 
-static int ranks_print(const struct analysis *analysis, FILE *out)
+static int rank_sums_print(const struct analysis *analysis, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
     struct rank_sums *ranks = analysis_ranks(analysis);
@@ -200,7 +200,7 @@ static int ranks_print(const struct analysis *analysis, FILE *out)
         if (selection_has_rank(analysis->selection, r))
             order[count++] = r;
     ordered_ranks = ranks;
-    qsort(order, (size_t)count, sizeof *order, rank_order);
+    qsort(order, (size_t)count, sizeof *order, rank_sum_order);
     int32_t shown = count < TOP_ROWS ? count : TOP_ROWS;
     qsort(order, (size_t)shown, sizeof *order, plain_order);
     fprintf(out, "\nranks\n  %6s %11s %14s", "rank", "waited", "waited for");
@@ -376,10 +376,10 @@ static int matrix_print(const struct analysis *analysis, FILE *out)
 
 int analysis_print(const struct analysis *analysis, FILE *out)
 {
-    head_print(analysis, out);
+    analysis_head_print(analysis, out);
     messages_print(analysis, out);
-    int result = waits_print(analysis, out);
-    result |= ranks_print(analysis, out);
+    int result = longest_waits_print(analysis, out);
+    result |= rank_sums_print(analysis, out);
     result |= collectives_print(analysis, out);
     path_print(analysis, out);
     result |= matrix_print(analysis, out);

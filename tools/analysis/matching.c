@@ -166,7 +166,7 @@ static bool is_contested(const struct matching *matching, const struct envelope 
     return contest_of(matching, envelope, order) != NULL;
 }
 
-static void pair(struct matching *matching, struct message *message, struct receive *receive)
+static void message_match(struct matching *matching, struct message *message, struct receive *receive)
 {
     message->received = receive->matched = true;
     message->posted = receive->posted;
@@ -225,7 +225,7 @@ static struct opening *receive_settle(struct matching *matching, struct receive 
         return contest;
     size_t place = queue_find(&channel->receives, receive);
     if (place < channel->sends.count)
-        pair(matching, queue_at(&channel->sends, place), receive);
+        message_match(matching, queue_at(&channel->sends, place), receive);
     channel_trim(matching, channel);
     return NULL;
 }
@@ -416,7 +416,7 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
             struct receive *behind = queue_at(&channel->receives, i);
             if (behind->state == RECEIVE_DONE && !behind->matched &&
                 !is_contested(matching, &behind->envelope, behind->order))
-                pair(matching, queue_at(&channel->sends, i), behind);
+                message_match(matching, queue_at(&channel->sends, i), behind);
         }
         receive_drop(matching, receive);
         channel_trim(matching, channel);

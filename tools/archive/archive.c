@@ -73,8 +73,8 @@ static void warnings_print(const struct otf2_report *report, const struct team *
 }
 
 /* `several`: messages name the archive. *signal: the signal that came meanwhile. */
-static int job_convert(const struct run_job *job, const char *path, bool several, const struct otf2_manner *manner,
-                       int *signal, char error[512])
+static int job_archive_make(const struct run_job *job, const char *path, bool several, const struct otf2_manner *manner,
+                            int *signal, char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
     snprintf(error, 512, "no memory to convert");
@@ -112,7 +112,7 @@ static int jobs_convert(const struct run_dir *dir, const char *target, bool seve
             snprintf(error, 512, "the path of the archive is too long");
             return -1;
         }
-        result = job_convert(job, path, several, manner, signal, error);
+        result = job_archive_make(job, path, several, manner, signal, error);
     }
     return result;
 }

@@ -61,7 +61,8 @@ static const struct transfer transfers[CALL_COUNT] = {
 
 /* Returns the file of an event if the archive has its handle. Returns NULL if it has not, or without memory
  * (*result). */
-static struct object_state *state_of(struct trace_process *process, const struct event *event, bool opens, int *result)
+static struct object_state *file_state_find(struct trace_process *process, const struct event *event, bool opens,
+                                            int *result)
 {
     uint32_t comm = process_comm(process, event);
     *result = 0;
@@ -112,7 +113,7 @@ int io_match(struct trace_process *process, struct trace_requests *requests, str
         call->request = file == UINT32_MAX ? 0 : file + UINT64_C(1);
         return file == UINT32_MAX ? -1 : 0;
     }
-    struct object_state *state = state_of(process, &call->event, kind == CALL_MPI_File_open, &result);
+    struct object_state *state = file_state_find(process, &call->event, kind == CALL_MPI_File_open, &result);
     if (!state)
         return result;
     call->object = state->object;
@@ -138,7 +139,7 @@ int io_part_match(struct trace_process *process, struct trace_requests *requests
     struct event event = part->event;
     if (event_kind(&event) != RECORD_IO_DONE) /* in other records the field has another meaning */
         event.tag = part->event.tag = (int32_t)requests->taken_tag;
-    struct object_state *state = state_of(process, &event, false, &result);
+    struct object_state *state = file_state_find(process, &event, false, &result);
     if (!state)
         return result;
     part->object = state->object;

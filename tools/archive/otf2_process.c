@@ -63,7 +63,7 @@ static struct lane *lane_first_returned(struct lanes *lanes)
     return first;
 }
 
-static int request_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
+static int traced_request_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
 {
     *id = trace_requests_add(&lanes->requests, class, post);
     return *id ? 0 : report_no_memory(lanes->report);
@@ -80,14 +80,14 @@ static int request_leave(struct lanes *lanes, enum request_class class, const st
 static inline int send_post(struct lanes *lanes, const struct event *post, uint64_t *id)
 {
     return process_has_message(&lanes->process, post)
-               ? request_post(lanes, REQUEST_IS_SEND, post, id)
+               ? traced_request_post(lanes, REQUEST_IS_SEND, post, id)
                : request_leave(lanes, REQUEST_IS_SEND, post, lanes->process.job->no_messages);
 }
 
 static inline int receive_post(struct lanes *lanes, const struct event *post, uint64_t *id)
 {
     return process_has_receive(&lanes->process, post)
-               ? request_post(lanes, REQUEST_IS_RECV, post, id)
+               ? traced_request_post(lanes, REQUEST_IS_RECV, post, id)
                : request_leave(lanes, REQUEST_IS_RECV, post, lanes->process.job->no_messages);
 }
 
@@ -113,9 +113,9 @@ static bool collective_is_placed(struct lanes *lanes, const struct event *event)
            process_has_collective(&lanes->process, event);
 }
 
-static int collective_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
+static int placed_collective_post(struct lanes *lanes, enum request_class class, const struct event *post, uint64_t *id)
 {
-    return collective_is_placed(lanes, post) ? request_post(lanes, class, post, id)
+    return collective_is_placed(lanes, post) ? traced_request_post(lanes, class, post, id)
                                              : request_leave(lanes, class, post, lanes->process.job->no_collectives);
 }
 
@@ -128,9 +128,9 @@ static int call_match(struct lanes *lanes, struct traced_call *call)
     case FOLD_POST_RECV:
         return receive_post(lanes, event, &call->request);
     case FOLD_POST_COLL:
-        return collective_post(lanes, REQUEST_IS_COLL, event, &call->request);
+        return placed_collective_post(lanes, REQUEST_IS_COLL, event, &call->request);
     case FOLD_COMM:
-        return call_creates_later(event) ? collective_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
+        return call_creates_later(event) ? placed_collective_post(lanes, REQUEST_IS_COMM, event, &call->request) : 0;
     case FOLD_COMPLETION: /* a failed test names its request */
         if (event->peer <= 0 && event->bytes && !(event->kind & EVENT_FAILED))
             test_match(lanes, call);
@@ -170,7 +170,7 @@ static __attribute__((noinline)) void unmatched_count(struct trace_process *proc
 }
 
 /* The request that a record ends. */
-static inline uint64_t request_ended(struct lanes *lanes, const struct event *record, enum request_class class)
+static inline uint64_t ended_request(struct lanes *lanes, const struct event *record, enum request_class class)
 {
     uint64_t request = trace_requests_take(&lanes->requests, class, record);
     if (!request)
@@ -178,9 +178,9 @@ static inline uint64_t request_ended(struct lanes *lanes, const struct event *re
     return request;
 }
 
-static inline void request_end(struct lanes *lanes, struct call_part *part, enum request_class class)
+static inline void part_request_end(struct lanes *lanes, struct call_part *part, enum request_class class)
 {
-    part->request = request_ended(lanes, &part->event, class);
+    part->request = ended_request(lanes, &part->event, class);
 }
 
 static int part_match(struct lanes *lanes, struct call_part *part)
@@ -192,17 +192,17 @@ static int part_match(struct lanes *lanes, struct call_part *part)
     case RECORD_ARGUMENT:
         return 0;
     case RECORD_SEND_DONE:
-        request_end(lanes, part, REQUEST_IS_SEND);
+        part_request_end(lanes, part, REQUEST_IS_SEND);
         return 0;
     case RECORD_RECV_DONE:
-        request_end(lanes, part, REQUEST_IS_RECV);
+        part_request_end(lanes, part, REQUEST_IS_RECV);
         return 0;
     case RECORD_SEND_POSTED:
         return send_post(lanes, event, &part->request);
     case RECORD_RECV_POSTED:
         return receive_post(lanes, event, &part->request);
     case RECORD_COLL_POSTED:
-        return collective_post(lanes, REQUEST_IS_COLL, event, &part->request);
+        return placed_collective_post(lanes, REQUEST_IS_COLL, event, &part->request);
     case RECORD_RMA_DONE:
     case RECORD_IO_DONE:
         return object_part_match(lanes, part);
@@ -214,23 +214,23 @@ static int part_match(struct lanes *lanes, struct call_part *part)
         return object_part_match(lanes, part);
     int ended = request_class_ended(event);
     if (ended >= 0)
-        request_end(lanes, part, (enum request_class)ended);
+        part_request_end(lanes, part, (enum request_class)ended);
     return 0;
 }
 
-static void call_enter(void *location, const struct traced_call *call)
+static void location_call_enter(void *location, const struct traced_call *call)
 {
     location_enter(location, call);
 }
 
-static void call_leave(void *location, const struct traced_call *call)
+static void location_call_leave(void *location, const struct traced_call *call)
 {
     location_leave(location, call);
 }
 
 static void lane_write(struct lane *lane)
 {
-    nest_write(&lane->nest, &lane->location, call_enter, call_leave);
+    nest_write(&lane->nest, &lane->location, location_call_enter, location_call_leave);
 }
 
 /* Called now and then: updates the progress, and returns -1 if the work is to stop. */
@@ -305,9 +305,9 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
             return -1;
         for (size_t i = 0; i < call.record_count; i++)
             if (event_kind(&call.records[i]) == RECORD_SEND_DONE)
-                requests[i] = request_ended(lanes, &call.records[i], REQUEST_IS_SEND);
+                requests[i] = ended_request(lanes, &call.records[i], REQUEST_IS_SEND);
             else if (event_kind(&call.records[i]) == RECORD_RECV_DONE)
-                requests[i] = request_ended(lanes, &call.records[i], REQUEST_IS_RECV);
+                requests[i] = ended_request(lanes, &call.records[i], REQUEST_IS_RECV);
         location_message(&lane->location, &call);
         stream->calls++;
         stream->ahead = call.records + call.record_count;

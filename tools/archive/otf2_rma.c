@@ -246,7 +246,7 @@ static int life_match(struct trace_process *process, struct object_state *state,
 }
 
 /* Returns the window of an event. Returns NULL if it is not known, or without memory (*result). */
-static struct object_state *state_of(struct trace_process *process, const struct event *event, int *result)
+static struct object_state *window_state_find(struct trace_process *process, const struct event *event, int *result)
 {
     uint32_t comm = process_comm(process, event);
     *result = 0;
@@ -266,7 +266,7 @@ int rma_match(struct trace_process *process, struct trace_requests *requests, st
     int result;
     if ((call->event.kind & EVENT_FAILED) || process->job->in_part || process->job->no_accesses)
         return 0;
-    struct object_state *state = state_of(process, &call->event, &result);
+    struct object_state *state = window_state_find(process, &call->event, &result);
     if (!state)
         return result;
     if (call->event.peer >= window_size(process, state->object)) {
@@ -305,7 +305,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
     uint64_t id = trace_requests_take(requests, REQUEST_IS_ACCESS, &part->event);
     if (event_kind(&part->event) != RECORD_RMA_DONE || !id)
         return 0; /* an access without a target has no id, and completes with its epoch if its request was freed */
-    struct object_state *state = state_of(process, &part->event, &result);
+    struct object_state *state = window_state_find(process, &part->event, &result);
     if (!state)
         return result;
     part->object = state->object;

@@ -107,7 +107,7 @@ static void walk_look(struct schedule_walk *walk, const struct event *event, uin
 }
 
 /* Finds the next region or sample. Returns false if there is none. It does not set *what. */
-static bool walk_next(struct schedule_walk *walk, struct event *event, struct scheduled *place)
+static bool schedule_walk_next(struct schedule_walk *walk, struct event *event, struct scheduled *place)
 {
     while (walk->has_ahead) {
         *event = walk->ahead;
@@ -161,7 +161,7 @@ static bool longs_find(struct schedule *schedule, uint32_t thread, uint64_t writ
     struct event event;
     bool good = true;
     walk_open(walk, schedule->run, thread, written, held);
-    while (good && walk_next(walk, &event, &place)) {
+    while (good && schedule_walk_next(walk, &event, &place)) {
         if (!trace_instrument_place(schedule->instruments, schedule->run, &event, &place.what)) {
             schedule->unknown++;
             continue;
@@ -231,7 +231,7 @@ static const struct scheduled *schedule_next(struct schedule *schedule, uint64_t
     struct event event;
     const struct scheduled *first = schedule_first(schedule);
     while (schedule->some && walk->has_ahead && walk->known <= until && (!first || first->begin >= walk->known)) {
-        if (!walk_next(walk, &event, &place) || number_is_long(schedule, place.number) ||
+        if (!schedule_walk_next(walk, &event, &place) || number_is_long(schedule, place.number) ||
             !trace_instrument_place(schedule->instruments, schedule->run, &event, &place.what))
             continue;
         if (!heap_push(&schedule->shorts, &place))

@@ -42,7 +42,7 @@ static void spread(void *bytes, size_t count, int from)
     }
 }
 
-static OTF2_ErrorCode prepare(OTF2_Archive *archive)
+static OTF2_ErrorCode archive_prepare(OTF2_Archive *archive)
 {
     return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, MPI_COMM_WORLD, MPI_COMM_NULL);
 }
@@ -72,7 +72,7 @@ const struct team *team_join(int *argc, char ***argv)
     int provided;
     MPI_Comm node;
     MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
-    team = (struct team){.mpi = true, .sum = sum, .largest = largest, .spread = spread, .prepare = prepare};
+    team = (struct team){.mpi = true, .sum = sum, .largest = largest, .spread = spread, .prepare = archive_prepare};
     MPI_Comm_rank(MPI_COMM_WORLD, &team.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &team.size);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);

@@ -10,7 +10,7 @@ enum { CAUGHT = sizeof caught / sizeof *caught };
 static struct sigaction before[CAUGHT];
 static volatile sig_atomic_t seen;
 
-static void note(int signal)
+static void signal_note(int signal)
 {
     if (!seen)
         seen = signal;
@@ -20,7 +20,7 @@ void interrupts_catch(void)
 {
     seen = 0;
     for (int i = 0; i < CAUGHT; i++) {
-        struct sigaction action = {.sa_handler = note, .sa_flags = SA_RESTART}; /* no write is cut in two */
+        struct sigaction action = {.sa_handler = signal_note, .sa_flags = SA_RESTART}; /* no write is cut in two */
         sigemptyset(&action.sa_mask);
         sigaction(caught[i], NULL, &before[i]);
         if (before[i].sa_handler != SIG_IGN)

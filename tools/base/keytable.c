@@ -4,7 +4,7 @@
 
 enum { FIRST_CAPACITY = 64 };
 
-static size_t bucket_of(const struct keytable *table, uint64_t first, uint64_t second)
+static size_t key_bucket(const struct keytable *table, uint64_t first, uint64_t second)
 {
     uint64_t mixed = (first ^ (second << 32 | second >> 32)) * UINT64_C(0x9e3779b97f4a7c15) + second;
     mixed ^= mixed >> 29;
@@ -15,7 +15,7 @@ void *keytable_find(const struct keytable *table, uint64_t first, uint64_t secon
 {
     if (!table->capacity)
         return NULL;
-    struct keyed *record = table->buckets[bucket_of(table, first, second)];
+    struct keyed *record = table->buckets[key_bucket(table, first, second)];
     while (record && (record->key[0] != first || record->key[1] != second))
         record = record->next;
     return record;
@@ -30,7 +30,7 @@ static int table_grow(struct keytable *table)
         return -1;
     for (size_t i = 0; i < table->capacity; i++)
         for (struct keyed *record = table->buckets[i], *next; record; record = next) {
-            struct keyed **bucket = &larger.buckets[bucket_of(&larger, record->key[0], record->key[1])];
+            struct keyed **bucket = &larger.buckets[key_bucket(&larger, record->key[0], record->key[1])];
             next = record->next;
             record->next = *bucket;
             *bucket = record;
@@ -44,7 +44,7 @@ int keytable_put(struct keytable *table, struct keyed *record, uint64_t first, u
 {
     if (table->count == table->capacity && table_grow(table) != 0)
         return -1;
-    struct keyed **bucket = &table->buckets[bucket_of(table, first, second)];
+    struct keyed **bucket = &table->buckets[key_bucket(table, first, second)];
     *record = (struct keyed){.next = *bucket, .key = {first, second}};
     *bucket = record;
     table->count++;
@@ -64,7 +64,7 @@ void *keytable_make(struct keytable *table, uint64_t first, uint64_t second, siz
 
 void keytable_take(struct keytable *table, struct keyed *record)
 {
-    struct keyed **link = &table->buckets[bucket_of(table, record->key[0], record->key[1])];
+    struct keyed **link = &table->buckets[key_bucket(table, record->key[0], record->key[1])];
     while (*link != record)
         link = &(*link)->next;
     *link = record->next;

@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct told) <= PIPE_BUF, "a message is written at once");
 static int child_pipe;
 static volatile uint64_t *progress; /* shared: progress count of the child */
 
-static void tell(const struct told *told)
+static void parent_tell(const struct told *told)
 {
     ssize_t written;
     do
@@ -59,19 +59,19 @@ static void tell(const struct told *told)
 
 static void finding_tell(const struct check_finding *finding)
 {
-    tell(&(struct told){.what = TOLD_FINDING, .finding = *finding});
+    parent_tell(&(struct told){.what = TOLD_FINDING, .finding = *finding});
 }
 
 static void comm_tell(const struct check_comm_figures *comm)
 {
-    tell(&(struct told){.what = TOLD_COMM, .comm = *comm});
+    parent_tell(&(struct told){.what = TOLD_COMM, .comm = *comm});
 }
 
 static void unreadable_tell(const char *text)
 {
     struct told told = {.what = TOLD_UNREADABLE};
     snprintf(told.text, sizeof told.text, "%s", text);
-    tell(&told);
+    parent_tell(&told);
     _exit(2);
 }
 
@@ -119,7 +119,7 @@ _Noreturn static void child_main(const char *anchor, int pipe, int output, pid_t
     limits_set();
     check_listener = (struct check_listener){finding_tell, unreadable_tell, comm_tell, progress_tell};
     check_archive(anchor);
-    tell(&(struct told){.what = TOLD_END, .figures = check_figures});
+    parent_tell(&(struct told){.what = TOLD_END, .figures = check_figures});
     _exit(0);
 }
 
@@ -138,7 +138,7 @@ struct check {
     bool ended;
 };
 
-static json_t *count(uint64_t number)
+static json_t *uint_json(uint64_t number)
 {
     return json_integer((json_int_t)number);
 }
@@ -154,9 +154,9 @@ static json_t *finding_json(const struct check_finding *finding)
     if (place->thread >= 0)
         json_object_set_new(object, "thread", json_integer(place->thread));
     if (place->has_location)
-        json_object_set_new(object, "location", count(place->location));
+        json_object_set_new(object, "location", uint_json(place->location));
     if (place->has_time)
-        json_object_set_new(object, "time", count(place->time));
+        json_object_set_new(object, "time", uint_json(place->time));
     if (finding->record[0])
         json_object_set_new(object, "record", json_string(finding->record));
     json_t *text = json_string(finding->text);
@@ -182,7 +182,7 @@ static void finding_print(const struct check_finding *finding)
     printf(": %s\n", finding->text);
 }
 
-static void comm_add(json_t *comms, const struct check_comm_figures *comm)
+static void comm_json_add(json_t *comms, const struct check_comm_figures *comm)
 {
     const struct {
         const char *name;
@@ -200,7 +200,7 @@ static void comm_add(json_t *comms, const struct check_comm_figures *comm)
         return; /* the name is not UTF-8 */
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         uint64_t before = (uint64_t)json_integer_value(json_object_get(object, figures[i].name));
-        json_object_set_new(object, figures[i].name, count(before + figures[i].value));
+        json_object_set_new(object, figures[i].name, uint_json(before + figures[i].value));
     }
 }
 
@@ -218,7 +218,7 @@ static void told_take(struct check *check, struct told *told)
         break;
     case TOLD_COMM:
         if (check->json)
-            comm_add(check->comms, &told->comm);
+            comm_json_add(check->comms, &told->comm);
         break;
     case TOLD_UNREADABLE:
         snprintf(check->unreadable, sizeof check->unreadable, "%s", told->text);
@@ -365,7 +365,7 @@ static json_t *figures_json(const struct check_figures *f)
                    {"io_operations", f->io_operations}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-        json_object_set_new(object, figures[i].name, count(figures[i].value));
+        json_object_set_new(object, figures[i].name, uint_json(figures[i].value));
     return object;
 }
 
@@ -376,14 +376,14 @@ static json_t *verdict_json(const struct check *check)
     for (int rule = 0; rule < RULE_COUNT; rule++) {
         uint64_t found = check->ended ? check->figures.found[rule] : check->shown[rule];
         if (found)
-            json_object_set_new(rules, check_rules[rule].identifier, count(found));
+            json_object_set_new(rules, check_rules[rule].identifier, uint_json(found));
     }
     json_object_set_new(object, "archive", json_string(check->path));
     json_object_set_new(object, "verdict", json_string(!check->ended ? "unreadable" : errors ? "not sound" : "sound"));
     if (!check->ended)
         json_object_set_new(object, "reason", json_string(check->unreadable));
-    json_object_set_new(object, "errors", count(errors));
-    json_object_set_new(object, "warnings", count(findings_count(check, false)));
+    json_object_set_new(object, "errors", uint_json(errors));
+    json_object_set_new(object, "warnings", uint_json(findings_count(check, false)));
     json_object_set_new(object, "found", rules);
     json_object_set(object, "findings", check->findings);
     if (check->ended) {

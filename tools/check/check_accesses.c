@@ -141,7 +141,7 @@ HAPPENING(lock_judge)
 /* ---- files ---------------------------------------------------------------------------------------------------------
  */
 
-static struct resource *handle_at(const struct location *location, OTF2_IoHandleRef id)
+static struct resource *io_handle_find(const struct location *location, OTF2_IoHandleRef id)
 {
     const struct defined_io_handle *handle = defined(OTF2_MAPPING_IO_HANDLE, id);
     struct resource *resource = map_find(&handles, id, location->process->id);
@@ -154,7 +154,7 @@ static struct resource *handle_at(const struct location *location, OTF2_IoHandle
 
 static void handle_use(const struct location *location, OTF2_IoHandleRef id, struct check_place place)
 {
-    struct resource *resource = handle_at(location, id);
+    struct resource *resource = io_handle_find(location, id);
     if (resource->created || resource->told)
         return;
     resource->told = true;
@@ -164,7 +164,7 @@ static void handle_use(const struct location *location, OTF2_IoHandleRef id, str
 
 HAPPENING(io_handle_judge)
 {
-    struct resource *resource = handle_at(location, happening->reference);
+    struct resource *resource = io_handle_find(location, happening->reference);
     if (happening->what == IO_CREATED) {
         if (happening->flag)
             handle_use(location, happening->peer, place);

@@ -9,7 +9,7 @@ enum { CALLS_KEPT = 1 << 12 };
 
 static struct map members = {.element_size = sizeof(struct member)};
 
-static uint64_t member_key(const struct location *location, OTF2_Paradigm paradigm)
+static uint64_t collective_member_id(const struct location *location, OTF2_Paradigm paradigm)
 {
     return paradigm_has_processes(paradigm) ? location->process->id : location->id;
 }
@@ -43,10 +43,10 @@ struct member *comm_member(struct location *location, OTF2_CommRef id, struct ch
     if (!comm->groups[0] || (comm->inter && !comm->groups[1])) /* already reported at its definition */
         return NULL;
     OTF2_Paradigm paradigm = comm->groups[0]->paradigm;
-    struct member *member = map_at(&members, id, member_key(location, paradigm));
+    struct member *member = map_at(&members, id, collective_member_id(location, paradigm));
     if (member->side == MEMBER_UNKNOWN) {
         member->process = location->process;
-        member->key = member_key(location, paradigm);
+        member->key = collective_member_id(location, paradigm);
         member->side = side_of(comm, world_index_of(location, paradigm));
         if (member->side == MEMBER_NOT && paradigm_has_processes(paradigm))
             check_found(RULE_LOCATION_NOT_IN_COMMUNICATOR, &place, "its process is no member of Comm %u (%s)", id,
@@ -112,7 +112,7 @@ HAPPENING(comm_destroyed_judge)
     member->destroyed = true;
 }
 
-static bool op_has_root(unsigned op)
+static bool otf2_op_has_root(unsigned op)
 {
     switch (op) {
     case OTF2_COLLECTIVE_OP_BCAST:
@@ -170,7 +170,7 @@ HAPPENING(collective_judge)
     struct defined_comm *comm = defined(OTF2_MAPPING_COMM, happening->reference);
     if (!member || happening->op >= OTF2_COLLECTIVE_OP_CREATE_HANDLE)
         return; /* a communicator's creation may be recorded on the new one */
-    bool rooted = op_has_root(happening->op);
+    bool rooted = otf2_op_has_root(happening->op);
     struct collective_call call = {happening->op, rooted && !comm->inter ? happening->peer : UINT32_MAX};
     if (rooted)
         root_judge(location, member, comm, happening->peer, place);

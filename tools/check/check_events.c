@@ -9,7 +9,7 @@ bool event_refers(const struct location *location, OTF2_TimeStamp time, const ch
 {
     if (defined(kind, id))
         return true;
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     enum check_rule rule = kind == OTF2_MAPPING_RMA_WIN     ? RULE_RMA_WINDOW_UNKNOWN
                            : kind == OTF2_MAPPING_IO_HANDLE ? RULE_IO_HANDLE_UNKNOWN
                                                             : RULE_UNDEFINED_REFERENCE;
@@ -28,7 +28,7 @@ static void attributes_judge(const struct location *location, OTF2_TimeStamp tim
         if (OTF2_AttributeList_GetAttributeByIndex(attributes, i, &attribute, &type, &value) != OTF2_SUCCESS)
             continue;
         const struct defined_typed *known = defined(OTF2_MAPPING_ATTRIBUTE, attribute);
-        struct check_place place = place_of(location, time, record);
+        struct check_place place = check_place_of(location, time, record);
         if (!known)
             event_refers(location, time, record, OTF2_MAPPING_ATTRIBUTE, attribute);
         else if (known->type != type)
@@ -46,7 +46,7 @@ static void synchronous_judge(struct location *location, OTF2_TimeStamp time, bo
         location->synchronous_waits = false;
     if (!location->synchronous_waits)
         return;
-    struct check_place place = place_of(location, location->synchronous_time, "Metric");
+    struct check_place place = check_place_of(location, location->synchronous_time, "Metric");
     check_found(RULE_METRIC_SYNCHRONOUS, &place, "a synchronous metric is beside no Enter and no Leave");
     location->synchronous_waits = false;
 }
@@ -54,7 +54,7 @@ static void synchronous_judge(struct location *location, OTF2_TimeStamp time, bo
 static void time_judge(struct location *location, OTF2_TimeStamp time, const char *record)
 {
     struct process *process = location->process;
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     if (location->seen && time < location->last)
         check_found(RULE_EVENT_TIME_ORDER, &place, "the event before it was at %" PRIu64, location->last);
     if (model.has_clock && (time < model.begin || time > model.end))
@@ -86,7 +86,7 @@ void mpi_event_at(struct location *location, OTF2_TimeStamp time, const char *re
     event_at(location, time, record, attributes);
     if (location->depth > 0)
         return;
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     check_found(RULE_OUTSIDE_REGION, &place, "it stands outside of every region");
 }
 
@@ -108,7 +108,7 @@ static void mix_judge(struct location *location, OTF2_TimeStamp time, const char
     location->has_regions |= !is_context;
     if (!location->has_samples || !location->has_regions || location->mix_told)
         return;
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     location->mix_told = true;
     check_found(RULE_CALLING_CONTEXT_MIX, &place, "CallingContext events and Enter or Leave in one location");
 }
@@ -128,7 +128,7 @@ static void tasks_begin(struct location *location)
         ++*task_region(location, location->open[i].region, location->open[i].is_context);
 }
 
-static void region_enter(struct location *location, OTF2_TimeStamp time, uint64_t region, bool is_context)
+static void location_region_enter(struct location *location, OTF2_TimeStamp time, uint64_t region, bool is_context)
 {
     if (location->has_tasks) {
         ++*task_region(location, region, is_context);
@@ -152,7 +152,7 @@ static const char *open_name(uint64_t region, bool is_context)
 
 /* If the location is in this region further out, the inner regions count as left. This gives one finding, not a
  * chain. */
-static bool region_find(struct location *location, uint64_t region, bool is_context)
+static bool outer_region_find(struct location *location, uint64_t region, bool is_context)
 {
     for (size_t depth = location->depth; depth-- > 0;)
         if (location->open[depth].region == region && location->open[depth].is_context == is_context) {
@@ -162,10 +162,10 @@ static bool region_find(struct location *location, uint64_t region, bool is_cont
     return false;
 }
 
-static bool region_leave(struct location *location, OTF2_TimeStamp time, const char *record, uint64_t region,
-                         bool is_context)
+static bool location_region_leave(struct location *location, OTF2_TimeStamp time, const char *record, uint64_t region,
+                                  bool is_context)
 {
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     if (location->has_tasks) {
         int64_t *count = task_region(location, region, is_context);
         if (*count > 0) {
@@ -186,8 +186,8 @@ static bool region_leave(struct location *location, OTF2_TimeStamp time, const c
         return false;
     }
     const struct open_region inner = *top;
-    if (region_find(location, region, is_context)) {
-        place = place_of(location, inner.time, inner.is_context ? "CallingContextEnter" : "Enter");
+    if (outer_region_find(location, region, is_context)) {
+        place = check_place_of(location, inner.time, inner.is_context ? "CallingContextEnter" : "Enter");
         check_found(RULE_ENTER_WITHOUT_LEAVE, &place, "%s is not left before %s is, at %" PRIu64,
                     open_name(inner.region, inner.is_context), open_name(region, is_context), time);
         return true;
@@ -203,7 +203,7 @@ static void collectives_close(struct location *location, OTF2_TimeStamp time, co
     for (int family = 0; family < FAMILIES; family++)
         while (location->collective_depth[family] &&
                location->collectives[family][location->collective_depth[family] - 1].depth >= location->depth) {
-            struct check_place place = place_of(location, time, record);
+            struct check_place place = check_place_of(location, time, record);
             location->collective_depth[family]--;
             check_found(RULE_COLLECTIVE_PAIRS, &place, "the region is left before its collective operation ends");
         }
@@ -212,7 +212,7 @@ static void collectives_close(struct location *location, OTF2_TimeStamp time, co
 static void region_left(struct location *location, OTF2_TimeStamp time, const char *record, uint64_t region,
                         bool is_context)
 {
-    if (!region_leave(location, time, record, region, is_context))
+    if (!location_region_leave(location, time, record, region, is_context))
         return;
     if (!location->has_tasks) {
         collectives_close(location, time, record);
@@ -226,7 +226,7 @@ EVENT(enter, OTF2_RegionRef region)
     boundary_at(location, time, "Enter", attributes);
     mix_judge(location, time, "Enter", false);
     event_refers(location, time, "Enter", OTF2_MAPPING_REGION, region);
-    region_enter(location, time, region, false);
+    location_region_enter(location, time, region, false);
     const struct defined_region *known = defined(OTF2_MAPPING_REGION, region);
     check_figures.enters++;
     check_figures.user_enters += known && known->paradigm == OTF2_PARADIGM_USER;
@@ -248,7 +248,7 @@ EVENT(context_enter, OTF2_CallingContextRef context, UNUSED uint32_t unwind)
     boundary_at(location, time, "CallingContextEnter", attributes);
     mix_judge(location, time, "CallingContextEnter", true);
     event_refers(location, time, "CallingContextEnter", OTF2_MAPPING_CALLING_CONTEXT, context);
-    region_enter(location, time, context, true);
+    location_region_enter(location, time, context, true);
     check_figures.enters++;
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -279,7 +279,7 @@ EVENT(context_sample, OTF2_CallingContextRef context, UNUSED uint32_t unwind, OT
 static void metric_recorder_judge(const struct location *location, OTF2_TimeStamp time, OTF2_MetricRef id,
                                   const struct defined_metric *metric)
 {
-    struct check_place place = place_of(location, time, "Metric");
+    struct check_place place = check_place_of(location, time, "Metric");
     if (metric->instance && metric->recorder != location->id)
         check_found(RULE_METRIC_RECORDER, &place, "metric instance %u is recorded by location %" PRIu64, id,
                     metric->recorder);
@@ -294,7 +294,7 @@ EVENT(metric, OTF2_MetricRef id_of_metric, uint8_t count, const OTF2_Type *types
 {
     struct location *location = data;
     const struct defined_metric *metric = defined(OTF2_MAPPING_METRIC, id_of_metric);
-    struct check_place place = place_of(location, time, "Metric");
+    struct check_place place = check_place_of(location, time, "Metric");
     any_event_at(location, time, "Metric", attributes);
     check_figures.samples++;
     if (!metric) {
@@ -324,7 +324,7 @@ static void parameter_at(struct location *location, OTF2_TimeStamp time, const c
                          OTF2_AttributeList *attributes, OTF2_ParameterRef parameter, OTF2_ParameterType type)
 {
     const struct defined_typed *known = defined(OTF2_MAPPING_PARAMETER, parameter);
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     event_at(location, time, record, attributes);
     event_refers(location, time, record, OTF2_MAPPING_PARAMETER, parameter);
     if (known && known->type != type)
@@ -375,7 +375,7 @@ EVENT(program_end, UNUSED int64_t status)
 EVENT(measurement, OTF2_MeasurementMode mode)
 {
     struct location *location = data;
-    struct check_place place = place_of(location, time, "MeasurementOnOff");
+    struct check_place place = check_place_of(location, time, "MeasurementOnOff");
     event_at(location, time, "MeasurementOnOff", attributes);
     location->process->was_off |= mode == OTF2_MEASUREMENT_OFF;
     if (mode != OTF2_MEASUREMENT_ON && mode != OTF2_MEASUREMENT_OFF)
@@ -402,7 +402,7 @@ static void pair_begin(struct location *location, OTF2_TimeStamp time, const cha
 static void pair_end(struct location *location, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
                      uint64_t *count)
 {
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     event_at(location, time, record, attributes);
     if (*count == 0)
         check_found(RULE_THREAD_PAIRS, &place, "nothing that it could end has begun in this location");
@@ -473,7 +473,7 @@ static void open_judge(const struct location *location)
     if (location->has_tasks) {
         MAP_EACH(&location->task_regions, slot)
         {
-            struct check_place place = place_of(location, location->last, "Enter");
+            struct check_place place = check_place_of(location, location->last, "Enter");
             if (*(int64_t *)slot->element > 0)
                 check_found(RULE_ENTER_WITHOUT_LEAVE, &place, "%s is not left by some task",
                             open_name(slot->a, slot->b));
@@ -482,7 +482,8 @@ static void open_judge(const struct location *location)
     }
     for (size_t i = 0; i < location->depth; i++) {
         const struct open_region *open = &location->open[i];
-        struct check_place place = place_of(location, open->time, open->is_context ? "CallingContextEnter" : "Enter");
+        struct check_place place =
+            check_place_of(location, open->time, open->is_context ? "CallingContextEnter" : "Enter");
         check_found(RULE_ENTER_WITHOUT_LEAVE, &place, "%s is not left before the location's events end",
                     open_name(open->region, open->is_context));
     }
@@ -490,7 +491,7 @@ static void open_judge(const struct location *location)
 
 void check_location_end(struct location *location)
 {
-    struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
+    struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
     synchronous_judge(location, 0, false);
     if (location->unreadable) /* unreadable events do not also count as missing */
         return;

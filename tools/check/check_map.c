@@ -35,7 +35,7 @@ static size_t home(const struct map *map, uint64_t a, uint64_t b)
     return check_mix(a + check_mix(b + 1)) & (map->capacity - 1);
 }
 
-static struct map_slot *slot_of(const struct map *map, uint64_t a, uint64_t b)
+static struct map_slot *map_slot_find(const struct map *map, uint64_t a, uint64_t b)
 {
     size_t i = home(map, a, b);
     while (map->slots[i].element && (map->slots[i].a != a || map->slots[i].b != b))
@@ -45,7 +45,7 @@ static struct map_slot *slot_of(const struct map *map, uint64_t a, uint64_t b)
 
 void *map_find(const struct map *map, uint64_t a, uint64_t b)
 {
-    return map->capacity ? slot_of(map, a, b)->element : NULL;
+    return map->capacity ? map_slot_find(map, a, b)->element : NULL;
 }
 
 static void map_grow(struct map *map)
@@ -53,7 +53,7 @@ static void map_grow(struct map *map)
     struct map old = *map;
     map->capacity = old.capacity ? old.capacity * 2 : CAPACITY_FIRST;
     map->slots = check_allocate(map->capacity, sizeof *map->slots);
-    MAP_EACH(&old, slot) * slot_of(map, slot->a, slot->b) = *slot;
+    MAP_EACH(&old, slot) * map_slot_find(map, slot->a, slot->b) = *slot;
     free(old.slots);
 }
 
@@ -61,7 +61,7 @@ void *map_at(struct map *map, uint64_t a, uint64_t b)
 {
     if (map->count * 2 >= map->capacity)
         map_grow(map);
-    struct map_slot *slot = slot_of(map, a, b);
+    struct map_slot *slot = map_slot_find(map, a, b);
     if (slot->element)
         return slot->element;
     void *element = map->unused;
@@ -81,7 +81,7 @@ void map_remove(struct map *map, uint64_t a, uint64_t b)
 {
     if (!map_find(map, a, b))
         return;
-    size_t mask = map->capacity - 1, gap = (size_t)(slot_of(map, a, b) - map->slots);
+    size_t mask = map->capacity - 1, gap = (size_t)(map_slot_find(map, a, b) - map->slots);
     memcpy(map->slots[gap].element, &map->unused, sizeof map->unused);
     map->unused = map->slots[gap].element;
     for (size_t i = (gap + 1) & mask; map->slots[i].element; i = (i + 1) & mask) {

@@ -89,7 +89,7 @@ static void early_take(struct channel *channel, uint64_t b, OTF2_TimeStamp sent)
     const struct process *sender = process_of(b >> 32);
     if (early->time < sent && sender)
         check_defer(RULE_RECEIVE_BEFORE_SEND, sender, early->location->process,
-                    place_of(early->location, early->time, "MpiRecv"),
+                    check_place_of(early->location, early->time, "MpiRecv"),
                     "a message of rank %u arrives %" PRIu64 " ticks before it is sent, at %" PRIu64,
                     (uint32_t)(b >> 32), sent - early->time, sent);
 }
@@ -212,7 +212,7 @@ static unsigned char kind_of(unsigned what)
     }
 }
 
-static void request_end(uint64_t process, uint64_t id, struct request *request)
+static void request_forget(uint64_t process, uint64_t id, struct request *request)
 {
     map_remove(&requests, process, id);
     recent_set(ended_requests, process, id, 1);
@@ -243,7 +243,7 @@ static void request_posted(struct location *location, const struct happening *ha
                         "request %" PRIu64 " ends %" PRIu64 " ticks before it is posted", happening->id,
                         happening->time - request->time);
         process->collective_requests -= posted.kind == KIND_COLLECTIVE;
-        request_end(process->id, happening->id, request);
+        request_forget(process->id, happening->id, request);
         return;
     }
     recent_set(ended_requests, process->id, happening->id, 0);
@@ -298,7 +298,7 @@ HAPPENING(request_judge)
     if (happening->what == REQUEST_CANCELLED)
         send_cancel(request, place);
     location->process->collective_requests -= request->kind == KIND_COLLECTIVE;
-    request_end(location->process->id, happening->id, request);
+    request_forget(location->process->id, happening->id, request);
 }
 
 void requests_finish(void)

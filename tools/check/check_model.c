@@ -75,7 +75,7 @@ const char *region_name(OTF2_RegionRef id)
     return region ? string_text(region->name) : "(not defined)";
 }
 
-struct check_place place_of(const struct location *location, OTF2_TimeStamp time, const char *record)
+struct check_place check_place_of(const struct location *location, OTF2_TimeStamp time, const char *record)
 {
     return (struct check_place){.rank = location->process ? location->process->rank : -1,
                                 .thread = (int64_t)location->thread,

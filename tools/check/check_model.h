@@ -190,7 +190,7 @@ const char *kind_name(unsigned kind);
 const char *string_text(OTF2_StringRef id);
 const char *region_name(OTF2_RegionRef id);
 
-struct check_place place_of(const struct location *location, OTF2_TimeStamp time, const char *record);
+struct check_place check_place_of(const struct location *location, OTF2_TimeStamp time, const char *record);
 
 /* Returns whether the archive has all operations of the process. An operation without an end is then an error. */
 bool process_is_complete(const struct process *process);

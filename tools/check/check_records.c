@@ -14,7 +14,6 @@ static void happen(struct location *location, OTF2_TimeStamp time, struct happen
 #define LOCATION ((struct location *)data)
 #define RECORD(what) happening_kinds[what].record
 #define HAPPEN(kind, ...) happen(LOCATION, time, (struct happening){.what = kind, __VA_ARGS__})
-#define DONE return OTF2_CALLBACK_SUCCESS
 
 /* ---- messages ------------------------------------------------------------------------------------------------------
  */
@@ -23,28 +22,28 @@ EVENT(send, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     mpi_event_at(data, time, RECORD(SENT), attributes);
     HAPPEN(SENT, .reference = comm, .peer = receiver, .tag = tag, .bytes = bytes);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(recv, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
     mpi_event_at(data, time, RECORD(RECEIVED), attributes);
     HAPPEN(RECEIVED, .reference = comm, .peer = sender, .tag = tag, .bytes = bytes);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(isend, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
 {
     mpi_event_at(data, time, RECORD(REQUEST_POSTED_SEND), attributes);
     HAPPEN(REQUEST_POSTED_SEND, .reference = comm, .peer = receiver, .tag = tag, .bytes = bytes, .id = request);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(irecv, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes, uint64_t request)
 {
     mpi_event_at(data, time, RECORD(REQUEST_ENDED_RECV), attributes);
     HAPPEN(REQUEST_ENDED_RECV, .reference = comm, .peer = sender, .tag = tag, .bytes = bytes, .id = request);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 #define OF_REQUEST(name, kind)                                                                                         \
@@ -52,7 +51,7 @@ EVENT(irecv, uint32_t sender, OTF2_CommRef comm, uint32_t tag, uint64_t bytes, u
     {                                                                                                                  \
         mpi_event_at(data, time, RECORD(kind), attributes);                                                            \
         HAPPEN(kind, .id = request);                                                                                   \
-        DONE;                                                                                                          \
+        return OTF2_CALLBACK_SUCCESS;                                                                                  \
     }
 OF_REQUEST(isend_complete, REQUEST_ENDED_SEND)
 OF_REQUEST(irecv_request, REQUEST_POSTED_RECV)
@@ -66,13 +65,13 @@ OF_REQUEST(collective_request, REQUEST_POSTED_COLLECTIVE)
 static bool collective_op_is_known(struct location *location, OTF2_TimeStamp time, const char *record,
                                    OTF2_CollectiveOp op)
 {
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     if (op > OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE)
         check_found(RULE_ENUM_VALUE, &place, "there is no collective operation %u", op);
     return op <= OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE;
 }
 
-static void pair_begin(struct location *location, enum collective_family family)
+static void open_collective_push(struct location *location, enum collective_family family)
 {
     size_t *depth = &location->collective_depth[family], *capacity = &location->collective_capacity[family];
     if (*depth == *capacity) {
@@ -83,10 +82,10 @@ static void pair_begin(struct location *location, enum collective_family family)
     location->collectives[family][(*depth)++] = (struct open_collective){.depth = location->depth};
 }
 
-static void pair_end(struct location *location, OTF2_TimeStamp time, const char *record, OTF2_CollectiveOp op,
-                     enum collective_family family)
+static void open_collective_pop(struct location *location, OTF2_TimeStamp time, const char *record,
+                                OTF2_CollectiveOp op, enum collective_family family)
 {
-    struct check_place place = place_of(location, time, record);
+    struct check_place place = check_place_of(location, time, record);
     size_t *depth = &location->collective_depth[family];
     const struct open_collective *open = *depth ? &location->collectives[family][*depth - 1] : NULL;
     if (!open || (!location->has_tasks && open->depth != location->depth)) {
@@ -103,17 +102,17 @@ static void pair_end(struct location *location, OTF2_TimeStamp time, const char 
 EVENT(collective_begin)
 {
     mpi_event_at(data, time, "MpiCollectiveBegin", attributes);
-    pair_begin(data, FAMILY_MPI);
-    DONE;
+    open_collective_push(data, FAMILY_MPI);
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(collective_end, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root, uint64_t in, uint64_t out)
 {
     mpi_event_at(data, time, RECORD(COLLECTIVE_ENDED), attributes);
-    pair_end(data, time, RECORD(COLLECTIVE_ENDED), op, FAMILY_MPI);
+    open_collective_pop(data, time, RECORD(COLLECTIVE_ENDED), op, FAMILY_MPI);
     if (collective_op_is_known(data, time, RECORD(COLLECTIVE_ENDED), op))
         HAPPEN(COLLECTIVE_ENDED, .op = op, .reference = comm, .peer = root, .bytes = in, .more = out);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(collective_complete, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root, uint64_t in, uint64_t out,
@@ -123,7 +122,7 @@ EVENT(collective_complete, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t roo
     if (collective_op_is_known(data, time, RECORD(REQUEST_ENDED_COLLECTIVE), op))
         HAPPEN(REQUEST_ENDED_COLLECTIVE, .op = op, .reference = comm, .peer = root, .bytes = in, .more = out,
                .id = request);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(comm_create, OTF2_CommRef comm)
@@ -134,13 +133,13 @@ EVENT(comm_create, OTF2_CommRef comm)
     if (depth)
         location->collectives[FAMILY_MPI][depth - 1].created = true;
     HAPPEN(COMM_CREATED, .reference = comm, .flag = depth == 0);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(comm_destroy, OTF2_CommRef comm)
 {
     struct location *location = data;
-    struct check_place place = place_of(location, time, RECORD(COMM_DESTROYED));
+    struct check_place place = check_place_of(location, time, RECORD(COMM_DESTROYED));
     size_t depth = location->collective_depth[FAMILY_MPI];
     mpi_event_at(data, time, RECORD(COMM_DESTROYED), attributes);
     if (depth)
@@ -148,7 +147,7 @@ EVENT(comm_destroy, OTF2_CommRef comm)
     else
         check_found(RULE_COMM_OPERATION, &place, "Comm %u is destroyed outside of a collective operation", comm);
     HAPPEN(COMM_DESTROYED, .reference = comm);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 /* ---- windows -------------------------------------------------------------------------------------------------------
@@ -167,7 +166,7 @@ static bool window_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_
     {                                                                                                                  \
         if (window_at(data, time, text, attributes, window))                                                           \
             HAPPEN(kind, .reference = window, VALUES values);                                                          \
-        DONE;                                                                                                          \
+        return OTF2_CALLBACK_SUCCESS;                                                                                  \
     }
 #define VALUES(...) __VA_ARGS__
 OF_WINDOW(window_create, RECORD(WINDOW_CREATED), WINDOW_CREATED, (.flag = false))
@@ -196,8 +195,8 @@ OF_WINDOW(release_lock, RECORD(LOCK_RELEASED), LOCK_RELEASED, (.peer = remote, .
 EVENT(rma_collective_begin)
 {
     event_at(data, time, "RmaCollectiveBegin", attributes);
-    pair_begin(data, FAMILY_RMA);
-    DONE;
+    open_collective_push(data, FAMILY_RMA);
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(rma_collective_end, OTF2_CollectiveOp op, UNUSED OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, uint32_t root,
@@ -205,11 +204,11 @@ EVENT(rma_collective_end, OTF2_CollectiveOp op, UNUSED OTF2_RmaSyncLevel level, 
 {
     const char *record = RECORD(RMA_COLLECTIVE_ENDED);
     bool known = window_at(data, time, record, attributes, window);
-    pair_end(data, time, record, op, FAMILY_RMA);
+    open_collective_pop(data, time, record, op, FAMILY_RMA);
     if (collective_op_is_known(data, time, record, op) && known)
         HAPPEN(RMA_COLLECTIVE_ENDED, .op = op, .reference = window, .peer = root,
                .flag = root < OTF2_COLLECTIVE_ROOT_THIS_GROUP);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(group_sync, UNUSED OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, OTF2_GroupRef group)
@@ -217,14 +216,14 @@ EVENT(group_sync, UNUSED OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, OTF2_Gr
     if (window_at(data, time, "RmaGroupSync", attributes, window))
         HAPPEN(WINDOW_USED, .reference = window);
     event_refers(data, time, "RmaGroupSync", OTF2_MAPPING_GROUP, group);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 /* ---- files ---------------------------------------------------------------------------------------------------------
  */
 
-static bool handle_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
-                      OTF2_IoHandleRef handle)
+static bool io_handle_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
+                         OTF2_IoHandleRef handle)
 {
     event_at(data, time, record, attributes);
     return event_refers(data, time, record, OTF2_MAPPING_IO_HANDLE, handle);
@@ -233,9 +232,9 @@ static bool handle_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_
 #define OF_HANDLE(name, text, kind, values, ...)                                                                       \
     EVENT(name, OTF2_IoHandleRef handle, ##__VA_ARGS__)                                                                \
     {                                                                                                                  \
-        if (handle_at(data, time, text, attributes, handle))                                                           \
+        if (io_handle_at(data, time, text, attributes, handle))                                                        \
             HAPPEN(kind, .reference = handle, VALUES values);                                                          \
-        DONE;                                                                                                          \
+        return OTF2_CALLBACK_SUCCESS;                                                                                  \
     }
 OF_HANDLE(io_create, RECORD(IO_CREATED), IO_CREATED, (.flag = false), UNUSED OTF2_IoAccessMode mode,
           UNUSED OTF2_IoCreationFlag creation, UNUSED OTF2_IoStatusFlag status)
@@ -255,10 +254,10 @@ OF_HANDLE(io_cancelled, "IoOperationCancelled", IO_ENDED, (.flag = true, .id = m
 
 EVENT(io_duplicate, OTF2_IoHandleRef old, OTF2_IoHandleRef new, UNUSED OTF2_IoStatusFlag flags)
 {
-    bool known = handle_at(data, time, "IoDuplicateHandle", attributes, old);
+    bool known = io_handle_at(data, time, "IoDuplicateHandle", attributes, old);
     if (known && event_refers(data, time, "IoDuplicateHandle", OTF2_MAPPING_IO_HANDLE, new))
         HAPPEN(IO_CREATED, .reference = new, .flag = true, .peer = old);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 EVENT(io_delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
@@ -266,7 +265,7 @@ EVENT(io_delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
     event_at(data, time, "IoDeleteFile", attributes);
     event_refers(data, time, "IoDeleteFile", DEFINED_IO_PARADIGM, paradigm);
     event_refers(data, time, "IoDeleteFile", OTF2_MAPPING_IO_FILE, file);
-    DONE;
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 /* ---- of which nothing more is asked --------------------------------------------------------------------------------
@@ -276,7 +275,7 @@ EVENT(io_delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
     EVENT(name, __VA_ARGS__)                                                                                           \
     {                                                                                                                  \
         event_at(data, time, text, attributes);                                                                        \
-        DONE;                                                                                                          \
+        return OTF2_CALLBACK_SUCCESS;                                                                                  \
     }
 PLAIN(flush, "BufferFlush", UNUSED OTF2_TimeStamp stop)
 PLAIN(omp_acquire, "OmpAcquireLock", UNUSED uint32_t lock, UNUSED uint32_t order)

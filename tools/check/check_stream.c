@@ -53,7 +53,7 @@ static OTF2_CallbackCode on_clock_offset(void *data, OTF2_TimeStamp time, UNUSED
                                          UNUSED double deviation)
 {
     struct location *location = data;
-    struct check_place place = place_of(location, time, "ClockOffset");
+    struct check_place place = check_place_of(location, time, "ClockOffset");
     if (location->clock_offsets++ && time <= location->last_offset_time)
         check_found(RULE_CLOCK_OFFSET_ORDER, &place, "the one before it was at %" PRIu64, location->last_offset_time);
     location->last_offset_time = time;
@@ -68,7 +68,7 @@ struct mapping {
 static void mapping_pair(uint64_t local, uint64_t global, void *data)
 {
     const struct mapping *mapping = data;
-    struct check_place place = place_of(mapping->location, CHECK_NO_TIME, "MappingTable");
+    struct check_place place = check_place_of(mapping->location, CHECK_NO_TIME, "MappingTable");
     if (!defined(mapping->kind, global))
         check_found(RULE_MAPPING, &place, "%s %" PRIu64 " is mapped to %" PRIu64 ", which is not defined",
                     kind_name(mapping->kind), local, global);
@@ -77,7 +77,7 @@ static void mapping_pair(uint64_t local, uint64_t global, void *data)
 static OTF2_CallbackCode on_mapping(void *data, OTF2_MappingType kind, const OTF2_IdMap *map)
 {
     struct mapping mapping = {data, kind};
-    struct check_place place = place_of(data, CHECK_NO_TIME, "MappingTable");
+    struct check_place place = check_place_of(data, CHECK_NO_TIME, "MappingTable");
     if (kind >= OTF2_MAPPING_MAX)
         check_found(RULE_MAPPING, &place, "there is no kind %u of definitions to map", kind);
     else if (map)
@@ -88,7 +88,7 @@ static OTF2_CallbackCode on_mapping(void *data, OTF2_MappingType kind, const OTF
 static void location_definitions_read(OTF2_Reader *reader, struct location *location,
                                       OTF2_DefReaderCallbacks *callbacks)
 {
-    struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
+    struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
     uint64_t count;
     OTF2_DefReader *definitions = location->has_definitions ? OTF2_Reader_GetDefReader(reader, location->id) : NULL;
     if (location->has_definitions &&
@@ -127,7 +127,7 @@ static void all_definitions_read(OTF2_Reader *reader)
 /* ---- files ---------------------------------------------------------------------------------------------------------
  */
 
-static bool file_is_there(const char *directory, OTF2_LocationRef location, const char *suffix)
+static bool location_file_exists(const char *directory, OTF2_LocationRef location, const char *suffix)
 {
     char path[PATH_MAX];
     struct stat st;
@@ -154,10 +154,10 @@ static void files_find(const char *directory)
     bool any = false;
     for (size_t i = 0; i < model.location_count; i++) {
         struct location *location = model.locations[i];
-        struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
-        location->has_definitions = !directory || file_is_there(directory, location->id, "def");
+        struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
+        location->has_definitions = !directory || location_file_exists(directory, location->id, "def");
         any |= location->has_definitions;
-        location->unreadable = directory && !file_is_there(directory, location->id, "evt");
+        location->unreadable = directory && !location_file_exists(directory, location->id, "evt");
         if (location->unreadable && location->announced)
             check_found(RULE_FILE_MISSING, &place,
                         "%s/%" PRIu64 ".evt cannot be read, and should hold %" PRIu64 " events", directory,
@@ -165,7 +165,7 @@ static void files_find(const char *directory)
     }
     for (size_t i = 0; any && i < model.location_count; i++) {
         const struct location *location = model.locations[i];
-        struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
+        struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
         if (!location->has_definitions)
             check_found(RULE_FILE_MISSING, &place, "%s/%" PRIu64 ".def cannot be read, and others are there", directory,
                         location->id);
@@ -191,7 +191,7 @@ static bool is_earlier(const struct location *one, const struct location *other)
     return a->phase != b->phase ? a->phase < b->phase : one->id < other->id;
 }
 
-static void heap_sink(struct heap *heap, size_t i)
+static void reader_heap_sink(struct heap *heap, size_t i)
 {
     for (size_t child; (child = 2 * i + 1) < heap->count; i = child) {
         if (child + 1 < heap->count && is_earlier(heap->list[child + 1], heap->list[child]))
@@ -227,7 +227,8 @@ static bool location_fill(OTF2_Reader *reader, struct location *location)
         if (error == OTF2_SUCCESS && count == EVENTS_AHEAD)
             continue;
         if (error != OTF2_SUCCESS) {
-            struct check_place place = place_of(location, location->seen ? location->last : CHECK_NO_TIME, "Location");
+            struct check_place place =
+                check_place_of(location, location->seen ? location->last : CHECK_NO_TIME, "Location");
             location->unreadable = true;
             check_found(RULE_FILE_UNREADABLE, &place,
                         "its events cannot be read on behind %" PRIu64 " of %" PRIu64 ": %s", location->seen,
@@ -240,7 +241,7 @@ static bool location_fill(OTF2_Reader *reader, struct location *location)
 
 static void location_open(OTF2_Reader *reader, struct location *location, const OTF2_EvtReaderCallbacks *callbacks)
 {
-    struct check_place place = place_of(location, CHECK_NO_TIME, "Location");
+    struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
     if (location->unreadable) /* the file is missing */
         return;
     location->reader = OTF2_Reader_GetEvtReader(reader, location->id);
@@ -262,15 +263,15 @@ static void events_merge(OTF2_Reader *reader)
         if (location_fill(reader, model.locations[i]))
             heap.list[heap.count++] = model.locations[i];
     for (size_t i = heap.count; i-- > 0;)
-        heap_sink(&heap, i);
+        reader_heap_sink(&heap, i);
     while (heap.count) {
         struct location *location = heap.list[0];
         const struct happening *happening = &location->ahead[location->ahead_begin];
         const struct happening_kind *kind = &happening_kinds[happening->what];
-        kind->judge(location, happening, place_of(location, happening->time, kind->record));
+        kind->judge(location, happening, check_place_of(location, happening->time, kind->record));
         if (++location->ahead_begin == location->ahead_end && !location_fill(reader, location))
             heap.list[0] = heap.list[--heap.count];
-        heap_sink(&heap, 0);
+        reader_heap_sink(&heap, 0);
     }
     free(heap.list);
 }

@@ -70,7 +70,7 @@ static int pair_open(struct pair *pair, const char *live, const char *part)
     return -1;
 }
 
-static int range_copy(const struct pair *pair, uint64_t offset, uint64_t bytes)
+static int live_range_copy(const struct pair *pair, uint64_t offset, uint64_t bytes)
 {
     for (uint64_t done = 0; done < bytes;) {
         size_t piece = bytes - done < PIECE_BYTES ? (size_t)(bytes - done) : PIECE_BYTES;
@@ -101,7 +101,7 @@ static bool is_movable(const struct chunk_header *chunk)
            (chunk->kind == CHUNK_SAMPLES && chunk->reserved[0] == 0);
 }
 
-static int head_write(const struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
+static int chunk_head_write(const struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
 {
     return pwrite(pair->live, chunk, sizeof *chunk, (off_t)offset) == (ssize_t)sizeof *chunk ? 0 : -1;
 }
@@ -122,7 +122,7 @@ static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_hea
         return 0;
     }
     pair->last_chunk.bytes += chunk->bytes;
-    if (head_write(pair, pair->last, &pair->last_chunk) != 0)
+    if (chunk_head_write(pair, pair->last, &pair->last_chunk) != 0)
         return -1;
     memory_give_back(pair, offset, chunk->bytes);
     return 0;
@@ -132,11 +132,11 @@ static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_hea
 static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header chunk)
 {
     uint64_t bytes = chunk.bytes;
-    if (range_copy(pair, offset, bytes) != 0)
+    if (live_range_copy(pair, offset, bytes) != 0)
         return -1;
     chunk.kind = CHUNK_FREE;
     chunk.reserved[1] = DRAINED;
-    if (head_write(pair, offset, &chunk) != 0 || chunk_join(pair, offset, &chunk) != 0)
+    if (chunk_head_write(pair, offset, &chunk) != 0 || chunk_join(pair, offset, &chunk) != 0)
         return -1;
     __atomic_fetch_add(&pair->header->drained, bytes, __ATOMIC_RELEASE);
     return 0;
@@ -193,7 +193,7 @@ static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
 static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header chunk)
 {
     return is_drained(&chunk) ? drained_check(pair, offset, offset + chunk.bytes)
-                              : range_copy(pair, offset, chunk.bytes);
+                              : live_range_copy(pair, offset, chunk.bytes);
 }
 
 /* Each hole counts once, because the number of its events is not known. */
@@ -209,7 +209,7 @@ int drain_finish(const char *live, const char *part, const char *path)
     struct pair pair;
     if (pair_open(&pair, live, part) != 0)
         return -1;
-    int result = range_copy(&pair, 0, RUN_PAGE_BYTES);
+    int result = live_range_copy(&pair, 0, RUN_PAGE_BYTES);
     if (result == 0)
         result = chunks_visit(&pair, chunk_keep);
     if (result == 0)

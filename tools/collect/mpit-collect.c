@@ -44,7 +44,7 @@ struct request {
     const char *to; /* NULL: each to its own directory */
 };
 
-static struct request request_read(int argc, char *argv[])
+static struct request collect_options_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"all", no_argument, NULL, 'a'},
                                             {"handover", no_argument, NULL, 'o'},
@@ -138,7 +138,7 @@ static void limits_lift(void)
 
 /* If the directory does not exist and this node has no files for it, the user may have made a mistake. This is not an
  * error, because the launcher would end the collectors of other nodes. */
-static void nothing_tell(const char *directory)
+static void no_files_tell(const char *directory)
 {
     enum { SHOWN = 5 };
     struct spool_list all;
@@ -166,7 +166,7 @@ static int directory_collect(const struct request *request, const char *given, c
         errx(1, "no memory");
     int failed = 0;
     if (!one && !spools.count && !request->handover)
-        nothing_tell(given);
+        no_files_tell(given);
     for (size_t i = 0; i < (one ? 1 : spools.count); i++) {
         struct spool *spool = one ? &own : &spools.list[i];
         if (request->to)
@@ -208,7 +208,7 @@ int main(int argc, char *argv[])
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     limits_lift();
-    struct request request = request_read(argc, argv);
+    struct request request = collect_options_read(argc, argv);
     struct collected sum = {.merged = 0};
     struct collect_wish wish = {.wait_ms = WAIT_MS,
                                 .visible = request.handover ? words_end : NULL,

@@ -27,7 +27,7 @@ static const char *last_part(const char *path)
 }
 
 /* A directory with another name is not opened, because its file system may not answer. */
-static bool is_wanted(const struct wanted *wanted, const char *output)
+static bool is_wanted_output(const struct wanted *wanted, const char *output)
 {
     struct stat st;
     if (!wanted->path || strcmp(wanted->absolute, output) == 0)
@@ -49,7 +49,7 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
         return 0;
     output[bytes] = '\0';
     spool_path_clean(output);
-    if (!is_wanted(wanted, output))
+    if (!is_wanted_output(wanted, output))
         return 0;
     struct spool *list = reallocarray(spools->list, spools->count + 1, sizeof *list);
     if (!list)

@@ -86,7 +86,7 @@ static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
     return false;
 }
 
-static inline bool call_begins(struct call_stream *stream)
+static inline bool call_follows(struct call_stream *stream)
 {
     return (stream->ahead && event_kind(stream->ahead) - 1 < CALL_COUNT - 1) || call_seek(stream);
 }
@@ -176,7 +176,7 @@ static __attribute__((noinline)) int parts_take(struct call_stream *stream, stru
 int call_stream_next(struct call_stream *stream, struct traced_call *call)
 {
     struct event_extension extension;
-    if (!call_begins(stream))
+    if (!call_follows(stream))
         return 0;
     unsigned kind = event_kind(stream->ahead);
     uint64_t duration = stream->ahead->duration;

@@ -76,21 +76,21 @@ static uint32_t record_depth(const struct run_reader *run, const struct comm_rec
     return depth;
 }
 
-static bool record_is_sound(const struct trace_job *job, const struct comm_record *record)
+static bool comm_record_fits_job(const struct trace_job *job, const struct comm_record *record)
 {
     bool inter = record->flags & COMM_INTER;
     return record->size > 0 && record->size <= job->size && record->rank >= 0 && record->rank < record->size &&
            (!inter || (record->remote_size > 0 && record->remote_size <= job->size));
 }
 
-static uint32_t parent_of(const struct claims *claims, const struct claim *claim)
+static uint32_t claim_parent(const struct claims *claims, const struct claim *claim)
 {
     uint32_t parent = claim->record->parent;
     return parent ? trace_comm_find(claims->comms, claims->job, claim->world_rank, parent) : NO_COMM;
 }
 
 /* Adds a communicator with empty places. Returns NULL without memory. */
-static struct trace_comm *comm_add(const struct claims *claims, const struct claim *claim)
+static struct trace_comm *trace_comm_add(const struct claims *claims, const struct claim *claim)
 {
     struct trace_comms *comms = claims->comms;
     if (comms->count == comms->capacity) {
@@ -103,7 +103,7 @@ static struct trace_comm *comm_add(const struct claims *claims, const struct cla
     }
     struct trace_comm *comm = &comms->list[comms->count];
     *comm = (struct trace_comm){
-        .name = claim->record->name, .parent = parent_of(claims, claim), .size = claim->record->size, .label = ""};
+        .name = claim->record->name, .parent = claim_parent(claims, claim), .size = claim->record->size, .label = ""};
     comm->members = malloc((size_t)comm->size * sizeof *comm->members);
     if (!comm->members)
         return NULL;
@@ -121,7 +121,7 @@ static void comm_drop_last(struct trace_comms *comms)
 }
 
 /* Members may have different names for it. Takes one of them, the same as in the summary. */
-static void number_set(const struct claims *claims, const struct claim *claim, size_t comm)
+static void claim_number_set(const struct claims *claims, const struct claim *claim, size_t comm)
 {
     struct trace_comm *found = &claims->comms->list[comm];
     const char *label = claim->record->label;
@@ -151,11 +151,11 @@ static int claims_place(const struct claims *claims, size_t first, bool by_host)
                 comm = candidate;
         }
         if (!comm)
-            comm = comm_add(claims, claim);
+            comm = trace_comm_add(claims, claim);
         if (!comm)
             return report_no_memory(claims->report);
         comm->members[claim->record->rank] = claim->world_rank;
-        number_set(claims, claim, (size_t)(comm - claims->comms->list));
+        claim_number_set(claims, claim, (size_t)(comm - claims->comms->list));
     }
     return 0;
 }
@@ -199,14 +199,14 @@ static int vacancies_fill(const struct claims *claims, struct trace_comm *comm)
 
 static int self_build(const struct claims *claims)
 {
-    struct trace_comm *comm = comm_add(claims, &claims->list[0]);
+    struct trace_comm *comm = trace_comm_add(claims, &claims->list[0]);
     if (!comm)
         return report_no_memory(claims->report);
     free(comm->members);
     comm->members = NULL;
     comm->self = true;
     for (size_t i = 0; i < claims->count; i++)
-        number_set(claims, &claims->list[i], claims->comms->count - 1);
+        claim_number_set(claims, &claims->list[i], claims->comms->count - 1);
     return 0;
 }
 
@@ -252,8 +252,8 @@ static bool same_side(const struct claims *claims, const struct claim *a, const 
         return false;
     if (a->record->group && b->record->group)
         return a->record->group == b->record->group;
-    uint32_t parent = parent_of(claims, a);
-    if (parent != parent_of(claims, b))
+    uint32_t parent = claim_parent(claims, a);
+    if (parent != claim_parent(claims, b))
         return false;
     if (parent == NO_COMM || !claims->comms->list[parent].inter)
         return true;
@@ -273,7 +273,7 @@ static bool group_join(int32_t *members, int32_t size, const struct claim *claim
 static int inter_build(const struct claims *claims)
 {
     const struct claim *first = &claims->list[0];
-    struct trace_comm *comm = comm_add(claims, first);
+    struct trace_comm *comm = trace_comm_add(claims, first);
     if (!comm)
         return report_no_memory(claims->report);
     comm->inter = true;
@@ -291,7 +291,7 @@ static int inter_build(const struct claims *claims)
         else
             sound = claim->record->remote_size == comm->size && claim->record->size == comm->remote_size &&
                     group_join(comm->remote, comm->remote_size, claim);
-        if (parent_of(claims, claim) != comm->parent)
+        if (claim_parent(claims, claim) != comm->parent)
             comm->parent = NO_COMM; /* each side may have its own, so there is no common one */
     }
     if (!sound) {
@@ -302,7 +302,7 @@ static int inter_build(const struct claims *claims)
         return 0;
     }
     for (size_t i = 0; i < claims->count; i++)
-        number_set(claims, &claims->list[i], claims->comms->count - 1);
+        claim_number_set(claims, &claims->list[i], claims->comms->count - 1);
     return 0;
 }
 
@@ -326,7 +326,7 @@ static struct claim *claims_collect(struct trace_job *job, size_t *count, struct
                 continue;
             if (record->flags & COMM_FOREIGN)
                 job->foreign_name = job->foreign_name ? job->foreign_name : record->name;
-            else if (record_is_sound(job, record))
+            else if (comm_record_fits_job(job, record))
                 list[(*count)++] = (struct claim){record, r, record_depth(run, record, depths), 0};
             else
                 report_warning(report,
@@ -348,7 +348,7 @@ static void occurrences_count(struct claim *list, size_t count)
     qsort(list, count, sizeof *list, claim_order);
 }
 
-static int slots_make(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report)
+static int trace_slots_make(struct trace_comms *comms, const struct trace_job *job, struct otf2_report *report)
 {
     comms->ranks = job->size;
     comms->of_number = calloc((size_t)job->size, sizeof *comms->of_number);
@@ -368,7 +368,7 @@ int trace_comms_open(struct trace_comms *comms, struct trace_job *job, struct ot
 {
     size_t count;
     *comms = (struct trace_comms){0};
-    if (slots_make(comms, job, report) != 0)
+    if (trace_slots_make(comms, job, report) != 0)
         return -1;
     struct claim *list = claims_collect(job, &count, report);
     if (!list)

@@ -40,7 +40,7 @@ struct definitions {
     OTF2_ErrorCode error;
 };
 
-static OTF2_StringRef name(struct definitions *d, const char *text)
+static OTF2_StringRef string_id(struct definitions *d, const char *text)
 {
     OTF2_StringRef id = trace_strings_id(d->strings, text);
     if (id == UINT32_MAX && d->error == OTF2_SUCCESS)
@@ -64,7 +64,7 @@ static void strings_write(struct definitions *d)
 
 static void paradigm_write(struct definitions *d)
 {
-    OTF2_StringRef mpi = name(d, "MPI");
+    OTF2_StringRef mpi = string_id(d, "MPI");
     WRITE(d, OTF2_GlobalDefWriter_WriteParadigm(d->writer, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS));
 }
 
@@ -78,15 +78,15 @@ static void hosts_write(struct definitions *d)
 {
     OTF2_SystemTreeNodeRef root = OTF2_UNDEFINED_SYSTEM_TREE_NODE;
     if (d->job->host_count > 1) {
-        OTF2_StringRef machine = name(d, "machine");
+        OTF2_StringRef machine = string_id(d, "machine");
         root = NODE_OF_MACHINE;
         WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, root, machine, machine,
                                                           OTF2_UNDEFINED_SYSTEM_TREE_NODE));
         WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(d->writer, root, OTF2_SYSTEM_TREE_DOMAIN_MACHINE));
     }
-    OTF2_StringRef class = name(d, "node");
+    OTF2_StringRef class = string_id(d, "node");
     for (uint32_t host = 0; host < d->job->host_count; host++) {
-        OTF2_StringRef text = name(d, d->job->hosts[host]->host);
+        OTF2_StringRef text = string_id(d, d->job->hosts[host]->host);
         OTF2_SystemTreeNodeRef node = node_of_host(d->job, host);
         WRITE(d, OTF2_GlobalDefWriter_WriteSystemTreeNode(d->writer, node, text, class, root));
         WRITE(d,
@@ -104,7 +104,7 @@ static void ranks_write(struct definitions *d)
                  : rank->run    ? "MPI Rank %d"
                                 : "MPI Rank %d (no run file)",
                  r);
-        OTF2_StringRef id = name(d, text);
+        OTF2_StringRef id = string_id(d, text);
         WRITE(d, OTF2_GlobalDefWriter_WriteLocationGroup(
                      d->writer, (OTF2_LocationGroupRef)r, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
                      node_of_host(d->job, rank->host), OTF2_UNDEFINED_LOCATION_GROUP));
@@ -121,7 +121,7 @@ static void locations_write(struct definitions *d)
             if (!trace_rank_has_location(rank, thread))
                 continue;
             snprintf(text, sizeof text, "rank %d thread %u", r, thread);
-            OTF2_StringRef id = name(d, text);
+            OTF2_StringRef id = string_id(d, text);
             WRITE(d, OTF2_GlobalDefWriter_WriteLocation(
                          d->writer, trace_location(r, thread), id, OTF2_LOCATION_TYPE_CPU_THREAD,
                          rank->event_count ? rank->event_count[thread] : 0, (OTF2_LocationGroupRef)r));
@@ -131,18 +131,18 @@ static void locations_write(struct definitions *d)
 
 static void regions_write(struct definitions *d)
 {
-    OTF2_StringRef nothing = name(d, "");
+    OTF2_StringRef nothing = string_id(d, "");
     uint32_t users = d->job->instruments.region_count;
     for (uint32_t region = 0; region < users; region++) {
         const struct instrument_record *record = d->job->instruments.regions[region];
-        OTF2_StringRef text = name(d, record->name), description = name(d, record->description);
-        OTF2_StringRef file = name(d, record->component);
+        OTF2_StringRef text = string_id(d, record->name), description = string_id(d, record->description);
+        OTF2_StringRef file = string_id(d, record->component);
         WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, description, OTF2_REGION_ROLE_CODE,
                                                   OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, 0, 0));
     }
     for (uint32_t region = 0; region < d->job->region_count; region++) {
         const struct call_description *call = &call_table[d->job->region_kind[region]];
-        OTF2_StringRef text = name(d, d->job->region_kind[region] ? call->name : "MPI (not recorded)");
+        OTF2_StringRef text = string_id(d, d->job->region_kind[region] ? call->name : "MPI (not recorded)");
         WRITE(d,
               OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
                                                OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
@@ -153,7 +153,7 @@ static OTF2_GroupRef group_write(struct definitions *d, const char *title, OTF2_
                                  int32_t count)
 {
     OTF2_GroupRef group = d->next_group++;
-    OTF2_StringRef text = name(d, title);
+    OTF2_StringRef text = string_id(d, title);
     WRITE(d, OTF2_GlobalDefWriter_WriteGroup(d->writer, group, text, type, OTF2_PARADIGM_MPI, OTF2_GROUP_FLAG_NONE,
                                              (uint32_t)count, members));
     return group;
@@ -239,7 +239,7 @@ static void comms_write(struct definitions *d)
     for (size_t c = 0; c < d->comms->count; c++) {
         const struct trace_comm *comm = &d->comms->list[c];
         char title[COMM_TITLE_BYTES];
-        OTF2_StringRef text = name(d, comm_title(title, comm->name, comm->label));
+        OTF2_StringRef text = string_id(d, comm_title(title, comm->name, comm->label));
         OTF2_CommRef parent = comm->parent == NO_COMM ? OTF2_UNDEFINED_COMM : comm->parent;
         OTF2_CommFlag flags = comm->has_events ? OTF2_COMM_FLAG_CREATE_DESTROY_EVENTS : OTF2_COMM_FLAG_NONE;
         if (comm->inter)
@@ -261,7 +261,7 @@ static void windows_write(struct definitions *d)
         else
             snprintf(text, sizeof text, "window %u of %s", (uint32_t)window->number,
                      comm_title(title, comm->name, comm->label));
-        OTF2_StringRef id = name(d, text);
+        OTF2_StringRef id = string_id(d, text);
         WRITE(d, OTF2_GlobalDefWriter_WriteRmaWin(d->writer, i, id, window->comm,
                                                   window->has_events ? OTF2_RMA_WIN_FLAG_CREATE_DESTROY_EVENTS
                                                                      : OTF2_RMA_WIN_FLAG_NONE));
@@ -273,17 +273,17 @@ static void files_write(struct definitions *d)
     const struct object_set *objects = d->objects;
     if (!objects->files.count)
         return;
-    OTF2_StringRef identification = name(d, "MPI-IO"), title = name(d, "MPI I/O");
+    OTF2_StringRef identification = string_id(d, "MPI-IO"), title = string_id(d, "MPI I/O");
     WRITE(d, OTF2_GlobalDefWriter_WriteIoParadigm(d->writer, IO_PARADIGM_MPI, identification, title,
                                                   OTF2_IO_PARADIGM_CLASS_PARALLEL, OTF2_IO_PARADIGM_FLAG_NONE, 0, NULL,
                                                   NULL, NULL));
     for (uint32_t i = 0; i < objects->files.count; i++) {
-        OTF2_StringRef text = name(d, objects->files.list[i]);
+        OTF2_StringRef text = string_id(d, objects->files.list[i]);
         WRITE(d, OTF2_GlobalDefWriter_WriteIoRegularFile(d->writer, i, text, OTF2_UNDEFINED_SYSTEM_TREE_NODE));
     }
     for (uint32_t i = 0; i < objects->handle_count; i++) {
         const struct trace_object *handle = objects->handles[i];
-        OTF2_StringRef text = name(d, objects->files.list[handle->file]);
+        OTF2_StringRef text = string_id(d, objects->files.list[handle->file]);
         WRITE(d, OTF2_GlobalDefWriter_WriteIoHandle(d->writer, i, text, handle->file, IO_PARADIGM_MPI,
                                                     OTF2_IO_HANDLE_FLAG_NONE, handle->comm, OTF2_UNDEFINED_IO_HANDLE));
     }
@@ -310,8 +310,8 @@ static void metrics_write(struct definitions *d)
             used += (size_t)snprintf(text + used, sizeof text - used, "[%u]", metric->element);
         if (metric->comm[0])
             snprintf(text + used, sizeof text - used, " %s", metric->comm);
-        OTF2_StringRef id = name(d, text), description = name(d, record->description);
-        OTF2_StringRef unit = name(d, record->unit[0] ? record->unit : "#");
+        OTF2_StringRef id = string_id(d, text), description = string_id(d, record->description);
+        OTF2_StringRef unit = string_id(d, record->unit[0] ? record->unit : "#");
         WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(d->writer, i, id, description, OTF2_METRIC_TYPE_USER,
                                                         metric_mode(record->class), trace_metric_type(record->type),
                                                         OTF2_BASE_DECIMAL, 0, unit));
@@ -320,15 +320,15 @@ static void metrics_write(struct definitions *d)
     }
 }
 
-static void counters_write(struct definitions *d)
+static void counter_metrics_write(struct definitions *d)
 {
     uint32_t first = d->job->instruments.metric_count;
     for (uint32_t i = 0; i < d->job->counters.count; i++) {
         const struct trace_counter *counter = &d->job->counters.list[i];
         uint32_t metric = first + i;
-        OTF2_StringRef text = name(d, counter->name), unit = name(d, counter->unit);
+        OTF2_StringRef text = string_id(d, counter->name), unit = string_id(d, counter->unit);
         OTF2_StringRef description =
-            name(d, counter->asked ? "PAPI event, counted by thread" : "of the thread, getrusage");
+            string_id(d, counter->asked ? "PAPI event, counted by thread" : "of the thread, getrusage");
         WRITE(d, OTF2_GlobalDefWriter_WriteMetricMember(
                      d->writer, metric, text, description,
                      counter->asked ? OTF2_METRIC_TYPE_PAPI : OTF2_METRIC_TYPE_RUSAGE, OTF2_METRIC_ACCUMULATED_START,
@@ -360,7 +360,7 @@ static void definitions_walk(struct definitions *d)
     windows_write(d);
     files_write(d);
     metrics_write(d);
-    counters_write(d);
+    counter_metrics_write(d);
 }
 
 /* Returns a map from the regions in the location's events to the defined regions. Returns NULL without memory. */

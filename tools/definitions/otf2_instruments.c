@@ -14,7 +14,7 @@ static void *grow(void *array, size_t count, size_t element)
     return realloc(array, (count ? count * 2 : 1) * element);
 }
 
-static const char *comm_of(const struct run_reader *run, const struct instrument_record *record)
+static const char *bound_comm_name(const struct run_reader *run, const struct instrument_record *record)
 {
     const struct comm_record *comm = run_reader_bound(run, record);
     return comm ? comm->name : "";
@@ -36,14 +36,14 @@ static uint32_t metric_find(const struct trace_instruments *instruments, const s
         const struct trace_metric *metric = &instruments->metrics[i];
         if (metric->element == element && metric->record->class == record->class &&
             metric->record->type == record->type && strcmp(metric->record->name, record->name) == 0 &&
-            strcmp(metric->comm, comm_of(run, record)) == 0)
+            strcmp(metric->comm, bound_comm_name(run, record)) == 0)
             break;
     }
     return i;
 }
 
-static int region_add(struct trace_instruments *instruments, const struct run_reader *run,
-                      const struct instrument_record *record)
+static int region_collect(struct trace_instruments *instruments, const struct run_reader *run,
+                          const struct instrument_record *record)
 {
     if (region_find(instruments, record) < instruments->region_count)
         return 0;
@@ -66,7 +66,7 @@ static int metric_add(struct trace_instruments *instruments, const struct run_re
         return -1;
     instruments->metrics = metrics;
     run_reader_hold(run);
-    metrics[instruments->metric_count++] = (struct trace_metric){run, record, element, comm_of(run, record)};
+    metrics[instruments->metric_count++] = (struct trace_metric){run, record, element, bound_comm_name(run, record)};
     return 0;
 }
 
@@ -107,7 +107,7 @@ static int fabric_add(struct trace_instruments *instruments, const struct run_re
     }
     for (unsigned f = 0; result == 0 && f < FABRIC_FUNCTION_COUNT; f++)
         if (called[f])
-            result = region_add(instruments, run, fabric_region(f));
+            result = region_collect(instruments, run, fabric_region(f));
     return result;
 }
 
@@ -117,7 +117,7 @@ int trace_instruments_add(struct trace_instruments *instruments, const struct ru
     for (uint32_t id = 1; result == 0 && id < run->instrument_count; id++) {
         const struct instrument_record *record = run->instruments[id];
         if (record && record->kind == INSTRUMENT_REGION)
-            result = region_add(instruments, run, record);
+            result = region_collect(instruments, run, record);
         for (uint32_t i = 0; result == 0 && record && record->kind == INSTRUMENT_VARIABLE; i++) {
             if (i == record->count || i == METRIC_ELEMENTS_MAX)
                 break;

@@ -25,7 +25,7 @@ static uint64_t word_of(uint32_t high, uint32_t low)
     return (uint64_t)high << 32 | low;
 }
 
-static void word_put(struct words *words, uint64_t word)
+static void number_word_put(struct words *words, uint64_t word)
 {
     if (words->list)
         words->list[words->count] = word;
@@ -36,11 +36,11 @@ static void group_put(struct words *words, const struct trace_group *group)
 {
     size_t runs_at = words->count;
     uint64_t runs = 0;
-    word_put(words, 0);
+    number_word_put(words, 0);
     for (uint32_t i = 0, end; i < group->count; i = end) {
         for (end = i + 1; end < group->count && group->members[end] == group->members[end - 1] + 1;)
             end++;
-        word_put(words, word_of((uint32_t)group->members[i], end - i));
+        number_word_put(words, word_of((uint32_t)group->members[i], end - i));
         runs++;
     }
     if (words->list)
@@ -50,20 +50,20 @@ static void group_put(struct words *words, const struct trace_group *group)
 static void set_put(struct words *words, const struct object_set *set)
 {
     words->count = 0;
-    word_put(words, 0);
-    word_put(words, set->files.count);
-    word_put(words, set->window_count);
-    word_put(words, set->handle_count);
-    word_put(words, set->group_count);
+    number_word_put(words, 0);
+    number_word_put(words, set->files.count);
+    number_word_put(words, set->window_count);
+    number_word_put(words, set->handle_count);
+    number_word_put(words, set->group_count);
     for (uint32_t i = 0; i < set->files.count; i++) {
-        word_put(words, word_of(set->file_keys[i].kind, set->file_keys[i].owner));
-        word_put(words, set->file_keys[i].number);
+        number_word_put(words, word_of(set->file_keys[i].kind, set->file_keys[i].owner));
+        number_word_put(words, set->file_keys[i].number);
     }
     for (int handles = 0; handles < 2; handles++)
         for (uint32_t i = 0; i < (handles ? set->handle_count : set->window_count); i++) {
             const struct trace_object *object = handles ? set->handles[i] : set->windows[i];
-            word_put(words, word_of(object->comm, object->has_events));
-            word_put(words, object->number);
+            number_word_put(words, word_of(object->comm, object->has_events));
+            number_word_put(words, object->number);
         }
     for (uint32_t i = 0; i < set->group_count; i++)
         group_put(words, set->group_list[i]);

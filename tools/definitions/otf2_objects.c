@@ -11,7 +11,7 @@ struct name {
 
 /* Returns the key. Deleted files are found by process and number. Other objects are found by communicator and
  * number. */
-static uint64_t key_of(enum object_kind kind, uint32_t owner)
+static uint64_t owner_key(enum object_kind kind, uint32_t owner)
 {
     return (uint64_t)kind << 32 | owner;
 }
@@ -29,7 +29,7 @@ static int names_take(struct trace_objects *objects, const struct trace_job *job
             owner = trace_comm_find(comms, job, world_rank, run_reader_comm_at(run, record->slot, record->ticks));
         if (owner == NO_COMM || !record->number)
             continue;
-        uint64_t key = key_of(record->kind, owner), number = record->number;
+        uint64_t key = owner_key(record->kind, owner), number = record->number;
         if (record->kind != OBJECT_DELETED)
             number = trace_object_number(comms, owner, world_rank, record->number);
         if (keytable_find(&objects->names, key, number))
@@ -89,7 +89,7 @@ void trace_objects_release(struct trace_objects *objects)
 
 static const char *name_of(const struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number)
 {
-    const struct name *name = keytable_find(set->names, key_of(kind, owner), number);
+    const struct name *name = keytable_find(set->names, owner_key(kind, owner), number);
     return name ? name->text : "";
 }
 
@@ -132,7 +132,7 @@ static struct trace_object *object_add(struct object_set *set, enum object_kind 
     *list = grown;
     uint32_t file = window ? 0 : trace_file_find(set, kind, comm, number);
     struct trace_object *object =
-        file == UINT32_MAX ? NULL : keytable_make(&set->objects, key_of(kind, comm), number, sizeof *object);
+        file == UINT32_MAX ? NULL : keytable_make(&set->objects, owner_key(kind, comm), number, sizeof *object);
     if (!object)
         return NULL;
     object->kind = kind;
@@ -147,14 +147,14 @@ static struct trace_object *object_add(struct object_set *set, enum object_kind 
 
 struct trace_object *trace_object_find(struct object_set *set, enum object_kind kind, uint32_t comm, uint64_t number)
 {
-    struct trace_object *object = keytable_find(&set->objects, key_of(kind, comm), number);
+    struct trace_object *object = keytable_find(&set->objects, owner_key(kind, comm), number);
     return object ? object : object_add(set, kind, comm, number);
 }
 
 const struct trace_object *object_known(const struct object_set *set, enum object_kind kind, uint32_t comm,
                                         uint64_t number)
 {
-    return keytable_find(&set->objects, key_of(kind, comm), number);
+    return keytable_find(&set->objects, owner_key(kind, comm), number);
 }
 
 uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count)

@@ -10,7 +10,7 @@
 enum { FIRST_CAPACITY = 64, TEXT_BYTES = 4096 };
 
 /* Uses FNV-1a. The table is at most half full. */
-static uint32_t *place_find(const struct trace_strings *strings, const char *text)
+static uint32_t *string_place_find(const struct trace_strings *strings, const char *text)
 {
     uint32_t hash = 0x811c9dc5;
     for (const char *c = text; *c; c++)
@@ -37,7 +37,7 @@ static bool strings_grow(struct trace_strings *strings)
     strings->place_count = capacity * 2;
     strings->capacity = capacity;
     for (uint32_t id = 0; id < strings->count; id++)
-        *place_find(strings, list[id]) = id + 1;
+        *string_place_find(strings, list[id]) = id + 1;
     return true;
 }
 
@@ -47,7 +47,7 @@ uint32_t trace_strings_id(struct trace_strings *strings, const char *given)
     label_clean(text, sizeof text, given, sizeof text - 1);
     if (strings->count == strings->capacity && !strings_grow(strings))
         return UINT32_MAX;
-    uint32_t *place = place_find(strings, text);
+    uint32_t *place = string_place_find(strings, text);
     if (*place)
         return *place - 1;
     char *copy = strdup(text);

@@ -95,7 +95,7 @@ static void mode_set(struct request *request, enum mode mode)
         request->mode = mode;
 }
 
-static unsigned threads_read(const char *text)
+static unsigned threads_option_read(const char *text)
 {
     char *end;
     errno = 0;
@@ -159,7 +159,7 @@ struct request request_read(int argc, char *argv[])
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":hj:", options, NULL)) != -1;) {
         if (option == 'j') {
-            request.manner.threads = threads_read(optarg);
+            request.manner.threads = threads_option_read(optarg);
             continue;
         }
         if (option == MODE_HELP || option == 'h')

@@ -32,7 +32,7 @@ void csv_head(FILE *out)
 
 /* Writes a comma, and the text, in quotes if needed. Names may contain any bytes, and are cleaned as in all outputs.
  */
-static void text_put(FILE *out, const char *given)
+static void csv_text_put(FILE *out, const char *given)
 {
     char text[TEXT_BYTES];
     label_clean(text, sizeof text, given, sizeof text - 1);
@@ -77,7 +77,7 @@ static void flags_put(FILE *out, uint16_t flags, const char *op)
         fprintf(out, "%s%s", between, op);
 }
 
-static const char *text_of(const char *text)
+static const char *text_or_empty(const char *text)
 {
     return text ? text : "";
 }
@@ -90,20 +90,20 @@ static void row_put(const struct csv_source *source, const struct row *row)
     if (run_rank(header) >= 0)
         fprintf(out, "%" PRId32, run_rank(header));
     fprintf(out, ",%" PRIu32, source->thread);
-    text_put(out, row->what);
-    text_put(out, text_of(row->function));
+    csv_text_put(out, row->what);
+    csv_text_put(out, text_or_empty(row->function));
     seconds_put(out, row->has_start, row->start_ns);
     seconds_put(out, row->has_duration, (int64_t)row->duration_ns);
-    text_put(out, text_of(row->comm));
-    text_put(out, text_of(row->label));
+    csv_text_put(out, text_or_empty(row->comm));
+    csv_text_put(out, text_or_empty(row->label));
     fprintf(out, ",%s,%s,%s,%s,%s,%s", row->peer, row->tag, row->bytes, row->bytes_out, row->completed, row->requests);
     flags_put(out, row->flags, row->op);
-    text_put(out, text_of(row->name));
-    text_put(out, row->value);
+    csv_text_put(out, text_or_empty(row->name));
+    csv_text_put(out, row->value);
     fputc('\n', out);
 }
 
-static void number_set(char text[UNIT_TEXT_BYTES], uint64_t number)
+static void field_number_set(char text[UNIT_TEXT_BYTES], uint64_t number)
 {
     snprintf(text, UNIT_TEXT_BYTES, "%" PRIu64, number);
 }
@@ -136,15 +136,15 @@ static void fields_set(struct row *row, const struct event *event, unsigned clas
             snprintf(row->tag, sizeof row->tag, "any");
         else
             snprintf(row->tag, sizeof row->tag, "%" PRId32, event->tag);
-        number_set(row->bytes, event->bytes);
+        field_number_set(row->bytes, event->bytes);
         break;
     case CLASS_COLLECTIVE:
         peer_set(row->peer, event->peer);
-        number_set(row->bytes, event->bytes);
-        number_set(row->bytes_out, more ? more->bytes_out : (uint32_t)event->tag);
+        field_number_set(row->bytes, event->bytes);
+        field_number_set(row->bytes_out, more ? more->bytes_out : (uint32_t)event->tag);
         break;
     case CLASS_COMPLETION:
-        number_set(row->completed, event->peer > 0 ? (uint64_t)event->peer : 0);
+        field_number_set(row->completed, event->peer > 0 ? (uint64_t)event->peer : 0);
         snprintf(row->requests, sizeof row->requests, "%" PRId32, event->tag);
         break;
     case CLASS_RMA:
@@ -165,9 +165,9 @@ static void object_set(const struct csv_source *source, struct row *row, const s
         return;
     peer_set(row->peer, event->peer);
     if (shown.moves)
-        number_set(row->bytes, event->bytes);
+        field_number_set(row->bytes, event->bytes);
     if (shown.number)
-        number_set(row->value, shown.number);
+        field_number_set(row->value, shown.number);
     row->name = object_shown_name(source->file, &shown);
 }
 
@@ -214,14 +214,14 @@ static void fabric_set(const struct csv_source *source, struct row *row, const s
     if (kind == EVENT_FABRIC || kind == EVENT_FABRIC_AGAIN)
         row->name = fabric_table[tag % FABRIC_FUNCTION_COUNT].name;
     if (kind == EVENT_FABRIC)
-        number_set(row->bytes, event->bytes);
+        field_number_set(row->bytes, event->bytes);
     if (kind == EVENT_FABRIC)
         return;
     row->has_duration = kind != EVENT_FABRIC_DONE;
     row->duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
-    number_set(row->requests, event->duration);
+    field_number_set(row->requests, event->duration);
     if (kind == EVENT_FABRIC_POLLS)
-        number_set(row->completed, event->duration >= tag ? event->duration - tag : 0);
+        field_number_set(row->completed, event->duration >= tag ? event->duration - tag : 0);
 }
 
 void csv_call(const struct csv_source *source, const struct event *event, const struct event_extension *more)
@@ -260,8 +260,8 @@ static void counter_set(const struct csv_source *source, struct row *row, const 
     start_set(source, row, event->begin);
     row->function = counter_call(event) ? run_reader_call_name(source->file, counter_call(event)) : NULL;
     row->name = run_reader_counter_name(source->file, counter_of(event));
-    number_set(row->value, event->bytes);
-    number_set(row->bytes_out, counter_outside(event));
+    field_number_set(row->value, event->bytes);
+    field_number_set(row->bytes_out, counter_outside(event));
 }
 
 void csv_record(const struct csv_source *source, const char *name, const struct event *event, uint64_t call,
@@ -314,6 +314,6 @@ void csv_unfinished(const struct csv_source *source, const struct event *event)
 void csv_missing(const struct csv_source *source, uint64_t count)
 {
     struct row row = {.what = "missing"};
-    number_set(row.value, count);
+    field_number_set(row.value, count);
     row_put(source, &row);
 }

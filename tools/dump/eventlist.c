@@ -60,7 +60,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
 };
 
 /* Returns whether it is a call or an event of an instrument, and not a part of another. */
-static bool is_call(const struct event *event)
+static bool is_whole_event(const struct event *event)
 {
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
@@ -116,7 +116,7 @@ static void stream_take(const struct listing *listing, struct stream *stream)
 {
     do /* the rest may begin in the middle of a call's records */
         stream->next = stream_read(stream);
-    while (stream->next && !is_call(stream->next));
+    while (stream->next && !is_whole_event(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -127,7 +127,7 @@ static void event_print(const struct listing *listing, const struct stream *stre
     unsigned kind = event_kind(event);
     struct csv_source values = stream_values(listing, stream);
     struct text_source text = stream_text(listing, stream);
-    const char *record = is_call(event) ? NULL : record_names[kind - RECORD_FIRST];
+    const char *record = is_whole_event(event) ? NULL : record_names[kind - RECORD_FIRST];
     if (listing->csv_job && !record)
         csv_call(&values, event, more);
     else if (listing->csv_job)
@@ -153,15 +153,15 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             more = (const void *)behind;
             behind = stream_read(stream);
         }
-        if (is_call(event))
+        if (is_whole_event(event))
             selected = !is_left_out(listing, event) &&
                        selection_has_call(listing->selection, stream->file, event, stream->next_ns,
                                           stream->next_ns + selection_ns(stream->file, event, more));
         if (selected)
             event_print(listing, stream, event, call, more);
-        while (behind && stream->gap && !is_call(behind)) /* its call is missing */
+        while (behind && stream->gap && !is_whole_event(behind)) /* its call is missing */
             behind = stream_read(stream);
-        if (!behind || is_call(behind)) {
+        if (!behind || is_whole_event(behind)) {
             stream->next = behind;
             break;
         }
@@ -178,7 +178,7 @@ static bool stream_is_before(const struct stream *one, const struct stream *othe
 }
 
 /* Puts the stream in place `at` of the heap, or further down. */
-static void heap_sink(struct listing *listing, size_t at, struct stream *stream)
+static void stream_sink(struct listing *listing, size_t at, struct stream *stream)
 {
     struct stream **heap = listing->heap;
     for (size_t child; (child = 2 * at + 1) < listing->waiting; at = child) {
@@ -197,10 +197,10 @@ static void heap_make(struct listing *listing)
         if (listing->streams[i].next)
             listing->heap[listing->waiting++] = &listing->streams[i];
     for (size_t i = listing->waiting / 2; i-- > 0;)
-        heap_sink(listing, i, listing->heap[i]);
+        stream_sink(listing, i, listing->heap[i]);
 }
 
-static void calls_print(struct listing *listing)
+static void streams_print(struct listing *listing)
 {
     heap_make(listing);
     while (listing->waiting) {
@@ -208,9 +208,9 @@ static void calls_print(struct listing *listing)
         stream_wake(listing, stream);
         stream_print(listing, stream);
         if (stream->next)
-            heap_sink(listing, 0, stream);
+            stream_sink(listing, 0, stream);
         else if (--listing->waiting)
-            heap_sink(listing, 0, listing->heap[listing->waiting]);
+            stream_sink(listing, 0, listing->heap[listing->waiting]);
     }
 }
 
@@ -306,7 +306,7 @@ static void columns_measure(struct listing *listing)
     }
 }
 
-static int listing_print(struct listing *listing)
+static int event_list_print(struct listing *listing)
 {
     const struct run_job *job = listing->job;
     if (timeline_open(&listing->line, job->files, job->file_count, true) != 0 || timeline_refine(&listing->line) != 0 ||
@@ -319,7 +319,7 @@ static int listing_print(struct listing *listing)
     columns_measure(listing);
     if (!listing->csv_job)
         eventtext_head(listing->out, &listing->columns);
-    calls_print(listing);
+    streams_print(listing);
     for (size_t i = 0; i < listing->count; i++) {
         stream_wake(listing, &listing->streams[i]);
         unfinished_print(listing, &listing->streams[i]);
@@ -345,7 +345,7 @@ static int list_print(const struct run_job *job, const struct selection *selecti
                               .csv_job = csv_job,
                               .last = last,
                               .columns = TEXT_COLUMNS_LEAST};
-    return job->file_count ? listing_print(&listing) : 0;
+    return job->file_count ? event_list_print(&listing) : 0;
 }
 
 int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)

@@ -34,13 +34,7 @@
 
 enum { LINES_MOST = 20, LAST_RECORDS = 20 };
 
-static void job_title(const struct run_dir *dir, size_t i)
-{
-    if (dir->job_count > 1)
-        printf("%sjob %zu of %zu (%016" PRIx64 ")\n", i ? "\n" : "", i + 1, dir->job_count, dir->jobs[i].job);
-}
-
-static void process_title(const struct run_header *header)
+static void process_title_print(const struct run_header *header)
 {
     if (run_rank(header) >= 0)
         printf("rank %" PRId32, run_rank(header));
@@ -53,12 +47,12 @@ static int verify(const struct run_dir *dir)
     int status = 0;
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
-        job_title(dir, i);
+        job_title_print(dir, i);
         for (size_t k = 0; k < job->file_count; k++) {
             char report[4096] = "";
             int different = replay_verify(run_job_file(job, k), report, sizeof report);
             run_reader_rest(&job->files[k]);
-            process_title(&job->files[k].header);
+            process_title_print(&job->files[k].header);
             if (different == 0)
                 printf(": the replayed trace equals the tallies\n");
             else if (different < 0)
@@ -86,7 +80,7 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
         const struct run_job *job = &dir->jobs[i];
         char title[64] = "";
         if (!csv)
-            job_title(dir, i);
+            job_title_print(dir, i);
         if (events_print(job, selection, csv ? i + 1 : 0, stdout) != 0)
             errx(1, "no memory to list the events");
         if (run_job_has_trace(job))
@@ -105,7 +99,7 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
 static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
-        job_title(dir, i);
+        job_title_print(dir, i);
         if (!postmortem_print(&dir->jobs[i], selection, SIZE_MAX, stdout)) {
             printf("all processes that are known of came to their end\n");
             continue;
@@ -144,7 +138,7 @@ static int analyze(const struct run_dir *dir, const struct request *request)
     int status = 0;
     for (size_t i = 0; i < dir->job_count; i++) {
         if (!request->json)
-            job_title(dir, i);
+            job_title_print(dir, i);
         json_t *json = job_analyze(dir, i, request, &status);
         if (json)
             json_array_append_new(jobs, json);
@@ -240,7 +234,7 @@ static int summary(const struct run_dir *dir)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
-        job_title(dir, i);
+        job_title_print(dir, i);
         summary_print_part(job->summary, job->part, stdout);
         timeline_print(job->files, job->file_count, stdout);
         if (!job->part) /* a call that did not return is in no part */

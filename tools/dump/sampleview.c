@@ -44,7 +44,7 @@ static void notes_print(const struct stacks *stacks)
         warnx("the samples of %" PRIu64 " threads are damaged; what follows the damage is left out", stacks->damaged);
 }
 
-static void job_title(const struct run_dir *dir, size_t i)
+void job_title_print(const struct run_dir *dir, size_t i)
 {
     if (dir->job_count > 1)
         printf("%sjob %zu of %zu (%016" PRIx64 ")\n", i ? "\n" : "", i + 1, dir->job_count, dir->jobs[i].job);
@@ -73,7 +73,7 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
             continue;
         }
         if (!request->json)
-            job_title(dir, i);
+            job_title_print(dir, i);
         if (request->json ? !(json = profile_json(&profile)) : profile_print(&profile, stdout) != 0)
             errx(1, "no memory to show the profile");
         any = true;

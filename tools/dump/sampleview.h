@@ -25,4 +25,7 @@ int sampleview_otf2(const struct run_dir *dir, const struct sample_request *requ
 int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request);
 int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request);
 
+/* If there are several jobs, prints which of them follows. All outputs use it. */
+void job_title_print(const struct run_dir *dir, size_t i);
+
 #endif

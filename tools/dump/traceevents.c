@@ -148,7 +148,7 @@ static void region_write(struct track *track, char phase, const struct scheduled
     fprintf(track->view->events->out, ",\"name\":%s,\"cat\":\"region\"}", track->view->regions[region->what]);
 }
 
-static void schedule_write(struct track *track, uint64_t until, uint64_t call_end)
+static void track_schedule_write(struct track *track, uint64_t until, uint64_t call_end)
 {
     const struct scheduled *what;
     uint64_t at;
@@ -164,15 +164,15 @@ static void schedule_write(struct track *track, uint64_t until, uint64_t call_en
 }
 
 /* A region that began inside a call also ends inside it, no matter what the file says. */
-static void schedule_close(struct track *track, uint64_t end)
+static void track_schedule_close(struct track *track, uint64_t end)
 {
-    schedule_write(track, end, end);
+    track_schedule_write(track, end, end);
     for (const struct scheduled *region; (region = schedule_abandon(&track->schedule));)
         if (region_is_shown(track, region))
             region_write(track, 'E', region, track_time(track, end));
 }
 
-static bool call_is_shown(const struct track *track, const struct traced_call *call)
+static bool track_shows_call(const struct track *track, const struct traced_call *call)
 {
     const struct trace_job *job = &track->view->job;
     return selection_has_call(track->view->selection, track->rank->run, &call->event,
@@ -180,7 +180,7 @@ static bool call_is_shown(const struct track *track, const struct traced_call *c
                               (int64_t)trace_time(job, track->rank, call->end));
 }
 
-static const char *class_name(unsigned kind)
+static const char *call_class_name(unsigned kind)
 {
     static const char *const names[] = {
         [CLASS_P2P] = "p2p",           [CLASS_COLLECTIVE] = "coll", [CLASS_COMPLETION] = "completion",
@@ -190,12 +190,12 @@ static const char *class_name(unsigned kind)
 }
 
 /* Writes an argument of a call. Each but the first has a comma before it. */
-static void number_put(FILE *out, int *count, const char *name, int64_t number)
+static void number_argument_put(FILE *out, int *count, const char *name, int64_t number)
 {
     fprintf(out, "%s\"%s\":%" PRId64, (*count)++ ? "," : "", name, number);
 }
 
-static void word_put(FILE *out, int *count, const char *name, const char *quoted)
+static void argument_put(FILE *out, int *count, const char *name, const char *quoted)
 {
     fprintf(out, "%s\"%s\":%s", (*count)++ ? "," : "", name, quoted);
 }
@@ -203,9 +203,9 @@ static void word_put(FILE *out, int *count, const char *name, const char *quoted
 static void peer_put(FILE *out, int *count, const char *name, int32_t peer)
 {
     if (peer >= 0)
-        number_put(out, count, name, peer);
+        number_argument_put(out, count, name, peer);
     else if (peer != PEER_NONE)
-        word_put(out, count, name, peer == PEER_PROC_NULL ? "\"none\"" : peer == PEER_ANY ? "\"any\"" : "\"root\"");
+        argument_put(out, count, name, peer == PEER_PROC_NULL ? "\"none\"" : peer == PEER_ANY ? "\"any\"" : "\"root\"");
 }
 
 /* If a call only begins a transfer, or reaches the file's end, a record has the requested bytes. */
@@ -218,13 +218,13 @@ static void object_put(const struct track *track, int *count, const struct trace
         return;
     peer_put(out, count, "peer", event->peer);
     if (shown.moves)
-        number_put(out, count, "bytes", (int64_t)event->bytes);
+        number_argument_put(out, count, "bytes", (int64_t)event->bytes);
     if (class == CLASS_IO && argument && !argument->tag)
-        number_put(out, count, "asked", (int64_t)argument->bytes);
+        number_argument_put(out, count, "asked", (int64_t)argument->bytes);
     if (shown.number)
-        number_put(out, count, shown.what, shown.number);
+        number_argument_put(out, count, shown.what, shown.number);
     if (shown.record < track->rank->run->object_count)
-        word_put(out, count, "name", track->objects[shown.record]);
+        argument_put(out, count, "name", track->objects[shown.record]);
 }
 
 static void arguments_put(const struct track *track, const struct traced_call *call)
@@ -236,25 +236,25 @@ static void arguments_put(const struct track *track, const struct traced_call *c
     int count = 0;
     fputs(",\"args\":{", out);
     if (number)
-        word_put(out, &count, "communicator", track->comms[number]);
+        argument_put(out, &count, "communicator", track->comms[number]);
     if (class == CLASS_P2P) {
         peer_put(out, &count, "peer", event->peer);
         if (event->tag == TAG_ANY)
-            word_put(out, &count, "tag", "\"any\"");
+            argument_put(out, &count, "tag", "\"any\"");
         else
-            number_put(out, &count, "tag", event->tag);
-        number_put(out, &count, "bytes", (int64_t)event->bytes);
+            number_argument_put(out, &count, "tag", event->tag);
+        number_argument_put(out, &count, "bytes", (int64_t)event->bytes);
     } else if (class == CLASS_COLLECTIVE) {
         peer_put(out, &count, "root", event->peer);
-        number_put(out, &count, "bytes", (int64_t)event->bytes);
-        number_put(out, &count, "bytes_out", (int64_t)call->bytes_out);
+        number_argument_put(out, &count, "bytes", (int64_t)event->bytes);
+        number_argument_put(out, &count, "bytes_out", (int64_t)call->bytes_out);
     } else if (class == CLASS_COMPLETION) {
-        number_put(out, &count, "completed", event->peer > 0 ? event->peer : 0);
-        number_put(out, &count, "requests", event->tag);
+        number_argument_put(out, &count, "completed", event->peer > 0 ? event->peer : 0);
+        number_argument_put(out, &count, "requests", event->tag);
     }
     object_put(track, &count, call, class);
     if (event->kind & EVENT_FAILED)
-        word_put(out, &count, "failed", "true");
+        argument_put(out, &count, "failed", "true");
     fputs("}}", out);
 }
 
@@ -265,17 +265,17 @@ static void mark_write(struct track *track, const char *text, uint64_t ns)
     fprintf(track->view->events->out, ",\"s\":\"t\",\"name\":\"%s\",\"cat\":\"recorder\"}", text);
 }
 
-static void call_enter(void *data, const struct traced_call *call)
+static void track_enter(void *data, const struct traced_call *call)
 {
     struct track *track = data;
     unsigned kind = event_kind(&call->event);
-    schedule_write(track, call->event.begin, call->end);
+    track_schedule_write(track, call->event.begin, call->end);
     if (track->depth < sizeof track->floors / sizeof *track->floors)
         track->floors[track->depth] = track->schedule.floor;
     track->depth++;
     track->schedule.floor = track->schedule.open.count;
     uint64_t ns = track_time(track, call->event.begin);
-    if (!call_is_shown(track, call))
+    if (!track_shows_call(track, call))
         return;
     if (kind == EVENT_SWITCHED) {
         mark_write(track, call->event.peer ? "recording on" : "recording off", ns);
@@ -283,26 +283,27 @@ static void call_enter(void *data, const struct traced_call *call)
         mark_write(track, "requests completed by a call that is not recorded", ns);
     } else {
         track_event(track, 'B', ns);
-        fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\"}", call_table[kind].name, class_name(kind));
+        fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\"}", call_table[kind].name,
+                call_class_name(kind));
     }
 }
 
 /* Arguments are at the end, because speedscope makes arguments at the begin a part of the name. */
-static void call_leave(void *data, const struct traced_call *call)
+static void track_leave(void *data, const struct traced_call *call)
 {
     struct track *track = data;
-    schedule_close(track, call->end);
+    track_schedule_close(track, call->end);
     if (--track->depth < sizeof track->floors / sizeof *track->floors)
         track->schedule.floor = track->floors[track->depth];
     uint64_t ns = track_time(track, call->end);
-    if (call_is_mark(call) || !call_is_shown(track, call))
+    if (call_is_mark(call) || !track_shows_call(track, call))
         return;
     track_event(track, 'E', ns);
     fprintf(track->view->events->out, ",\"name\":\"%s\"", call_table[event_kind(&call->event)].name);
     arguments_put(track, call);
 }
 
-static void gap_write(struct track *track, uint64_t count, uint64_t ticks)
+static void track_gap_write(struct track *track, uint64_t count, uint64_t ticks)
 {
     char text[64];
     uint64_t ns = trace_time(&track->view->job, track->rank, ticks);
@@ -325,10 +326,10 @@ static void unfinished_write(struct track *track, const struct thread_record *re
         return;
     track_event(track, 'B', ns);
     fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\",\"args\":{\"unfinished\":true}}",
-            call_table[state.call].name, class_name(state.call));
+            call_table[state.call].name, call_class_name(state.call));
 }
 
-static int calls_write(struct track *track, uint32_t thread)
+static int thread_calls_write(struct track *track, uint32_t thread)
 {
     struct nest nest = {0};
     struct call_stream stream;
@@ -348,15 +349,15 @@ static int calls_write(struct track *track, uint32_t thread)
             break;
         }
         if (outermost || nest.count == NEST_MAX)
-            nest_write(&nest, track, call_enter, call_leave);
+            nest_write(&nest, track, track_enter, track_leave);
         /* The stream has read one record ahead: its missing records come after this call */
         if (stream.cursor.missing != missing)
-            gap_write(track, stream.cursor.missing - missing, stream.ahead ? stream.ahead->begin : begin);
+            track_gap_write(track, stream.cursor.missing - missing, stream.ahead ? stream.ahead->begin : begin);
         missing = stream.cursor.missing;
     }
-    nest_write(&nest, track, call_enter, call_leave);
-    schedule_write(track, UINT64_MAX, UINT64_MAX);
-    schedule_close(track, UINT64_MAX);
+    nest_write(&nest, track, track_enter, track_leave);
+    track_schedule_write(track, UINT64_MAX, UINT64_MAX);
+    track_schedule_close(track, UINT64_MAX);
     nest_release(&nest);
     call_stream_close(&stream);
     free(call.parts);
@@ -434,7 +435,7 @@ static int process_write(struct view *view, int32_t world_rank)
             schedule_open(&track->schedule, &view->job.instruments, rank->run, thread, rank->written[thread], false);
         if (result != 0)
             report_no_memory(view->report);
-        else if ((result = calls_write(track, thread)) == 0)
+        else if ((result = thread_calls_write(track, thread)) == 0)
             unfinished_write(track, rank->run->threads[thread]);
         if (result == 0 && track->schedule.failed)
             result = report_no_memory(view->report);

@@ -12,7 +12,7 @@ static const char *space_skip(const char *at)
 }
 
 /* Returns the end of a part of a list: the next separator outside quotes. */
-static const char *part_end(const char *at, const char *separators)
+static const char *list_part_end(const char *at, const char *separators)
 {
     for (bool quoted = false; *at; at++) {
         if (*at == '"')
@@ -54,7 +54,7 @@ static struct range parameters_read(const char *at, const char *end, const char 
 {
     struct range range = {.weight = 1000};
     while (at < end && *at == ';') {
-        const char *name = space_skip(at + 1), *stop = part_end(name, ";,");
+        const char *name = space_skip(at + 1), *stop = list_part_end(name, ";,");
         const char *equals = memchr(name, '=', (size_t)(stop - name));
         if (equals) {
             const char *value = space_skip(equals + 1), *last = stop;
@@ -78,7 +78,7 @@ enum metric_format format_negotiate(const char *accept)
 {
     int open = 0, plain = 0;
     for (const char *at = accept ? space_skip(accept) : ""; *at; at = space_skip(at)) {
-        const char *end = part_end(at, ","), *type = part_end(at, ";,");
+        const char *end = list_part_end(at, ","), *type = list_part_end(at, ";,");
         if (word_is(at, type, "application/openmetrics-text")) {
             struct range range = parameters_read(type, end, "1.0.0");
             if (!range.other && range.weight > open)

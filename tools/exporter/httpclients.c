@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-static uint64_t now_ns(void)
+static uint64_t client_time_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -60,7 +60,7 @@ struct http_client *http_client_add(struct http_clients *clients, int socket, co
     struct http_client *client = calloc(1, sizeof *client), **place = &clients->first;
     if (!client)
         return NULL;
-    *client = (struct http_client){.socket = socket, .begin_ns = now_ns(), .peer = peer_of(socket, address)};
+    *client = (struct http_client){.socket = socket, .begin_ns = client_time_ns(), .peer = peer_of(socket, address)};
     while (*place)
         place = &(*place)->next;
     *place = client;
@@ -81,7 +81,7 @@ void http_client_remove(struct http_clients *clients, struct http_client *client
 
 static uint64_t age_ns(const struct http_client *client)
 {
-    return now_ns() - client->begin_ns;
+    return client_time_ns() - client->begin_ns;
 }
 
 void http_clients_age(struct http_clients *clients)

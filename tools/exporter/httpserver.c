@@ -42,7 +42,7 @@ static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned status
     return page.body ? page_send(connection, &page, name, value) : MHD_NO;
 }
 
-static const char *header_of(struct MHD_Connection *connection, const char *name)
+static const char *request_header(struct MHD_Connection *connection, const char *name)
 {
     return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
 }
@@ -55,12 +55,12 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
     struct http_server *server = context;
     (void)version;
     (void)upload;
-    if (!http_host_is_known(&server->access, header_of(connection, MHD_HTTP_HEADER_HOST)))
+    if (!http_host_is_known(&server->access, request_header(connection, MHD_HTTP_HEADER_HOST)))
         return refuse(connection, 403, "nothing is served here under that name; mpit-exporter --host tells it one\n",
                       NULL, NULL);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return refuse(connection, 405, "only GET and HEAD are answered here\n", MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-    if (!http_token_is_right(&server->access, header_of(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
+    if (!http_token_is_right(&server->access, request_header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
         return refuse(connection, 401, "a token is asked for here\n", MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (!*state) {
         *state = server;
@@ -70,7 +70,7 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
         *upload_bytes = 0;
         return MHD_YES;
     }
-    struct page page = server->answer(server->context, path, header_of(connection, MHD_HTTP_HEADER_ACCEPT));
+    struct page page = server->answer(server->context, path, request_header(connection, MHD_HTTP_HEADER_ACCEPT));
     return page.body ? page_send(connection, &page, NULL, NULL) : MHD_NO;
 }
 

@@ -19,7 +19,7 @@ struct emission {
     struct text labels;
 };
 
-/* The number of series of each process in addition to its variables (process_add). */
+/* The number of series of each process in addition to its variables (process_series_add). */
 enum { PROCESS_SERIES = 8 };
 enum { SLOT_NAME_BYTES = 64 };
 
@@ -163,8 +163,8 @@ static void histogram_add(struct emission *emission, struct figure_set *set, siz
         family_add_histogram(family, &emission->labels, &histogram);
 }
 
-static void set_add(struct emission *emission, struct figure_set *set, enum metric_shape shape, bool bound,
-                    bool unbound, bool zeros)
+static void figure_set_add(struct emission *emission, struct figure_set *set, enum metric_shape shape, bool bound,
+                           bool unbound, bool zeros)
 {
     const struct metric_table *table = &emission->observation->metrics;
     for (size_t number = 0; number < table->count; number++) {
@@ -183,12 +183,12 @@ static void process_figures_add(struct emission *emission, const struct observed
 {
     bool by_comm = emission->choice->by == BY_COMM;
     process_labels(&emission->labels, job, process);
-    set_add(emission, &process->whole, shape, !by_comm, true, true);
+    figure_set_add(emission, &process->whole, shape, !by_comm, true, true);
     for (size_t i = 0; by_comm && i <= process->comm_count; i++) {
         struct observed_comm *comm = i < process->comm_count ? &process->comms[i] : NULL;
         process_labels(&emission->labels, job, process);
         text_label(&emission->labels, "communicator", comm ? comm->name : COMM_OTHERS, COMM_NAME_BYTES);
-        set_add(emission, comm ? &comm->figures : &process->others, shape, true, false, false);
+        figure_set_add(emission, comm ? &comm->figures : &process->others, shape, true, false, false);
     }
 }
 
@@ -201,12 +201,12 @@ static size_t set_shown(const struct observed_process *process)
 }
 
 /* Two lives of one rank have the same labels. The later life is exported. */
-static bool is_replaced(const struct observed_job *job, size_t i)
+static bool process_is_replaced(const struct observed_job *job, size_t i)
 {
     return i > 0 && job->processes[i - 1]->rank == job->processes[i]->rank;
 }
 
-static void figures_add(struct emission *emission)
+static void metric_figures_add(struct emission *emission)
 {
     static const enum metric_shape shapes[] = {SHAPE_NUMBER, SHAPE_HISTOGRAM, SHAPE_SLOTS};
     struct observation *observation = emission->observation;
@@ -215,11 +215,11 @@ static void figures_add(struct emission *emission)
             struct observed_job *job = &observation->jobs[j];
             if (emission->choice->by == BY_JOB) {
                 job_labels(&emission->labels, job);
-                set_add(emission, &job->total, shapes[s], true, true, true);
+                figure_set_add(emission, &job->total, shapes[s], true, true, true);
                 continue;
             }
             for (size_t i = 0; i < job->count; i++)
-                if (!is_replaced(job, i) && job->processes[i]->shown)
+                if (!process_is_replaced(job, i) && job->processes[i]->shown)
                     process_figures_add(emission, job, job->processes[i], shapes[s]);
         }
 }
@@ -278,8 +278,8 @@ static void job_add(struct emission *emission, const struct observed_job *job)
 }
 
 /* PROCESS_SERIES. */
-static void process_add(struct emission *emission, const struct observed_job *job,
-                        const struct observed_process *process)
+static void process_series_add(struct emission *emission, const struct observed_job *job,
+                               const struct observed_process *process)
 {
     static const char *const activities[ACTIVITY_COUNT] = {"outside", "working", "stalled"};
     struct text *labels = &emission->labels;
@@ -311,7 +311,7 @@ static void process_add(struct emission *emission, const struct observed_job *jo
 }
 
 /* Adds the communicators of one process that are exported separately, by their names in the program. */
-static void comms_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
+static void comm_series_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
 {
     for (size_t i = 0; i < process->comm_count; i++) {
         struct observed_comm *comm = &process->comms[i];
@@ -334,10 +334,10 @@ static void jobs_add(struct emission *emission)
         job_add(emission, job);
         for (size_t i = 0; emission->choice->by != BY_JOB && i < job->count; i++) {
             struct observed_process *process = job->processes[i];
-            if (is_replaced(job, i) || (!process->shown && !series_admit(emission, PROCESS_SERIES)))
+            if (process_is_replaced(job, i) || (!process->shown && !series_admit(emission, PROCESS_SERIES)))
                 continue;
             process->shown = true;
-            process_add(emission, job, process);
+            process_series_add(emission, job, process);
         }
     }
 }
@@ -361,8 +361,8 @@ static size_t samples_count(const struct exposition *exposition)
     return samples;
 }
 
-static void number_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
-                       double value)
+static void single_number_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
+                              double value)
 {
     struct metric_family *family = family_get(emission, name, type, "seconds", help);
     if (family)
@@ -397,13 +397,13 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and looks that failed.",
                 observation->unreadable + observation->looks_failed);
     counter_add(emission, "mpit_exporter_scrapes", "Times that metrics were asked for.", facts->scrapes);
-    number_add(emission, "mpit_exporter_look_duration_seconds", METRIC_GAUGE,
-               "How long it took to look at all processes and read their figures.", facts->look_seconds);
+    single_number_add(emission, "mpit_exporter_look_duration_seconds", METRIC_GAUGE,
+                      "How long it took to look at all processes and read their figures.", facts->look_seconds);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER, "Processor time that the exporter has used.",
-               (double)used.tv_sec + (double)used.tv_nsec / 1e9);
-    number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
-               "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
+    single_number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER,
+                      "Processor time that the exporter has used.", (double)used.tv_sec + (double)used.tv_nsec / 1e9);
+    single_number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
+                      "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
     labels_add(&emission->labels, "version", MPIT_VERSION);
     info_add(emission, "mpit_exporter", "The exporter.");
 }
@@ -421,11 +421,11 @@ void metrics_make(struct exposition *exposition, struct observation *observation
             emission.used += set_shown(job->processes[i]);
     }
     jobs_add(&emission);
-    figures_add(&emission);
+    metric_figures_add(&emission);
     for (size_t j = 0; choice->by == BY_COMM && j < observation->job_count; j++)
         for (size_t i = 0; i < observation->jobs[j].count; i++)
-            if (!is_replaced(&observation->jobs[j], i))
-                comms_add(&emission, &observation->jobs[j], observation->jobs[j].processes[i]);
+            if (!process_is_replaced(&observation->jobs[j], i))
+                comm_series_add(&emission, &observation->jobs[j], observation->jobs[j].processes[i]);
     exporter_add(&emission, facts);
     exposition->failed |= emission.labels.failed;
     text_free(&emission.labels);

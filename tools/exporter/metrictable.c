@@ -19,7 +19,7 @@ static const char size_suffix[] = "_size_count";
  */
 
 /* Returns the variable of that name in this version's catalogue, or NULL if there is none. */
-static const struct variable *catalogue_find(const struct variable_record *record)
+static const struct variable *known_variable_find(const struct variable_record *record)
 {
     for (size_t i = 0; i < variable_count; i++)
         if (variables[i].record.class == record->class && variables[i].record.bound == record->bound &&
@@ -56,7 +56,7 @@ static void suffix_cut(char *name, const char *suffix)
         name[strlen(name) - strlen(suffix)] = '\0';
 }
 
-static const char *unit_of(const struct variable_record *record)
+static const char *metric_unit_of(const struct variable_record *record)
 {
     if (strcmp(record->unit, "ticks") == 0 || strcmp(record->unit, "ns") == 0)
         return "seconds";
@@ -226,8 +226,8 @@ static bool is_same(const struct metric *metric, const struct metric *other)
 
 static void metric_make(struct metric *metric, const struct run_reader *run, const struct variable_record *record)
 {
-    const struct variable *known = catalogue_find(record);
-    *metric = (struct metric){.unit = unit_of(record),
+    const struct variable *known = known_variable_find(record);
+    *metric = (struct metric){.unit = metric_unit_of(record),
                               .type = type_of(record),
                               .names = known              ? known->names
                                        : is_asked(record) ? NAMES_PLACE
@@ -236,7 +236,7 @@ static void metric_make(struct metric *metric, const struct run_reader *run, con
                               .class = record->class,
                               .slots = record->count,
                               .bound = record->bound != 0,
-                              .time = strcmp(unit_of(record), "seconds") == 0,
+                              .time = strcmp(metric_unit_of(record), "seconds") == 0,
                               .on_demand = known && known->demand != DEMAND_NONE,
                               .sum = -1};
     whole_name(metric->variable, run, record);

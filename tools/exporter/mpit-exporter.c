@@ -75,7 +75,7 @@ struct exporter {
  * ------------------------------------------------------------------------------------------------
  */
 
-static size_t number_read(const char *option, const char *text)
+static size_t option_number_read(const char *option, const char *text)
 {
     char *end;
     errno = 0;
@@ -110,7 +110,7 @@ static void option_take(struct request *request, int option)
         request->metrics.by = by_read(optarg);
         break;
     case 'c':
-        request->observation.comms_most = number_read("--communicators", optarg);
+        request->observation.comms_most = option_number_read("--communicators", optarg);
         break;
     case 'p':
         request->observation.patterns = optarg;
@@ -119,10 +119,10 @@ static void option_take(struct request *request, int option)
         request->metrics.all_sizes = true;
         break;
     case 'm':
-        request->metrics.series_most = number_read("--max-series", optarg);
+        request->metrics.series_most = option_number_read("--max-series", optarg);
         break;
     case 'g':
-        request->observation.linger_ns = number_read("--linger", optarg) * UINT64_C(1000000000);
+        request->observation.linger_ns = option_number_read("--linger", optarg) * UINT64_C(1000000000);
         break;
     case 'w':
     case 'u':
@@ -137,7 +137,7 @@ static void option_take(struct request *request, int option)
     }
 }
 
-static struct request request_read(int argc, char *argv[])
+static struct request exporter_options_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
                                             {"host", required_argument, NULL, 'n'},
@@ -219,7 +219,7 @@ static bool exporter_look(struct exporter *exporter)
 }
 
 /* Returns false without memory. */
-static bool metrics_write(struct exporter *exporter, enum metric_format format, struct text *to)
+static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct text *to)
 {
     struct exposition exposition = {0};
     exporter->facts.scrapes++;
@@ -250,7 +250,7 @@ static struct page page_make(void *context, const char *path, const char *accept
     if (strcmp(path, "/metrics") != 0)
         return page_of(404, "text/plain; charset=utf-8", "there is /metrics here, and nothing else\n");
     enum metric_format format = format_negotiate(accept);
-    if (metrics_write(context, format, &text))
+    if (metrics_text_write(context, format, &text))
         return (struct page){200, format_content_type(format), text.bytes, text.used};
     text_free(&text);
     return page_of(500, "text/plain; charset=utf-8", "there is not enough memory\n");
@@ -320,7 +320,7 @@ static void serve(struct exporter *exporter, const struct request *request)
 static void print_once(struct exporter *exporter, enum metric_format format)
 {
     struct text text = {0};
-    if (!metrics_write(exporter, format, &text))
+    if (!metrics_text_write(exporter, format, &text))
         errx(1, "there is not enough memory");
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
@@ -333,12 +333,12 @@ static void print_once(struct exporter *exporter, enum metric_format format)
 
 int main(int argc, char *argv[])
 {
-    struct request request = request_read(argc, argv);
+    struct request request = exporter_options_read(argc, argv);
     static struct exporter exporter; /* its table of metrics is large */
     exporter.observation.choice = request.observation;
     exporter.choice = request.metrics;
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
-    if (live_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
+    if (live_files_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
         errx(1, "there is not enough memory");
     if (request.all_users)
         live_of_all_users(&exporter.live);

@@ -81,7 +81,7 @@ static int figures_join(const struct metric_table *table, struct figure_set *to,
  * -------------------------------------------------------------------------------------------------------
  */
 
-static uint64_t monotonic_ns(void)
+static uint64_t observed_at_ns(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -123,7 +123,8 @@ static bool is_process(const struct observed_process *process, const struct run_
 }
 
 /* Sorts by rank. Among processes of one rank the latest comes first. */
-static struct observed_process *process_add(struct observed_job *job, const struct run_header *header, const char *path)
+static struct observed_process *observed_process_add(struct observed_job *job, const struct run_header *header,
+                                                     const char *path)
 {
     struct observed_process **list = realloc(job->processes, (job->count + 1) * sizeof(struct observed_process *));
     struct observed_process *process = list ? calloc(1, sizeof *process) : NULL;
@@ -157,8 +158,8 @@ static struct observed_process *process_find(struct observed_job *job, const str
  * ---------------------------------------------------------------------------------------------
  */
 
-static void call_take(struct observed_process *process, const struct live_process *live,
-                      const struct thread_state *state)
+static void current_call_take(struct observed_process *process, const struct live_process *live,
+                              const struct thread_state *state)
 {
     const struct run_reader *run = &live->run;
     uint64_t ns = live_between(live, state->since, live->now_ticks);
@@ -187,7 +188,7 @@ static void threads_take(struct observed_process *process, const struct live_pro
             state.call = __atomic_load_n(&thread->state.call, __ATOMIC_RELAXED), state.since = live->now_ticks;
         process->threads[!state.call ? ACTIVITY_OUTSIDE : stalled ? ACTIVITY_STALLED : ACTIVITY_WORKING]++;
         if (state.call)
-            call_take(process, live, &state);
+            current_call_take(process, live, &state);
     }
 }
 
@@ -218,7 +219,7 @@ static void process_excuse(struct observation *observation, const struct live_pr
     snprintf(observation->problem, sizeof observation->problem, "%.200s %.250s", live->path, reason);
 }
 
-static int process_take(struct observation *observation, const struct live_process *live, uint64_t now)
+static int live_process_take(struct observation *observation, const struct live_process *live, uint64_t now)
 {
     const struct run_header *header = &live->run.header;
     struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
@@ -231,7 +232,7 @@ static int process_take(struct observation *observation, const struct live_proce
     struct observed_process *process = process_find(job, header);
     if (!process && !live->alive && !observation->choice.named) /* it ended before the first look */
         return 0;
-    if (!process && !(process = process_add(job, header, live->path)))
+    if (!process && !(process = observed_process_add(job, header, live->path)))
         return -1;
     if (header->world_size > job->world_size)
         job->world_size = header->world_size;
@@ -327,7 +328,7 @@ static void metrics_keep(struct observation *observation)
 
 int observation_take(struct observation *observation, struct live *live)
 {
-    uint64_t now = monotonic_ns();
+    uint64_t now = observed_at_ns();
     int result = 0;
     size_t kept = 0;
     observation->looks++;
@@ -342,7 +343,7 @@ int observation_take(struct observation *observation, struct live *live)
             else if (process->run.header.world_rank < 0 || !process->run.header.job)
                 observation->rankless_now++;
             else
-                result |= process_take(observation, process, now);
+                result |= live_process_take(observation, process, now);
         }
     for (size_t i = 0; i < observation->job_count; i++) {
         struct observed_job *job = &observation->jobs[i];

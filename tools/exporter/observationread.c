@@ -65,7 +65,8 @@ static bool comm_is_used(const struct run_reader *run, uint32_t slot)
 
 /* Finds the communicator's place. A used communicator without a place gets one. Returns SIZE_MAX if it counts as one of
  * the others. */
-static size_t comm_place(struct observed_process *process, const struct comm_record *record, bool used, size_t most)
+static size_t observed_comm_place(struct observed_process *process, const struct comm_record *record, bool used,
+                                  size_t most)
 {
     char name[COMM_NAME_BYTES];
     label_clean(name, sizeof name, record->name, COMM_NAME_BYTES); /* equal cleaned names are one communicator */
@@ -101,7 +102,7 @@ static int order_make(struct reading *reading, const struct observation_choice *
                 continue;
             reading->order[reading->slots++] = record->slot;
             reading->part[record->slot] =
-                sums ? SIZE_MAX : comm_place(reading->process, record, comm_is_used(run, record->slot), most);
+                sums ? SIZE_MAX : observed_comm_place(reading->process, record, comm_is_used(run, record->slot), most);
         }
     reading->parts = reading->process->comm_count + 1;
     for (size_t i = 0; i < reading->slots; i++)
@@ -150,7 +151,7 @@ static unsigned record_signed(struct variable_record *record, const struct varia
     return terms;
 }
 
-static void cells_take(const struct reading *reading, const struct variable_record *record, size_t count)
+static void variable_cells_take(const struct reading *reading, const struct variable_record *record, size_t count)
 {
     struct variable_record part;
     size_t accumulators = record->combine == COMBINE_SPAN ? 2 : count;
@@ -308,7 +309,7 @@ static int variables_read(struct observation *observation, struct reading *readi
         observation->refused_now += number == METRIC_REFUSED;
         if (number < 0 || seen[number]) /* a damaged file may have a variable twice */
             continue;
-        cells_take(reading, record, record->count);
+        variable_cells_take(reading, record, record->count);
         if (run_reader_is_torn(run)) { /* zeros were read */
             *next = run->variable_count;
             return 0;

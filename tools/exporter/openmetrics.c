@@ -44,7 +44,7 @@ static void text_put(struct text *text, const char *bytes)
     text_add_bytes(text, bytes, strlen(bytes));
 }
 
-void text_add(struct text *text, const char *format, ...)
+void text_add_formatted(struct text *text, const char *format, ...)
 {
     va_list args;
     for (size_t more = 64;;) {
@@ -83,7 +83,7 @@ void text_free(struct text *text)
  */
 
 /* Returns the bytes of the character at `at` (RFC 3629), or 0 if it is not valid. */
-static size_t character_bytes(const unsigned char *at)
+static size_t utf8_bytes(const unsigned char *at)
 {
     if (at[0] < 0x80)
         return 1;
@@ -103,7 +103,7 @@ static size_t character_bytes(const unsigned char *at)
 static void escaped_add(struct text *text, const char *value, bool quotes)
 {
     for (const unsigned char *at = (const unsigned char *)value; *at;) {
-        size_t bytes = character_bytes(at);
+        size_t bytes = utf8_bytes(at);
         if (*at == '\n')
             text_put(text, "\\n");
         else if (*at == '\\' || (*at == '"' && quotes))
@@ -190,10 +190,10 @@ bool exposition_write(const struct exposition *exposition, enum metric_format fo
             continue;
         bool open = format == FORMAT_OPENMETRICS;
         const char *suffix = open ? "" : type_suffix(family->type);
-        text_add(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
+        text_add_formatted(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
         if (open && family->unit[0])
-            text_add(to, "# UNIT %s %s\n", family->name, family->unit);
-        text_add(to, "# HELP %s%s ", family->name, suffix);
+            text_add_formatted(to, "# UNIT %s %s\n", family->name, family->unit);
+        text_add_formatted(to, "# HELP %s%s ", family->name, suffix);
         escaped_add(to, family->help, open);
         text_put(to, "\n");
         text_add_bytes(to, family->text.bytes ? family->text.bytes : "", family->text.used);
@@ -244,22 +244,22 @@ static struct text *sample_begin(struct metric_family *family, const char *suffi
 
 void family_add(struct metric_family *family, const struct text *labels, uint64_t value)
 {
-    text_add(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 "\n", value);
+    text_add_formatted(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 "\n", value);
 }
 
 void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns)
 {
-    text_add(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
-             ns / 1000000000, ns % 1000000000);
+    text_add_formatted(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
+                       ns / 1000000000, ns % 1000000000);
 }
 
 void family_add_number(struct metric_family *family, const struct text *labels, double value)
 {
     struct text *text = sample_begin(family, type_suffix(family->type), labels, "");
     if (isfinite(value))
-        text_add(text, " %.15g\n", value);
+        text_add_formatted(text, " %.15g\n", value);
     else
-        text_add(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+        text_add_formatted(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 }
 
 size_t histogram_samples(const struct histogram *histogram)
@@ -278,10 +278,10 @@ void family_add_histogram(struct metric_family *family, const struct text *label
             sofar += histogram->counts[next];
         if (edge + 1 < histogram->edge_count)
             snprintf(le, sizeof le, "le=\"%" PRIu64 ".0\"", histogram->limits[histogram->edges[edge]]);
-        text_add(sample_begin(family, "_bucket", labels, le), " %" PRIu64 "\n", sofar);
+        text_add_formatted(sample_begin(family, "_bucket", labels, le), " %" PRIu64 "\n", sofar);
     }
     if (!histogram->has_sum)
         return;
-    text_add(sample_begin(family, "_count", labels, ""), " %" PRIu64 "\n", sofar);
-    text_add(sample_begin(family, "_sum", labels, ""), " %" PRIu64 "\n", histogram->sum);
+    text_add_formatted(sample_begin(family, "_count", labels, ""), " %" PRIu64 "\n", sofar);
+    text_add_formatted(sample_begin(family, "_sum", labels, ""), " %" PRIu64 "\n", histogram->sum);
 }

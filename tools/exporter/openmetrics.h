@@ -27,7 +27,7 @@ struct text {
     bool failed; /* memory was short */
 };
 
-__attribute__((format(printf, 2, 3))) void text_add(struct text *text, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void text_add_formatted(struct text *text, const char *format, ...);
 void text_clear(struct text *text);
 void text_free(struct text *text);
 

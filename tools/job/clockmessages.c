@@ -99,21 +99,22 @@ static uint32_t world_slot(const struct run_reader *file)
     return NO_COMM_SLOT;
 }
 
-static enum fold_shape shape_of(unsigned kind)
+static enum fold_shape call_fold_shape(unsigned kind)
 {
     return kind < CALL_COUNT ? (enum fold_shape)call_table[kind].fold : FOLD_CALL;
 }
 
 static bool sends(unsigned kind)
 {
-    enum fold_shape shape = shape_of(kind);
+    enum fold_shape shape = call_fold_shape(kind);
     return kind == RECORD_SEND_POSTED ||
            (kind < CALL_COUNT && (shape == FOLD_SEND || shape == FOLD_POST_SEND || shape == FOLD_SENDRECV));
 }
 
 static bool receives(unsigned kind)
 {
-    return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE || (kind < CALL_COUNT && shape_of(kind) == FOLD_RECV);
+    return kind == RECORD_RECEIVE || kind == RECORD_RECV_DONE ||
+           (kind < CALL_COUNT && call_fold_shape(kind) == FOLD_RECV);
 }
 
 /* Returns a rank of another node, or NULL. */

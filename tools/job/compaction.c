@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
     return -1;
 }
 
-static int put(struct work *work, const void *bytes, size_t count)
+static int bytes_put(struct work *work, const void *bytes, size_t count)
 {
     if (count && fwrite(bytes, count, 1, work->out) != 1)
         return fail(work, "%s cannot be made compact: %s", work->path, strerror(errno));
@@ -57,7 +57,7 @@ static int put(struct work *work, const void *bytes, size_t count)
 static int pad(struct work *work)
 {
     static const char zeros[COMPACT_ALIGN];
-    return put(work, zeros, (0 - work->header.bytes) % COMPACT_ALIGN);
+    return bytes_put(work, zeros, (0 - work->header.bytes) % COMPACT_ALIGN);
 }
 
 static uint64_t padded(uint64_t bytes)
@@ -85,7 +85,7 @@ static int piece_put(struct work *work, uint64_t at, const void *bytes, size_t c
                                  .reserved = {at, count}};
     compact_seal(&chunk, NULL);
     work->header.piece_count++;
-    return put(work, &chunk, sizeof chunk) || put(work, work->packed, packed) || pad(work) ? -1 : 0;
+    return bytes_put(work, &chunk, sizeof chunk) || bytes_put(work, work->packed, packed) || pad(work) ? -1 : 0;
 }
 
 static int range_put(struct work *work, uint64_t from, uint64_t to)
@@ -129,7 +129,7 @@ static int image_put(struct work *work)
 
 /* ---- the events */
 
-static int block_put(struct work *work, uint32_t thread)
+static int thread_events_put(struct work *work, uint32_t thread)
 {
     if (!work->event_count)
         return 0;
@@ -155,8 +155,8 @@ static int block_put(struct work *work, uint32_t thread)
     compact_seal(&chunk, &sizes);
     work->header.block_count++;
     work->event_count = 0;
-    return put(work, &chunk, sizeof chunk) || put(work, &sizes, sizeof sizes) || put(work, work->packed, used) ||
-                   pad(work)
+    return bytes_put(work, &chunk, sizeof chunk) || bytes_put(work, &sizes, sizeof sizes) ||
+                   bytes_put(work, work->packed, used) || pad(work)
                ? -1
                : 0;
 }
@@ -170,7 +170,7 @@ static int thread_put(struct work *work, uint32_t thread)
     for (const struct event *event; result == 0 && (event = event_cursor_next(&cursor));) {
         uint64_t number = cursor.next - 1;
         if (work->event_count == COLUMNS_EVENTS || number != work->first_event + work->event_count)
-            result = block_put(work, thread);
+            result = thread_events_put(work, thread);
         if (!work->event_count)
             work->first_event = number;
         work->events[work->event_count++] = *event;
@@ -178,7 +178,7 @@ static int thread_put(struct work *work, uint32_t thread)
         work->sum.calls += event_kind(event) < CALL_COUNT && event_kind(event) > CALL_NONE;
     }
     event_cursor_close(&cursor);
-    return result == 0 ? block_put(work, thread) : -1;
+    return result == 0 ? thread_events_put(work, thread) : -1;
 }
 
 /* ---- read back */
@@ -263,7 +263,7 @@ static int out_put(struct work *work)
     *header = (struct compact_header){
         .version = COMPACT_VERSION, .byte_order = RUN_BYTE_ORDER, .image_bytes = work->run->bytes};
     memcpy(header->magic, COMPACT_MAGIC, sizeof header->magic);
-    if (put(work, header, sizeof *header) != 0 || image_put(work) != 0)
+    if (bytes_put(work, header, sizeof *header) != 0 || image_put(work) != 0)
         return -1;
     for (uint32_t thread = 0; thread < work->run->thread_count; thread++)
         if (thread_put(work, thread) != 0)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "job/live.h"
 
+#include "base/array.h"
 #include "format/compact.h"
 #include "job/livefind.h"
 #include "collect/processlife.h"
@@ -258,12 +259,6 @@ static void jobs_release(struct live *live)
     live->job_count = 0;
 }
 
-/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
-static void *array_grow(void *array, size_t count, size_t element)
-{
-    return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
-}
-
 /* The look at the file may have just found its job, when MPI_Init has returned. */
 static int process_add(struct live *live, const struct live_file *file, uint64_t now_ns)
 {
@@ -319,7 +314,7 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
 
 /* ---- a look ------------------------------------------------------------------------------------------------------ */
 
-int live_open(struct live *live, const char *const *paths, size_t count)
+int live_files_open(struct live *live, const char *const *paths, size_t count)
 {
     compact_enable();
     clock_open();

@@ -20,7 +20,7 @@
  *
  * A file may be truncated while it is mapped. Reads then return zeros, and live_is_whole returns false. A caller that
  * has read the counters of a process must ask it, and drop its results. (The guard is a handler of SIGBUS, from
- * live_open on.)
+ * live_files_open on.)
  */
 #ifndef MPIT_TOOLS_LIVE_H
 #define MPIT_TOOLS_LIVE_H
@@ -67,7 +67,7 @@ struct live {
 };
 
 /* `paths` is empty for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
-int live_open(struct live *live, const char *const *paths, size_t count);
+int live_files_open(struct live *live, const char *const *paths, size_t count);
 /* Without named paths: selects jobs of all users whose memory and files the caller may read. root may read all. */
 void live_of_all_users(struct live *live);
 /* Looks again. Returns 0, or -1 with a reason: no memory, or a named path without a run. */

@@ -3,6 +3,7 @@
 
 #include "collect/processlife.h"
 #include "collect/spools.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -31,12 +32,6 @@ uint64_t live_monotonic_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static bool name_ends(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), tail = strlen(suffix);
-    return length > tail && strcmp(name + length - tail, suffix) == 0;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -68,7 +63,7 @@ static int file_found(struct live_finder *finder, const char *path, const struct
     return file->path ? 0 : -1;
 }
 
-static int directory_look(struct live_finder *finder, const char *path)
+static int live_directory_look(struct live_finder *finder, const char *path)
 {
     DIR *directory = opendir(path);
     int result = 0;
@@ -76,7 +71,7 @@ static int directory_look(struct live_finder *finder, const char *path)
         char name[PATH_MAX];
         struct stat st;
         int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
-        if (!name_ends(entry->d_name, RUN_FILE_SUFFIX) || length < 0 || (size_t)length >= sizeof name)
+        if (!text_ends(entry->d_name, RUN_FILE_SUFFIX) || length < 0 || (size_t)length >= sizeof name)
             continue;
         if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
             result = file_found(finder, name, &st);
@@ -90,13 +85,13 @@ static int directory_look(struct live_finder *finder, const char *path)
 static int place_look(struct live_finder *finder, const char *path)
 {
     struct spool_list spools;
-    int result = directory_look(finder, path);
+    int result = live_directory_look(finder, path);
     if (result == 0)
         result = spools_find(&spools, path);
     else
         spools = (struct spool_list){.list = NULL};
     for (size_t i = 0; result == 0 && i < spools.count; i++)
-        result = directory_look(finder, spools.list[i].path);
+        result = live_directory_look(finder, spools.list[i].path);
     spools_release(&spools);
     return result;
 }
@@ -142,10 +137,10 @@ static void holder_find(struct live_finder *finder, const struct stat *st, const
 static int descriptor_take(struct live_finder *finder, const char *pid, const char *number, char *target)
 {
     static const char memory[] = "/memfd:" RUN_MEMORY_NAME " (deleted)", gone[] = RUN_FILE_SUFFIX " (deleted)";
-    bool named = name_ends(target, RUN_FILE_SUFFIX);
+    bool named = text_ends(target, RUN_FILE_SUFFIX);
     char path[PATH_MAX];
     struct stat st, there;
-    if (!named && strcmp(target, memory) != 0 && !name_ends(target, gone))
+    if (!named && strcmp(target, memory) != 0 && !text_ends(target, gone))
         return 0;
     snprintf(path, sizeof path, "/proc/%.20s/fd/%.20s", pid, number);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
@@ -220,7 +215,7 @@ static int home_look(struct live_finder *finder, const char *pid, ino_t inode)
     return home->directory ? directory_add(finder, home->directory) : 0;
 }
 
-static int processes_look(struct live_finder *finder)
+static int live_processes_look(struct live_finder *finder)
 {
     DIR *processes = opendir("/proc");
     pid_t own = getpid();
@@ -306,7 +301,7 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     for (size_t i = 0; result == 0 && i < count; i++)
         result = path_look(finder, paths[i]);
     if (result == 0 && !count)
-        result = processes_look(finder);
+        result = live_processes_look(finder);
     directories_release(finder);
     if (result == 0)
         forgotten_release(finder);

@@ -83,8 +83,8 @@ static bool record_take(struct trace_requests *requests, const struct event *eve
     return true;
 }
 
-static bool thread_walk(const struct run_reader *run, uint32_t thread, struct trace_requests *requests, bool ends,
-                        uint64_t from)
+static bool pending_walk(const struct run_reader *run, uint32_t thread, struct trace_requests *requests, bool ends,
+                         uint64_t from)
 {
     struct call_stream stream;
     struct traced_call call = {0};
@@ -134,7 +134,7 @@ long pending_find(const struct run_reader *run, struct pending **list, bool *who
     }
     for (int ends = 0; ends < 2; ends++)
         for (uint32_t thread = 0; good && thread < run->thread_count; thread++)
-            good = !run->threads[thread] || thread_walk(run, thread, &requests, ends, from);
+            good = !run->threads[thread] || pending_walk(run, thread, &requests, ends, from);
     long count = good && (*list = calloc(requests.count + 1, sizeof **list)) ? 0 : -1;
     struct event post;
     for (size_t place = 0; count >= 0 && trace_requests_next(&requests, &place, &post);)

@@ -6,6 +6,8 @@
 #include "collect/resultfile.h"
 #include "format/sealed.h"
 #include "collect/spools.h"
+#include "base/array.h"
+#include "base/text.h"
 #include "base/username.h"
 
 #include <dirent.h>
@@ -25,12 +27,10 @@
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
-/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
-static void *array_grow(void *array, size_t count, size_t element)
+/* Makes room for one more than `count` elements. Without memory the tool ends. */
+static void *array_enlarge(void *array, size_t count, size_t element)
 {
-    if (count & (count - 1))
-        return array;
-    void *longer = reallocarray(array, count ? 2 * count : 1, element);
+    void *longer = array_grow(array, count, element);
     if (!longer)
         err(1, "no memory");
     return longer;
@@ -39,7 +39,7 @@ static void *array_grow(void *array, size_t count, size_t element)
 __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
 {
     va_list args;
-    dir->problems = array_grow(dir->problems, dir->problem_count, sizeof *dir->problems);
+    dir->problems = array_enlarge(dir->problems, dir->problem_count, sizeof *dir->problems);
     va_start(args, format);
     if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
         err(1, "no memory");
@@ -81,7 +81,7 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     bool several = strpbrk(ranks, ",-") != NULL;
     snprintf(text, sizeof text, several ? "s %s are" : " %s is", ranks);
     summary_hosts(job->summary, hosts, sizeof hosts);
-    dir->notes = array_grow(dir->notes, dir->note_count, sizeof *dir->notes);
+    dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
     if (asprintf(&dir->notes[dir->note_count],
                  "%s has %zu of the %" PRId32
                  " processes of a job: rank%s missing%s (those there are from %s%s. It ran "
@@ -97,15 +97,9 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     dir->note_count++;
 }
 
-static bool name_ends(const char *name, const char *suffix)
-{
-    size_t bytes = strlen(name), tail = strlen(suffix);
-    return bytes > tail && strcmp(name + bytes - tail, suffix) == 0;
-}
-
 bool run_dir_owns(const char *name)
 {
-    return name_ends(name, RUN_FILE_SUFFIX) || name_ends(name, SUMMARY_SUFFIX);
+    return text_ends(name, RUN_FILE_SUFFIX) || text_ends(name, SUMMARY_SUFFIX);
 }
 
 long run_dir_count(const char *path)
@@ -145,7 +139,7 @@ static struct run_job *job_of(struct run_dir *dir, uint64_t number)
         free(wanted);
         return &dir->jobs[(*found)->place];
     }
-    dir->jobs = array_grow(dir->jobs, dir->job_count, sizeof *dir->jobs);
+    dir->jobs = array_enlarge(dir->jobs, dir->job_count, sizeof *dir->jobs);
     dir->jobs[dir->job_count] = (struct run_job){.job = number};
     return &dir->jobs[dir->job_count++];
 }
@@ -195,11 +189,11 @@ static void run_file_add(struct run_dir *dir, const char *path)
     }
     run_reader_rest(&reader);
     struct run_job *job = job_of(dir, reader.header.job);
-    job->files = array_grow(job->files, job->file_count, sizeof *job->files);
+    job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
 }
 
-static int rank_order(const void *one, const void *other)
+static int run_rank_order(const void *one, const void *other)
 {
     const struct run_header *a = &((const struct run_reader *)one)->header;
     const struct run_header *b = &((const struct run_reader *)other)->header;
@@ -211,7 +205,7 @@ static int rank_order(const void *one, const void *other)
 }
 
 /* `owner` is set where the file could be opened. */
-static void *file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
+static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st = {0};
@@ -256,7 +250,7 @@ static struct summary *summary_join(struct summary *whole, struct summary *part)
 static int summary_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
 {
     size_t bytes;
-    void *data = file_read(path, &bytes, owner, error);
+    void *data = whole_file_read(path, &bytes, owner, error);
     if (data && sealed_is(data, bytes)) {
         void *file = data;
         data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
@@ -287,7 +281,7 @@ static void summary_add(struct run_dir *dir, const char *path)
     }
     struct run_job *job = job_of(dir, summary->job);
     job->stored = summary_join(job->stored, summary);
-    job->parts = array_grow(job->parts, job->part_count, sizeof *job->parts);
+    job->parts = array_enlarge(job->parts, job->part_count, sizeof *job->parts);
     if (!(job->parts[job->part_count++] = strdup(path)))
         err(1, "no memory");
 }
@@ -317,7 +311,7 @@ int run_job_unite(struct run_job *job)
 
 static void file_add(struct run_dir *dir, const char *path)
 {
-    if (name_ends(path, SUMMARY_SUFFIX))
+    if (text_ends(path, SUMMARY_SUFFIX))
         summary_add(dir, path);
     else
         run_file_add(dir, path);
@@ -420,7 +414,7 @@ static struct summary *files_summary(const struct run_job *job)
 static void job_summarize(struct run_job *job)
 {
     if (job->file_count > 1)
-        qsort(job->files, job->file_count, sizeof *job->files, rank_order);
+        qsort(job->files, job->file_count, sizeof *job->files, run_rank_order);
     job->from_files = job->file_count > 0 && !job->stored;
     job->summary = job->stored;
     if (!job->file_count)
@@ -498,7 +492,7 @@ static int files_add(struct run_dir *dir, const char *path)
 }
 
 /* Reads the files of the directory, and its files in the spools of this node that were not collected yet. */
-static int directory_read(struct run_dir *dir, const char *path, char error[512])
+static int run_files_read(struct run_dir *dir, const char *path, char error[512])
 {
     struct spool_list spools;
     int count = files_add(dir, path), problem = count < 0 ? errno : 0;
@@ -538,7 +532,7 @@ static int contents_read(struct run_dir *dir, const char *path, char error[512])
     dir->named = exists && !S_ISDIR(st.st_mode);
     dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
     if (!dir->named)
-        return directory_read(dir, path, error);
+        return run_files_read(dir, path, error);
     file_add(dir, path);
     return 0;
 }

@@ -28,7 +28,7 @@ static bool comm_fits(const struct comm_record *comm, const char *pattern)
 }
 
 /* Looks for the pattern in all files, and collects the names that it finds. */
-static bool comm_find(const struct run_dir *dir, const char *pattern, struct names *names)
+static bool pattern_find(const struct run_dir *dir, const char *pattern, struct names *names)
 {
     for (size_t i = 0; i < dir->job_count; i++)
         for (size_t k = 0; k < dir->jobs[i].file_count; k++) {
@@ -61,7 +61,7 @@ static int comms_check(const struct selection *selection, const struct run_dir *
 {
     for (size_t i = 0; i < selection->comm_count; i++) {
         struct names names = {.count = 0};
-        if (comm_find(dir, selection->comms[i], &names))
+        if (pattern_find(dir, selection->comms[i], &names))
             continue;
         names_tell(selection->comms[i], &names, problem);
         return -1;

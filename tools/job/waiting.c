@@ -186,7 +186,7 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
 }
 
 /* Returns whether another process is in the same call there. */
-static bool is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
+static bool another_is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
 {
     bool inside = false;
     for (size_t i = 0; i < ward->count && !inside; i++)
@@ -214,7 +214,7 @@ static bool missing_add(const struct ward *ward, struct patient *patient)
         const struct run_reader *file = run_job_file(ward->job, i);
         bool left = file->header.phase == RUN_FINALIZED || calls_done(file, call) > patient->done;
         bool member = is_world(name) || comm_named(file, name);
-        if (file != patient->file && member && !left && !is_inside(ward, file, call, name))
+        if (file != patient->file && member && !left && !another_is_inside(ward, file, call, name))
             good = wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
     }
     return good;

@@ -134,7 +134,7 @@ void ward_release(struct ward *ward)
 /* ---- as text ------------------------------------------------------------------------------------------------------
  */
 
-__attribute__((format(printf, 2, 3))) static void text_add(char text[RANKS_TEXT_BYTES], const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void ranks_text_add(char text[RANKS_TEXT_BYTES], const char *format, ...)
 {
     size_t used = strlen(text);
     va_list args;
@@ -143,7 +143,7 @@ __attribute__((format(printf, 2, 3))) static void text_add(char text[RANKS_TEXT_
     va_end(args);
 }
 
-static int rank_order(const void *one, const void *other)
+static int number_order(const void *one, const void *other)
 {
     int32_t a = *(const int32_t *)one, b = *(const int32_t *)other;
     return (a > b) - (a < b);
@@ -151,7 +151,7 @@ static int rank_order(const void *one, const void *other)
 
 void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
 {
-    qsort(ranks, count, sizeof *ranks, rank_order);
+    qsort(ranks, count, sizeof *ranks, number_order);
     size_t different = 0;
     for (size_t i = 0; i < count; i++)
         if (i == 0 || ranks[i] != ranks[i - 1])
@@ -162,15 +162,15 @@ void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
         while (last + 1 < different && ranks[last + 1] == ranks[last] + 1)
             last++;
         if (strlen(text) + 40 > RANKS_TEXT_BYTES) {
-            text_add(text, ", ...");
+            ranks_text_add(text, ", ...");
             return;
         }
         if (ranks[i] < 0)
-            text_add(text, "%s (not known)", i ? "," : "");
+            ranks_text_add(text, "%s (not known)", i ? "," : "");
         else if (last > i)
-            text_add(text, "%s %" PRId32 "-%" PRId32, i ? "," : "", ranks[i], ranks[last]);
+            ranks_text_add(text, "%s %" PRId32 "-%" PRId32, i ? "," : "", ranks[i], ranks[last]);
         else
-            text_add(text, "%s %" PRId32, i ? "," : "", ranks[i]);
+            ranks_text_add(text, "%s %" PRId32, i ? "," : "", ranks[i]);
         i = last;
     }
 }

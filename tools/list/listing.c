@@ -14,7 +14,7 @@
 enum { COLUMNS = 100, INDENT = 4, NAME_COLUMNS = 34 };
 
 /* The walker is an MPI program of one process. It must not record itself, and must not refuse to run as root. */
-static void environment_set(const char *library)
+static void walker_environment_set(const char *library)
 {
     const char *present = getenv("LD_PRELOAD");
     char *preload;
@@ -72,7 +72,7 @@ static char *walker_run(char *walker, const char *library, char **libraries, siz
     }
     pid_t pid = fork();
     if (pid == 0) {
-        environment_set(library);
+        walker_environment_set(library);
         dup2(fds[1], STDOUT_FILENO);
         execv(walker, arguments);
         _exit(127);

@@ -84,7 +84,7 @@ static const char *type_text(MPI_Datatype type)
     return "?";
 }
 
-static bool is_ours(const char *name)
+static bool is_mpit_name(const char *name)
 {
     return strncmp(name, "mpit_", 5) == 0 || strcmp(name, "MPI_T_UMQ_LENGTH") == 0;
 }
@@ -99,14 +99,14 @@ static int class_number(int class)
 }
 
 /* Returns the file that registered the variable, or NULL for none. `class` is 0 for control variables. */
-static const char *component_of(const char *name, int class)
+static const char *registering_file(const char *name, int class)
 {
     const struct mpit_interface *interface = mpit_interface_find();
     return interface ? interface->component_of(name, class) : NULL;
 }
 
 /* Native texts may be invalid UTF-8, which JSON does not allow. */
-static json_t *text_json(char *text)
+static json_t *native_text_json(char *text)
 {
     json_t *json = json_string(text);
     for (char *at = text; !json && *at; at++)
@@ -116,7 +116,7 @@ static json_t *text_json(char *text)
 }
 
 /* Returns an object to which a variable of this binding is bound here, or NULL if the walker has none. */
-static void *object_of(int binding)
+static void *bound_object(int binding)
 {
     static MPI_Comm world;
     world = MPI_COMM_WORLD;
@@ -127,7 +127,7 @@ static json_t *pvar_count(MPI_T_pvar_session session, int index, int binding)
 {
     MPI_T_pvar_handle handle;
     int count;
-    void *object = object_of(binding);
+    void *object = bound_object(binding);
     if (binding != MPI_T_BIND_NO_OBJECT && !object)
         return json_null();
     if (MPI_T_pvar_handle_alloc(session, index, object, &handle, &count) != MPI_SUCCESS)
@@ -146,13 +146,13 @@ static json_t *pvar_json(MPI_T_pvar_session session, int index)
     if (MPI_T_pvar_get_info(index, name, &name_bytes, &verbosity, &class, &type, &names, description,
                             &description_bytes, &binding, &readonly, &continuous, &atomic) != MPI_SUCCESS)
         return NULL; /* a hole: the variable's component is gone */
-    const char *component = component_of(name, class_number(class));
-    bool ours = is_ours(name) || component;
+    const char *component = registering_file(name, class_number(class));
+    bool ours = is_mpit_name(name) || component;
     return json_pack("{s:i, s:o, s:s, s:s, s:s, s:o, s:b, s:b, s:b, s:b, s:s?, s:o}", "index", index, "name",
-                     text_json(name), "class", LABEL(classes, class), "type", type_text(type), "bind",
+                     native_text_json(name), "class", LABEL(classes, class), "type", type_text(type), "bind",
                      LABEL(bindings, binding), "count", ours ? pvar_count(session, index, binding) : json_null(),
-                     "readonly", readonly, "continuous", continuous, "atomic", atomic, "mpit", is_ours(name),
-                     "component", component, "description", text_json(description));
+                     "readonly", readonly, "continuous", continuous, "atomic", atomic, "mpit", is_mpit_name(name),
+                     "component", component, "description", native_text_json(description));
 }
 
 static json_t *cvar_value(int index, int binding, MPI_Datatype type)
@@ -166,7 +166,7 @@ static json_t *cvar_value(int index, int binding, MPI_Datatype type)
     char *buffer = calloc((size_t)count + 1, (size_t)size);
     if (buffer && MPI_T_cvar_read(handle, buffer) == MPI_SUCCESS) {
         if (type == MPI_CHAR)
-            value = text_json(buffer);
+            value = native_text_json(buffer);
         else if (type == MPI_INT)
             value = json_integer(*(int *)buffer);
         else if (type == MPI_UNSIGNED_LONG_LONG)
@@ -186,12 +186,12 @@ static json_t *cvar_json(int index)
     if (MPI_T_cvar_get_info(index, name, &name_bytes, &verbosity, &type, &names, description, &description_bytes,
                             &binding, &scope) != MPI_SUCCESS)
         return NULL;
-    const char *component = component_of(name, 0);
-    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:s?, s:o, s:o}", "index", index, "name", text_json(name), "type",
-                     type_text(type), "bind", LABEL(bindings, binding), "scope", LABEL(scopes, scope), "mpit",
-                     is_ours(name), "component", component, "value",
-                     is_ours(name) || component ? cvar_value(index, binding, type) : json_null(), "description",
-                     text_json(description));
+    const char *component = registering_file(name, 0);
+    return json_pack("{s:i, s:o, s:s, s:s, s:s, s:b, s:s?, s:o, s:o}", "index", index, "name", native_text_json(name),
+                     "type", type_text(type), "bind", LABEL(bindings, binding), "scope", LABEL(scopes, scope), "mpit",
+                     is_mpit_name(name), "component", component, "value",
+                     is_mpit_name(name) || component ? cvar_value(index, binding, type) : json_null(), "description",
+                     native_text_json(description));
 }
 
 static json_t *pvars_json(void)
@@ -235,7 +235,7 @@ int main(int argc, char *argv[])
     MPI_Get_library_version(library, &bytes);
     library[strcspn(library, "\n")] = '\0';
     json_t *document =
-        json_pack("{s:o, s:o, s:o}", "mpi", text_json(library), "pvars", pvars_json(), "cvars", cvars_json());
+        json_pack("{s:o, s:o, s:o}", "mpi", native_text_json(library), "pvars", pvars_json(), "cvars", cvars_json());
     int status = document && json_dumpf(document, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0 ? 0 : 1;
     json_decref(document);
     MPI_T_finalize();

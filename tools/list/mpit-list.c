@@ -40,7 +40,7 @@ struct request {
     size_t library_count;
 };
 
-static struct request request_read(int argc, char *argv[])
+static struct request list_options_read(int argc, char *argv[])
 {
     static const struct option options[] = {
         {"mpi", required_argument, NULL, 'm'},  {"pvars", no_argument, NULL, 'p'},
@@ -149,7 +149,7 @@ static int run_show(const struct request *request)
 
 int main(int argc, char *argv[])
 {
-    struct request request = request_read(argc, argv);
+    struct request request = list_options_read(argc, argv);
     int status = 0;
     if (request.run)
         return run_show(&request);

@@ -65,7 +65,7 @@ static json_int_t entry_amount(const json_t *entry, const char *key)
 
 static const char *sorted_by; /* qsort has no place for it */
 
-static int entry_order(const void *one, const void *other)
+static int page_entry_order(const void *one, const void *other)
 {
     json_int_t a = entry_amount(*(json_t *const *)one, sorted_by), b = entry_amount(*(json_t *const *)other, sorted_by);
     return (a < b) - (a > b);
@@ -90,7 +90,7 @@ static int list_cut(json_t *object, const char *name, const char *key, size_t mo
     for (size_t i = 0; i < count; i++)
         sorted[i] = json_array_get(list, i);
     sorted_by = key;
-    qsort(sorted, count, sizeof *sorted, entry_order);
+    qsort(sorted, count, sizeof *sorted, page_entry_order);
     for (size_t i = 0; i < most; i++)
         json_array_append(kept, sorted[i]);
     free(sorted);

@@ -67,7 +67,8 @@ static bool has_peers(const struct run_reader *run, uint32_t slot)
     return false;
 }
 
-static int comm_add(struct matrix *matrix, int32_t rank, const struct run_reader *run, const struct figures_comm *comm)
+static int comm_peers_add(struct matrix *matrix, int32_t rank, const struct run_reader *run,
+                          const struct figures_comm *comm)
 {
     const struct figures figures = {run};
     size_t peers = comm->peers > 0 && comm->peers <= WORLD_SIZE_MAX ? (size_t)comm->peers : 0;
@@ -87,7 +88,7 @@ static int comm_add(struct matrix *matrix, int32_t rank, const struct run_reader
     return result;
 }
 
-static int rank_add(struct matrix *matrix, const struct run_job *job, int32_t rank, struct otf2_report *report)
+static int rank_messages_add(struct matrix *matrix, const struct run_job *job, int32_t rank, struct otf2_report *report)
 {
     if (!matrix->job.ranks[rank].run)
         return 0;
@@ -101,7 +102,7 @@ static int rank_add(struct matrix *matrix, const struct run_job *job, int32_t ra
     struct figures_comm comm;
     int result = 0;
     for (uint32_t at = 0; result == 0 && figures_comm_next(&figures, &at, &comm);)
-        result = comm_add(matrix, rank, run, &comm);
+        result = comm_peers_add(matrix, rank, run, &comm);
     run_job_tallies_rest(job, file);
     return result == 0 ? 0 : report_no_memory(report);
 }
@@ -159,7 +160,7 @@ json_t *page_matrix(const struct run_job *job)
             result = trace_comms_open(&matrix->comms, &matrix->job, report);
         matrix->rows = page_rows_of(matrix->job.size > 0 ? (uint32_t)matrix->job.size : 1);
         for (int32_t rank = 0; rank < matrix->job.size && result == 0; rank++)
-            result = rank_add(matrix, job, rank, report);
+            result = rank_messages_add(matrix, job, rank, report);
         json = result == 0 ? matrix_json(matrix) : page_unknown(report->error);
         trace_comms_release(&matrix->comms);
         trace_job_release(&matrix->job);

@@ -164,7 +164,7 @@ const char *page_class_key(unsigned call_class)
     return keys[call_class];
 }
 
-static json_t *function_json(const struct rank_table *table, size_t kind)
+static json_t *call_spread_json(const struct rank_table *table, size_t kind)
 {
     const struct call_spread *spread = &table->spreads[kind];
     const uint64_t *cells = (const uint64_t *)table->calls[kind];
@@ -196,7 +196,7 @@ static json_t *hosts_json(const struct rank_table *table)
 }
 
 /* `anew` means a part of the calls. The time without calls is then not known. */
-static json_t *table_json(const struct rank_table *table, bool anew)
+static json_t *rank_table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();
     size_t rows = table->rows.count;
@@ -216,7 +216,7 @@ static json_t *table_json(const struct rank_table *table, bool anew)
                                 : page_counts(&table->figures[0][i], rows, FIGURES));
     for (size_t kind = 1; kind < CALL_COUNT; kind++)
         if (table->calls[kind])
-            json_array_append_new(functions, function_json(table, kind));
+            json_array_append_new(functions, call_spread_json(table, kind));
     json_object_set_new(object, "functions", functions);
     return object;
 }
@@ -254,7 +254,7 @@ json_t *page_ranks(const struct run_job *job)
     json_t *json = NULL;
     if (table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds && table->figures &&
         table->hosts && table_fill(table, job) == 0)
-        json = table->known ? table_json(table, job->part && job->part->anew) : page_unknown_files(job);
+        json = table->known ? rank_table_json(table, job->part && job->part->anew) : page_unknown_files(job);
     table_release(table);
     return json;
 }

@@ -174,7 +174,7 @@ static void mark_take(struct binned_thread *thread, const struct event *mark)
         known_end(thread, thread_time(thread, mark->begin));
 }
 
-static int thread_walk(struct binned_thread *thread, uint32_t index)
+static int thread_calls_bin(struct binned_thread *thread, uint32_t index)
 {
     const struct run_reader *run = thread->rank->run;
     const struct thread_record *record = run->threads[index];
@@ -231,7 +231,7 @@ static int rank_walk(struct binning *binning, int32_t world_rank)
     for (uint32_t index = 0; index < rank->run->thread_count && result == 0; index++)
         if (rank->run->threads[index]) {
             struct binned_thread thread = {.binning = binning, .rank = rank, .gaps = &gaps};
-            result = thread_walk(&thread, index);
+            result = thread_calls_bin(&thread, index);
         }
     run_gaps_release(&gaps);
     run_reader_rest(rank->run);

@@ -23,13 +23,13 @@ struct folding {
     FILE *out;
 };
 
-static int line_order(const void *one, const void *other)
+static int folded_order(const void *one, const void *other)
 {
     return strcmp(((const struct folded_line *)one)->text, ((const struct folded_line *)other)->text);
 }
 
 /* Writes a frame. A character that would end it is replaced, and so are control characters. */
-static void text_add(struct folding *folding, const char *text)
+static void frame_text_add(struct folding *folding, const char *text)
 {
     size_t length = strlen(text);
     if (folding->used + length + 2 > folding->capacity) {
@@ -60,21 +60,21 @@ static int sample_fold(void *data, const struct stack_sample *sample)
         snprintf(text, sizeof text, "%srank %" PRId32, folding->title, sample->rank);
     else
         snprintf(text, sizeof text, "%sprocess %" PRIu32, folding->title, sample->run->header.pid);
-    text_add(folding, text);
+    frame_text_add(folding, text);
     snprintf(text, sizeof text, "%s %" PRId32, sample->sample->name[0] ? sample->sample->name : "thread",
              sample->sample->tid);
     text_tidy(text, sizeof text); /* the program may have given it any name */
-    text_add(folding, text);
+    frame_text_add(folding, text);
     for (unsigned i = 0; i < sample->count; i++)
-        text_add(folding, sample->frames[i].frame->name);
+        frame_text_add(folding, sample->frames[i].frame->name);
     if (sample->sample->call) {
         snprintf(text, sizeof text, "[%s]", state_texts[sample->sample->state]);
-        text_add(folding, text);
+        frame_text_add(folding, text);
     }
     if (folding->no_memory)
         return -1;
     struct folded_line *wanted = (struct folded_line *)(void *)folding->text;
-    struct folded_line *const *found = tsearch(wanted, &folding->lines, line_order);
+    struct folded_line *const *found = tsearch(wanted, &folding->lines, folded_order);
     if (!found)
         return -1;
     if (*found == wanted) { /* it is new, and the tree has the memory now */
@@ -88,7 +88,7 @@ static int sample_fold(void *data, const struct stack_sample *sample)
     return 0;
 }
 
-static void line_write(const void *node, VISIT visit, void *data)
+static void folded_line_write(const void *node, VISIT visit, void *data)
 {
     const struct folded_line *line = *(struct folded_line *const *)node;
     const struct folding *folding = data;
@@ -101,7 +101,7 @@ int folded_write(struct stacks *stacks, const char *title, FILE *out)
     struct folding folding = {.title = title, .out = out};
     int result = stacks_walk(stacks, sample_fold, &folding);
     if (result == 0)
-        twalk_r(folding.lines, line_write, &folding);
+        twalk_r(folding.lines, folded_line_write, &folding);
     tdestroy(folding.lines, free);
     free(folding.text);
     return result;

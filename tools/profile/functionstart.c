@@ -39,13 +39,13 @@ static bool stretch_find(Elf *elf, uint32_t type, uint64_t address, struct stret
 }
 
 /* Returns `bytes` at this address, or NULL. */
-static const unsigned char *stretch_at(const struct stretch *stretch, uint64_t address, uint64_t bytes)
+static const unsigned char *stretch_bytes(const struct stretch *stretch, uint64_t address, uint64_t bytes)
 {
     uint64_t offset = address - stretch->address;
     return offset <= stretch->size && bytes <= stretch->size - offset ? stretch->bytes + offset : NULL;
 }
 
-static uint32_t number(const unsigned char *bytes)
+static uint32_t number_at(const unsigned char *bytes)
 {
     uint32_t value;
     memcpy(&value, bytes, sizeof value);
@@ -54,7 +54,7 @@ static uint32_t number(const unsigned char *bytes)
 
 static int64_t signed_number(const unsigned char *bytes)
 {
-    return (int32_t)number(bytes);
+    return (int32_t)number_at(bytes);
 }
 
 static const unsigned char *leb_skip(const unsigned char *at, const unsigned char *end)
@@ -67,8 +67,8 @@ static const unsigned char *leb_skip(const unsigned char *at, const unsigned cha
 /* Returns whether the addresses in the entries of this CIE have the usual encoding. */
 static bool cie_is_usual(const struct stretch *frames, uint64_t address)
 {
-    const unsigned char *head = stretch_at(frames, address, 9 + AUGMENTATION_MOST + 16);
-    if (!head || number(head + 4) != 0 || (head[8] != 1 && head[8] != 3) || head[9] != 'z')
+    const unsigned char *head = stretch_bytes(frames, address, 9 + AUGMENTATION_MOST + 16);
+    if (!head || number_at(head + 4) != 0 || (head[8] != 1 && head[8] != 3) || head[9] != 'z')
         return false;
     const unsigned char *end = head + 9 + AUGMENTATION_MOST + 16, *letter = head + 10, *at = head + 10;
     while (at < head + 9 + AUGMENTATION_MOST && *at)
@@ -96,11 +96,11 @@ static bool cie_is_usual(const struct stretch *frames, uint64_t address)
 /* Returns whether the entry at `entry` begins at `start`, and covers the address. */
 static bool entry_covers(const struct stretch *frames, uint64_t entry, uint64_t start, uint64_t address)
 {
-    const unsigned char *head = stretch_at(frames, entry, 16); /* length, way back to its CIE, begin, bytes */
-    if (!head || number(head) < 12 || number(head) >= 0xfffffff0 || number(head + 4) == 0)
+    const unsigned char *head = stretch_bytes(frames, entry, 16); /* length, way back to its CIE, begin, bytes */
+    if (!head || number_at(head) < 12 || number_at(head) >= 0xfffffff0 || number_at(head + 4) == 0)
         return false;
-    return cie_is_usual(frames, entry + 4 - number(head + 4)) &&
-           entry + 8 + (uint64_t)signed_number(head + 8) == start && address - start < number(head + 12);
+    return cie_is_usual(frames, entry + 4 - number_at(head + 4)) &&
+           entry + 8 + (uint64_t)signed_number(head + 8) == start && address - start < number_at(head + 12);
 }
 
 bool function_start(Elf *elf, uint64_t address, uint64_t *start)
@@ -113,7 +113,7 @@ bool function_start(Elf *elf, uint64_t address, uint64_t *start)
     if (table.bytes[0] != 1 || (table.bytes[1] & 0x0f) != DW_EH_PE_sdata4 || table.bytes[2] != DW_EH_PE_udata4 ||
         table.bytes[3] != TABLE_ENCODING)
         return false;
-    uint64_t first = 0, count = number(table.bytes + 8);
+    uint64_t first = 0, count = number_at(table.bytes + 8);
     if (count > (table.size - HEAD_BYTES) / ROW_BYTES)
         return false;
     for (uint64_t end = count; first < end;) { /* the first one that begins after the address */

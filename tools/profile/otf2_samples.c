@@ -153,7 +153,7 @@ static uint32_t group_of(const struct run_job *job, size_t file)
     return own ? (uint32_t)rank : UNRANKED + (uint32_t)file;
 }
 
-static int location_close(struct conversion *c)
+static int sampled_location_close(struct conversion *c)
 {
     OTF2_ErrorCode error = c->writer ? OTF2_Archive_CloseEvtWriter(c->archive, c->writer) : OTF2_SUCCESS;
     c->writer = NULL;
@@ -181,9 +181,9 @@ static struct location *location_add(struct conversion *c, size_t file, uint32_t
     return NULL;
 }
 
-static int location_begin(struct conversion *c, const struct stack_sample *sample)
+static int sampled_location_begin(struct conversion *c, const struct stack_sample *sample)
 {
-    if (location_close(c) != 0)
+    if (sampled_location_close(c) != 0)
         return -1;
     while (&c->stacks->job->files[c->file] != sample->run)
         c->file++;
@@ -213,7 +213,7 @@ static int locations_complete(struct conversion *c)
         while (at < sampled && c->locations[at].file == file)
             at++;
         struct location *location = there ? NULL : location_add(c, file, 0);
-        if (!there && (!location || location_close(c) != 0))
+        if (!there && (!location || sampled_location_close(c) != 0))
             return -1;
         if (location)
             snprintf(location->name, sizeof location->name, "(no samples)");
@@ -224,7 +224,7 @@ static int locations_complete(struct conversion *c)
 
 /* Makes the contexts of a sample, the outermost first. Returns how many of them the sample before had, too, or -1
  * without memory. */
-static int path_make(struct conversion *c, const struct stack_sample *sample, unsigned *depth)
+static int contexts_make(struct conversion *c, const struct stack_sample *sample, unsigned *depth)
 {
     uint32_t parent = UINT32_MAX;
     int shared = 0;
@@ -245,15 +245,15 @@ static int path_make(struct conversion *c, const struct stack_sample *sample, un
     return shared;
 }
 
-static int sample_write(void *data, const struct stack_sample *sample)
+static int stack_sample_write(void *data, const struct stack_sample *sample)
 {
     struct conversion *c = data;
     unsigned depth = 0;
     if (interrupt_seen())
         return -1;
-    if ((!c->writer || sample->run != c->run || sample->stream != c->stream) && location_begin(c, sample) != 0)
+    if ((!c->writer || sample->run != c->run || sample->stream != c->stream) && sampled_location_begin(c, sample) != 0)
         return -1;
-    int shared = path_make(c, sample, &depth);
+    int shared = contexts_make(c, sample, &depth);
     uint32_t timer = timer_number(c, sample->sample->period_ns);
     if (shared < 0 || timer == UINT32_MAX)
         return report_no_memory(c->report);
@@ -273,17 +273,17 @@ static int sample_write(void *data, const struct stack_sample *sample)
     return 0;
 }
 
-static int events_write(struct conversion *c)
+static int sample_events_write(struct conversion *c)
 {
     if (OTF2_Archive_OpenEvtFiles(c->archive) != OTF2_SUCCESS || !(c->attributes = OTF2_AttributeList_New()))
         return report_error(c->report, "no samples can be written");
-    int result = stacks_walk(c->stacks, sample_write, c);
+    int result = stacks_walk(c->stacks, stack_sample_write, c);
     c->report->signal = interrupt_seen();
     if (c->report->signal)
         report_error(c->report, "interrupted (%s)", strsignal(c->report->signal));
     else if (result != 0)
         report_no_memory(c->report); /* unless there is a reason already */
-    if (result != 0 || location_close(c) != 0)
+    if (result != 0 || sampled_location_close(c) != 0)
         return -1;
     if (!c->location_count)
         return report_error(c->report, "no sample was taken of what was asked for");
@@ -296,7 +296,7 @@ static int events_write(struct conversion *c)
 
 /* ---- definitions: walked twice, because strings come before their users ------------------------------------------ */
 
-static OTF2_StringRef name(struct conversion *c, const char *text)
+static OTF2_StringRef text_id(struct conversion *c, const char *text)
 {
     OTF2_StringRef id = trace_strings_id(&c->strings, text);
     if (id == UINT32_MAX && c->error == OTF2_SUCCESS)
@@ -317,13 +317,13 @@ static void head_write(struct conversion *c)
                                                        c->stacks->line.origin_ns));
     for (uint32_t id = 0; c->definitions && id < c->strings.count; id++)
         WRITE(c, OTF2_GlobalDefWriter_WriteString(c->definitions, id, c->strings.list[id]));
-    OTF2_StringRef mpi = name(c, "MPI"), sampling = name(c, "sampling");
+    OTF2_StringRef mpi = text_id(c, "MPI"), sampling = text_id(c, "sampling");
     WRITE(c, OTF2_GlobalDefWriter_WriteParadigm(c->definitions, OTF2_PARADIGM_MPI, mpi, OTF2_PARADIGM_CLASS_PROCESS));
     WRITE(c, OTF2_GlobalDefWriter_WriteParadigm(c->definitions, OTF2_PARADIGM_SAMPLING, sampling,
                                                 OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
-    OTF2_StringRef weight = name(c, "weight"), on_cpu = name(c, "on processor");
-    OTF2_StringRef weight_text = name(c, "For so many periods of the timer the sample stands."),
-                   on_cpu_text = name(c, "1: the thread had a processor for most of that time.");
+    OTF2_StringRef weight = text_id(c, "weight"), on_cpu = text_id(c, "on processor");
+    OTF2_StringRef weight_text = text_id(c, "For so many periods of the timer the sample stands."),
+                   on_cpu_text = text_id(c, "1: the thread had a processor for most of that time.");
     WRITE(c,
           OTF2_GlobalDefWriter_WriteAttribute(c->definitions, ATTRIBUTE_WEIGHT, weight, weight_text, OTF2_TYPE_UINT32));
     WRITE(c,
@@ -342,7 +342,7 @@ static uint32_t host_of(const struct run_job *job, size_t file)
 static void tree_write(struct conversion *c)
 {
     const struct run_job *job = c->stacks->job;
-    OTF2_StringRef machine = name(c, "machine"), node = name(c, "node");
+    OTF2_StringRef machine = text_id(c, "machine"), node = text_id(c, "node");
     WRITE(c, OTF2_GlobalDefWriter_WriteSystemTreeNode(c->definitions, NODE_OF_JOB, machine, machine,
                                                       OTF2_UNDEFINED_SYSTEM_TREE_NODE));
     WRITE(c,
@@ -350,7 +350,7 @@ static void tree_write(struct conversion *c)
     for (size_t i = 0; i < job->file_count; i++) {
         if (host_of(job, i) != i + 1)
             continue;
-        OTF2_StringRef host = name(c, job->files[i].header.host);
+        OTF2_StringRef host = text_id(c, job->files[i].header.host);
         WRITE(c, OTF2_GlobalDefWriter_WriteSystemTreeNode(c->definitions, (uint32_t)i + 1, host, node, NODE_OF_JOB));
         WRITE(c, OTF2_GlobalDefWriter_WriteSystemTreeNodeDomain(c->definitions, (uint32_t)i + 1,
                                                                 OTF2_SYSTEM_TREE_DOMAIN_SHARED_MEMORY));
@@ -362,27 +362,27 @@ static void tree_write(struct conversion *c)
             snprintf(text, sizeof text, "MPI Rank %" PRIu32, group);
         else
             snprintf(text, sizeof text, "process %" PRIu32, job->files[i].header.pid);
-        OTF2_StringRef id = name(c, text);
+        OTF2_StringRef id = text_id(c, text);
         WRITE(c, OTF2_GlobalDefWriter_WriteLocationGroup(c->definitions, group, id, OTF2_LOCATION_GROUP_TYPE_PROCESS,
                                                          host_of(job, i), OTF2_UNDEFINED_LOCATION_GROUP));
     }
     for (size_t i = 0; i < c->location_count; i++) {
         const struct location *location = &c->locations[i];
-        OTF2_StringRef id = name(c, location->name);
+        OTF2_StringRef id = text_id(c, location->name);
         WRITE(c, OTF2_GlobalDefWriter_WriteLocation(c->definitions, location->id, id, OTF2_LOCATION_TYPE_CPU_THREAD,
                                                     location->events, group_of(job, location->file)));
     }
 }
 
-static void regions_write(struct conversion *c)
+static void sample_regions_write(struct conversion *c)
 {
-    OTF2_StringRef nothing = name(c, "");
+    OTF2_StringRef nothing = text_id(c, "");
     char text[NAME_BYTES];
     for (const struct region *region = c->first_region; region; region = region->next_made) {
         const struct frame *frame = region->frame;
         bool mpi = !frame || frame->kind == FRAME_MPI || frame->kind == FRAME_INTERNAL;
         snprintf(text, sizeof text, "[%s]", state_texts[region->state]);
-        OTF2_StringRef title = name(c, frame ? frame->name : text), module = name(c, frame ? frame->module : "");
+        OTF2_StringRef title = text_id(c, frame ? frame->name : text), module = text_id(c, frame ? frame->module : "");
         WRITE(c, OTF2_GlobalDefWriter_WriteRegion(c->definitions, region->number, title, title, nothing,
                                                   frame ? OTF2_REGION_ROLE_FUNCTION : OTF2_REGION_ROLE_ARTIFICIAL,
                                                   mpi ? OTF2_PARADIGM_MPI : OTF2_PARADIGM_SAMPLING,
@@ -391,9 +391,9 @@ static void regions_write(struct conversion *c)
 }
 
 /* Writes which locations are MPI processes: the first location of each rank. No communicator depends on it. */
-static void group_write(struct conversion *c)
+static void rank_group_write(struct conversion *c)
 {
-    OTF2_StringRef text = name(c, "MPI ranks");
+    OTF2_StringRef text = text_id(c, "MPI ranks");
     uint64_t *members = malloc((c->location_count + 1) * sizeof *members);
     uint32_t count = 0;
     if (!members) {
@@ -412,25 +412,25 @@ static void group_write(struct conversion *c)
 static void contexts_write(struct conversion *c)
 {
     for (const struct place *place = c->first_place; place; place = place->next_made) {
-        OTF2_StringRef file = name(c, place->file);
+        OTF2_StringRef file = text_id(c, place->file);
         WRITE(c, OTF2_GlobalDefWriter_WriteSourceCodeLocation(c->definitions, place->number, file, place->line));
     }
     for (const struct context *context = c->first_context; context; context = context->next_made)
         WRITE(c, OTF2_GlobalDefWriter_WriteCallingContext(c->definitions, context->number, context->region,
                                                           context->place, context->parent));
-    OTF2_StringRef timer = name(c, "timer of the thread, wall-clock time");
+    OTF2_StringRef timer = text_id(c, "timer of the thread, wall-clock time");
     for (uint32_t i = 0; i < c->period_count; i++)
         WRITE(c,
               OTF2_GlobalDefWriter_WriteInterruptGenerator(c->definitions, i, timer, OTF2_INTERRUPT_GENERATOR_MODE_TIME,
                                                            OTF2_BASE_DECIMAL, -9, c->periods[i]));
 }
 
-static void definitions_walk(struct conversion *c)
+static void samples_definitions_walk(struct conversion *c)
 {
     head_write(c);
     tree_write(c);
-    regions_write(c);
-    group_write(c);
+    sample_regions_write(c);
+    rank_group_write(c);
     contexts_write(c);
 }
 
@@ -451,7 +451,7 @@ static OTF2_ErrorCode offsets_write(struct conversion *c)
 }
 
 /* A chunk has room for each of them: the largest is the group, which names locations. */
-static OTF2_ErrorCode definitions_bound(struct conversion *c)
+static OTF2_ErrorCode definitions_measure(struct conversion *c)
 {
     uint64_t bytes = DEFINITION_REST_BYTES + DEFINITION_ENTRY_BYTES * (uint64_t)c->location_count;
     return OTF2_Archive_SetDefChunkSize(c->archive, bytes > OTF2_CHUNK_SIZE_MAX ? OTF2_CHUNK_SIZE_MAX : bytes);
@@ -459,13 +459,13 @@ static OTF2_ErrorCode definitions_bound(struct conversion *c)
 
 static int definitions_write(struct conversion *c)
 {
-    c->error = definitions_bound(c);
+    c->error = definitions_measure(c);
     if (c->error == OTF2_SUCCESS)
         c->error = offsets_write(c);
-    definitions_walk(c);
+    samples_definitions_walk(c);
     if (c->error == OTF2_SUCCESS && !(c->definitions = OTF2_Archive_GetGlobalDefWriter(c->archive)))
         c->error = OTF2_ERROR_FILE_INTERACTION;
-    definitions_walk(c);
+    samples_definitions_walk(c);
     if (c->definitions)
         WRITE(c, OTF2_Archive_CloseGlobalDefWriter(c->archive, c->definitions));
     return c->error == OTF2_SUCCESS ? 0 : otf2_failed(c, "the definitions could not be written", c->error);
@@ -473,7 +473,7 @@ static int definitions_write(struct conversion *c)
 
 /* ---- the archive ------------------------------------------------------------------------------------------------- */
 
-static int archive_make(struct conversion *c, const char *directory)
+static int samples_archive_make(struct conversion *c, const char *directory)
 {
     const struct selection *selection = c->stacks->selection;
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(otf2_error_keep, c->report);
@@ -486,7 +486,7 @@ static int archive_make(struct conversion *c, const char *directory)
         OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", selection->described, true) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive cannot say what was selected");
     if (result == 0)
-        result = events_write(c);
+        result = sample_events_write(c);
     if (result == 0)
         result = definitions_write(c);
     /* a failed archive is not closed (otf2.c) */
@@ -496,7 +496,7 @@ static int archive_make(struct conversion *c, const char *directory)
     return result == 0 && !c->report->error[0] ? 0 : -1;
 }
 
-static int archive_place(struct conversion *c, const char *directory)
+static int samples_archive_place(struct conversion *c, const char *directory)
 {
     char path[PATH_MAX];
     size_t length = strlen(directory);
@@ -507,7 +507,7 @@ static int archive_place(struct conversion *c, const char *directory)
         return report_error(c->report, "the path of the archive is too long");
     if (mkdir(path, 0777) != 0)
         return report_error(c->report, "the archive %s cannot be made: %s", directory, strerror(errno));
-    int result = archive_make(c, path);
+    int result = samples_archive_make(c, path);
     if (result == 0 && otf2_directory_publish(path, directory) != 0)
         result = report_error(c->report, "the archive cannot be put at %s: %s", directory, strerror(errno));
     if (result != 0)
@@ -526,7 +526,7 @@ int otf2_samples_write(struct stacks *stacks, const char *directory, struct otf2
     c->last_region = &c->first_region;
     c->last_place = &c->first_place;
     interrupts_catch();
-    int result = archive_place(c, directory);
+    int result = samples_archive_place(c, directory);
     interrupts_release();
     if (!report->signal)
         report->signal = interrupt_seen();

@@ -47,7 +47,7 @@ struct writing {
     bool no_memory;
 };
 
-static int64_t text(struct writing *w, const char *text)
+static int64_t text_number(struct writing *w, const char *text)
 {
     uint32_t id = trace_strings_id(&w->texts, text);
     w->no_memory |= id == UINT32_MAX;
@@ -66,8 +66,8 @@ static struct function *function_of(struct writing *w, const struct stack_frame 
         snprintf(name, sizeof name, "[%s]", state_texts[state]);
         pprof__function__init(&function->message);
         function->message.id = before + 1;
-        function->message.name = function->message.system_name = text(w, frame ? frame->frame->name : name);
-        function->message.file = text(w, frame && frame->file ? frame->file : frame ? frame->frame->module : "");
+        function->message.name = function->message.system_name = text_number(w, frame ? frame->frame->name : name);
+        function->message.file = text_number(w, frame && frame->file ? frame->file : frame ? frame->frame->module : "");
     }
     return function;
 }
@@ -106,8 +106,8 @@ static void label_set(struct writing *w, struct stack *stack, int at, const char
 {
     Pprof__Label *label = &stack->labels[at];
     pprof__label__init(label);
-    label->key = text(w, key);
-    label->text = text(w, value);
+    label->key = text_number(w, key);
+    label->text = text_number(w, value);
     stack->label_list[at] = label;
 }
 
@@ -159,7 +159,7 @@ static struct stack *stack_of(struct writing *w, const struct stack_sample *samp
     return stack;
 }
 
-static int sample_take(void *data, const struct stack_sample *sample)
+static int pprof_sample_add(void *data, const struct stack_sample *sample)
 {
     struct writing *w = data;
     uint64_t at_ns = sample->at_ns > 0 ? (uint64_t)sample->at_ns : 0;
@@ -203,8 +203,8 @@ static int gzip_write(const uint8_t *bytes, size_t count, FILE *out)
 static void quantity_set(struct writing *w, Pprof__Quantity *quantity, const char *name, const char *unit)
 {
     pprof__quantity__init(quantity);
-    quantity->name = text(w, name);
-    quantity->unit = text(w, unit);
+    quantity->name = text_number(w, name);
+    quantity->unit = text_number(w, unit);
 }
 
 static int message_write(const Pprof__Profile *profile, FILE *out)
@@ -259,7 +259,7 @@ static int profile_write(struct writing *w, FILE *out)
     quantity_set(w, &quantities[1], "time", "nanoseconds");
     quantity_set(w, &period, "time", "nanoseconds");
     mapping.id = 1;
-    mapping.file = text(w, w->stacks->job->file_count ? w->stacks->job->files[0].header.program : "");
+    mapping.file = text_number(w, w->stacks->job->file_count ? w->stacks->job->files[0].header.program : "");
     mapping.has_functions = mapping.has_files = mapping.has_lines = mapping.has_inlined = true;
     profile.sample_quantities = list;
     profile.n_sample_quantities = VALUES;
@@ -274,7 +274,7 @@ static int profile_write(struct writing *w, FILE *out)
     return w->no_memory ? -1 : lists_write(w, &profile, out);
 }
 
-static void nothing(void *data)
+static void stack_node_ignore(void *data)
 {
     (void)data; /* stacks are released in their list */
 }
@@ -283,11 +283,11 @@ int pprof_write(struct stacks *stacks, FILE *out)
 {
     struct writing w = {.stacks = stacks, .first_ns = UINT64_MAX};
     w.last = &w.first;
-    text(&w, ""); /* number 0 */
-    int result = stacks_walk(stacks, sample_take, &w);
+    text_number(&w, ""); /* number 0 */
+    int result = stacks_walk(stacks, pprof_sample_add, &w);
     if (result == 0)
         result = profile_write(&w, out);
-    tdestroy(w.tree, nothing);
+    tdestroy(w.tree, stack_node_ignore);
     for (struct stack *stack = w.first, *next; stack; stack = next) {
         next = stack->next_made;
         free(stack);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void sum_add(struct profile_sum *sum, const struct stack_sample *sample)
+static void profile_sum_add(struct profile_sum *sum, const struct stack_sample *sample)
 {
     sum->samples++;
     sum->ns += sample->weight_ns;
@@ -12,7 +12,7 @@ static void sum_add(struct profile_sum *sum, const struct stack_sample *sample)
     sum->state_ns[sample->sample->state] += sample->weight_ns;
 }
 
-static uint64_t pair(const struct frame *one, const struct frame *other)
+static uint64_t frame_pair_key(const struct frame *one, const struct frame *other)
 {
     return (uint64_t)one->number << 32 | (other ? other->number + UINT64_C(1) : 0);
 }
@@ -43,9 +43,9 @@ static int call_count(struct profile *profile, const struct stack_sample *sample
     if (!call)
         return -1;
     call->frame = frame;
-    sum_add(&call->sum, sample);
+    profile_sum_add(&call->sum, sample);
     const struct stack_frame *caller = at ? &sample->frames[at - 1] : NULL;
-    struct profile_site *site = keytable_make(&profile->sites, pair(frame, caller ? caller->frame : NULL),
+    struct profile_site *site = keytable_make(&profile->sites, frame_pair_key(frame, caller ? caller->frame : NULL),
                                               caller ? place(caller) : 0, sizeof *site);
     if (!site)
         return -1;
@@ -55,7 +55,7 @@ static int call_count(struct profile *profile, const struct stack_sample *sample
         site->file = caller->file;
         site->line = caller->line;
     }
-    sum_add(&site->sum, sample);
+    profile_sum_add(&site->sum, sample);
     return 0;
 }
 
@@ -114,14 +114,14 @@ static struct profile_node *child_of(struct profile *profile, struct profile_nod
 static int path_count(struct profile *profile, const struct stack_sample *sample)
 {
     struct profile_node *node = profile->root;
-    sum_add(&node->sum, sample);
+    profile_sum_add(&node->sum, sample);
     for (unsigned i = 0; i < sample->count; i++) {
         node = child_of(profile, node, &sample->frames[i]);
         if (!node)
             return -1;
-        sum_add(&node->sum, sample);
+        profile_sum_add(&node->sum, sample);
     }
-    sum_add(&node->self, sample);
+    profile_sum_add(&node->self, sample);
     return 0;
 }
 
@@ -134,7 +134,7 @@ static int share_count(struct keytable *table, const struct stack_sample *sample
     share->pid = sample->run->header.pid;
     share->tid = sample->sample->tid;
     memcpy(share->name, sample->sample->name, sizeof sample->sample->name);
-    sum_add(&share->sum, sample);
+    profile_sum_add(&share->sum, sample);
     return 0;
 }
 
@@ -153,7 +153,7 @@ static int sample_count(void *data, const struct stack_sample *sample)
     if (period > profile->period_most_ns)
         profile->period_most_ns = period;
     profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
-    sum_add(&profile->sum, sample);
+    profile_sum_add(&profile->sum, sample);
     profile_exact_sample(profile, sample);
     if (share_count(&profile->processes, sample, 0) != 0 || share_count(&profile->threads, sample, sample->stream) != 0)
         return -1;

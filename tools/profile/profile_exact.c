@@ -66,7 +66,7 @@ static uint64_t threads_ns(const struct run_reader *run)
     return clock_ns(run_reader_scale(run), ticks);
 }
 
-static int process_take(struct profile *profile, const struct run_reader *run)
+static int exact_times_take(struct profile *profile, const struct run_reader *run)
 {
     struct profile_exact *exact = &profile->exact;
     uint64_t *times = calloc(2 * KINDS_MOST, sizeof *times), *stalls = times ? times + KINDS_MOST : NULL;
@@ -145,7 +145,7 @@ int profile_exact_end(struct profile *profile)
             !profile->stacks.selection || selection_has_rank(profile->stacks.selection, run_rank(&run->header));
         if (wanted && run_reader_sample_streams(run)) {
             exact->none = process_obstacle(run);
-            if (!exact->none && process_take(profile, run) != 0)
+            if (!exact->none && exact_times_take(profile, run) != 0)
                 return -1;
         }
         run_reader_rest(run);

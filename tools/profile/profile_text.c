@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "format/label.h"
 #include "profile/profile.h"
+#include "profile/symbols.h"
 #include "base/units.h"
 
 #include <inttypes.h>
@@ -11,20 +12,14 @@
 enum { ROWS_MOST = 20, PATH_LINES_MOST = 200, PLACE_BYTES = 128 };
 static const double PATH_SHARE_LEAST = 0.005;
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *place_text(char text[PLACE_BYTES], const char *file, unsigned line)
 {
     if (!file)
         return "";
     if (line)
-        snprintf(text, PLACE_BYTES, "%.100s:%u", base_of(file), line);
+        snprintf(text, PLACE_BYTES, "%.100s:%u", path_base(file), line);
     else
-        snprintf(text, PLACE_BYTES, "%.100s", base_of(file));
+        snprintf(text, PLACE_BYTES, "%.100s", path_base(file));
     return text;
 }
 
@@ -35,14 +30,14 @@ static const char *rate_text(char text[UNIT_TEXT_BYTES], uint64_t period_ns)
     return text;
 }
 
-static void head_print(const struct profile *profile, FILE *out)
+static void profile_head_print(const struct profile *profile, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], note[SYMBOLS_NOTE_BYTES];
     const struct run_job *job = profile->stacks.job;
     char program[sizeof job->files[0].header.program] = "";
     if (job->file_count)
         label_clean(program, sizeof program, job->files[0].header.program, sizeof program);
-    fprintf(out, "%.99s: %" PRIu64 " process%s, %" PRIu64 " thread%s", program[0] ? base_of(program) : "(no name)",
+    fprintf(out, "%.99s: %" PRIu64 " process%s, %" PRIu64 " thread%s", program[0] ? path_base(program) : "(no name)",
             profile->ranks, profile->ranks == 1 ? "" : "es", profile->streams, profile->streams == 1 ? "" : "s");
     fprintf(out, ", sampled at %s", rate_text(a, profile->period_least_ns));
     if (profile->period_most_ns != profile->period_least_ns)
@@ -112,7 +107,7 @@ static void states_print(const struct profile *profile, FILE *out)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static int call_order(const void *one, const void *other)
+static int profile_call_order(const void *one, const void *other)
 {
     const struct profile_call *a = *(struct profile_call *const *)one, *b = *(struct profile_call *const *)other;
     return a->sum.ns != b->sum.ns ? (a->sum.ns < b->sum.ns ? 1 : -1) : strcmp(a->frame->name, b->frame->name);
@@ -146,7 +141,7 @@ static int function_order(const void *one, const void *other)
     return names ? names : strcmp(a->frame->module, b->frame->module);
 }
 
-static int line_order(const void *one, const void *other)
+static int source_line_order(const void *one, const void *other)
 {
     const struct profile_line *a = *(struct profile_line *const *)one, *b = *(struct profile_line *const *)other;
     uint64_t own = a->self_ns + a->mpi_ns, others = b->self_ns + b->mpi_ns;
@@ -199,10 +194,10 @@ static bool call_is_end(const char *name)
     return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
 }
 
-static void calls_print(const struct profile *profile, FILE *out)
+static void profile_calls_print(const struct profile *profile, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
-    struct keyed **list = table_sort(&profile->calls, call_order);
+    struct keyed **list = table_sort(&profile->calls, profile_call_order);
     double whole = (double)profile->sum.ns, samples = profile_samples(profile);
     if (!list)
         return;
@@ -223,7 +218,7 @@ static void calls_print(const struct profile *profile, FILE *out)
     free(list);
 }
 
-static int rank_order(const void *one, const void *other)
+static int profile_share_order(const void *one, const void *other)
 {
     const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
     if (a->rank != b->rank)
@@ -234,7 +229,7 @@ static int rank_order(const void *one, const void *other)
 static int thread_order(const void *one, const void *other)
 {
     const struct profile_share *a = *(struct profile_share *const *)one, *b = *(struct profile_share *const *)other;
-    int ranks = rank_order(one, other);
+    int ranks = profile_share_order(one, other);
     return ranks ? ranks : (a->tid > b->tid) - (a->tid < b->tid);
 }
 
@@ -255,10 +250,10 @@ static void process_title(char text[PLACE_BYTES], const struct profile_share *sh
         snprintf(text, PLACE_BYTES, "process %" PRIu32, share->pid);
 }
 
-static void ranks_print(const struct profile *profile, FILE *out)
+static void shares_print(const struct profile *profile, FILE *out)
 {
     char title[PLACE_BYTES], time[UNIT_TEXT_BYTES];
-    struct keyed **list = table_sort(&profile->processes, rank_order);
+    struct keyed **list = table_sort(&profile->processes, profile_share_order);
     if (!list)
         return;
     fprintf(out, "\nranks                  sampled  not in MPI       work    stalled     on cpu   (shares of each "
@@ -342,7 +337,7 @@ static void functions_print(const struct profile *profile, struct recorder_note 
 static void lines_print(const struct profile *profile, struct recorder_note *note, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
-    struct keyed **list = table_sort(&profile->lines, line_order);
+    struct keyed **list = table_sort(&profile->lines, source_line_order);
     if (!list)
         return;
     fprintf(out, "\nlines                self  MPI called\n");
@@ -432,11 +427,11 @@ static int paths_print(const struct profile *profile, struct recorder_note *note
 int profile_print(struct profile *profile, FILE *out)
 {
     struct recorder_note note = {0};
-    head_print(profile, out);
+    profile_head_print(profile, out);
     states_print(profile, out);
-    ranks_print(profile, out);
+    shares_print(profile, out);
     threads_print(profile, out);
-    calls_print(profile, out);
+    profile_calls_print(profile, out);
     sites_print(profile, &note, out);
     functions_print(profile, &note, out);
     lines_print(profile, &note, out);

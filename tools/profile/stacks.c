@@ -3,6 +3,7 @@
 
 #include "calls.h"
 #include "base/keytable.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <search.h>
@@ -109,11 +110,6 @@ static const char *text_of(struct stacks *stacks, const char *text)
     return NULL;
 }
 
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* Names of Open MPI, MPICH and their relatives. A program's own libraries may also begin with libmpi. */
 static bool is_mpi(const char *module)
 {
@@ -125,7 +121,7 @@ static bool is_mpi(const char *module)
         "libmpifort.",   "libmpigf.",   "libmpigc",      "libmpijava.",
     };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (begins(module, names[i]))
+        if (text_begins(module, names[i]))
             return true;
     return false;
 }
@@ -133,16 +129,16 @@ static bool is_mpi(const char *module)
 static struct spot *spot_make(struct walk *walk, const struct module *module, uint64_t pc)
 {
     const char *program = walk->cursor.reader->header.program;
-    const struct symbol_place *place = symbols_find(walk->stacks->symbols, module, program, pc);
+    const struct symbol_place *place = symbols_look_up(walk->stacks->symbols, module, program, pc);
     struct spot *spot = place ? calloc(1, sizeof *spot + place->count * sizeof *spot->frames) : NULL;
     if (!spot)
         return NULL;
-    spot->recorder = (begins(place->module, "libmpit-") || begins(place->module, "libmpit."));
+    spot->recorder = (text_begins(place->module, "libmpit-") || text_begins(place->module, "libmpit."));
     spot->mpi = is_mpi(place->module);
-    spot->c_library = begins(place->module, "libc.so") || begins(place->module, "libc-") ||
-                      begins(place->module, "libpthread") || begins(place->module, "ld-linux");
+    spot->c_library = text_begins(place->module, "libc.so") || text_begins(place->module, "libc-") ||
+                      text_begins(place->module, "libpthread") || text_begins(place->module, "ld-linux");
     spot->program = module && (!module->path[0] || strcmp(module->path, program) == 0);
-    bool is_vdso = begins(place->module, "linux-vdso") || strcmp(place->module, "[vdso]") == 0;
+    bool is_vdso = text_begins(place->module, "linux-vdso") || strcmp(place->module, "[vdso]") == 0;
     spot->vdso = place->module[0] == '[' || is_vdso;
     for (unsigned i = 0; i < place->count; i++) {
         const struct symbol_line *line = &place->lines[i];
@@ -164,8 +160,8 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
         spot->count++;
         spot->start |= name && strcmp(name, "_start") == 0;
         spot->main |= name && spot->program && strcmp(name, "main") == 0;
-        spot->starter |= name && spot->c_library && begins(name, "__libc_start_"); /* it calls main */
-        spot->trampoline |= name && begins(name, "__restore_rt");
+        spot->starter |= name && spot->c_library && text_begins(name, "__libc_start_"); /* it calls main */
+        spot->trampoline |= name && text_begins(name, "__restore_rt");
     }
     return spot;
 }
@@ -238,15 +234,15 @@ static const char *stand_in(const struct spot *spot, const char **module)
     static const char *const own[] = {"MPI", "PMPI", "mpi", "pmpi", "ompi_", "opal_", "fi_", "ucp_"};
     static const char prefix[] = "mpit_impl_"; /* without debug information */
     const struct stack_frame *shown = spot->count ? &spot->frames[spot->count - 1] : NULL;
-    if (!shown || begins(shown->frame->name, "shield_"))
+    if (!shown || text_begins(shown->frame->name, "shield_"))
         return NULL;
-    bool prefixed = begins(shown->frame->name, prefix);
+    bool prefixed = text_begins(shown->frame->name, prefix);
     const char *name = shown->frame->name + (prefixed ? strlen(prefix) : 0);
     const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
-    bool stands = prefixed || begins(name, "MPI_T_"); /* or the library's own work inside it */
+    bool stands = prefixed || text_begins(name, "MPI_T_"); /* or the library's own work inside it */
     *module = "libc.so.6";
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
-        if (begins(name, own[i]))
+        if (text_begins(name, own[i]))
             *module = shown->frame->module;
     for (size_t i = 0; file && i < sizeof files / sizeof files[0]; i++)
         stands |= strcmp(file, files[i]) == 0;
@@ -476,14 +472,14 @@ int stacks_open(struct stacks *stacks, const struct run_job *job, const struct s
     return stacks->symbols && timeline_open(&stacks->line, job->files, job->file_count, true) == 0 ? 0 : -1;
 }
 
-static void nothing(void *data)
+static void frame_node_ignore(void *data)
 {
     (void)data; /* frames are released by number */
 }
 
 void stacks_release(struct stacks *stacks)
 {
-    tdestroy(stacks->names, nothing);
+    tdestroy(stacks->names, frame_node_ignore);
     tdestroy(stacks->texts, free);
     for (uint32_t i = 0; i < stacks->frame_count; i++)
         frame_release(stacks->frames[i]);

@@ -162,12 +162,6 @@ static void object_read(struct object *object)
     }
 }
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static struct object *object_make(struct symbols *symbols, const char *path, const struct module *module)
 {
     struct object *object = calloc(1, sizeof *object);
@@ -181,7 +175,7 @@ static struct object *object_make(struct symbols *symbols, const char *path, con
         object->build_id_bytes = module->build_id_bytes;
         memcpy(object->build_id, module->build_id, module->build_id_bytes);
     }
-    label_clean(object->base, sizeof object->base, base_of(path), strlen(base_of(path)));
+    label_clean(object->base, sizeof object->base, path_base(path), strlen(path_base(path)));
     object->number = symbols->object_count++;
     object->next = symbols->objects;
     symbols->objects = object;
@@ -304,7 +298,7 @@ static char *die_name(Dwarf_Die *die)
 }
 
 /* Finds the place of the call that the compiler replaced by the function. */
-static void call_place(Dwarf_Die *die, Dwarf_Die *unit, struct symbol_line *line)
+static void inlined_call_place(Dwarf_Die *die, Dwarf_Die *unit, struct symbol_line *line)
 {
     Dwarf_Attribute found;
     Dwarf_Word number = 0, file = 0;
@@ -391,7 +385,7 @@ static unsigned scopes_fill(struct object *object, Dwarf_Die *unit, Dwarf_Addr a
     for (int i = innermost; i >= 0 && count < LINES_MOST; i--) {
         lines[count++].function = die_name(&scopes[i]);
         if (i && count < LINES_MOST)
-            call_place(&scopes[i], unit, &lines[count]);
+            inlined_call_place(&scopes[i], unit, &lines[count]);
     }
     return count;
 }
@@ -428,8 +422,8 @@ static uint64_t start_find(const struct object *object, uint64_t address)
     return elf && function_start(elf, address - bias, &start) ? start + bias : UINT64_MAX;
 }
 
-const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
-                                        uint64_t pc)
+const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
+                                           uint64_t pc)
 {
     struct object *object = object_of(symbols, module, program);
     if (!object)

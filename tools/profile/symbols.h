@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct symbol_line {
     const char *function; /* NULL: not known */
@@ -47,11 +48,18 @@ void symbols_close(struct symbols *symbols);
 
 /* Returns the function, file and line at `pc` of a module (NULL: unknown module). `program` is the path of "". Returns
  * NULL without memory. The result is valid until symbols_close. */
-const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
-                                        uint64_t pc);
+const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
+                                           uint64_t pc);
 
 enum { SYMBOLS_NOTE_BYTES = 512 };
 /* Writes the notes on unreadable files, one by one, from number 0 on. Returns false after the last. */
 bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOLS_NOTE_BYTES]);
+
+/* The last part of the path, or all of it if nothing follows the last slash. */
+static inline const char *path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
 
 #endif

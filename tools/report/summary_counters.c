@@ -33,7 +33,7 @@ static double counted_seconds(const struct summary *summary)
 }
 
 /* The rate of a rank per second. For a time, its share. */
-static double rate(const struct summary *summary, const struct summary_counter *counter)
+static double counter_rate(const struct summary *summary, const struct summary_counter *counter)
 {
     double seconds = summary->ranks ? counted_seconds(summary) / summary->ranks * (double)counter->ranks : 0;
     return seconds > 0 ? (double)summary_counter_total(counter) / seconds : 0;
@@ -46,12 +46,12 @@ static void counter_print(const struct summary *summary, const struct summary_co
     for (unsigned i = 0; i < PLACE_COUNT; i++)
         fprintf(out, " %11s", text_of_value(text, counter, counter->places[i]));
     if (is_time(counter))
-        fprintf(out, " %11s\n", text_of_share(text, rate(summary, counter), 1e9));
+        fprintf(out, " %11s\n", text_of_share(text, counter_rate(summary, counter), 1e9));
     else
-        fprintf(out, " %11s\n", text_of_count(text, (uint64_t)(rate(summary, counter) + 0.5)));
+        fprintf(out, " %11s\n", text_of_count(text, (uint64_t)(counter_rate(summary, counter) + 0.5)));
 }
 
-static void ranks_print(const struct summary_counter *counter, FILE *out)
+static void counter_ranks_print(const struct summary_counter *counter, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
     const struct summary_spread *spread = &counter->spread;
@@ -72,7 +72,7 @@ void summary_counters_print(const struct summary *summary, FILE *out)
     for (unsigned i = 0; i < summary->counter_count; i++) {
         counter_print(summary, &summary->counters[i], out);
         if (summary->counters[i].ranks > 1)
-            ranks_print(&summary->counters[i], out);
+            counter_ranks_print(&summary->counters[i], out);
     }
     if (summary->counter_read_ns)
         fprintf(out,
@@ -102,7 +102,7 @@ static json_t *counter_json(const struct summary *summary, const struct summary_
     json_object_set_new(json, "places", places);
     json_object_set_new(json, "ranks", number_json(counter->ranks));
     json_object_set_new(json, "by_rank", ranks);
-    json_object_set_new(json, "per_second", json_real(rate(summary, counter)));
+    json_object_set_new(json, "per_second", json_real(counter_rate(summary, counter)));
     return json;
 }
 

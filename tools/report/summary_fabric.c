@@ -52,7 +52,7 @@ static void provider_print(const struct summary_provider *provider, FILE *out)
                 provider->errors == 1 ? " was" : "s were");
 }
 
-static int call_order(const void *a, const void *b, void *summary)
+static int fabric_time_order(const void *a, const void *b, void *summary)
 {
     const uint64_t *ns = ((const struct summary *)summary)->call_fabric_ns;
     uint64_t x = ns[*(const unsigned *)a], y = ns[*(const unsigned *)b];
@@ -60,7 +60,7 @@ static int call_order(const void *a, const void *b, void *summary)
 }
 
 /* Prints the time of each MPI function: in the MPI library, and below. */
-static void calls_print(const struct summary *summary, FILE *out)
+static void fabric_calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
@@ -69,7 +69,7 @@ static void calls_print(const struct summary *summary, FILE *out)
             order[used++] = i;
     if (!used)
         return;
-    qsort_r(order, used, sizeof *order, call_order, (void *)(uintptr_t)summary);
+    qsort_r(order, used, sizeof *order, fabric_time_order, (void *)(uintptr_t)summary);
     fprintf(out, "  %-32s %14s %10s %10s %10s\n", "MPI functions", "time", "library", "below", "share");
     for (unsigned i = 0; i < used && i < TOP_CALLS; i++) {
         uint64_t all = summary->calls[order[i]].time_ns, below = summary->call_fabric_ns[order[i]];
@@ -85,7 +85,7 @@ static void calls_print(const struct summary *summary, FILE *out)
 }
 
 /* Transfers inside of collectives. */
-static void comms_print(const struct summary *summary, FILE *out)
+static void fabric_comms_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     unsigned shown = 0;
@@ -115,8 +115,8 @@ void summary_fabric_print(const struct summary *summary, FILE *out)
     fprintf(out, summary->mpi[0] ? "\nBelow MPI, over all ranks\n" : "\nlibfabric and UCX\n");
     for (unsigned i = 0; provider_is_there(summary, i); i++)
         provider_print(&summary->providers[i], out);
-    calls_print(summary, out);
-    comms_print(summary, out);
+    fabric_calls_print(summary, out);
+    fabric_comms_print(summary, out);
 }
 
 json_t *summary_below_json(const struct summary *summary, uint64_t ns)

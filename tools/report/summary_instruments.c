@@ -13,7 +13,7 @@
 enum { NAME_COLUMNS = 40, TOP_LINES = 64 };
 
 /* Classes whose values can be added up over all ranks. */
-static bool is_sum(const struct summary_instrument *line)
+static bool can_be_summed(const struct summary_instrument *line)
 {
     return line->class == VARIABLE_COUNTER || line->class == VARIABLE_AGGREGATE || line->class == VARIABLE_TIMER;
 }
@@ -100,7 +100,8 @@ static void variable_print(const struct summary_instrument *line, FILE *out)
         return;
     }
     fprintf(out, "%14s %16s %16s\n",
-            is_sum(line) ? sum_text(sum, line) : number_text(sum, line, line->ranks ? spread->sum / line->ranks : 0),
+            can_be_summed(line) ? sum_text(sum, line)
+                                : number_text(sum, line, line->ranks ? spread->sum / line->ranks : 0),
             extreme_text(least, line, spread->min, spread->min_rank),
             extreme_text(most, line, spread->max, spread->max_rank));
 }
@@ -132,7 +133,7 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
 /* ---- JSON
  * ------------------------------------------------------------------------------------------------------------ */
 
-static json_t *figure_json(const struct summary_instrument *line, double figure)
+static json_t *instrument_figure_json(const struct summary_instrument *line, double figure)
 {
     if (!isfinite(figure))
         return json_null();
@@ -146,7 +147,7 @@ static void text_set(json_t *object, const char *key, const char *text)
     json_object_set_new(object, key, json ? json : json_string("?"));
 }
 
-static json_t *line_json(const struct summary_instrument *line)
+static json_t *instrument_json(const struct summary_instrument *line)
 {
     json_t *json = json_object();
     text_set(json, "name", line->name);
@@ -168,14 +169,14 @@ static json_t *line_json(const struct summary_instrument *line)
     if (line->class == VARIABLE_STATE)
         return json;
     const struct summary_spread *spread = &line->spread;
-    if (is_sum(line) && line->type != MPIT_TYPE_DOUBLE)
+    if (can_be_summed(line) && line->type != MPIT_TYPE_DOUBLE)
         json_object_set_new(json, "sum", json_integer(line->sum > INT64_MAX ? INT64_MAX : (json_int_t)line->sum));
-    else if (is_sum(line))
-        json_object_set_new(json, "sum", figure_json(line, spread->sum));
+    else if (can_be_summed(line))
+        json_object_set_new(json, "sum", instrument_figure_json(line, spread->sum));
     json_object_set_new(json, "mean",
                         isfinite(spread->sum) ? json_real(spread->sum / (line->ranks ? line->ranks : 1)) : json_null());
-    json_object_set_new(json, "min", figure_json(line, spread->min));
-    json_object_set_new(json, "max", figure_json(line, spread->max));
+    json_object_set_new(json, "min", instrument_figure_json(line, spread->min));
+    json_object_set_new(json, "max", instrument_figure_json(line, spread->max));
     json_object_set_new(json, "min_rank", json_integer(spread->min_rank));
     json_object_set_new(json, "max_rank", json_integer(spread->max_rank));
     return json;
@@ -185,6 +186,6 @@ json_t *summary_instruments_json(const struct summary *summary)
 {
     json_t *lines = json_array();
     for (size_t i = 0; i < summary->instrument_count; i++)
-        json_array_append_new(lines, line_json(&summary->instruments[i]));
+        json_array_append_new(lines, instrument_json(&summary->instruments[i]));
     return lines;
 }

@@ -48,7 +48,7 @@ void summary_missing_print(const struct summary *summary, FILE *out)
             several ? "s" : "", ranks, several ? "are" : "is");
 }
 
-static json_t *text_json(const char *text)
+static json_t *optional_text_json(const char *text)
 {
     return text[0] ? json_string(text) : json_null();
 }
@@ -76,10 +76,10 @@ json_t *summary_origin_json(const struct summary *summary)
     json_t *hosts = json_array();
     for (size_t i = 0; i < summary->host_count; i++)
         json_array_append_new(hosts, json_string(summary->hosts[i].name));
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", text_json(origin->command), "directory",
-                     text_json(origin->directory), "user", user_json(origin), "uid",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", optional_text_json(origin->command),
+                     "directory", optional_text_json(origin->directory), "user", user_json(origin), "uid",
                      origin->told ? json_integer(origin->uid) : json_null(), "scheduler_job",
-                     text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns), "end_ns",
+                     optional_text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns), "end_ns",
                      ns_json(origin->end_ns), "hosts", hosts);
 }
 

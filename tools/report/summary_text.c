@@ -219,7 +219,7 @@ static void losses_print(const struct summary *summary, FILE *out)
                     loss_text(loss, i, summary->lost[i]), variable_slot_name(NAMES_LOSS, i));
 }
 
-static int call_order(const void *a, const void *b, void *summary)
+static int summary_call_order(const void *a, const void *b, void *summary)
 {
     const struct summary_call *calls = ((const struct summary *)summary)->calls;
     const struct summary_call *x = &calls[*(const unsigned *)a], *y = &calls[*(const unsigned *)b];
@@ -252,7 +252,7 @@ static void calls_print(const struct summary *summary, FILE *out)
             order[used++] = i;
     if (!used)
         return;
-    qsort_r(order, used, sizeof *order, call_order, (void *)(uintptr_t)summary);
+    qsort_r(order, used, sizeof *order, summary_call_order, (void *)(uintptr_t)summary);
     double whole = 0;
     for (unsigned i = 0; i < used && !is_never_timed(summary); i++)
         whole += (double)summary->calls[order[i]].time_ns;

@@ -16,7 +16,7 @@ enum { PASSED = sizeof passed_signals / sizeof *passed_signals };
 
 static volatile sig_atomic_t child_pid; /* 0: none */
 
-static void pass_on(int signal, siginfo_t *info, void *context)
+static void signal_pass_on(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
@@ -34,7 +34,7 @@ struct dispositions {
 };
 
 /* Blocks the signals until the child is known, so that none is lost between the fork and the handler. */
-static void signals_take(struct dispositions *before)
+static void child_signals_take(struct dispositions *before)
 {
     sigset_t block;
     sigemptyset(&block);
@@ -42,7 +42,7 @@ static void signals_take(struct dispositions *before)
         sigaddset(&block, passed_signals[i]);
     sigprocmask(SIG_BLOCK, &block, &before->mask);
     for (int i = 0; i < PASSED; i++) {
-        struct sigaction action = {.sa_sigaction = pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
+        struct sigaction action = {.sa_sigaction = signal_pass_on, .sa_flags = SA_SIGINFO | SA_RESTART};
         sigemptyset(&action.sa_mask);
         sigaction(passed_signals[i], NULL, &before->signals[i]);
         if (before->signals[i].sa_handler != SIG_IGN) /* nohup's SIGHUP stays ignored */
@@ -95,7 +95,7 @@ int child_run(char *const words[], int *signal)
         return 126;
     }
     struct dispositions before;
-    signals_take(&before);
+    child_signals_take(&before);
     pid_t pid = fork();
     if (pid == 0) {
         signals_give_back(&before);

@@ -52,7 +52,7 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
 }
 
 /* Returns the bytes that a process has read and written. */
-static uint64_t progress_of(pid_t pid)
+static uint64_t bytes_moved(pid_t pid)
 {
     char path[64], line[128];
     uint64_t sum = 0, count;
@@ -80,7 +80,7 @@ static bool verdict_await(pid_t pid, int told, int patience_ms)
             used += (size_t)n;
             continue;
         }
-        uint64_t now = progress_of(pid);
+        uint64_t now = bytes_moved(pid);
         idle = now == progress ? idle + LOOK_MS : 0;
         progress = now;
     }

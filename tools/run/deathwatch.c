@@ -48,7 +48,7 @@ static void name_add(struct deathwatch *watch, const char *name)
     watch->polls[2 + watch->count++] = (struct pollfd){.fd = -1, .events = POLLIN};
 }
 
-static void names_take(struct deathwatch *watch)
+static void dead_names_read(struct deathwatch *watch)
 {
     _Alignas(struct inotify_event) char text[16 * (sizeof(struct inotify_event) + NAME_MAX + 1)];
     for (ssize_t n; (n = read(watch->changes, text, sizeof text)) > 0;)
@@ -109,7 +109,7 @@ static void *watch_run(void *argument)
             deaths_note(watch); /* before polls move */
         if (ready > 0 && watch->polls[0].revents)
             break;
-        names_take(watch);
+        dead_names_read(watch);
         some = processes_find(watch);
     }
     return NULL;

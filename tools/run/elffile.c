@@ -16,7 +16,7 @@ static const void *part(const struct elf_file *file, uint64_t offset, uint64_t b
     return file->base + offset;
 }
 
-static bool header_fits(const struct elf_file *file)
+static bool elf_header_fits(const struct elf_file *file)
 {
     const ElfW(Ehdr) *header = (const void *)file->base;
     const unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
@@ -81,7 +81,7 @@ int elf_open(struct elf_file *file, const char *path)
     if (base == MAP_FAILED)
         return -1;
     file->base = base;
-    if (!header_fits(file)) {
+    if (!elf_header_fits(file)) {
         elf_close(file);
         return -1;
     }

@@ -3,6 +3,7 @@
 
 #include "run/elffile.h"
 #include "run/loadpath.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,19 +59,14 @@ const char *mpi_abi_choices(void)
     return text;
 }
 
-static bool begins(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 /* The names of C and Fortran MPI libraries begin like this for all builders, and so do mpit's own. */
 static bool may_be_mpi(const char *soname)
 {
-    return begins(soname, "libmpi") && !begins(soname, "libmpit-");
+    return text_begins(soname, "libmpi") && !text_begins(soname, "libmpit-");
 }
 
 /* Returns whether the name begins with a word of the list. */
-static bool begins_with_one(const char *name, const char *words)
+static bool begins_with_any(const char *name, const char *words)
 {
     for (size_t bytes; *words; words += bytes + 1) {
         bytes = strcspn(words, " ");
@@ -84,9 +80,9 @@ static bool begins_with_one(const char *name, const char *words)
 static enum mpi_abi soname_abi(const char *soname)
 {
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (begins_with_one(soname, backends[abi].libraries) || begins_with_one(soname, backends[abi].fortran))
+        if (begins_with_any(soname, backends[abi].libraries) || begins_with_any(soname, backends[abi].fortran))
             return (enum mpi_abi)abi;
-    return begins(soname, "libmpi.so") ? ABI_UNKNOWN : ABI_NONE;
+    return text_begins(soname, "libmpi.so") ? ABI_UNKNOWN : ABI_NONE;
 }
 
 /*
@@ -130,9 +126,9 @@ static void libraries_walk(struct walk *walk, const struct load_origin *origin, 
         const char *name = elf_dynamic_text(origin->file, i, DT_NEEDED);
         if (!name || !walk_mark(walk, name))
             continue;
-        if (begins(name, "libfabric.so") || begins(name, "libucp.so"))
+        if (text_begins(name, "libfabric.so") || text_begins(name, "libucp.so"))
             snprintf(walk->kind->below, sizeof walk->kind->below, "%s", name);
-        if (begins(name, "libopen-rte.so") || begins(name, "libprrte.so"))
+        if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
             walk->kind->openmpi_launcher = true;
         char path[PATH_MAX];
         struct elf_file file;

@@ -2,6 +2,7 @@
 #include "run/forward.h"
 
 #include "run/mcafile.h"
+#include "base/text.h"
 
 #include <err.h>
 #include <stdarg.h>
@@ -41,20 +42,15 @@ __attribute__((format(printf, 2, 3))) static void line_add_formatted(struct line
     free(word);
 }
 
-static bool begins(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
 static bool is_ours(const char *variable)
 {
-    return begins(variable, PRELOAD "=") || begins(variable, "MPIT_") || begins(variable, SANITIZER "=");
+    return text_begins(variable, PRELOAD "=") || text_begins(variable, "MPIT_") || text_begins(variable, SANITIZER "=");
 }
 
 static bool any_begins(char *const words[], const char *prefix)
 {
     for (size_t i = 0; words[i]; i++)
-        if (begins(words[i], prefix))
+        if (text_begins(words[i], prefix))
             return true;
     return false;
 }
@@ -66,7 +62,7 @@ static void variables_add(struct line *line, const char *option, bool with_value
     bool sanitizer = any_begins(words, SANITIZER);
     for (char **variable = environ; *variable; variable++) {
         char *equals = strchr(*variable, '=');
-        if (!equals || !is_ours(*variable) || (sanitizer && begins(*variable, SANITIZER)))
+        if (!equals || !is_ours(*variable) || (sanitizer && text_begins(*variable, SANITIZER)))
             continue;
         line_add(line, option);
         line_add_formatted(line, "%.*s", (int)(equals - *variable), *variable);
@@ -133,9 +129,9 @@ static void openmpi_words(struct line *line, char *const words[], const char *li
             char *longer = env_list(words[i], delimiter);
             line_add(line, longer);
             free(longer);
-        } else if (i > 0 && begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
+        } else if (i > 0 && text_begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
             preload_add(line, words[i], sizeof PRELOAD, library);
-        } else if (i > 0 && begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
+        } else if (i > 0 && text_begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
             sanitizer_add(line, words[i]);
         } else {
             line_add(line, words[i]);
@@ -149,7 +145,7 @@ static void openmpi_words(struct line *line, char *const words[], const char *li
 static bool hydra_restricts(const char *word)
 {
     static const char *const options[] = {"-genvnone", "-genvlist", "-envnone", "-envlist", "-genvexcl", "-envexcl"};
-    const char *option = begins(word, "--") ? word + 1 : word;
+    const char *option = text_begins(word, "--") ? word + 1 : word;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++)
         if (strcmp(option, options[i]) == 0)
             return true;
@@ -158,7 +154,7 @@ static bool hydra_restricts(const char *word)
 
 static bool hydra_sets(const char *word)
 {
-    const char *option = begins(word, "--") ? word + 1 : word;
+    const char *option = text_begins(word, "--") ? word + 1 : word;
     return strcmp(option, "-genv") == 0 || strcmp(option, "-env") == 0;
 }
 
@@ -170,7 +166,7 @@ static void hydra_words(struct line *line, char *const words[], const char *libr
     for (size_t i = 0; words[i]; i++) {
         if (i > 1 && hydra_sets(words[i - 2]) && strcmp(words[i - 1], PRELOAD) == 0)
             preload_add(line, words[i], 0, library);
-        else if (i > 0 && hydra_sets(words[i - 1]) && begins(words[i], PRELOAD "="))
+        else if (i > 0 && hydra_sets(words[i - 1]) && text_begins(words[i], PRELOAD "="))
             preload_add(line, words[i], sizeof PRELOAD, library);
         else
             line_add(line, words[i]);
@@ -182,9 +178,9 @@ static void hydra_words(struct line *line, char *const words[], const char *libr
 static void slurm_words(struct line *line, char *const words[], char note[512])
 {
     const char *by_environment = getenv("SLURM_EXPORT_ENV");
-    bool restricted = by_environment && !begins(by_environment, "ALL");
+    bool restricted = by_environment && !text_begins(by_environment, "ALL");
     for (size_t i = 0; words[i]; i++) {
-        restricted = restricted || (begins(words[i], "--export=") && !begins(words[i], "--export=ALL"));
+        restricted = restricted || (text_begins(words[i], "--export=") && !text_begins(words[i], "--export=ALL"));
         line_add(line, words[i]);
     }
     if (restricted)
@@ -204,7 +200,7 @@ char **forward_words(char *const words[], size_t launcher, enum launcher_kind ki
     note[0] = '\0';
     bool behind_env = strcmp(path_name(words[0]), "env") == 0;
     for (size_t i = 0; i < launcher || (behind_env && kind == LAUNCHER_NONE && words[i]); i++) {
-        bool setting = behind_env && begins(words[i], PRELOAD "=");
+        bool setting = behind_env && text_begins(words[i], PRELOAD "=");
         if (setting)
             preload_add(&line, words[i], sizeof PRELOAD, library);
         else

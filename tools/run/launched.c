@@ -22,7 +22,7 @@ enum {
 static const char claim_name[] = ".mpit-launch";
 
 /* Returns -1 if it is not set, or not a number. */
-static int variable_number(const char *name)
+static int environment_number(const char *name)
 {
     const char *text = getenv(name);
     char *end;
@@ -50,7 +50,7 @@ static void id_set(struct launched *launched, const char *prefix, const char *fi
 }
 
 /* Reads a variable that all processes of the job have, or none. */
-static void key_set(struct launched *launched, const char *name)
+static void launch_key_set(struct launched *launched, const char *name)
 {
     const char *text = getenv(name);
     snprintf(launched->key, sizeof launched->key, "%s", text ? text : "");
@@ -64,7 +64,7 @@ struct process {
 };
 
 /* Returns false if there is no such process. */
-static bool process_read(pid_t pid, struct process *process)
+static bool process_status_read(pid_t pid, struct process *process)
 {
     char path[64], text[STAT_BYTES];
     snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
@@ -103,11 +103,11 @@ static time_t boot_time(void)
  * job. */
 static void hydra_id(struct launched *launched)
 {
-    if (variable_number("MPI_LOCALNRANKS") != launched->size)
+    if (environment_number("MPI_LOCALNRANKS") != launched->size)
         return; /* there are other proxies on other nodes */
     pid_t pid = getppid();
     struct process process;
-    for (int i = 0; i < ANCESTORS_MOST && process_read(pid, &process); i++) {
+    for (int i = 0; i < ANCESTORS_MOST && process_status_read(pid, &process); i++) {
         if (strcmp(process.name, "hydra_pmi_proxy") == 0) {
             time_t begin = boot_time() + (time_t)(process.begin / (uint64_t)sysconf(_SC_CLK_TCK));
             char stamp[32], number[32];
@@ -127,22 +127,22 @@ static void slurm_id(struct launched *launched)
     const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
     if (job && step)
         id_set(launched, "slurm-", job, step);
-    key_set(launched, "SLURM_RESTART_COUNT");
+    launch_key_set(launched, "SLURM_RESTART_COUNT");
 }
 
 bool launched_find(struct launched *launched)
 {
     const char *text;
-    *launched = (struct launched){.rank = variable_number("OMPI_COMM_WORLD_RANK"),
-                                  .size = variable_number("OMPI_COMM_WORLD_SIZE")};
+    *launched = (struct launched){.rank = environment_number("OMPI_COMM_WORLD_RANK"),
+                                  .size = environment_number("OMPI_COMM_WORLD_SIZE")};
     if (launched->rank >= 0 && launched->size > 0) { /* even if a step of Slurm above started it */
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
-        key_set(launched, "OMPI_MCA_orte_precondition_transports");
+        launch_key_set(launched, "OMPI_MCA_orte_precondition_transports");
         return launched->size > 1;
     }
-    launched->rank = variable_number("PMI_RANK");
-    launched->size = variable_number("PMI_SIZE");
+    launched->rank = environment_number("PMI_RANK");
+    launched->size = environment_number("PMI_SIZE");
     if (launched->rank >= 0 && launched->size > 0) {
         if (getenv("HYDI_CONTROL_FD"))
             hydra_id(launched);
@@ -150,8 +150,8 @@ bool launched_find(struct launched *launched)
             slurm_id(launched);
         return launched->size > 1;
     }
-    launched->rank = variable_number("SLURM_PROCID");
-    launched->size = getenv("SLURM_STEP_ID") ? variable_number("SLURM_STEP_NUM_TASKS") : 0;
+    launched->rank = environment_number("SLURM_PROCID");
+    launched->size = getenv("SLURM_STEP_ID") ? environment_number("SLURM_STEP_NUM_TASKS") : 0;
     if (launched->rank < 0 || launched->size <= 1)
         return false;
     slurm_id(launched);

@@ -22,7 +22,7 @@ static const char *const launcher_names[] = {"mpirun",        "mpiexec", "orteru
 static const char *const prefix_names[] = {"env",    "timeout", "nice",   "nohup", "time", "taskset", "numactl",
                                            "stdbuf", "setsid",  "ionice", "chrt",  "sudo", "strace",  NULL};
 
-static bool listed(const char *const names[], const char *name)
+static bool is_one_of(const char *const names[], const char *name)
 {
     for (; *names; names++)
         if (strcmp(*names, name) == 0)
@@ -76,7 +76,7 @@ static bool alternative_named(const char *name)
 bool launcher_named(const char *word)
 {
     const char *name = path_name(word);
-    return listed(launcher_names, name) || alternative_named(name);
+    return is_one_of(launcher_names, name) || alternative_named(name);
 }
 
 /* Returns whether a line of a script reads single words or chooses its program. Only the script knows the result
@@ -132,7 +132,7 @@ static bool script_read(const char *path, char launcher[PATH_MAX])
 
 bool prefix_named(const char *word)
 {
-    return listed(prefix_names, path_name(word));
+    return is_one_of(prefix_names, path_name(word));
 }
 
 /* Reads the program's output with --version, until it ends or the time is over. */
@@ -200,7 +200,7 @@ static enum launcher_kind identify(const char *path, int scripts)
     struct elf_kind kind;
     char launcher[PATH_MAX];
     const char *name = path_name(path);
-    bool elf = elf_kind_read(&kind, path) == 0, alternative = !listed(launcher_names, name);
+    bool elf = elf_kind_read(&kind, path) == 0, alternative = !is_one_of(launcher_names, name);
     if (elf && kind.openmpi_launcher)
         return LAUNCHER_OPENMPI;
     if (!launcher_named(path) || (elf && alternative && kind.abi != ABI_NONE))

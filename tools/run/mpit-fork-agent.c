@@ -32,7 +32,7 @@ static void decode(char *text)
     *to = '\0';
 }
 
-static bool listed(const char *list, const char *library)
+static bool library_is_listed(const char *list, const char *library)
 {
     size_t bytes = strlen(library);
     for (; *list; list += strspn(list, ": ")) {
@@ -59,7 +59,7 @@ static void preload_one(const char *library)
     const char *present = getenv("LD_PRELOAD");
     char *both;
     library_check(library);
-    if (present && listed(present, library))
+    if (present && library_is_listed(present, library))
         return;
     if (asprintf(&both, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0 ||
         setenv("LD_PRELOAD", both, 1) != 0)

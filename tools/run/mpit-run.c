@@ -75,7 +75,7 @@ static const char *value_check(const char *option, enum knob knob, const char *t
     return text;
 }
 
-static struct request request_read(int argc, char *argv[])
+static struct request run_options_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"output", required_argument, NULL, 'o'},
                                             {"trace", no_argument, NULL, 't'},
@@ -288,7 +288,7 @@ static void environment_set(const struct request *request, const char *library, 
 
 /* For commands that a script starts. mpit's library is also loaded into the script's mpirun, and passes the agent to
  * it. `launcher` has the words from the launcher on. */
-static void agent_set(enum launcher_kind kind, char *const launcher[])
+static void fork_agent_set(enum launcher_kind kind, char *const launcher[])
 {
     char agent[PATH_MAX];
     unsetenv("MPIT_FORK_AGENT");
@@ -402,7 +402,7 @@ static void command_prepare(const struct request *request, size_t launcher, enum
                             const char *library, const struct output_dir *output)
 {
     environment_set(request, library, output->path);
-    agent_set(kind, request->words + launcher);
+    fork_agent_set(kind, request->words + launcher);
     settings_check(request->silent);
     filter_explain(request);
 }
@@ -460,7 +460,7 @@ static void below_choose(struct request *request, const struct abi_choice *choic
 int main(int argc, char *argv[])
 {
     setlocale(LC_CTYPE, "");
-    struct request request = request_read(argc, argv);
+    struct request request = run_options_read(argc, argv);
     struct launched launched;
     struct abi_choice choice;
     char library[2 * PATH_MAX];

@@ -164,7 +164,7 @@ static int numbered_take(struct output_dir *dir, const struct output_wish *wish)
 }
 
 /* Another user who can change the directory can remove run files, and add others. */
-static void owner_check(const struct output_dir *dir, const struct output_wish *wish)
+static void output_owner_check(const struct output_dir *dir, const struct output_wish *wish)
 {
     struct stat st;
     char user[USER_BYTES];
@@ -206,7 +206,7 @@ bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
     if (taken)
         refusal_warn(&wish->refusal, "note: the output directory %s %s: this run goes to %s", wanted, reason,
                      dir->given);
-    owner_check(dir, wish);
+    output_owner_check(dir, wish);
     summary_check(dir, wish);
     return true;
 }

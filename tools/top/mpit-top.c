@@ -63,7 +63,7 @@ static double interval_read(const char *text)
     return value;
 }
 
-static struct request request_read(int argc, char *argv[])
+static struct request top_options_read(int argc, char *argv[])
 {
     static const struct option options[] = {
         {"interval", required_argument, NULL, 'i'}, {"ranks", required_argument, NULL, 'r'},
@@ -130,7 +130,7 @@ static void look_or_end(struct looker *looker, struct top_view *view, struct top
 }
 
 /* Looks for the first time. Reports each missing path of several. Then returns 1, and the others are shown. */
-static int first_look(struct looker *looker, struct top_view *view, struct top_model *model)
+static int paths_first_look(struct looker *looker, struct top_view *view, struct top_model *model)
 {
     look_or_end(looker, view, model);
     if (view->message || !looker->error[0])
@@ -140,7 +140,7 @@ static int first_look(struct looker *looker, struct top_view *view, struct top_m
 }
 
 /* For scripts: unreadable files are reported, and are a failure. Returns the exit status. */
-static int unreadable_tell(const struct live *live)
+static int unreadable_report(const struct live *live)
 {
     size_t count = 0;
     const struct live_process *first = NULL;
@@ -216,7 +216,7 @@ static bool goes_on(const struct top_model *model)
 static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
-    int missing = first_look(looker, view, model);
+    int missing = paths_first_look(looker, view, model);
     if (view->message)
         errx(1, "%s", view->message);
     do {
@@ -227,7 +227,7 @@ static int json_run(struct looker *looker, struct top_view *view, struct top_mod
         json_say(model, looker, request);
     } while (!request->once && (!request->path_count || goes_on(model)));
     output_close();
-    return missing | (request->once ? unreadable_tell(&looker->live) : 0);
+    return missing | (request->once ? unreadable_report(&looker->live) : 0);
 }
 
 static int page_width(void)
@@ -257,7 +257,7 @@ static void job_print(struct top_view *view, struct top_model *model, const stru
 static int text_run(struct looker *looker, struct top_view *view, struct top_model *model,
                     const struct request *request)
 {
-    int missing = first_look(looker, view, model);
+    int missing = paths_first_look(looker, view, model);
     interval_pass(view->interval);
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
@@ -275,20 +275,20 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
         job_print(view, model, job);
     }
     output_close();
-    return missing | unreadable_tell(&looker->live);
+    return missing | unreadable_report(&looker->live);
 }
 
 int main(int argc, char *argv[])
 {
     static struct top_view view = {.sort = -1};
-    struct request request = request_read(argc, argv);
+    struct request request = top_options_read(argc, argv);
     struct top_model model = {0};
     struct looker looker;
     int number = 0, status = 0;
     setlocale(LC_CTYPE, "");
     view.interval = request.interval;
     view.ranks = request.ranks;
-    if (live_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
+    if (live_files_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
         errx(1, "no memory");
     if (request.all_users)
         live_of_all_users(&looker.live);

@@ -66,19 +66,19 @@ static double time_key(const void *item)
     return -(double)comm_of(item)->time_ns;
 }
 
-static void time_text(const void *item, char *text, size_t bytes)
+static void comm_time_text(const void *item, char *text, size_t bytes)
 {
     char time[UNIT_TEXT_BYTES];
     snprintf(text, bytes, "%s", text_of_ns(time, comm_of(item)->time_ns));
 }
 
-static void bar_text(const void *item, char *text, size_t bytes)
+static void comm_bar_text(const void *item, char *text, size_t bytes)
 {
     const struct top_comm *comm = item;
     top_bar(text, bytes, 12, comm->share - comm->stall, comm->stall);
 }
 
-static void name_text(const void *item, char *text, size_t bytes)
+static void comm_name_text(const void *item, char *text, size_t bytes)
 {
     char title[COMM_TITLE_BYTES];
     const struct top_comm *comm = item;
@@ -86,16 +86,11 @@ static void name_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column comm_columns[] = {
-    {"time %", 6, 1, false, share_text, share_key},
-    {"stall", 6, 3, false, stalled_text, stalled_key},
-    {"", 12, 7, true, bar_text, share_key},
-    {"msg/s", 7, 2, false, messages_text, messages_key},
-    {"coll/s", 7, 2, false, colls_text, colls_key},
-    {"B/s", 6, 4, false, bytes_text, bytes_key},
-    {"time", 8, 6, false, time_text, time_key},
-    {"size", 6, 5, false, size_text, size_key},
-    {"seen", 6, 9, false, comm_ranks_text, ranks_key},
-    {"communicator", 20, 1, true, name_text, NULL},
+    {"time %", 6, 1, false, share_text, share_key},    {"stall", 6, 3, false, stalled_text, stalled_key},
+    {"", 12, 7, true, comm_bar_text, share_key},       {"msg/s", 7, 2, false, messages_text, messages_key},
+    {"coll/s", 7, 2, false, colls_text, colls_key},    {"B/s", 6, 4, false, bytes_text, bytes_key},
+    {"time", 8, 6, false, comm_time_text, time_key},   {"size", 6, 5, false, size_text, size_key},
+    {"seen", 6, 9, false, comm_ranks_text, ranks_key}, {"communicator", 20, 1, true, comm_name_text, NULL},
 };
 enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
 
@@ -105,7 +100,7 @@ void top_comms_add(struct top_page *page, const struct top_view *view, const str
     size_t count = 0;
     for (size_t i = 0; items && i < job->comm_count; i++) {
         char title[COMM_TITLE_BYTES + 20];
-        name_text(job->comms[i], title, sizeof title);
+        comm_name_text(job->comms[i], title, sizeof title);
         if (!view->filter[0] || strcasestr(title, view->filter))
             items[count++] = job->comms[i];
     }
@@ -125,40 +120,40 @@ struct member {
     const struct comm_record *record;
 };
 
-static const struct member *member_of(const void *item)
+static const struct member *member_item(const void *item)
 {
     return item;
 }
 
 static double member_key(const void *item)
 {
-    return member_of(item)->rank->rank;
+    return member_item(item)->rank->rank;
 }
 
 static void member_text(const void *item, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%" PRId32, member_of(item)->rank->rank);
+    snprintf(text, bytes, "%" PRId32, member_item(item)->rank->rank);
 }
 
-static void place_text(const void *item, char *text, size_t bytes)
+static void member_place_text(const void *item, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%" PRId32, member_of(item)->record->rank);
+    snprintf(text, bytes, "%" PRId32, member_item(item)->record->rank);
 }
 
 static double place_key(const void *item)
 {
-    return member_of(item)->record->rank;
+    return member_item(item)->record->rank;
 }
 
 #define MEMBER_RATE(name, field, factor)                                                                               \
     static double name##_key(const void *item)                                                                         \
     {                                                                                                                  \
-        return -(double)(member_of(item)->slot->field);                                                                \
+        return -(double)(member_item(item)->slot->field);                                                              \
     }                                                                                                                  \
     static void name##_text(const void *item, char *text, size_t bytes)                                                \
     {                                                                                                                  \
         char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", top_number(number, (factor) * (double)(member_of(item)->slot->field)));            \
+        snprintf(text, bytes, "%s", top_number(number, (factor) * (double)(member_item(item)->slot->field)));          \
     }
 
 MEMBER_RATE(member_share, time, 100)
@@ -166,18 +161,18 @@ MEMBER_RATE(member_stall, stall, 100)
 MEMBER_RATE(member_messages, message_rate, 1)
 MEMBER_RATE(member_colls, coll_rate, 1)
 MEMBER_RATE(member_bytes, byte_rate, 1)
-MEMBER_RATE(member_total, now.sent + member_of(item)->slot->now.received, 1)
+MEMBER_RATE(member_total, now.sent + member_item(item)->slot->now.received, 1)
 
 static void member_call_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_rank *rank = member_of(item)->rank;
+    const struct top_rank *rank = member_item(item)->rank;
     if (rank->busy)
         top_call_text(text, bytes, &rank->busy->call);
 }
 
 static const struct top_column member_columns[] = {
     {"rank", 6, 1, false, member_text, member_key},
-    {"in it", 6, 4, false, place_text, place_key},
+    {"in it", 6, 4, false, member_place_text, place_key},
     {"time %", 6, 1, false, member_share_text, member_share_key},
     {"stall", 6, 2, false, member_stall_text, member_stall_key},
     {"msg/s", 7, 2, false, member_messages_text, member_messages_key},

@@ -62,7 +62,7 @@ void top_focus_update(struct top_view *view, const struct top_model *model)
 
 static const struct top_focus *sort_focus;
 
-static uint64_t grown(const uint64_t *now, const uint64_t *before, unsigned kind)
+static uint64_t count_growth(const uint64_t *now, const uint64_t *before, unsigned kind)
 {
     return now[kind] > before[kind] ? now[kind] - before[kind] : 0;
 }
@@ -71,8 +71,8 @@ static uint64_t grown(const uint64_t *now, const uint64_t *before, unsigned kind
 static int kind_order(const void *one, const void *other)
 {
     unsigned a = *(const unsigned *)one, b = *(const unsigned *)other;
-    uint64_t x = grown(sort_focus->time_ns, sort_focus->time_before, a);
-    uint64_t y = grown(sort_focus->time_ns, sort_focus->time_before, b);
+    uint64_t x = count_growth(sort_focus->time_ns, sort_focus->time_before, a);
+    uint64_t y = count_growth(sort_focus->time_ns, sort_focus->time_before, b);
     if (x != y)
         return x > y ? -1 : 1;
     if (sort_focus->time_ns[a] != sort_focus->time_ns[b])
@@ -80,7 +80,7 @@ static int kind_order(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-static void calls_add(struct top_page *page, const struct top_view *view, const struct top_rank *rank)
+static void detail_calls_add(struct top_page *page, const struct top_view *view, const struct top_rank *rank)
 {
     const struct top_focus *focus = &view->focus;
     unsigned kinds[TOP_CALLS_MOST], count = 0;
@@ -94,8 +94,8 @@ static void calls_add(struct top_page *page, const struct top_view *view, const 
     for (unsigned i = 0; i < count && i < CALLS_SHOWN; i++) {
         char name[CALL_NAME_BYTES], rate[TOP_NUMBER_BYTES], time[UNIT_TEXT_BYTES], calls[UNIT_TEXT_BYTES];
         unsigned kind = kinds[i];
-        double spent = (double)grown(focus->time_ns, focus->time_before, kind) * 1e-9;
-        double made = (double)grown(focus->count, focus->count_before, kind);
+        double spent = (double)count_growth(focus->time_ns, focus->time_before, kind) * 1e-9;
+        double made = (double)count_growth(focus->count, focus->count_before, kind);
         label_clean(name, sizeof name, run_reader_call_name(&rank->process->run, kind), CALL_NAME_BYTES);
         top_page_add(page, 0, 0, "%-28.28s %7.1f %9s %10s %14s", name,
                      seconds <= 0       ? 0
@@ -138,7 +138,7 @@ static int place_order(const void *one, const void *other)
     return (a->figures->now.time_ns < b->figures->now.time_ns) - (a->figures->now.time_ns > b->figures->now.time_ns);
 }
 
-static void slots_add(struct top_page *page, const struct top_rank *rank)
+static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
 {
     const struct run_reader *run = &rank->process->run;
     struct place *places = calloc(rank->slot_count + 1, sizeof *places);
@@ -278,8 +278,8 @@ void top_rank_add(struct top_page *page, const struct top_view *view, const stru
     if (rank->state == TOP_UNREADABLE)
         return;
     threads_add(page, rank);
-    calls_add(page, view, rank);
-    slots_add(page, rank);
+    detail_calls_add(page, view, rank);
+    detail_slots_add(page, rank);
     peers_add(page, rank);
     counters_add(page, job, rank);
 }

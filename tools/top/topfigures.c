@@ -207,7 +207,7 @@ const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t
     return record ? comm_title(title, record->name, record->label) : title;
 }
 
-static double rate(uint64_t now, uint64_t before, double seconds)
+static double growth_rate(uint64_t now, uint64_t before, double seconds)
 {
     return now > before && seconds > 0 ? (double)(now - before) / seconds : 0;
 }
@@ -261,13 +261,14 @@ static bool slot_read(const struct top_reading *reading, struct top_rank *rank, 
 static void slot_rates(struct top_slot *slot, double seconds)
 {
     const struct top_slot_figures *now = &slot->now, *old = &slot->before;
-    slot->time = rate(now->time_ns, old->time_ns, seconds * 1e9);
-    slot->stall = rate(now->stall_ns, old->stall_ns, seconds * 1e9);
-    slot->message_rate = rate(now->sent, old->sent, seconds) + rate(now->received, old->received, seconds);
-    slot->coll_rate = rate(now->colls, old->colls, seconds);
-    slot->byte_rate = rate(now->sent_bytes, old->sent_bytes, seconds) +
-                      rate(now->received_bytes, old->received_bytes, seconds) +
-                      rate(now->coll_bytes, old->coll_bytes, seconds);
+    slot->time = growth_rate(now->time_ns, old->time_ns, seconds * 1e9);
+    slot->stall = growth_rate(now->stall_ns, old->stall_ns, seconds * 1e9);
+    slot->message_rate =
+        growth_rate(now->sent, old->sent, seconds) + growth_rate(now->received, old->received, seconds);
+    slot->coll_rate = growth_rate(now->colls, old->colls, seconds);
+    slot->byte_rate = growth_rate(now->sent_bytes, old->sent_bytes, seconds) +
+                      growth_rate(now->received_bytes, old->received_bytes, seconds) +
+                      growth_rate(now->coll_bytes, old->coll_bytes, seconds);
 }
 
 static int slots_make(const struct top_reading *reading, struct top_rank *rank)
@@ -339,22 +340,22 @@ static void rates_make(struct top_rank *rank)
     double seconds = (double)rank->interval_ns * 1e-9;
     double time = now->thread_ns > old->thread_ns ? (double)(now->thread_ns - old->thread_ns) * 1e-9 : 0;
     struct top_rates *rates = &rank->rates;
-    *rates = (struct top_rates){.calls = rate(now->calls, old->calls, seconds),
-                                .sent = rate(now->sent, old->sent, seconds),
-                                .sent_bytes = rate(now->sent_bytes, old->sent_bytes, seconds),
-                                .received = rate(now->received, old->received, seconds),
-                                .received_bytes = rate(now->received_bytes, old->received_bytes, seconds),
-                                .colls = rate(now->colls, old->colls, seconds),
-                                .coll_bytes = rate(now->coll_bytes, old->coll_bytes, seconds),
-                                .fabric_ops = rate(now->fabric_ops, old->fabric_ops, seconds),
-                                .fabric_bytes = rate(now->fabric_bytes, old->fabric_bytes, seconds),
-                                .fabric_polls = rate(now->fabric_polls, old->fabric_polls, seconds),
-                                .fabric = rate(now->fabric_ns, old->fabric_ns, seconds * 1e9)};
+    *rates = (struct top_rates){.calls = growth_rate(now->calls, old->calls, seconds),
+                                .sent = growth_rate(now->sent, old->sent, seconds),
+                                .sent_bytes = growth_rate(now->sent_bytes, old->sent_bytes, seconds),
+                                .received = growth_rate(now->received, old->received, seconds),
+                                .received_bytes = growth_rate(now->received_bytes, old->received_bytes, seconds),
+                                .colls = growth_rate(now->colls, old->colls, seconds),
+                                .coll_bytes = growth_rate(now->coll_bytes, old->coll_bytes, seconds),
+                                .fabric_ops = growth_rate(now->fabric_ops, old->fabric_ops, seconds),
+                                .fabric_bytes = growth_rate(now->fabric_bytes, old->fabric_bytes, seconds),
+                                .fabric_polls = growth_rate(now->fabric_polls, old->fabric_polls, seconds),
+                                .fabric = growth_rate(now->fabric_ns, old->fabric_ns, seconds * 1e9)};
     for (size_t i = 0; i < COUNTER_COUNT; i++)
-        rates->counters[i] = rate(now->counters[i], old->counters[i], seconds);
-    rates->mpi = rate(now->mpi_ns, old->mpi_ns, time * 1e9);
+        rates->counters[i] = growth_rate(now->counters[i], old->counters[i], seconds);
+    rates->mpi = growth_rate(now->mpi_ns, old->mpi_ns, time * 1e9);
     rates->mpi = rates->mpi < 1 ? rates->mpi : 1;
-    rates->stall = rate(now->stall_ns, old->stall_ns, time * 1e9);
+    rates->stall = growth_rate(now->stall_ns, old->stall_ns, time * 1e9);
     rates->stall = rates->stall < rates->mpi ? rates->stall : rates->mpi;
     rates->work = rates->mpi - rates->stall;
 }

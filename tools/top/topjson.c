@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static json_t *count(uint64_t value)
+static json_t *value_json(uint64_t value)
 {
     return json_integer((json_int_t)value);
 }
 
-static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const double rates[BUCKET_COUNT])
+static json_t *rated_sizes_json(const uint64_t counts[BUCKET_COUNT], const double rates[BUCKET_COUNT])
 {
     json_t *list = json_array();
     for (unsigned i = 0; i < BUCKET_COUNT; i++)
@@ -67,7 +67,7 @@ static json_t *rates_json(const struct top_job *job, const struct top_rates *rat
     return object;
 }
 
-static json_t *call_json(const struct top_call *call)
+static json_t *current_call_json(const struct top_call *call)
 {
     if (!call->name[0])
         return json_null();
@@ -88,13 +88,13 @@ static json_t *threads_json(const struct top_rank *rank)
         const struct top_thread *thread = &rank->threads[i];
         json_t *object = json_pack("{s:i, s:i, s:b, s:f, s:f}", "thread", (int)thread->index, "tid", (int)thread->tid,
                                    "ended", thread->ended, "mpi_share", thread->mpi, "stall_share", thread->stall);
-        json_object_set_new(object, "call", call_json(&thread->call));
+        json_object_set_new(object, "call", current_call_json(&thread->call));
         json_array_append_new(list, object);
     }
     return list;
 }
 
-static json_t *waits_json(const struct top_rank *rank)
+static json_t *rank_waits_json(const struct top_rank *rank)
 {
     static const char *const kinds[WAIT_KINDS] = {
         [WAIT_FROM] = "from", [WAIT_TO] = "to", [WAIT_AT] = "window", [WAIT_ALL] = "collective"};
@@ -122,32 +122,32 @@ static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
     label_clean(problem, sizeof problem, rank->problem, sizeof problem);
     if (problem[0])
         json_object_set_new(object, "problem", json_string(problem));
-    json_object_set_new(object, "call", rank->busy ? call_json(&rank->busy->call) : json_null());
+    json_object_set_new(object, "call", rank->busy ? current_call_json(&rank->busy->call) : json_null());
     json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
-    json_object_set_new(object, "waits_for", waits_json(rank));
+    json_object_set_new(object, "waits_for", rank_waits_json(rank));
     json_object_set_new(object, "rates", rates_json(job, &rank->rates, &rank->now));
     json_object_set_new(object, "totals", totals_json(&rank->now));
     json_object_set_new(object, "threads", threads_json(rank));
     return object;
 }
 
-static json_t *comm_json(const struct top_job *job, const struct top_comm *comm)
+static json_t *top_comm_json(const struct top_job *job, const struct top_comm *comm)
 {
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:b}", "name", comm->name, "label", comm->label, "size",
                                (int)comm->size, "ranks", (int)comm->ranks, "freed", comm->is_sum);
     json_object_set_new(object, "time_share", job->timed ? json_real(comm->share) : json_null());
     json_object_set_new(object, "stall_share", job->stall_known ? json_real(comm->stall) : json_null());
-    json_object_set_new(object, "time_ns", count(comm->time_ns));
-    json_object_set_new(object, "messages", count(comm->messages));
-    json_object_set_new(object, "collectives", count(comm->colls));
-    json_object_set_new(object, "bytes", count(comm->bytes));
+    json_object_set_new(object, "time_ns", value_json(comm->time_ns));
+    json_object_set_new(object, "messages", value_json(comm->messages));
+    json_object_set_new(object, "collectives", value_json(comm->colls));
+    json_object_set_new(object, "bytes", value_json(comm->bytes));
     json_object_set_new(object, "messages_per_s", json_real(comm->message_rate));
     json_object_set_new(object, "collectives_per_s", json_real(comm->coll_rate));
     json_object_set_new(object, "bytes_per_s", json_real(comm->byte_rate));
     return object;
 }
 
-static json_t *job_json(const struct top_job *job, const char *ranks)
+static json_t *top_job_json(const struct top_job *job, const char *ranks)
 {
     char number[24];
     snprintf(number, sizeof number, "%016" PRIx64, job->job);
@@ -165,13 +165,14 @@ static json_t *job_json(const struct top_job *job, const char *ranks)
         if (!ranks || rank_list_has(ranks, job->ranks[i]->rank))
             json_array_append_new(list, rank_json(job, job->ranks[i]));
     for (size_t i = 0; i < job->comm_count; i++)
-        json_array_append_new(comms, comm_json(job, job->comms[i]));
+        json_array_append_new(comms, top_comm_json(job, job->comms[i]));
     json_object_set_new(object, "ranks", list);
     json_object_set_new(object, "communicators", comms);
     json_object_set_new(object, "sizes",
-                        json_pack("{s:o, s:o, s:o}", "sent", sizes_json(job->now.sizes[TOP_SENT], job->sizes[TOP_SENT]),
-                                  "received", sizes_json(job->now.sizes[TOP_RECEIVED], job->sizes[TOP_RECEIVED]),
-                                  "collectives", sizes_json(job->now.sizes[TOP_COLLS], job->sizes[TOP_COLLS])));
+                        json_pack("{s:o, s:o, s:o}", "sent",
+                                  rated_sizes_json(job->now.sizes[TOP_SENT], job->sizes[TOP_SENT]), "received",
+                                  rated_sizes_json(job->now.sizes[TOP_RECEIVED], job->sizes[TOP_RECEIVED]),
+                                  "collectives", rated_sizes_json(job->now.sizes[TOP_COLLS], job->sizes[TOP_COLLS])));
     return object;
 }
 
@@ -179,7 +180,7 @@ json_t *top_json(const struct top_model *model, const struct live *live, const c
 {
     json_t *jobs = json_array();
     for (size_t i = 0; i < model->job_count; i++)
-        json_array_append_new(jobs, job_json(&model->jobs[i], ranks));
+        json_array_append_new(jobs, top_job_json(&model->jobs[i], ranks));
     return json_pack("{s:i, s:s, s:I, s:I, s:I, s:o}", "version", 1, "mpit", MPIT_VERSION, "look",
                      (json_int_t)model->look, "realtime_ns", (json_int_t)live->realtime_ns, "look_ns",
                      (json_int_t)model->look_ns, "jobs", jobs);

@@ -1,5 +1,7 @@
 #include "top/topmodel.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +15,7 @@ const char *top_state_name(enum top_state state)
     return names[state];
 }
 
-static enum top_state state_of(const struct live_process *process)
+static enum top_state process_state(const struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
     if (!process->readable)
@@ -32,12 +34,6 @@ static enum top_state state_of(const struct live_process *process)
     if (!process->alive)
         return TOP_DEAD;
     return header->phase == RUN_STARTING ? TOP_STARTING : header->off_since ? TOP_OFF : TOP_RUNNING;
-}
-
-/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
-static void *array_grow(void *array, size_t count, size_t element)
-{
-    return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
 }
 
 /* ---- ranks --------------------------------------------------------------------------------------------------------
@@ -65,7 +61,7 @@ static int rank_update(struct top_rank *rank, struct live_process *process)
 {
     rank->process = process;
     rank->path = process->path;
-    rank->state = state_of(process);
+    rank->state = process_state(process);
     rank->problem = process->problem;
     rank->interval_ns = 0;
     rank->rates = (struct top_rates){0};
@@ -104,16 +100,17 @@ static struct top_rank *rank_make(struct top_model *model, struct top_job *job, 
 /* ---- communicators ------------------------------------------------------------------------------------------------
  */
 
-static uint64_t text_hash(const char *text, uint64_t hash)
+static uint64_t comm_name_hash(const char *text, uint64_t hash)
 {
     for (; *text; text++)
         hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
     return hash;
 }
 
-static struct top_comm *comm_of(struct top_job *job, const struct comm_record *record)
+static struct top_comm *job_comm_get(struct top_job *job, const struct comm_record *record)
 {
-    uint64_t first = text_hash(record->name, UINT64_C(14695981039346656037)), second = text_hash(record->name, 1);
+    uint64_t first = comm_name_hash(record->name, UINT64_C(14695981039346656037)),
+             second = comm_name_hash(record->name, 1);
     struct top_comm *comm = keytable_find(&job->comm_table, first, second);
     if (!comm && (comm = keytable_make(&job->comm_table, first, second, sizeof *comm)))
         label_clean(comm->name, sizeof comm->name, record->name, sizeof record->name);
@@ -126,7 +123,7 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
     for (uint32_t slot = 1; slot < run->slot_count && slot < rank->slot_count; slot++) {
         const struct comm_record *record = run->comms[slot];
         const struct top_slot *from = &rank->slots[slot];
-        struct top_comm *comm = record ? comm_of(job, record) : NULL;
+        struct top_comm *comm = record ? job_comm_get(job, record) : NULL;
         if (record && !comm)
             return -1;
         if (!record)
@@ -149,7 +146,7 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
     return 0;
 }
 
-static int comm_order(const void *one, const void *other)
+static int comm_share_order(const void *one, const void *other)
 {
     const struct top_comm *a = *(struct top_comm *const *)one, *b = *(struct top_comm *const *)other;
     if (a->share != b->share)
@@ -185,7 +182,7 @@ static int comms_make(struct top_job *job)
         comm->stall = comm->stall / comm->ranks < comm->share ? comm->stall / comm->ranks : comm->share;
     }
     if (count)
-        qsort(job->comms, count, sizeof(void *), comm_order);
+        qsort(job->comms, count, sizeof(void *), comm_share_order);
     return 0;
 }
 

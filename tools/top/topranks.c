@@ -26,7 +26,7 @@ static void share_text(const struct top_rank *rank, double share, bool known, ch
         snprintf(text, bytes, "%.1f", 100 * share);
 }
 
-static void rate_text(const struct top_rank *rank, double rate, char *text, size_t bytes)
+static void seen_rate_text(const struct top_rank *rank, double rate, char *text, size_t bytes)
 {
     char number[TOP_NUMBER_BYTES];
     snprintf(text, bytes, "%s", is_seen(rank) ? top_number(number, rate) : "-");
@@ -39,7 +39,7 @@ static void rate_text(const struct top_rank *rank, double rate, char *text, size
     }                                                                                                                  \
     static void name##_text(const void *item, char *text, size_t bytes)                                                \
     {                                                                                                                  \
-        rate_text(rank_of(item), rank_of(item)->rates.field, text, bytes);                                             \
+        seen_rate_text(rank_of(item), rank_of(item)->rates.field, text, bytes);                                        \
     }
 #define SHARE_COLUMN(name, field, known)                                                                               \
     static double name##_key(const void *item)                                                                         \
@@ -74,7 +74,7 @@ static double number_key(const void *item)
     return rank_of(item)->rank;
 }
 
-static void number_text(const void *item, char *text, size_t bytes)
+static void rank_number_text(const void *item, char *text, size_t bytes)
 {
     if (rank_of(item)->rank < 0)
         snprintf(text, bytes, "?");
@@ -82,7 +82,7 @@ static void number_text(const void *item, char *text, size_t bytes)
         snprintf(text, bytes, "%" PRId32, rank_of(item)->rank);
 }
 
-static double state_key(const void *item)
+static double rank_state_key(const void *item)
 {
     return -(double)rank_of(item)->state;
 }
@@ -146,8 +146,8 @@ static void call_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column all_columns[] = {
-    {"rank", 5, 1, false, number_text, number_key},
-    {"state", 8, 5, true, state_text, state_key},
+    {"rank", 5, 1, false, rank_number_text, number_key},
+    {"state", 8, 5, true, state_text, rank_state_key},
     {"MPI %", 6, 1, false, mpi_text, mpi_key},
     {"work", 5, 3, false, work_text, work_key},
     {"stall", 6, 2, false, stall_text, stall_key},
@@ -202,7 +202,7 @@ static void columns_fit(struct top_column columns[COLUMNS], const struct top_job
         columns[3].rank = columns[4].rank = 99;
 }
 
-static bool is_wanted(const struct top_view *view, const struct top_rank *rank)
+static bool rank_matches(const struct top_view *view, const struct top_rank *rank)
 {
     char text[800], call[600], host[128];
     call_text(rank, call, sizeof call);
@@ -223,7 +223,7 @@ void top_ranks_add(struct top_page *page, const struct top_view *view, const str
         columns[COLUMN_PAPI + i].title = titles[i];
     }
     for (size_t i = 0; items && i < job->rank_count; i++)
-        if (is_wanted(view, job->ranks[i]))
+        if (rank_matches(view, job->ranks[i]))
             items[count++] = job->ranks[i];
     if (items)
         top_table_add(page, view, columns, COLUMNS, items, count);

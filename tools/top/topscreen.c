@@ -27,7 +27,7 @@ static volatile sig_atomic_t ended_by;
 static SCREEN *terminal;
 static bool colours;
 
-static void signal_take(int number)
+static void end_signal_take(int number)
 {
     ended_by = number;
 }
@@ -41,7 +41,7 @@ bool top_screen_open(void)
         return false;
     }
     /* the handlers of curses for these signals end the tool at any point */
-    struct sigaction action = {.sa_handler = signal_take};
+    struct sigaction action = {.sa_handler = end_signal_take};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     sigaction(SIGHUP, &action, NULL);

@@ -22,7 +22,7 @@ static bool somebody_hangs(const struct top_job *job)
     return false;
 }
 
-static struct top_rank *rank_of(struct top_job *job, const struct run_header *header)
+static struct top_rank *waiting_rank_find(struct top_job *job, const struct run_header *header)
 {
     for (size_t i = 0; i < job->rank_count; i++)
         if (job->ranks[i]->rank == run_rank(header) && job->ranks[i]->pid == header->pid)
@@ -32,7 +32,7 @@ static struct top_rank *rank_of(struct top_job *job, const struct run_header *he
 
 static void patient_tell(struct top_job *job, const struct patient *patient)
 {
-    struct top_rank *rank = rank_of(job, &patient->file->header);
+    struct top_rank *rank = waiting_rank_find(job, &patient->file->header);
     if (!rank || !rank->busy || rank->busy->index != patient->thread || !patient->alive ||
         rank->busy->call.since_ns < TOP_LONG_NS || rank->busy->call.kind != patient->state.call)
         return;
@@ -82,7 +82,7 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
 
 /* Opens the complete run file. A process that is dead for the live look may be in a PID namespace that the ward cannot
  * see. Its end is then the last time when it was seen alive. */
-static bool file_open(struct run_reader *file, const struct live_process *process)
+static bool wait_file_open(struct run_reader *file, const struct live_process *process)
 {
     if (!process->readable || run_reader_open(file, process->path) != 0)
         return false;
@@ -98,7 +98,7 @@ static void waits_look(struct top_job *job, const struct live_job *live)
     if (!run.files)
         return;
     for (size_t i = 0; i < live->count; i++)
-        run.file_count += file_open(&run.files[run.file_count], &live->processes[i]);
+        run.file_count += wait_file_open(&run.files[run.file_count], &live->processes[i]);
     if (run.file_count && ward_open(&ward, &run, live->alive) == 0) {
         for (size_t i = 0; i < ward.count; i++)
             patient_tell(job, &ward.patients[i]);

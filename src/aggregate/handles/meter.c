@@ -46,7 +46,7 @@ static bool version_is_newer(uint32_t a, uint32_t b)
 }
 
 /* The count of all threads until now. The loads are done before all later accesses. */
-static inline uint64_t sample(const struct meter *meter, size_t slot)
+static inline uint64_t meter_sample(const struct meter *meter, size_t slot)
 {
     uint64_t now = 0;
     if (meter->cell == METER_CELLS)
@@ -141,9 +141,9 @@ static bool element_advance(const struct meter *meter, size_t i, uint32_t versio
             return true;
         fresh = (struct pair){.value = seen.value, .tag = tag_make(meter->owner, version, seen.tag + 1)};
         if (tag_is_running(fresh.tag) && !tag_is_running(seen.tag))
-            fresh.value -= sample(meter, i);
+            fresh.value -= meter_sample(meter, i);
         else if (tag_is_running(seen.tag) && !tag_is_running(fresh.tag))
-            fresh.value += sample(meter, i);
+            fresh.value += meter_sample(meter, i);
     } while (!pair_swap(element(meter, i), &seen, fresh));
     return true;
 }
@@ -159,7 +159,7 @@ static bool meter_run(const struct meter *meter, bool running)
                 return false;
             if (tag_is_running(seen.tag) == running)
                 return true;
-            uint64_t now = sample(meter, 0);
+            uint64_t now = meter_sample(meter, 0);
             fresh.value = running ? seen.value - now : seen.value + now;
             fresh.tag = tag_make(meter->owner, tag_version(seen.tag) + 1, seen.tag + 1);
         } while (!pair_swap(element(meter, 0), &seen, fresh));
@@ -193,7 +193,7 @@ bool meter_read(const struct meter *meter, uint64_t *values)
             seen = pair_load(element(meter, i));
             if (__builtin_expect(tag_owner(seen.tag) != meter->owner, 0))
                 return false;
-            values[i] = seen.value + (tag_is_running(seen.tag) ? sample(meter, i) : 0);
+            values[i] = seen.value + (tag_is_running(seen.tag) ? meter_sample(meter, i) : 0);
         } while (__builtin_expect(!pair_is(element(meter, i), seen), 0));
     }
     return true;
@@ -207,7 +207,7 @@ static inline bool element_set(const struct meter *meter, size_t i, uint64_t val
     do {
         if (tag_owner(seen.tag) != meter->owner)
             return false;
-        now = tag_is_running(seen.tag) ? sample(meter, i) : 0;
+        now = tag_is_running(seen.tag) ? meter_sample(meter, i) : 0;
         *was = seen.value + now;
     } while (!pair_swap(element(meter, i), &seen, (struct pair){.value = value - now, .tag = tag_changed(seen.tag)}));
     return true;

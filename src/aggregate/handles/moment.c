@@ -50,7 +50,7 @@ void moment_buffer_empty(struct ledger *ledger, uint64_t events)
 
 /* Begin of the outermost call that the thread is in. 0: it is in none, the call is not timed, or it is counted already.
  */
-static uint64_t call_begin(const struct ledger *ledger, uint64_t end)
+static uint64_t outer_call_begin(const struct ledger *ledger, uint64_t end)
 {
     const struct thread_state *state = &ledger->record->state;
     if (RELAXED_LOAD(&state->call) == CALL_NONE)
@@ -62,7 +62,7 @@ static uint64_t call_begin(const struct ledger *ledger, uint64_t end)
 
 uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now)
 {
-    uint64_t since = call_begin(ledger, end);
+    uint64_t since = outer_call_begin(ledger, end);
     const struct run_header *header = book.run.header;
     /* It is shown, but not counted (probes/recorder/recorder.c). */
     if (!since || since == RELAXED_LOAD(&header->finalize_ticks) || since == RELAXED_LOAD(&header->init_ticks))
@@ -136,7 +136,7 @@ void moment_calls(int *values, size_t count)
 static uint64_t call_ticks(const struct ledger *ledger, uint64_t now)
 {
     for (;;) {
-        uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE), since = call_begin(ledger, end);
+        uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE), since = outer_call_begin(ledger, end);
         loads_order();
         if (cell_load(&ledger->tally.end) == end)
             return since && now > since ? now - since : 0;

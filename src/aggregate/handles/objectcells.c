@@ -5,7 +5,7 @@
 enum { CHAINS = 256 };
 static struct object_cells *chains[CHAINS];
 
-static uint64_t key_of(enum object_kind kind, uint32_t slot, uint32_t number)
+static uint64_t cells_key(enum object_kind kind, uint32_t slot, uint32_t number)
 {
     _Static_assert(COMM_SLOTS <= 1 << 30 && OBJECT_FILE < 1 << 2, "a key has room for both");
     return (uint64_t)number << 32 | slot << 2 | kind;
@@ -16,7 +16,7 @@ static struct object_cells **chain_of(uint64_t key)
     return &chains[(key * UINT64_C(0x9e3779b97f4a7c15)) >> 56];
 }
 
-static struct object_cells *find(uint64_t key)
+static struct object_cells *cells_find(uint64_t key)
 {
     struct object_cells *cells = __atomic_load_n(chain_of(key), __ATOMIC_ACQUIRE);
     while (cells && __atomic_load_n(&cells->key, __ATOMIC_ACQUIRE) != key)
@@ -36,7 +36,7 @@ static struct object_cells *find_spare(struct object_cells *cells)
  * Under the registry's lock. NULL: no memory. The first values of the counters do not matter, as handles use
  * differences.
  */
-static struct object_cells *make(uint64_t key)
+static struct object_cells *cells_make(uint64_t key)
 {
     struct object_cells **chain = chain_of(key), *fresh = find_spare(*chain);
     if (fresh) {
@@ -57,9 +57,9 @@ bool object_cells_acquire(enum object_kind kind, uint64_t handle, struct object_
     struct object object = objects_find(kind == OBJECT_WINDOW ? &book.windows : &book.files, handle);
     bool known = object.comm && object.number;
     if (known) {
-        uint64_t key = key_of(kind, object.comm->slot, object.number);
-        struct object_cells *found = find(key);
-        *cells = found ? found : make(key);
+        uint64_t key = cells_key(kind, object.comm->slot, object.number);
+        struct object_cells *found = cells_find(key);
+        *cells = found ? found : cells_make(key);
         if (*cells)
             __atomic_add_fetch(&(*cells)->handles, 1, __ATOMIC_RELAXED);
     }
@@ -74,14 +74,14 @@ void object_cells_release(struct object_cells *cells)
 
 void object_cells_close(enum object_kind kind, const struct object *object)
 {
-    struct object_cells *cells = find(key_of(kind, object->comm->slot, object->number));
+    struct object_cells *cells = cells_find(cells_key(kind, object->comm->slot, object->number));
     if (cells)
         __atomic_store_n(&cells->key, 0, __ATOMIC_RELEASE);
 }
 
 void object_cells_add(enum object_kind kind, const struct event *event, uint64_t ticks)
 {
-    struct object_cells *cells = find(key_of(kind, event->comm, (uint32_t)event->tag));
+    struct object_cells *cells = cells_find(cells_key(kind, event->comm, (uint32_t)event->tag));
     if (!cells)
         return;
     __atomic_fetch_add(&cells->cells[OBJECT_TIME], ticks, __ATOMIC_RELAXED);

@@ -106,7 +106,7 @@ static int category_find(const char *path)
 }
 
 /* Returns -1 without room or memory. */
-static int category_add(const char *path, const char *description)
+static int category_enter(const char *path, const char *description)
 {
     if (category_count == CATEGORIES_MAX)
         return -1;
@@ -128,7 +128,7 @@ static int category_of(const char *name, const char *component)
     if (found >= 0)
         return found;
     snprintf(made, sizeof made, "What %.60s measures and offers.", component[0] ? component : "the program");
-    return category_add(name, made);
+    return category_enter(name, made);
 }
 
 static const struct instrument_enumeration *enumeration_find(const char *name)
@@ -180,8 +180,8 @@ static void instrument_free(struct instrument *instrument)
 }
 
 /* Adds `fresh`, and takes it over, for `object`. *entered is its place, or its old one. */
-static int enter(struct instrument *fresh, const char *description, void *object, struct instrument **entered,
-                 char *error)
+static int instrument_enter(struct instrument *fresh, const char *description, void *object,
+                            struct instrument **entered, char *error)
 {
     struct instrument *old = namesake(fresh);
     fresh->description = text_copy(description, MPIT_DESCRIPTION_MAX);
@@ -247,7 +247,7 @@ static uint32_t classes_of(const struct mpit_variable *v)
 static int finish(struct instrument *fresh, const char *description, void *object, struct instrument **entered,
                   char *error)
 {
-    int result = enter(fresh, description, object, entered, error);
+    int result = instrument_enter(fresh, description, object, entered, error);
     if (result != MPIT_OK)
         instrument_free(fresh);
     instrument_unlock();
@@ -473,7 +473,7 @@ int instrument_category_register(struct mpit_category *given, char *error)
     int known = orphan ? -1 : category_find(path);
     if (known >= 0) /* the same one: a library that was loaded again */
         result = strcmp(categories[known].description, description) == 0 ? MPIT_OK : MPIT_ERR_DUPLICATE;
-    else if (!orphan && (known = category_add(path, description)) < 0)
+    else if (!orphan && (known = category_enter(path, description)) < 0)
         result = MPIT_ERR_MEMORY;
     instrument_unlock();
     if (orphan)

@@ -27,7 +27,7 @@ static void *arena_take(size_t bytes)
     return taken;
 }
 
-static uint32_t mode_of(const struct instrument *instrument)
+static uint32_t cells_mode(const struct instrument *instrument)
 {
     bool real = instrument_is_double(instrument);
     if (instrument->kind != INSTRUMENT_VARIABLE || (instrument->flags & MPIT_EVERY_UPDATE))
@@ -99,7 +99,7 @@ struct mpit_cell *instrument_cells_make(struct instrument_instance *instance)
     instance->cells = arena_take(cells * sizeof *instance->cells);
     for (uint32_t i = 0; instance->cells && i < cells; i++) {
         struct mpit_cell *cell = &instance->cells[i];
-        cell->mode = i < instrument->count ? mode_of(instrument) : (uint32_t)MPIT_MODE_SUM_INTEGER;
+        cell->mode = i < instrument->count ? cells_mode(instrument) : (uint32_t)MPIT_MODE_SUM_INTEGER;
         cell->element = i;
         cell->interface_ = instrument_interface_table;
         cell->instance = instance;
@@ -144,7 +144,7 @@ static uint64_t level_shown(uint64_t level)
 }
 
 /* Levels are compared as keys: integers in the order of the values, for any type. */
-static uint64_t key_of(const struct instrument *instrument, uint64_t bits)
+static uint64_t bits_level_key(const struct instrument *instrument, uint64_t bits)
 {
     if (!instrument_is_double(instrument))
         return level_shown(bits);
@@ -196,7 +196,7 @@ static uint64_t extreme_since_ever(const struct instrument_instance *instance, b
     const struct mpit_cell *cell = instance->cells;
     uint64_t segment = __atomic_load_n(high ? &cell->high : &cell->low, __ATOMIC_ACQUIRE);
     uint64_t closed = __atomic_load_n(high ? &instance->closed_high : &instance->closed_low, __ATOMIC_ACQUIRE);
-    uint64_t now = key_of(instrument, __atomic_load_n(&cell->own, __ATOMIC_ACQUIRE)), key = now;
+    uint64_t now = bits_level_key(instrument, __atomic_load_n(&cell->own, __ATOMIC_ACQUIRE)), key = now;
     if (high ? closed > key : closed < key)
         key = closed;
     if (high ? segment > key : segment < key)
@@ -228,7 +228,7 @@ static void key_join(uint64_t *cell, uint64_t key, bool high)
 void instrument_extreme(struct mpit_cell *cell, uint64_t level)
 {
     const struct instrument_instance *instance = cell->instance;
-    uint64_t key = key_of(instance->instrument, level);
+    uint64_t key = bits_level_key(instance->instrument, level);
     key_join(&cell->high, key, true);
     key_join(&cell->low, key, false);
 }
@@ -246,7 +246,7 @@ static void real_add(uint64_t *place, double amount, bool share)
     while (!__atomic_compare_exchange_n(place, &seen, sum, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 }
 
-static bool is_sum(const struct instrument *instrument)
+static bool is_summed(const struct instrument *instrument)
 {
     return instrument->class == MPIT_CLASS_COUNTER || instrument->class == MPIT_CLASS_AGGREGATE ||
            instrument->class == MPIT_CLASS_TIMER;
@@ -299,11 +299,11 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
     const struct instrument *instrument = instance->instrument;
     bool real = operation == MPIT_ADD_DOUBLE || operation == MPIT_SET_DOUBLE;
     bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
-    if (instrument->kind != INSTRUMENT_VARIABLE || (set && is_sum(instrument)))
+    if (instrument->kind != INSTRUMENT_VARIABLE || (set && is_summed(instrument)))
         return;
     if (instrument->class == MPIT_CLASS_STATE && !instrument_fits(cell, operation, value))
         return;
-    uint64_t *place = is_sum(instrument) ? &cell->shared : &cell->own;
+    uint64_t *place = is_summed(instrument) ? &cell->shared : &cell->own;
     if (instrument_is_double(instrument)) {
         bool share = instrument->class == MPIT_CLASS_PERCENTAGE;
         double amount = real ? value.real : (double)value.integer;
@@ -315,7 +315,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
             __atomic_store_n(place, bits_of(share ? share_of(amount) : amount), __ATOMIC_SEQ_CST);
         else
             real_add(place, amount, share);
-        if (is_sum(instrument))
+        if (is_summed(instrument))
             instrument_sums_give(cell, amount);
     } else {
         uint64_t amount = real ? (uint64_t)(int64_t)value.real : value.integer;
@@ -332,7 +332,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
 void instrument_cells_join(struct instrument_instance *to, const struct instrument_instance *from)
 {
     const struct instrument *instrument = to->instrument;
-    bool added = is_sum(instrument) || is_level(instrument), real = instrument_is_double(instrument);
+    bool added = is_summed(instrument) || is_level(instrument), real = instrument_is_double(instrument);
     uint32_t cells = cells_of(instrument);
     for (uint32_t i = 0; i < cells; i++) {
         struct mpit_cell *cell = &to->cells[i];
@@ -348,8 +348,8 @@ void instrument_cells_join(struct instrument_instance *to, const struct instrume
     }
     if (!is_level(instrument))
         return;
-    key_join(&to->closed_high, key_of(instrument, extreme_since_ever(from, true)), true);
-    key_join(&to->closed_low, key_of(instrument, extreme_since_ever(from, false)), false);
+    key_join(&to->closed_high, bits_level_key(instrument, extreme_since_ever(from, true)), true);
+    key_join(&to->closed_low, bits_level_key(instrument, extreme_since_ever(from, false)), false);
 }
 
 /* ---- windows on levels ------------------------------------------------------------------------------------------- */
@@ -363,7 +363,7 @@ static uint64_t *segment_of(const struct instrument_window *window)
 
 static uint64_t level_key(const struct instrument_instance *instance)
 {
-    return key_of(instance->instrument, __atomic_load_n(&instance->cells->own, __ATOMIC_SEQ_CST));
+    return bits_level_key(instance->instrument, __atomic_load_n(&instance->cells->own, __ATOMIC_SEQ_CST));
 }
 
 static void windows_give(const struct instrument_instance *instance, bool high, uint64_t key)

@@ -22,7 +22,7 @@ static uint64_t items_write(const struct instrument_enumeration *names)
     return offset;
 }
 
-static const char *unit_of(const struct instrument *instrument)
+static const char *instrument_unit(const struct instrument *instrument)
 {
     if (instrument->kind == INSTRUMENT_REGION || instrument->class != MPIT_CLASS_TIMER)
         return "";
@@ -69,7 +69,7 @@ void instrument_record_make(struct instrument_instance *instance)
     record->item_count = record->items ? instrument->names->count : 0;
     record->values = instance->published_offset = values;
     snprintf(record->name, sizeof record->name, "%s", instrument->name);
-    snprintf(record->unit, sizeof record->unit, "%s", unit_of(instrument));
+    snprintf(record->unit, sizeof record->unit, "%s", instrument_unit(instrument));
     snprintf(record->component, sizeof record->component, "%s", instrument->component);
     snprintf(record->description, sizeof record->description, "%.*s", (int)sizeof record->description - 1,
              instrument->description);

@@ -43,7 +43,7 @@ static void pending_add_call(MPIX_Monitor_pending *pending, const struct call_sn
         pending->coll_time_ns += ns;
 }
 
-static void pending_add(MPIX_Monitor_pending *pending, const struct comm_snapshot *record)
+static void pending_figures_add(MPIX_Monitor_pending *pending, const struct comm_snapshot *record)
 {
     pending->sends += record->pending[0];
     pending->recvs += record->pending[1];
@@ -53,7 +53,7 @@ static void pending_add(MPIX_Monitor_pending *pending, const struct comm_snapsho
 /* Of one communicator. */
 static void pending_take(MPIX_Monitor_pending *pending, const struct snapshot *at, const struct comm_snapshot *record)
 {
-    pending_add(pending, record);
+    pending_figures_add(pending, record);
     for (uint32_t i = 0; i < at->process.calls; i++)
         if (at->calls[i].charged && at->calls[i].slot == record->slot)
             pending_add_call(pending, &at->calls[i]);
@@ -174,14 +174,14 @@ static bool has_calls(const struct snapshot *at, uint32_t slot)
 /*
  * `before` is the older record, or NULL if it had counted nothing. Unless `always`, silent communicators are left out.
  */
-static void comm_add(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
-                     const struct comm_snapshot *before, const struct comm_snapshot *after, struct comm *comm,
-                     bool always)
+static void comm_growth_add(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                            const struct comm_snapshot *before, const struct comm_snapshot *after, struct comm *comm,
+                            bool always)
 {
     MPIX_Monitor_interval *interval = &difference->interval;
     if (before)
-        pending_add(&interval->before, before);
-    pending_add(&interval->after, after);
+        pending_figures_add(&interval->before, before);
+    pending_figures_add(&interval->after, after);
     bool busy = after->pending[0] || after->pending[1] || has_calls(begin, after->slot) || has_calls(end, after->slot);
     if (!always && !busy && before && change_none(before, after))
         return;
@@ -227,8 +227,8 @@ static void freed_take(struct difference *difference, MPIX_Monitor_figures *free
     colls_add(difference, before, after, 0);
 }
 
-static void comms_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
-                       const struct comm *only)
+static void comms_compare(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                          const struct comm *only)
 {
     MPIX_Monitor_figures freed;
     memset(&freed, 0, sizeof freed);
@@ -244,10 +244,10 @@ static void comms_make(struct difference *difference, const struct snapshot *beg
         }
         if (before && before->lives != after->lives) {
             freed_take(difference, &freed, before, NULL);
-            pending_add(&difference->interval.before, before);
+            pending_figures_add(&difference->interval.before, before);
             before = NULL;
         }
-        comm_add(difference, begin, end, before, after, comm, comm == only);
+        comm_growth_add(difference, begin, end, before, after, comm, comm == only);
     }
     freed_add(difference, &freed);
 }
@@ -330,7 +330,7 @@ static void calls_make(struct difference *difference, const struct snapshot *beg
     interval->call_bytes = sizeof *difference->calls;
 }
 
-static uint64_t inside_mpi(const uint64_t before[PLACE_COUNT], const uint64_t after[PLACE_COUNT])
+static uint64_t time_inside_mpi(const uint64_t before[PLACE_COUNT], const uint64_t after[PLACE_COUNT])
 {
     uint64_t sum = 0;
     for (unsigned place = PLACE_P2P; place < PLACE_COUNT; place++)
@@ -367,12 +367,13 @@ static void other_make(struct difference *difference, const struct process_snaps
     other->fabric_ops = fabric ? b->fabric[4] - a->fabric[4] : UNKNOWN;
     other->fabric_bytes = fabric ? b->fabric[5] - a->fabric[5] : UNKNOWN;
     const uint64_t(*before)[PLACE_COUNT] = a->counters, (*after)[PLACE_COUNT] = b->counters;
-    other->os_time_ns = os ? inside_mpi(before[COUNTER_OS_TIME], after[COUNTER_OS_TIME]) : UNKNOWN;
-    other->os_switches = os ? inside_mpi(before[COUNTER_SWITCHES_VOLUNTARY], after[COUNTER_SWITCHES_VOLUNTARY]) +
-                                  inside_mpi(before[COUNTER_SWITCHES_INVOLUNTARY], after[COUNTER_SWITCHES_INVOLUNTARY])
-                            : UNKNOWN;
-    other->os_faults = os ? inside_mpi(before[COUNTER_FAULTS_MINOR], after[COUNTER_FAULTS_MINOR]) +
-                                inside_mpi(before[COUNTER_FAULTS_MAJOR], after[COUNTER_FAULTS_MAJOR])
+    other->os_time_ns = os ? time_inside_mpi(before[COUNTER_OS_TIME], after[COUNTER_OS_TIME]) : UNKNOWN;
+    other->os_switches =
+        os ? time_inside_mpi(before[COUNTER_SWITCHES_VOLUNTARY], after[COUNTER_SWITCHES_VOLUNTARY]) +
+                 time_inside_mpi(before[COUNTER_SWITCHES_INVOLUNTARY], after[COUNTER_SWITCHES_INVOLUNTARY])
+           : UNKNOWN;
+    other->os_faults = os ? time_inside_mpi(before[COUNTER_FAULTS_MINOR], after[COUNTER_FAULTS_MINOR]) +
+                                time_inside_mpi(before[COUNTER_FAULTS_MAJOR], after[COUNTER_FAULTS_MAJOR])
                           : UNKNOWN;
     counters_make(difference, a, b);
 }
@@ -415,7 +416,7 @@ void difference_make(struct difference *difference, const struct snapshot *begin
     pthread_mutex_lock(&book.lock);
     uint32_t records = records_of(end) + 1; /* and all freed ones */
     if (comms_prepare(difference, records + begin->process.calls + end->process.calls)) {
-        comms_make(difference, begin, end, only);
+        comms_compare(difference, begin, end, only);
         calls_make(difference, begin, end, records);
     } else {
         difference->whole = false;

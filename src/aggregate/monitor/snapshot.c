@@ -265,7 +265,7 @@ static void sums_take(struct comm_snapshot *record, const struct comm_cells *cel
     record->last = last > record->last ? last : record->last;
 }
 
-static inline void words_take(uint64_t *to, const uint64_t *from, size_t count, bool first)
+static inline void words_fill(uint64_t *to, const uint64_t *from, size_t count, bool first)
 {
     if (first)
         words_copy(to, from, count);
@@ -277,8 +277,8 @@ static uint64_t *messages_take(uint64_t *at, const struct comm_snapshot *record,
 {
     size_t words = (size_t)2 * (record->high - record->low);
     for (const struct view *v = views; v; v = v->next) {
-        words_take(at, (const uint64_t *)&v->tally.cells->send[record->low], words, v == views);
-        words_take(at + words, (const uint64_t *)&v->tally.cells->recv[record->low], words, v == views);
+        words_fill(at, (const uint64_t *)&v->tally.cells->send[record->low], words, v == views);
+        words_fill(at + words, (const uint64_t *)&v->tally.cells->recv[record->low], words, v == views);
     }
     return at + 2 * words;
 }
@@ -298,13 +298,13 @@ static uint64_t *collectives_take(uint64_t *at, struct comm_snapshot *record, co
     if (!record->collectives)
         return at;
     for (const struct view *v = views; v; v = v->next)
-        words_take(at, v->tally.cells->coll_time, (size_t)2 * COLLECTIVE_COUNT, v == views);
+        words_fill(at, v->tally.cells->coll_time, (size_t)2 * COLLECTIVE_COUNT, v == views);
     at += (size_t)2 * COLLECTIVE_COUNT;
     for (const struct view *v = views; v; v = v->next)
-        words_take(at, v->tally.cells->coll_execution, COLLECTIVE_COUNT, v == views);
+        words_fill(at, v->tally.cells->coll_execution, COLLECTIVE_COUNT, v == views);
     at += COLLECTIVE_COUNT;
     for (const struct view *v = views; v; v = v->next)
-        words_take(at, v->tally.cells->coll_size_count, BUCKET_COUNT, v == views);
+        words_fill(at, v->tally.cells->coll_size_count, BUCKET_COUNT, v == views);
     return at + BUCKET_COUNT;
 }
 

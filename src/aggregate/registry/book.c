@@ -230,7 +230,7 @@ static bool slot_fits(void)
 
 /* While a slot moves. A handler that reads a total now would wait for the thread that it has interrupted. Signals of
  * errors (SIGSEGV and so on) stay open. */
-static void signals_block(sigset_t *before)
+static void signals_hold(sigset_t *before)
 {
     static const int errors[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
     sigset_t all;
@@ -244,7 +244,7 @@ static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
 {
     sigset_t before;
     if (book.totals_wanted)
-        signals_block(&before);
+        signals_hold(&before);
     struct comm *comm = facts->since ? comm_reuse(facts, needed) : NULL;
     if (comm) {
         comm_describe(comm, facts);

@@ -14,7 +14,7 @@ struct comm_map {
     struct comm_place places[];
 };
 
-static uint64_t place_of(uint64_t handle)
+static uint64_t handle_home(uint64_t handle)
 {
     return (handle * UINT64_C(0x9e3779b97f4a7c15)) >> 20;
 }
@@ -24,7 +24,7 @@ struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
     struct comm_map *map = __atomic_load_n(where, __ATOMIC_ACQUIRE);
     if (!map || !handle)
         return NULL;
-    for (uint64_t i = place_of(handle);; i++) {
+    for (uint64_t i = handle_home(handle);; i++) {
         struct comm_place *place = &map->places[i & map->mask];
         uint64_t found = __atomic_load_n(&place->handle, __ATOMIC_ACQUIRE);
         if (!found)
@@ -41,7 +41,7 @@ struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
 static struct comm_place *place_for(struct comm_map *map, uint64_t handle)
 {
     struct comm_place *vacated = NULL;
-    for (uint64_t i = place_of(handle);; i++) {
+    for (uint64_t i = handle_home(handle);; i++) {
         struct comm_place *place = &map->places[i & map->mask];
         if (place->handle == handle)
             return place;
@@ -52,7 +52,7 @@ static struct comm_place *place_for(struct comm_map *map, uint64_t handle)
     }
 }
 
-static void put(struct comm_map *map, uint64_t handle, struct comm *comm)
+static void comm_put(struct comm_map *map, uint64_t handle, struct comm *comm)
 {
     struct comm_place *place = place_for(map, handle);
     if (place->handle != handle) {
@@ -73,7 +73,7 @@ static void tidy(struct comm_map *map, uint64_t at)
         bool needed = reach > 0;
         reach -= needed;
         if (place->comm) {
-            uint64_t way = (at - place_of(place->handle)) & map->mask;
+            uint64_t way = (at - handle_home(place->handle)) & map->mask;
             reach = way > reach ? way : reach;
         } else if (!needed) {
             __atomic_store_n(&place->handle, 0, __ATOMIC_RELEASE);
@@ -105,7 +105,7 @@ static struct comm_map *larger(const struct comm_map *old)
     map->older = (struct comm_map *)(uintptr_t)old;
     for (uint64_t i = 0; old && i <= old->mask; i++)
         if (old->places[i].comm)
-            put(map, old->places[i].handle, old->places[i].comm);
+            comm_put(map, old->places[i].handle, old->places[i].comm);
     return map;
 }
 
@@ -122,6 +122,6 @@ int comm_map_set(struct comm_map **where, uint64_t handle, struct comm *comm)
             return -1;
         __atomic_store_n(where, map, __ATOMIC_RELEASE);
     }
-    put(map, handle, comm);
+    comm_put(map, handle, comm);
     return 0;
 }

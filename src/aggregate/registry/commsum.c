@@ -21,7 +21,7 @@ static inline bool words_are_zero(const uint64_t *words)
     return (any[0] | any[1]) == 0;
 }
 
-static inline void words_add(uint64_t *to, uint64_t *from, size_t count)
+static inline void cells_drain(uint64_t *to, uint64_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         uint64_t value = cell_load(&from[i]);
@@ -38,8 +38,8 @@ static void words_move(uint64_t *to, uint64_t *from, size_t first, size_t end)
     size_t i = first;
     for (; i + WORDS_AT_ONCE <= end; i += WORDS_AT_ONCE)
         if (!words_are_zero(&from[i]))
-            words_add(&to[i], &from[i], WORDS_AT_ONCE);
-    words_add(&to[i], &from[i], end - i);
+            cells_drain(&to[i], &from[i], WORDS_AT_ONCE);
+    cells_drain(&to[i], &from[i], end - i);
 }
 
 /* Between the two are the end of the last communication, and the extremes. */

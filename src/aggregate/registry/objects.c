@@ -62,7 +62,7 @@ uint32_t objects_deleted(void)
 }
 
 /* Keeps the end of a name, which tells it from others. */
-static void name_fit(char to[OBJECT_NAME_BYTES], const char *name)
+static void object_name_fit(char to[OBJECT_NAME_BYTES], const char *name)
 {
     size_t bytes = strlen(name), skip = 0;
     if (bytes >= OBJECT_NAME_BYTES) {
@@ -89,6 +89,6 @@ void objects_name(enum object_kind kind, uint32_t slot, uint32_t number, uint64_
     record->slot = slot;
     record->number = number;
     record->ticks = ticks;
-    name_fit(record->name, name);
+    object_name_fit(record->name, name);
     run_link(&book.run, &book.run.header->first_object, &record->next, offset);
 }

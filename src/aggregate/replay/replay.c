@@ -140,7 +140,7 @@ static bool event_is_call(const struct event *event)
     return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
-static bool nest_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
+static bool sieve_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
 {
     if (sieve->nest_count == sieve->nest_room) {
         size_t room = sieve->nest_room ? 2 * sieve->nest_room : 16;
@@ -167,7 +167,7 @@ static void nest_take(struct replay *replay, struct whole_event *whole, bool wan
         replay->thread.nested_time += sieve->nests[--sieve->nest_count].ticks;
     if (!nested)
         sieve->nest_count = 0;
-    else if (wanted && !nest_push(sieve, begin, ticks))
+    else if (wanted && !sieve_push(sieve, begin, ticks))
         sieve->out_of_memory = true;
     if (wanted)
         whole->event.kind &= (uint16_t)~EVENT_NESTED; /* the fold must not subtract it */

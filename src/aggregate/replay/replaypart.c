@@ -22,7 +22,7 @@ struct replay_cells {
     struct variable_record *variables;
 };
 
-static void words_add(uint64_t *to, const uint64_t *from, size_t count)
+static void replayed_counts_add(uint64_t *to, const uint64_t *from, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         to[i] += from[i];
@@ -46,7 +46,7 @@ static bool comm_join(struct replayed_comm **all, struct replayed_comm *comm)
     return good;
 }
 
-static bool thread_take(struct replay_part *part, struct replay *replay, uint32_t thread)
+static bool thread_replay(struct replay_part *part, struct replay *replay, uint32_t thread)
 {
     struct replay_cells *cells = part->cells;
     uint64_t missing;
@@ -57,9 +57,10 @@ static bool thread_take(struct replay_part *part, struct replay *replay, uint32_
     part->missing += missing;
     if (good && replay->sieve->calls)
         cells->threads[thread] = replay->reader->threads[thread];
-    words_add((uint64_t *)&cells->thread, (const uint64_t *)&replay->thread, sizeof cells->thread / sizeof(uint64_t));
-    words_add((uint64_t *)&cells->fabric_calls, (const uint64_t *)&replay->fabric_calls,
-              sizeof cells->fabric_calls / sizeof(uint64_t));
+    replayed_counts_add((uint64_t *)&cells->thread, (const uint64_t *)&replay->thread,
+                        sizeof cells->thread / sizeof(uint64_t));
+    replayed_counts_add((uint64_t *)&cells->fabric_calls, (const uint64_t *)&replay->fabric_calls,
+                        sizeof cells->fabric_calls / sizeof(uint64_t));
     for (size_t slot = 0; slot < replay->reader->slot_count; slot++) {
         if (replay->comms[slot] && !comm_join(&cells->comms[slot], replay->comms[slot]))
             good = false;
@@ -187,7 +188,7 @@ static bool walk(struct replay_part *part, struct replay *replay)
                 replay->fabric;
     for (uint32_t thread = 0; good && thread < run->thread_count; thread++)
         if (run->threads[thread])
-            good = thread_take(part, replay, thread);
+            good = thread_replay(part, replay, thread);
     good = good && reader_make(part, run, replay);
     free(replay->comms);
     free(replay->regions);

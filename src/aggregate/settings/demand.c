@@ -12,7 +12,7 @@ bool demand_now(enum demand demand)
 }
 
 /* Starts again if a request came or went meanwhile. So the last thread to report has seen the newest number. */
-static void tell(enum demand demand)
+static void demand_tell(enum demand demand)
 {
     uint32_t version = __atomic_add_fetch(&versions[demand], 1, __ATOMIC_SEQ_CST), seen;
     do {
@@ -30,12 +30,12 @@ void demand_change(enum demand demand, int change)
         return;
     int before = __atomic_fetch_add(&asking[demand], change, __ATOMIC_SEQ_CST);
     if ((before > 0) != (before + change > 0))
-        tell(demand);
+        demand_tell(demand);
 }
 
 void demand_serve(enum demand demand, void (*changed)(bool wanted))
 {
     __atomic_store_n(&demand_changed[demand], changed, __ATOMIC_SEQ_CST);
     if (demand_now(demand))
-        tell(demand);
+        demand_tell(demand);
 }

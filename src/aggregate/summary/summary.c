@@ -83,7 +83,7 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
 }
 
 /* The place of `name` in the sorted lines, or the place to insert it. */
-static size_t comm_place(const struct summary *summary, const char *name, bool *found)
+static size_t comm_line_place(const struct summary *summary, const char *name, bool *found)
 {
     size_t low = 0, high = summary->comm_count;
     while (low < high) {
@@ -102,7 +102,7 @@ static size_t comm_place(const struct summary *summary, const char *name, bool *
     return low;
 }
 
-static void comm_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
+static void comm_line_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
 {
     line->ranks += other->ranks;
     if (!same)
@@ -161,9 +161,9 @@ static int comm_insert(struct summary *summary, size_t place, const struct summa
 static int comm_add_to_others(struct summary *summary, const struct summary_comm *line)
 {
     bool found;
-    size_t place = comm_place(summary, OTHERS_NAME, &found);
+    size_t place = comm_line_place(summary, OTHERS_NAME, &found);
     if (found) {
-        comm_sum(&summary->comms[place], line, false);
+        comm_line_sum(&summary->comms[place], line, false);
         summary->comms[place].label[0] = '\0';
         return 0;
     }
@@ -205,16 +205,16 @@ static size_t comm_last(const struct summary *summary)
  * Adds a line to the line with its name. Over the limit the names that sort first keep their lines, in any order of
  * merging. All others are summed in one line.
  */
-static int comm_add(struct summary *summary, const struct summary_comm *line)
+static int comm_line_add(struct summary *summary, const struct summary_comm *line)
 {
     bool found, others;
     bool is_others = strcmp(line->name, OTHERS_NAME) == 0;
-    size_t place = comm_place(summary, line->name, &found);
+    size_t place = comm_line_place(summary, line->name, &found);
     if (found) {
-        comm_sum(&summary->comms[place], line, !is_others);
+        comm_line_sum(&summary->comms[place], line, !is_others);
         return 0;
     }
-    comm_place(summary, OTHERS_NAME, &others);
+    comm_line_place(summary, OTHERS_NAME, &others);
     if (is_others || summary->comm_count - others < SUMMARY_COMMS_MAX)
         return comm_insert(summary, place, line);
     size_t least = comm_last(summary);
@@ -223,7 +223,7 @@ static int comm_add(struct summary *summary, const struct summary_comm *line)
     struct summary_comm last = summary->comms[least];
     memmove(&summary->comms[least], &summary->comms[least + 1],
             (--summary->comm_count - least) * sizeof *summary->comms);
-    if (comm_insert(summary, comm_place(summary, line->name, &found), line) != 0)
+    if (comm_insert(summary, comm_line_place(summary, line->name, &found), line) != 0)
         return -1;
     return comm_add_to_others(summary, &last);
 }
@@ -239,7 +239,7 @@ static int comms_fill(struct summary *summary, const struct figures *from)
         uint64_t first;
         if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
             summary->execution_unknown = 1; /* a run file of an older version */
-        result = comm_add(summary, line);
+        result = comm_line_add(summary, line);
     }
     free(line);
     return result;
@@ -527,7 +527,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary_counters_merge(summary, other);
     }
     for (size_t i = 0; i < other->comm_count; i++)
-        if (comm_add(summary, &other->comms[i]) != 0)
+        if (comm_line_add(summary, &other->comms[i]) != 0)
             return -1;
     for (size_t i = 0; i < other->instrument_count; i++)
         if (summary_instrument_add(summary, &other->instruments[i]) != 0)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int line_order(const struct summary_instrument *a, const struct summary_instrument *b)
+static int instrument_order(const struct summary_instrument *a, const struct summary_instrument *b)
 {
     int order = strcmp(a->name, b->name);
     if (order == 0 && a->class != b->class)
@@ -24,7 +24,7 @@ static size_t line_place(const struct summary *summary, const struct summary_ins
     size_t low = 0, high = summary->instrument_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int order = line_order(&summary->instruments[middle], line);
+        int order = instrument_order(&summary->instruments[middle], line);
         if (order == 0) {
             *found = true;
             return middle;
@@ -194,7 +194,7 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
     return region_add(&source, sum, run_reader_scale(run));
 }
 
-static int instance_add(struct summary *summary, const struct instrument_instance *instance, int32_t rank)
+static int instance_line_add(struct summary *summary, const struct instrument_instance *instance, int32_t rank)
 {
     const struct instrument *instrument = instance->instrument;
     struct source source = {
@@ -234,7 +234,7 @@ int summary_instruments_fill(struct summary *summary, const struct figures *from
         const struct instrument_instance *at = __atomic_load_n(&instrument->instances, __ATOMIC_ACQUIRE);
         for (; result == 0 && at; at = at->next)
             if (!__atomic_load_n(&at->waits, __ATOMIC_ACQUIRE))
-                result = instance_add(summary, at, rank);
+                result = instance_line_add(summary, at, rank);
     }
     return result;
 }

@@ -67,17 +67,17 @@ struct waiting {
 /* `source` NULL: from this process. Reads again while it changes. */
 static struct waiting waiting(const struct comm *comm, struct source *source, uint64_t place)
 {
-    int32_t from = source ? rank_of(place) : comm->rank;
+    int32_t from = source ? place_rank(place) : comm->rank;
     uint64_t sent = 0, received = 0;
     struct sending before = {0, 0}, after;
     for (int tries = 0; tries < RETRIES_MOST; tries++) {
         received = own_count(comm, from, false);
-        before = source ? source_sending(source, slot_of(place), comm->rank) : own_sending(comm);
+        before = source ? source_sending(source, place_slot(place), comm->rank) : own_sending(comm);
         LOADS_IN_ORDER();
-        sent =
-            before.calls + (source ? source_counted(source, slot_of(place), comm->rank) : own_count(comm, from, true));
+        sent = before.calls +
+               (source ? source_counted(source, place_slot(place), comm->rank) : own_count(comm, from, true));
         LOADS_IN_ORDER();
-        after = source ? source_sending(source, slot_of(place), comm->rank) : own_sending(comm);
+        after = source ? source_sending(source, place_slot(place), comm->rank) : own_sending(comm);
         if (before.mark == after.mark && received == own_count(comm, from, false))
             break;
     }
@@ -109,7 +109,7 @@ struct batch {
 
 static int32_t batch_rank(const struct batch *batch, unsigned i)
 {
-    return batch->processes[i].source ? rank_of(batch->processes[i].place) : batch->comm->rank;
+    return batch->processes[i].source ? place_rank(batch->processes[i].place) : batch->comm->rank;
 }
 
 struct receives {
@@ -178,7 +178,7 @@ static void batch_add(struct batch *batch, struct source *source, uint64_t place
  * Collects the buffers of both ends of the messages from the process in place `i` of the batch to this one. This
  * process has only one thread.
  */
-static bool ends_of(const struct batch *batch, unsigned i, struct umq_ends *ends)
+static bool batch_ends_collect(const struct batch *batch, unsigned i, struct umq_ends *ends)
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
     const struct chunk_header *ring = __atomic_load_n(&only->buffer, __ATOMIC_ACQUIRE);
@@ -218,7 +218,7 @@ static bool messages_find(const struct batch *batch, unsigned i, const struct um
     const struct waiting *waiting = &batch->processes[i].waiting;
     unsigned process = match_process(match, batch_rank(batch, i));
     uint64_t told = waiting->messages > waiting->calls ? waiting->messages - waiting->calls : 0;
-    if (!told || !ends_of(batch, i, &ends) || !umq_tags_find(&ends, told, batch->look->patience, &tags) ||
+    if (!told || !batch_ends_collect(batch, i, &ends) || !umq_tags_find(&ends, told, batch->look->patience, &tags) ||
         !is_as_before(batch, i))
         return match_message(match, process, false, 0, waiting->messages);
     bool fits = true;

@@ -55,7 +55,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 }
 
 /* Receives take as many of these messages as they can. Returns how many are left. */
-static uint64_t take(struct match_messages *messages, uint64_t receives)
+static uint64_t receives_take(struct match_messages *messages, uint64_t receives)
 {
     uint64_t taken = least(messages->count, receives);
     messages->count -= taken;
@@ -85,14 +85,14 @@ uint64_t match_named(struct match *match)
     for (unsigned m = 0; m < match->message_count; m++) /* left over receives may take messages of unknown tags */
         if (match->messages[m].known)
             match->processes[match->messages[m].process].receives +=
-                (uint32_t)take(&match->messages[m], match->messages[m].receives);
+                (uint32_t)receives_take(&match->messages[m], match->messages[m].receives);
     for (unsigned pass = TAG_UNKNOWN; pass <= ALL; pass++)
         for (unsigned m = 0; m < match->message_count; m++) {
             struct match_messages *messages = &match->messages[m];
             uint32_t *receives = pass == TAG_UNKNOWN ? &match->processes[messages->process].receives
                                                      : &match->processes[messages->process].any_tag;
             if (pass == ALL || (pass == TAG_UNKNOWN ? !messages->known : !wanted_elsewhere(match, messages)))
-                *receives = (uint32_t)take(messages, *receives);
+                *receives = (uint32_t)receives_take(messages, *receives);
         }
     return messages_left(match);
 }
@@ -103,13 +103,13 @@ uint64_t match_anywhere(struct match *match)
         uint64_t receives = match->messages[first].by_tag;
         for (unsigned m = first; m < match->message_count && receives; m++)
             if (match->messages[m].known && match->messages[m].tag == match->messages[first].tag)
-                receives = take(&match->messages[m], receives);
+                receives = receives_take(&match->messages[m], receives);
         match->untold += receives;
     }
     for (unsigned m = 0; m < match->message_count; m++)
         if (!match->messages[m].known)
-            match->untold = take(&match->messages[m], match->untold);
+            match->untold = receives_take(&match->messages[m], match->untold);
     for (unsigned m = 0; m < match->message_count; m++)
-        match->any = take(&match->messages[m], match->any);
+        match->any = receives_take(&match->messages[m], match->any);
     return messages_left(match);
 }

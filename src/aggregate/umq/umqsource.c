@@ -10,7 +10,7 @@ enum { STEPS_MOST = 1 << 20, CHUNKS_MOST = 4096 };
 
 /* ---- a neighbor's file ------------------------------------------------------------------------------------------- */
 
-static const struct run_header *header_of(const struct source *source)
+static const struct run_header *neighbor_header(const struct source *source)
 {
     return (const struct run_header *)(const void *)source->neighbour->base;
 }
@@ -37,8 +37,8 @@ uint64_t source_place(struct source *source, const struct comm *comm)
     uint64_t place = __atomic_load_n(&source->place, __ATOMIC_RELAXED);
     if (!neighbour_is_mine(source->neighbour, book.run.header))
         return 0;
-    uint64_t head = __atomic_load_n(&header_of(source)->first_comm, __ATOMIC_ACQUIRE);
-    uint64_t changes = __atomic_load_n(&header_of(source)->comm_changes, __ATOMIC_ACQUIRE);
+    uint64_t head = __atomic_load_n(&neighbor_header(source)->first_comm, __ATOMIC_ACQUIRE);
+    uint64_t changes = __atomic_load_n(&neighbor_header(source)->comm_changes, __ATOMIC_ACQUIRE);
     uint64_t seen = __atomic_load_n(&source->comm_head, __ATOMIC_RELAXED);
     bool changed = changes != __atomic_load_n(&source->comm_changes, __ATOMIC_RELAXED);
     if (head == seen && !changed)
@@ -81,7 +81,7 @@ static struct walk walk_begin(struct source *source, uint32_t slot, uint32_t pag
                          .known = known && known->slot == slot ? known : NULL,
                          .slot = slot,
                          .page = page,
-                         .at = __atomic_load_n(&header_of(source)->first_block, __ATOMIC_ACQUIRE)};
+                         .at = __atomic_load_n(&neighbor_header(source)->first_block, __ATOMIC_ACQUIRE)};
 }
 
 static size_t cells_wanted(const struct walk *walk, const struct tally_block *block)
@@ -111,7 +111,7 @@ static const struct tally_block *walk_next(struct walk *walk)
     return NULL;
 }
 
-static const uint64_t *cells_of(const struct tally_block *block)
+static const uint64_t *tally_block_cells(const struct tally_block *block)
 {
     return (const uint64_t *)(block + 1);
 }
@@ -152,14 +152,14 @@ static const uint64_t *source_span(struct source *source, uint32_t slot, uint32_
     const struct tally_block *block;
     while ((block = walk_next(&walk)))
         if (block->kind == BLOCK_COMM && block->thread == thread)
-            return cells_of(block) + offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
+            return tally_block_cells(block) + offsetof(struct comm_cells, span_last) / sizeof(uint64_t);
     return NULL;
 }
 
 struct sending source_sending(struct source *source, uint32_t slot, int32_t rank)
 {
     struct sending sending = {0, 0};
-    uint64_t at = __atomic_load_n(&header_of(source)->first_thread, __ATOMIC_ACQUIRE);
+    uint64_t at = __atomic_load_n(&neighbor_header(source)->first_thread, __ATOMIC_ACQUIRE);
     for (int steps = 0; at && steps < STEPS_MOST; steps++) {
         const struct thread_record *thread = neighbour_at(source->neighbour, at, sizeof *thread);
         if (!thread)
@@ -201,7 +201,7 @@ static const struct umq_buffer *source_buffer(const struct source *source, unsig
 
 bool source_ends(struct source *source, uint64_t place, const struct comm *comm, struct umq_ends *ends)
 {
-    struct walk walk = walk_begin(source, slot_of(place), (uint32_t)comm->rank / PEERS_PER_PAGE);
+    struct walk walk = walk_begin(source, place_slot(place), (uint32_t)comm->rank / PEERS_PER_PAGE);
     const struct tally_block *block;
     unsigned known = __atomic_load_n(&source->buffer_count, __ATOMIC_ACQUIRE);
     while ((block = walk_next(&walk))) {
@@ -213,9 +213,10 @@ bool source_ends(struct source *source, uint64_t place, const struct comm *comm,
             return false;
         ends->from[ends->from_count++] = *buffer;
     }
-    ends->from_comm = (uint16_t)slot_of(place);
+    ends->from_comm = (uint16_t)place_slot(place);
     ends->from_since = __atomic_load_n(&source->since, __ATOMIC_RELAXED);
-    return source_all_timed(header_of(source)) && header_of(source)->clock_kind == book.run.header->clock_kind;
+    return source_all_timed(neighbor_header(source)) &&
+           neighbor_header(source)->clock_kind == book.run.header->clock_kind;
 }
 
 /* ---- when a handle is allocated ---------------------------------------------------------------------------------- */
@@ -226,7 +227,7 @@ static void source_blocks_look(struct source *source, const struct comm *comm)
     if (!place)
         return;
     uint32_t page = (uint32_t)comm->rank / PEERS_PER_PAGE;
-    struct walk walk = walk_begin(source, slot_of(place), page), again = walk;
+    struct walk walk = walk_begin(source, place_slot(place), page), again = walk;
     size_t count = 0, old = walk.known ? walk.known->count : 0;
     uint64_t head = walk.at;
     while (walk_next(&walk))
@@ -236,7 +237,7 @@ static void source_blocks_look(struct source *source, const struct comm *comm)
     struct known *known = malloc(sizeof *known + count * sizeof known->blocks[0]);
     if (!known)
         return; /* reads search themselves */
-    *known = (struct known){.older = source->known, .head = head, .slot = slot_of(place)};
+    *known = (struct known){.older = source->known, .head = head, .slot = place_slot(place)};
     for (const struct tally_block *block; known->count < count && (block = walk_next(&again));)
         known->blocks[known->count++] = block;
     __atomic_store_n(&source->known, known, __ATOMIC_RELEASE);
@@ -246,7 +247,7 @@ static void source_blocks_look(struct source *source, const struct comm *comm)
 static bool source_buffer_at(struct neighbour *neighbour, const struct chunk_header *chunk, uint64_t offset,
                              struct umq_buffer *buffer)
 {
-    const uint64_t *head = &header_of(&(struct source){.neighbour = neighbour})->first_thread;
+    const uint64_t *head = &neighbor_header(&(struct source){.neighbour = neighbour})->first_thread;
     uint64_t at = __atomic_load_n(head, __ATOMIC_ACQUIRE);
     uint32_t capacity = chunk->capacity;
     if (capacity <= RING_SPARE ||

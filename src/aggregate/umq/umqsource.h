@@ -42,12 +42,12 @@ struct source {
     unsigned buffer_count;
 };
 
-static inline uint32_t slot_of(uint64_t place)
+static inline uint32_t place_slot(uint64_t place)
 {
     return (uint32_t)(place >> 32);
 }
 
-static inline int32_t rank_of(uint64_t place)
+static inline int32_t place_rank(uint64_t place)
 {
     return (int32_t)(place & UINT32_MAX) - 1;
 }

@@ -33,7 +33,7 @@ static uint64_t whole_from(const struct umq_buffer *buffer)
     return written > held ? written - held : 0;
 }
 
-static struct walk walk_begin(const struct umq_buffer *buffer)
+static struct walk ring_walk_begin(const struct umq_buffer *buffer)
 {
     uint64_t first = whole_from(buffer), next = __atomic_load_n(buffer->written, __ATOMIC_ACQUIRE);
     return (struct walk){.buffer = buffer, .first = first, .next = next, .call = UINT64_MAX, .oldest = UINT64_MAX};
@@ -47,7 +47,7 @@ static bool walk_is_whole(const struct walk *walk)
     return least >= whole_from(walk->buffer);
 }
 
-static struct event event_at(const struct walk *walk, uint64_t number)
+static struct event ring_event_at(const struct walk *walk, uint64_t number)
 {
     const struct event *events = (const struct event *)(const void *)(walk->buffer->ring + 1);
     const uint64_t *words = (const uint64_t *)(const void *)&events[number % walk->buffer->capacity];
@@ -72,11 +72,11 @@ static bool has_records(const struct event *event)
 }
 
 /* A call that was not recorded has no duration, and its end as begin. */
-static uint64_t call_end(const struct walk *walk, const struct event *call, uint64_t number)
+static uint64_t tagged_call_end(const struct walk *walk, const struct event *call, uint64_t number)
 {
     if (!(call->kind & EVENT_WIDE))
         return call->begin + call->duration;
-    struct event next = event_at(walk, number + 1);
+    struct event next = ring_event_at(walk, number + 1);
     struct event_extension more;
     memcpy(&more, &next, sizeof more);
     return call->begin + (more.kind == RECORD_EXTENSION ? more.duration : call->duration);
@@ -89,10 +89,10 @@ static bool walk_find_call(struct walk *walk)
     if (walk->call <= number)
         return true;
     for (;; number--) {
-        struct event event = event_at(walk, number);
+        struct event event = ring_event_at(walk, number);
         if (has_records(&event)) {
             walk->call = number;
-            walk->end = call_end(walk, &event, number);
+            walk->end = tagged_call_end(walk, &event, number);
             return true;
         }
         if (number == walk->first)
@@ -109,7 +109,7 @@ static bool is_send(const struct event *event)
     return (event->kind & EVENT_KIND_MASK) == RECORD_SEND_POSTED;
 }
 
-static bool is_receive(const struct event *event)
+static bool is_tagged_receive(const struct event *event)
 {
     unsigned kind = event->kind & EVENT_KIND_MASK;
     if (is_call(event))
@@ -130,9 +130,9 @@ struct sort {
 static void walk_on(struct walk *walk, const struct sort *sort, uint64_t *patience)
 {
     for (; walk->next > walk->first && *patience; walk->next--, --*patience) {
-        struct event event = event_at(walk, walk->next - 1);
+        struct event event = ring_event_at(walk, walk->next - 1);
         if (has_records(&event))
-            walk->oldest = call_end(walk, &event, walk->next - 1);
+            walk->oldest = tagged_call_end(walk, &event, walk->next - 1);
         if (event.comm != sort->comm || event.peer != sort->peer || (event.kind & EVENT_FAILED) || !sort->fits(&event))
             continue;
         if (sort->ends && !walk_find_call(walk))
@@ -173,13 +173,16 @@ bool umq_tags_find(const struct umq_ends *ends, uint64_t messages, uint64_t pati
     struct balance balance = {.asked = tags};
     struct walk walks[UMQ_BUFFERS_MOST + 1];
     struct sort sends = {.fits = is_send, .comm = ends->from_comm, .peer = ends->to_rank, .since = ends->from_since};
-    struct sort receives = {
-        .fits = is_receive, .comm = ends->to_comm, .peer = ends->from_rank, .since = ends->to_since, .ends = true};
+    struct sort receives = {.fits = is_tagged_receive,
+                            .comm = ends->to_comm,
+                            .peer = ends->from_rank,
+                            .since = ends->to_since,
+                            .ends = true};
     unsigned count = ends->from_count + 1;
-    walks[0] = walk_begin(&ends->to);
+    walks[0] = ring_walk_begin(&ends->to);
     walk_on(&walks[0], &receives, &patience);
     for (unsigned i = 1; i < count; i++) {
-        walks[i] = walk_begin(&ends->from[i - 1]);
+        walks[i] = ring_walk_begin(&ends->from[i - 1]);
         walk_on(&walks[i], &sends, &patience);
     }
     while (balance.sum != messages) {

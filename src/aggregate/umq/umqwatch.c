@@ -7,7 +7,7 @@ enum { WATCH_PATIENCE = 1024 }; /* every call looks */
 
 static struct umq_watch *watches;
 
-static void watch_look(struct umq_watch *watch, bool leaves, const struct event *posting)
+static void umq_length_look(struct umq_watch *watch, bool leaves, const struct event *posting)
 {
     int error = errno;
     uint64_t seen = cell_load(&watch->highest);
@@ -42,7 +42,7 @@ void umq_watches_look(enum fold_shape shape, const struct event *call)
         if (umq_is_over(w->umq))
             watch_set(w, false); /* its handle can only be freed now */
         else if (may_shorten(w->umq, shape))
-            watch_look(w, true, shape == FOLD_POST_RECV ? call : NULL);
+            umq_length_look(w, true, shape == FOLD_POST_RECV ? call : NULL);
     }
 }
 
@@ -61,14 +61,14 @@ void umq_watch_tie(struct umq_watch *watch, struct umq *umq)
 
 void umq_watch_open(struct umq_watch *watch)
 {
-    watch_look(watch, false, NULL);
+    umq_length_look(watch, false, NULL);
     watch_set(watch, true);
 }
 
 void umq_watch_close(struct umq_watch *watch)
 {
     if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, false, NULL);
+        umq_length_look(watch, false, NULL);
     watch_set(watch, false);
 }
 
@@ -80,6 +80,6 @@ void umq_watch_reset(struct umq_watch *watch)
 uint64_t umq_watch_read(struct umq_watch *watch)
 {
     if (__atomic_load_n(&watch->open, __ATOMIC_ACQUIRE))
-        watch_look(watch, false, NULL);
+        umq_length_look(watch, false, NULL);
     return cell_load(&watch->highest);
 }

@@ -180,7 +180,7 @@ static bool peers_step(struct clock_party *party, const struct clock_reference *
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static int rank_order(const void *one, const void *other)
+static int member_rank_order(const void *one, const void *other)
 {
     const struct clock_peer *a = one, *b = other;
     return (a->hello.rank > b->hello.rank) - (a->hello.rank < b->hello.rank);
@@ -261,7 +261,7 @@ bool clock_party_gather(struct clock_party *party, struct clock_scale scale, con
            (ms = clock_timer_ms(timer)) > 0)
         peers_step(party, NULL, ms);
     party->gathering = false;
-    qsort(party->peers, party->count, sizeof *party->peers, rank_order);
+    qsort(party->peers, party->count, sizeof *party->peers, member_rank_order);
     const struct clock_peer **nodes = calloc(party->count + 1, sizeof *nodes);
     uint32_t count = nodes ? nodes_find(party, nodes) : 0;
     for (size_t i = 0; i < party->count; i++) {
@@ -316,7 +316,7 @@ enum { ECHOES_WITHOUT_GAIN = 40, ECHOES_MOST = 2000, ECHOES_LEAST = 4 };
 #define BURST_USUAL_NS UINT64_C(5000000)
 #define BURST_MOST_NS UINT64_C(20000000)
 
-static bool burst_goes_on(const struct clock_burst *burst, unsigned gainless, uint64_t begin)
+static bool echoes_go_on(const struct clock_burst *burst, unsigned gainless, uint64_t begin)
 {
     if (burst->count < ECHOES_LEAST)
         return true;
@@ -349,7 +349,7 @@ static bool burst_take(int link, struct clock_scale scale, const struct clock_ti
     clock_burst_begin(&burst, scale);
     if (!echo_take(link, timer, &echo)) /* on the first the other side may have been asleep */
         return false;
-    for (unsigned tries = 0; tries < ECHOES_MOST && burst_goes_on(&burst, gainless, begin) && clock_timer_ns(timer);
+    for (unsigned tries = 0; tries < ECHOES_MOST && echoes_go_on(&burst, gainless, begin) && clock_timer_ns(timer);
          tries++) {
         if (!echo_take(link, timer, &echo))
             break;

@@ -10,7 +10,7 @@ static inline bool is_record(const struct event *event)
 }
 
 /* True if equal in all fields except the times. The duration of a record is not a time. */
-static bool same(const struct event *a, const struct event *b)
+static bool is_same_record(const struct event *a, const struct event *b)
 {
     return memcmp(&a->kind, &b->kind, sizeof *a - offsetof(struct event, kind)) == 0 &&
            (!is_record(a) || a->duration == b->duration);
@@ -94,11 +94,11 @@ static void back_put(unsigned char *column, size_t *bytes, size_t back)
 /* How far back the event is that this one repeats. `loop` is the distance of the event before. */
 static size_t back_find(const struct columns *columns, const struct event *events, size_t at, size_t loop)
 {
-    if (loop && loop <= at && same(&events[at - loop], &events[at]))
+    if (loop && loop <= at && is_same_record(&events[at - loop], &events[at]))
         return loop;
     uint32_t seen = columns->seen[hash_fields(&events[at])];
     size_t back = seen ? at + 1 - seen : 0;
-    return back && back <= PACK_BACK_MOST && same(&events[at - back], &events[at]) ? back : 0;
+    return back && back <= PACK_BACK_MOST && is_same_record(&events[at - back], &events[at]) ? back : 0;
 }
 
 static size_t posted_find(const struct columns *columns, const struct event *events, size_t at)

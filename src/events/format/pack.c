@@ -16,7 +16,7 @@ static uint32_t *seen_at(struct pack_table *table, const struct event *event)
 }
 
 /* True if equal in all fields except the times. */
-static inline bool same(const struct event *a, const struct event *b)
+static inline bool is_same_event(const struct event *a, const struct event *b)
 {
 #if defined(__SSE2__)
     __m128i tail = _mm_cmpeq_epi32(_mm_loadu_si128((const __m128i *)(const void *)&a->peer),
@@ -39,7 +39,7 @@ static bool repeats_pack(struct packer *p, const struct event *end, size_t back)
     char *out = p->out;
     for (const struct event *old = event - back; event < end; event++, old++) {
         uint64_t begin = event->begin, since = begin - before, duration = event->duration;
-        if (!same(old, event) || duration > PACK_DURATION_MOST || (uint64_t)(int32_t)since != since)
+        if (!is_same_event(old, event) || duration > PACK_DURATION_MOST || (uint64_t)(int32_t)since != since)
             break;
         uint64_t word = head | duration << PACK_DURATION_SHIFT | since << 32;
         memcpy(out, &word, sizeof word);
@@ -63,7 +63,7 @@ static size_t back_seen(const struct packer *p, uint32_t seen)
     if (number - old > PACK_BACK_MOST && p->loop)
         old += (number - 1 - old) / p->loop * p->loop;
     for (int i = 0; i < 2; i++, old -= p->loop)
-        if (old < number && number - old <= PACK_BACK_MOST && same(&p->first[old], p->event))
+        if (old < number && number - old <= PACK_BACK_MOST && is_same_event(&p->first[old], p->event))
             return number - old;
     return 0;
 }
@@ -72,7 +72,7 @@ static size_t back_search(struct packer *p)
 {
     size_t most = (size_t)(p->event - p->first);
     for (size_t back = 1; p->credit && back <= SEARCH_MOST && back <= most; back++)
-        if (same(p->event - back, p->event)) {
+        if (is_same_event(p->event - back, p->event)) {
             p->credit += p->credit < CREDIT_MOST;
             return back;
         }

@@ -11,7 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-static size_t room_of(const struct chunk_header *chunk)
+static size_t chunk_room(const struct chunk_header *chunk)
 {
     return chunk->bytes - sizeof *chunk;
 }
@@ -19,11 +19,11 @@ static size_t room_of(const struct chunk_header *chunk)
 /* True if there is room for `bytes` more. */
 static bool sample_fits(const struct sample_writer *writer, size_t bytes)
 {
-    return writer->chunk && room_of(writer->chunk) - writer->chunk->packed_bytes >= bytes;
+    return writer->chunk && chunk_room(writer->chunk) - writer->chunk->packed_bytes >= bytes;
 }
 
 /* The end of the written records. */
-static char *place_of(const struct sample_writer *writer)
+static char *records_end(const struct sample_writer *writer)
 {
     return (char *)(writer->chunk + 1) + writer->chunk->packed_bytes;
 }
@@ -43,7 +43,7 @@ bool sample_put_thread(struct sample_writer *writer, uint32_t thread, int32_t ti
     if (!sample_fits(writer, sizeof record))
         return false;
     memcpy(record.name, name, sizeof record.name);
-    memcpy(place_of(writer), &record, sizeof record);
+    memcpy(records_end(writer), &record, sizeof record);
     record_publish(writer, sizeof record);
     return true;
 }
@@ -56,7 +56,7 @@ bool sample_put_module(struct sample_writer *writer, const struct sample_module 
         return false;
     record.head = (struct sample_head){.kind = SAMPLE_MODULE, .words = (uint16_t)(bytes / 8)};
     record.path_bytes = (uint32_t)length + 1;
-    char *place = place_of(writer);
+    char *place = records_end(writer);
     memset(place + bytes - 8, 0, 8);
     memcpy(place, &record, sizeof record);
     memcpy(place + sizeof record, path, length);
@@ -80,7 +80,7 @@ bool sample_put(struct sample_writer *writer, const struct sample_taken *taken, 
     record.head.words = (uint16_t)(bytes / 8);
     record.frames = (uint16_t)frames;
     record.fresh = (uint16_t)fresh;
-    char *place = place_of(writer);
+    char *place = records_end(writer);
     memcpy(place, &record, sizeof record);
     memcpy(place + sizeof record, pcs, fresh * sizeof *pcs);
     for (unsigned i = shared; i < frames; i++)

@@ -18,7 +18,7 @@ struct sealed_header {
     uint64_t sum; /* FNV-1a over the header with 0 here, and the frame */
 };
 
-static uint64_t sum_add(uint64_t sum, const unsigned char *bytes, size_t count)
+static uint64_t checksum_add(uint64_t sum, const unsigned char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
@@ -28,8 +28,8 @@ static uint64_t sum_add(uint64_t sum, const unsigned char *bytes, size_t count)
 static uint64_t sum_of(struct sealed_header header, const void *frame)
 {
     header.sum = 0;
-    uint64_t sum = sum_add(UINT64_C(0xcbf29ce484222325), (const unsigned char *)&header, sizeof header);
-    return sum_add(sum, frame, header.packed_bytes);
+    uint64_t sum = checksum_add(UINT64_C(0xcbf29ce484222325), (const unsigned char *)&header, sizeof header);
+    return checksum_add(sum, frame, header.packed_bytes);
 }
 
 bool sealed_is(const void *file, size_t bytes)

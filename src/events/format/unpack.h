@@ -18,7 +18,7 @@ _Static_assert(offsetof(struct event, duration) == 8 && __BYTE_ORDER__ == __ORDE
 
 /* Stores each half at once. So a copy made soon after comes from the processor's store buffer, which cannot combine
  * several stores. */
-static inline void event_store(struct event *event, event_half head, event_half tail)
+static inline void unpacked_store(struct event *event, event_half head, event_half tail)
 {
     memcpy(event, &head, sizeof head);
     memcpy(&event->peer, &tail, sizeof tail);
@@ -30,7 +30,7 @@ static inline void event_repeat(struct event *event, const struct event *like, u
     event_half head, tail;
     memcpy(&head, like, sizeof head);
     memcpy(&tail, &like->peer, sizeof tail);
-    event_store(event, (event_half){begin, (head[1] & ~(uint64_t)UINT32_MAX) | duration}, tail);
+    unpacked_store(event, (event_half){begin, (head[1] & ~(uint64_t)UINT32_MAX) | duration}, tail);
 }
 
 #endif

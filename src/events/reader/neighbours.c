@@ -77,7 +77,7 @@ static void neighbour_add(int fd, const struct stat *st, const struct run_header
 }
 
 /* Looks at a file that may be a run file. Opens it if it is neither known nor our own. */
-static void file_look(int directory, const char *name, int flags, const struct run *run)
+static void neighbour_look(int directory, const char *name, int flags, const struct run *run)
 {
     struct stat st, own;
     bool link = (flags & O_NOFOLLOW) == 0;
@@ -106,7 +106,7 @@ static void directory_look(const struct run *run)
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         size_t length = strlen(entry->d_name), suffix = strlen(RUN_FILE_SUFFIX);
         if (length > suffix && strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) == 0)
-            file_look(dirfd(directory), entry->d_name, O_NOFOLLOW, run);
+            neighbour_look(dirfd(directory), entry->d_name, O_NOFOLLOW, run);
     }
     if (directory)
         closedir(directory);
@@ -122,7 +122,7 @@ static void process_look(const char *pid, const struct run *run)
     for (struct dirent *entry; open_files && (entry = readdir(open_files));)
         if (readlinkat(dirfd(open_files), entry->d_name, target, sizeof target) == (ssize_t)sizeof target - 1 &&
             memcmp(target, wanted, sizeof target - 1) == 0)
-            file_look(dirfd(open_files), entry->d_name, 0, run);
+            neighbour_look(dirfd(open_files), entry->d_name, 0, run);
     if (open_files)
         closedir(open_files);
 }

@@ -360,7 +360,7 @@ static bool chunks_move(struct run_reader *reader)
 enum { GROWTH_ATTEMPTS = 100, LOOKS_MOST = 50 };
 
 /* Maps the file as it is now, with everything published. If chunks are asked for, none may be changing its place. */
-static int file_open(struct run_reader *reader, const char *path, bool chunks)
+static int reader_file_open(struct run_reader *reader, const char *path, bool chunks)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
@@ -376,7 +376,7 @@ static int file_open(struct run_reader *reader, const char *path, bool chunks)
     return 0;
 }
 
-static int objects_find(struct run_reader *reader, bool chunks)
+static int file_parts_find(struct run_reader *reader, bool chunks)
 {
     if (reader_header_check(reader) != 0 || (chunks && chunks_find(reader) != 0) || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
@@ -392,8 +392,8 @@ static int objects_find(struct run_reader *reader, bool chunks)
 int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int looks = 1;; looks++) {
-        int result = file_open(reader, path, true);
-        if (result == 0 && objects_find(reader, true) == 0)
+        int result = reader_file_open(reader, path, true);
+        if (result == 0 && file_parts_find(reader, true) == 0)
             return 0;
         bool again = result == 0 && !reader->file && reader->header.phase != RUN_FINALIZED &&
                      reader->header.trace_policy == TRACE_RING && looks < LOOKS_MOST;
@@ -406,7 +406,7 @@ int run_reader_open(struct run_reader *reader, const char *path)
 
 int run_reader_open_tables(struct run_reader *reader, const char *path)
 {
-    if (file_open(reader, path, false) == 0 && objects_find(reader, false) == 0)
+    if (reader_file_open(reader, path, false) == 0 && file_parts_find(reader, false) == 0)
         return 0;
     run_reader_close(reader);
     return -1;

@@ -141,7 +141,7 @@ static uint64_t records_appended(const struct run_reader *reader)
 }
 
 /* Takes the latest records. Skips records that a running process overwrites meanwhile. */
-static int ring_take(struct run_reader *reader, struct found *found, const struct place *places)
+static int comm_ring_take(struct run_reader *reader, struct found *found, const struct place *places)
 {
     bool lives = reader->header.phase != RUN_FINALIZED;
     uint64_t offset = reader->header.past;
@@ -288,7 +288,7 @@ int reader_comms_find(struct run_reader *reader)
     for (size_t i = 0; result == 0 && i < current; i++)
         places[found.list[i].slot] = (struct place){found.list[i].since_ticks, (found.list[i].flags & COMM_SUM) != 0};
     if (result == 0)
-        result = ring_take(reader, &found, places);
+        result = comm_ring_take(reader, &found, places);
     free(places);
     if (result == 0)
         result = numbers_give(reader, &found, current);

@@ -16,7 +16,7 @@ static bool chunk_is_there(const struct event_cursor *cursor, const struct chunk
 }
 
 /* Copies the header and checks the copy. A running process may have made it another chunk's header. */
-static bool chunk_take(struct event_cursor *cursor, const struct chunk_header *chunk)
+static bool cursor_chunk_take(struct event_cursor *cursor, const struct chunk_header *chunk)
 {
     const struct run_reader *reader = cursor->reader;
     uint64_t offset = (uint64_t)((const char *)chunk - reader->base);
@@ -108,12 +108,12 @@ static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk
 }
 
 /* The thread's event buffer, with a copy of its header. NULL: the thread has none. */
-static const struct chunk_header *ring_take(struct event_cursor *cursor)
+static const struct chunk_header *event_ring_take(struct event_cursor *cursor)
 {
     const struct run_reader *reader = cursor->reader;
     for (; cursor->rare < reader->rare_count; cursor->rare++) { /* stays at the one found */
         const struct chunk_header *ring = reader->rare[cursor->rare];
-        if (ring->kind == CHUNK_RING && ring->thread == cursor->thread && chunk_take(cursor, ring) &&
+        if (ring->kind == CHUNK_RING && ring->thread == cursor->thread && cursor_chunk_take(cursor, ring) &&
             cursor->header.kind == CHUNK_RING && cursor->header.capacity)
             return ring;
     }
@@ -123,7 +123,7 @@ static const struct chunk_header *ring_take(struct event_cursor *cursor)
 /* Enters the ring for its events before number `end`. Returns false if it has none of them. */
 static bool ring_enter(struct event_cursor *cursor, uint64_t end)
 {
-    const struct chunk_header *ring = ring_take(cursor);
+    const struct chunk_header *ring = event_ring_take(cursor);
     uint64_t first = ring ? ring_first(cursor, ring, cursor->end) : end;
     if (first >= end)
         return false;
@@ -167,7 +167,7 @@ static bool cursor_seek(struct event_cursor *cursor)
         return false;
     for (; cursor->chunk < reader->chunk_count; cursor->chunk++) {
         const struct chunk_header *chunk = reader->chunks[cursor->chunk];
-        if (!chunk_may_belong(cursor, cursor->chunk) || !chunk_take(cursor, chunk) ||
+        if (!chunk_may_belong(cursor, cursor->chunk) || !cursor_chunk_take(cursor, chunk) ||
             !kind_has_trace(cursor->header.kind))
             continue;
         uint64_t first = cursor->header.first_event, end = first + cursor->header.capacity;
@@ -175,7 +175,7 @@ static bool cursor_seek(struct event_cursor *cursor)
             continue;
         if (first > cursor->next && ring_enter(cursor, first))
             return true; /* the chunk of the missing events was dropped, but the buffer still has them */
-        if (first > cursor->next && !chunk_take(cursor, chunk))
+        if (first > cursor->next && !cursor_chunk_take(cursor, chunk))
             continue;
         cursor_enter(cursor, chunk, first, end);
         return true;

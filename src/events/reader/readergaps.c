@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_call(const struct event *event)
+static bool record_is_call(const struct event *event)
 {
     unsigned kind = event_kind(event);
     return kind != 0 && kind < RECORD_FIRST;
@@ -72,12 +72,12 @@ static int thread_walk(struct run_gaps *gaps, const struct run_reader *reader, u
         }
         if (!event)
             break;
-        if (walk.open && is_call(event))
+        if (walk.open && record_is_call(event))
             gap_close(&walk, event->begin);
         uint64_t returned = 0;
         if (wide && event_kind(event) == RECORD_EXTENSION)
             returned = wide + ((const struct event_extension *)(const void *)event)->duration;
-        else if (is_call(event) && !(event->kind & EVENT_WIDE))
+        else if (record_is_call(event) && !(event->kind & EVENT_WIDE))
             returned = event->begin + event->duration;
         wide = event->kind & EVENT_WIDE ? event->begin : 0;
         walk.ended = returned > walk.ended ? returned : walk.ended;

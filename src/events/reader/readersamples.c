@@ -29,7 +29,7 @@ static uint64_t first_of(const struct chunk_header *chunk)
 }
 
 /* Orders the buffer after the chunks that stay. It may just have been appended as one of them. */
-static int chunk_order(const void *one, const void *other)
+static int sample_chunk_order(const void *one, const void *other)
 {
     const struct chunk_header *a = *(const struct chunk_header *const *)one;
     const struct chunk_header *b = *(const struct chunk_header *const *)other;
@@ -47,7 +47,7 @@ int sample_cursor_open(struct sample_cursor *cursor, const struct run_reader *re
     for (size_t i = 0; i < reader->rare_count; i++)
         if (is_samples(reader->rare[i]) && reader->rare[i]->thread == stream)
             cursor->chunks[cursor->chunk_count++] = reader->rare[i];
-    qsort(cursor->chunks, cursor->chunk_count, sizeof *cursor->chunks, chunk_order);
+    qsort(cursor->chunks, cursor->chunk_count, sizeof *cursor->chunks, sample_chunk_order);
     return 0;
 }
 
@@ -63,7 +63,7 @@ void sample_cursor_close(struct sample_cursor *cursor)
 }
 
 /* Copies a chunk's records, since a running process may empty its buffer. Returns false if there are none. */
-static bool chunk_copy(struct sample_cursor *cursor, const struct chunk_header *chunk, uint64_t *first)
+static bool sample_chunk_copy(struct sample_cursor *cursor, const struct chunk_header *chunk, uint64_t *first)
 {
     const struct run_reader *reader = cursor->reader;
     *first = first_of(chunk);
@@ -88,7 +88,7 @@ static bool chunk_next(struct sample_cursor *cursor)
     while (cursor->chunk < cursor->chunk_count) {
         uint64_t first;
         const struct chunk_header *chunk = cursor->chunks[cursor->chunk++];
-        if (!chunk_copy(cursor, chunk, &first) || first < cursor->number)
+        if (!sample_chunk_copy(cursor, chunk, &first) || first < cursor->number)
             continue; /* empty, or there already */
         cursor->missing += first - cursor->number;
         cursor->number = first;
@@ -159,7 +159,7 @@ static bool module_take(struct sample_cursor *cursor, const struct sample_module
     return true;
 }
 
-static bool thread_take(struct sample_cursor *cursor, const void *record, size_t bytes)
+static bool thread_record_take(struct sample_cursor *cursor, const void *record, size_t bytes)
 {
     struct sample_thread thread;
     if (bytes != sizeof thread)
@@ -173,7 +173,7 @@ static bool thread_take(struct sample_cursor *cursor, const void *record, size_t
     return true;
 }
 
-static bool sample_take(struct sample_cursor *cursor, const void *record, size_t bytes)
+static bool sample_record_take(struct sample_cursor *cursor, const void *record, size_t bytes)
 {
     struct sample_taken taken;
     struct sample *sample = &cursor->sample;
@@ -217,11 +217,12 @@ const struct sample *sample_cursor_next(struct sample_cursor *cursor)
         }
         bool good = bytes >= sizeof head && bytes <= left;
         if (good && head.kind == SAMPLE_THREAD)
-            good = thread_take(cursor, record, bytes);
+            good = thread_record_take(cursor, record, bytes);
         else if (good && head.kind == SAMPLE_MODULE)
             good = module_take(cursor, (const void *)record, bytes);
         else
-            good = good && head.kind == SAMPLE_TAKEN && cursor->sample.period_ns && sample_take(cursor, record, bytes);
+            good = good && head.kind == SAMPLE_TAKEN && cursor->sample.period_ns &&
+                   sample_record_take(cursor, record, bytes);
         cursor->at = good ? cursor->at + bytes : cursor->used;
         cursor->damaged |= !good;
         if (good && head.kind == SAMPLE_TAKEN)

@@ -24,7 +24,7 @@ static bool block_kind_is_known(uint32_t kind)
 }
 
 /* Checks that the owner of the block exists. Returns 0, or -1 with the reader's error set. */
-static int owner_check(struct run_reader *reader, const struct tally_block *head, uint64_t offset)
+static int block_owner_check(struct run_reader *reader, const struct tally_block *head, uint64_t offset)
 {
     const char *missing = NULL;
     const struct instrument_record *region =
@@ -94,7 +94,7 @@ int reader_blocks_find(struct run_reader *reader)
         const uint64_t *cells = there ? reader_object(reader, offset + sizeof head, head.cells * UINT64_C(8)) : NULL;
         if (!cells || !block_kind_is_known(head.kind) || reader->block_count >= most)
             return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
-        if (owner_check(reader, &head, offset) != 0 || block_add(reader, &head, cells) != 0)
+        if (block_owner_check(reader, &head, offset) != 0 || block_add(reader, &head, cells) != 0)
             return -1;
         offset = head.next;
     }

@@ -24,7 +24,7 @@ static struct sigaction unguarded;
 static size_t page_bytes;
 
 /* The file's descriptor, or -1. */
-static int file_open(const char *path, struct stat *st, char *error, size_t room)
+static int map_file_open(const char *path, struct stat *st, char *error, size_t room)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
@@ -58,7 +58,7 @@ static void map_unlink(struct run_map *map)
 }
 
 /* SIGBUS: after the end of a file that has become shorter. The page of zeros stays until the map goes. */
-static void fault_take(int number, siginfo_t *info, void *context)
+static void map_fault_take(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)context;
     int error = errno;
@@ -78,7 +78,7 @@ static void fault_take(int number, siginfo_t *info, void *context)
 }
 
 /* Maps the file at `base`, or anywhere if that is NULL. Some file systems do not support shared mappings. */
-static void *file_map(void *base, size_t bytes, int fd)
+static void *descriptor_map(void *base, size_t bytes, int fd)
 {
     int fixed = base ? MAP_FIXED : 0;
     void *memory = mmap(base, bytes, PROT_READ, MAP_SHARED | fixed, fd, 0);
@@ -88,16 +88,16 @@ static void *file_map(void *base, size_t bytes, int fd)
 void run_map_guard(void)
 {
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    struct sigaction guard = {.sa_sigaction = fault_take, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+    struct sigaction guard = {.sa_sigaction = map_fault_take, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
     sigemptyset(&guard.sa_mask);
-    if (sigaction(SIGBUS, &guard, &before) == 0 && before.sa_sigaction != fault_take)
+    if (sigaction(SIGBUS, &guard, &before) == 0 && before.sa_sigaction != map_fault_take)
         unguarded = before;
 }
 
 struct run_map *run_map_open(const char *path, char error[512])
 {
     struct stat st;
-    int fd = file_open(path, &st, error, 512);
+    int fd = map_file_open(path, &st, error, 512);
     if (fd < 0)
         return NULL;
     size_t length = strlen(path) + 1;
@@ -105,7 +105,7 @@ struct run_map *run_map_open(const char *path, char error[512])
     void *base = MAP_FAILED;
     if (st.st_size == 0)
         snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
-    else if (!map || (base = file_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
+    else if (!map || (base = descriptor_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
     if (base == MAP_FAILED) {
@@ -197,7 +197,7 @@ bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
     struct stat st;
     char error[128];
     size_t offset = (size_t)((const char *)at - map->base);
-    if (map->fd < 0 && (map->fd = file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
+    if (map->fd < 0 && (map->fd = map_file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
         map_read_end(map);
     for (size_t done = 0; done < bytes;) {
         ssize_t got = map->fd < 0 ? -1 : pread(map->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
@@ -213,12 +213,12 @@ static int map_wake(struct run_map *map, char error[128])
     struct stat st;
     if (map->awake)
         return 0;
-    int fd = file_open(map->path, &st, error, 128);
+    int fd = map_file_open(map->path, &st, error, 128);
     if (fd < 0)
         return -1;
     if (!map_is_of(map, &st))
         snprintf(error, 128, "has become another file while it was read");
-    else if (file_map(map->base, map->bytes, fd) == MAP_FAILED)
+    else if (descriptor_map(map->base, map->bytes, fd) == MAP_FAILED)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
     else
         map->awake = true;

@@ -53,7 +53,7 @@ static struct quiet quiet_begin(void)
 
 /* The kernel sent SIGXFSZ to this thread. This function removes it. If the thread had one pending before, the two
  * are one signal, and it is sent again. A signal that is pending for the whole process stays. */
-static void signal_take(const struct quiet *quiet)
+static void file_signal_take(const struct quiet *quiet)
 {
     siginfo_t info;
     sigset_t set;
@@ -68,7 +68,7 @@ static void quiet_end(const struct quiet *quiet, int error)
 {
     int before = errno;
     if (error == EFBIG)
-        signal_take(quiet);
+        file_signal_take(quiet);
     if (!quiet->held) { /* a handler may have changed the others */
         sigset_t set;
         set_make(&set);

@@ -19,7 +19,7 @@ static struct sigaction before;
 static char header_copy[RUN_PAGE_BYTES];
 static bool header_is_copied;
 
-static bool is_ours(uintptr_t address)
+static bool is_guarded(uintptr_t address)
 {
     size_t count = __atomic_load_n(&piece_count, __ATOMIC_ACQUIRE);
     for (size_t i = 0; i < count; i++)
@@ -55,7 +55,7 @@ static void end_by_default(bool sent)
 }
 
 /* Does what would have happened without mpit. A handler that has ours as its predecessor comes back here. */
-static void pass_on(int number, siginfo_t *info, void *context)
+static void fault_pass_on(int number, siginfo_t *info, void *context)
 {
     static int passing; /* the thread that does it. 0: none */
     int thread = (int)syscall(SYS_gettid), none = 0;
@@ -82,13 +82,13 @@ static void fault_take(int number, siginfo_t *info, void *context)
 {
     int error = errno;
     uintptr_t address = (uintptr_t)info->si_addr;
-    if (info->si_code > 0 && is_ours(address) && page_replace(address)) {
+    if (info->si_code > 0 && is_guarded(address) && page_replace(address)) {
         run_lost(guarded, LOSS_NO_FILE, 1);
         errno = error;
         return;
     }
     errno = error;
-    pass_on(number, info, context);
+    fault_pass_on(number, info, context);
 }
 
 void run_guard(struct run *run)

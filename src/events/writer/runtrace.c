@@ -204,7 +204,7 @@ enum { NO_PLACE = ENOBUFS };
 /*
  * Moves the hand to a free place of at least `bytes`. Returns 0, or an errno: NO_PLACE if the trace has no such place.
  */
-static int place_find(struct run *run, int fd, uint64_t bytes)
+static int free_place_find(struct run *run, int fd, uint64_t bytes)
 {
     struct trace_places *places = run->places;
     for (int wraps = 0; wraps < 3;) {
@@ -238,7 +238,7 @@ static int place_reuse(struct run *run, int fd, struct trace_move *move, size_t 
     uint64_t bytes = move->chunk.bytes;
     if (!places_hold(places, bytes))
         return NO_PLACE;
-    int error = place_find(run, fd, bytes);
+    int error = free_place_find(run, fd, bytes);
     if (error)
         return error;
     struct trace_place place = places->list[places->hand];
@@ -283,7 +283,7 @@ static bool over_limit(const struct run *run, const struct trace_move *move)
 }
 
 /* Takes a place and writes the first `part` of the data. Returns 0, or an errno. */
-static int place_take(struct run *run, int fd, struct trace_move *move, size_t part)
+static int trace_place_take(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
     int error = grows                   ? place_append(run, fd, move, part)
@@ -322,14 +322,14 @@ static int data_write(struct run *run, int fd, struct trace_move *move, size_t b
         places_remove(run->places, place_at(run->places, move->offset));
         run->places->full = true;
         move->taken = false;
-        int again = place_take(run, fd, move, bytes);
+        int again = trace_place_take(run, fd, move, bytes);
         error = again == NO_PLACE ? error : again;
     }
     return error;
 }
 
 /* Writes the real kind, since the chunk is complete. Returns 0, or an errno. */
-static int chunk_publish(struct run *run, int fd, struct trace_move *move)
+static int trace_chunk_publish(struct run *run, int fd, struct trace_move *move)
 {
     const struct chunk_header *chunk = &move->chunk;
     int error =
@@ -348,9 +348,9 @@ static int step_do(struct run *run, struct trace_move *move, enum step step, siz
     int fd = run_file_hold(run);
     if (fd < 0)
         return errno;
-    int error = step == STEP_TAKE  ? place_take(run, fd, move, bytes)
+    int error = step == STEP_TAKE  ? trace_place_take(run, fd, move, bytes)
                 : step == STEP_PUT ? data_write(run, fd, move, bytes)
-                                   : chunk_publish(run, fd, move);
+                                   : trace_chunk_publish(run, fd, move);
     run_file_release(run, fd);
     return error;
 }

@@ -38,7 +38,7 @@ static int private_make(const char *path)
     return st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : EPERM;
 }
 
-static uint64_t key_of(const char *output)
+static uint64_t output_hash(const char *output)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (; *output; output++)
@@ -73,7 +73,7 @@ static int base_try(const char *base, const char *output, char path[SPOOL_PATH_B
     int error = private_make(path);
     if (error)
         return error;
-    snprintf(path + length, (size_t)(SPOOL_PATH_BYTES - length), "/%016" PRIx64, key_of(output));
+    snprintf(path + length, (size_t)(SPOOL_PATH_BYTES - length), "/%016" PRIx64, output_hash(output));
     for (int i = 0; i < TRIES; i++) { /* an empty spool may be removed between the two steps */
         error = private_make(path);
         error = error ? error : output_claim(path, output);

@@ -19,7 +19,7 @@ const struct catalogue_entry *catalogue_at(int index)
 }
 
 /* Under the lock. Returns the new entry's index. Returns -1 without memory, or if the name and class exist already. */
-static int enter(const struct catalogue_entry *fresh)
+static int entry_enter(const struct catalogue_entry *fresh)
 {
     struct catalogue_entry *entry = malloc(sizeof *entry);
     if (!entry)
@@ -35,7 +35,7 @@ int catalogue_add(const struct catalogue_entry *fresh)
 {
     catalogue_refresh();
     pthread_mutex_lock(&catalogue_lock);
-    int index = enter(fresh);
+    int index = entry_enter(fresh);
     pthread_mutex_unlock(&catalogue_lock);
     return index;
 }
@@ -92,7 +92,7 @@ static void own_enter(const struct variable *variable)
         .continuous = !differs && !watermark && !named_umq,
         .atomic = differs || variable->extreme != EXTREME_NONE,
     };
-    enter(&fresh);
+    entry_enter(&fresh);
 }
 
 /*
@@ -132,7 +132,7 @@ static int native_admit(int native_index)
                       NULL, fresh.description, &description_length, NULL, NULL, NULL, NULL);
     if (result == MPI_SUCCESS && fresh.name && fresh.description && fresh.name[0]) {
         fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
-        index = never_usable(&fresh) ? ROSTER_REFUSED : enter(&fresh);
+        index = never_usable(&fresh) ? ROSTER_REFUSED : entry_enter(&fresh);
         if (index < 0 && roster_find(&roster, fresh.name, fresh.class) >= 0)
             index = ROSTER_REFUSED;
     }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "catalogue/category.h"
 
+#include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "instruments/component.h"
 #include "variables/control.h"
@@ -116,18 +117,13 @@ static int path_make(const char *path)
     return index;
 }
 
-static int path_add(const char *path, enum member_kind kind, int index)
+static int path_member_add(const char *path, enum member_kind kind, int index)
 {
     int at = path_make(path);
     return at >= 0 && member_add(roster_at(&roster, at), kind, index) ? 0 : -1;
 }
 
 /* ---- own variables ----------------------------------------------------------------------------------------------- */
-
-static bool begins(const char *text, const char *with)
-{
-    return strncmp(text, with, strlen(with)) == 0;
-}
 
 /* The leaf of an own variable: by its name if that is enough, else by binding and class. */
 static const char *leaf_of(const struct catalogue_entry *entry)
@@ -146,7 +142,7 @@ static const char *leaf_of(const struct catalogue_entry *entry)
     if (entry->category)
         return entry->category;
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
-        if (begins(entry->name, named[i].begin))
+        if (text_begins(entry->name, named[i].begin))
             return named[i].leaf;
     if (entry->bind == MPI_T_BIND_NO_OBJECT)
         return "mpit/process";
@@ -200,17 +196,18 @@ static struct extent own_refresh(void)
             break;
     for (; pvars_seen < pvars; pvars_seen++) {
         const struct catalogue_entry *entry = catalogue_at(pvars_seen);
-        if (entry->native_index < 0 && path_add(leaf_of(entry), MEMBER_PVAR, pvars_seen) != 0)
+        if (entry->native_index < 0 && path_member_add(leaf_of(entry), MEMBER_PVAR, pvars_seen) != 0)
             break; /* no memory: next time */
     }
     for (; cvars_seen < cvars; cvars_seen++) {
         const struct control *control = control_at(cvars_seen);
         const char *leaf = control->category ? control->category : "mpit/control";
-        if (control->native_index < 0 && path_add(leaf, MEMBER_CVAR, cvars_seen) != 0)
+        if (control->native_index < 0 && path_member_add(leaf, MEMBER_CVAR, cvars_seen) != 0)
             break;
     }
     for (; events_seen < events; events_seen++)
-        if (event_entry_at(events_seen)->own && path_add(event_path(events_seen), MEMBER_EVENT, events_seen) != 0)
+        if (event_entry_at(events_seen)->own &&
+            path_member_add(event_path(events_seen), MEMBER_EVENT, events_seen) != 0)
             break;
     return (struct extent){.pvars = pvars, .cvars = cvars, .events = events};
 }
@@ -218,7 +215,7 @@ static struct extent own_refresh(void)
 /* ---- the library's ----------------------------------------------------------------------------------------------- */
 
 /* Returns our index of the library's category, or below 0: its get_info does not succeed (yet), or we have the name. */
-static int native_admit(int native_index)
+static int native_category_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
     if (index != ROSTER_WAITS)
@@ -265,7 +262,7 @@ static int native_member(enum member_kind kind, int native_index)
     case MEMBER_PVAR:
         return catalogue_of_native(native_index);
     case MEMBER_CATEGORY:
-        return native_admit(native_index);
+        return native_category_admit(native_index);
     case MEMBER_EVENT:
         return event_entry_of_native(native_index);
     default:
@@ -275,7 +272,7 @@ static int native_member(enum member_kind kind, int native_index)
 
 static void native_refresh(int native_index)
 {
-    int index = native_admit(native_index), counts[MEMBER_KINDS] = {0};
+    int index = native_category_admit(native_index), counts[MEMBER_KINDS] = {0};
     if (index < 0 || DOOR(category_get_info, MPI_T_ERR_INVALID_INDEX, native_index, NULL, NULL, NULL, NULL,
                           &counts[MEMBER_CVAR], &counts[MEMBER_PVAR], &counts[MEMBER_CATEGORY]) != MPI_SUCCESS)
         return;
@@ -303,7 +300,7 @@ static void native_tree(struct extent now)
     bool stamped = DOOR(category_changed, MPI_T_ERR_NOT_SUPPORTED, &now.native_stamp) == MPI_SUCCESS;
     if (DOOR(category_get_num, MPI_T_ERR_NOT_INITIALIZED, &now.native_count) != MPI_SUCCESS)
         return;
-    roster_natives(&roster, now.native_count, native_admit);
+    roster_natives(&roster, now.native_count, native_category_admit);
     now.categories = roster_count(&roster);
     if (stamped && memcmp(&now, &extent_read, sizeof now) == 0)
         return;
@@ -326,7 +323,7 @@ int category_add(const char *path, enum member_kind kind, int index)
 {
     pthread_mutex_lock(&category_lock);
     own_tree();
-    int result = path_add(path, kind, index);
+    int result = path_member_add(path, kind, index);
     pthread_mutex_unlock(&category_lock);
     return result;
 }

@@ -36,7 +36,7 @@ MPI_T_enum enumeration_of(enum variable_names names)
 }
 
 /* NULL: not one of ours. */
-static const struct enumeration *find(MPI_T_enum type)
+static const struct enumeration *enumeration_of_handle(MPI_T_enum type)
 {
     for (int i = 0; i < OWN; i++)
         if ((const void *)type == &own[i])
@@ -57,7 +57,7 @@ static int items(const struct enumeration *e)
     return count;
 }
 
-static void release(struct enumeration *e)
+static void enumeration_release(struct enumeration *e)
 {
     for (int i = 0; e && e->names && i < e->count; i++)
         free(e->names[i]);
@@ -69,7 +69,7 @@ static void release(struct enumeration *e)
     free(e);
 }
 
-static struct enumeration *make(const char *name, int count, const int *values, const char *const *names)
+static struct enumeration *enumeration_create(const char *name, int count, const int *values, const char *const *names)
 {
     struct enumeration *e = calloc(1, sizeof *e);
     if (!e)
@@ -85,11 +85,12 @@ static struct enumeration *make(const char *name, int count, const int *values, 
     }
     if (whole)
         return e;
-    release(e);
+    enumeration_release(e);
     return NULL;
 }
 
-static bool same(const struct enumeration *e, const char *name, int count, const int *values, const char *const *names)
+static bool enumeration_is_same(const struct enumeration *e, const char *name, int count, const int *values,
+                                const char *const *names)
 {
     if (e->count != count || strcmp(e->name, name) != 0)
         return false;
@@ -103,9 +104,9 @@ MPI_T_enum enumeration_add(const char *name, int count, const int *values, const
 {
     pthread_mutex_lock(&added_lock);
     struct enumeration *e = added;
-    while (e && !same(e, name, count, values, names))
+    while (e && !enumeration_is_same(e, name, count, values, names))
         e = e->next;
-    if (!e && (e = make(name, count, values, names))) {
+    if (!e && (e = enumeration_create(name, count, values, names))) {
         e->next = added;
         __atomic_store_n(&added, e, __ATOMIC_RELEASE); /* partner: find */
     }
@@ -152,7 +153,7 @@ SURFACE(enum_get_info);
 int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len)
 {
     CHECK_INITIALIZED();
-    const struct enumeration *e = find(enumtype);
+    const struct enumeration *e = enumeration_of_handle(enumtype);
     if (!e)
         return MPI_T_ERR_INVALID_HANDLE;
     if (num)
@@ -166,7 +167,7 @@ SURFACE(enum_get_item);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len)
 {
     CHECK_INITIALIZED();
-    const struct enumeration *e = find(enumtype);
+    const struct enumeration *e = enumeration_of_handle(enumtype);
     if (!e)
         return MPI_T_ERR_INVALID_HANDLE;
     if (indx < 0 || indx >= items(e))

@@ -24,7 +24,7 @@ static int *name_bucket(const char *name)
     return &buckets[hash % BUCKETS];
 }
 
-static int entry_find(const char *name)
+static int event_entry_find(const char *name)
 {
     for (int at = __atomic_load_n(name_bucket(name), __ATOMIC_ACQUIRE); at; at = same_hash[at - 1])
         if (strcmp(entries[at - 1].name, name) == 0)
@@ -36,7 +36,7 @@ static int entry_find(const char *name)
 static int entry_add(const struct event_entry *fresh)
 {
     int index = entry_count;
-    if (index == EVENT_TYPES_MOST || entry_find(fresh->name) >= 0)
+    if (index == EVENT_TYPES_MOST || event_entry_find(fresh->name) >= 0)
         return -1;
     entries[index] = *fresh;
     int *bucket = name_bucket(fresh->name);
@@ -46,13 +46,13 @@ static int entry_add(const struct event_entry *fresh)
     return index;
 }
 
-static void own_enter(void)
+static void own_events_enter(void)
 {
     for (int i = 0; entry_count < EVENT_TYPES && i < EVENT_TYPES; i++)
         entry_add(&(struct event_entry){.own = &event_types[i], .native_index = -1, .name = event_types[i].name});
 }
 
-static bool native_admit(int index)
+static bool native_event_admit(int index)
 {
     char name[256] = "";
     int length = sizeof name;
@@ -70,9 +70,9 @@ int event_entries_refresh(void)
     int count = 0;
     component_refresh();
     pthread_mutex_lock(&entries_lock);
-    own_enter();
+    own_events_enter();
     if (DOOR(event_get_num, MPI_T_ERR_NOT_INITIALIZED, &count) == MPI_SUCCESS)
-        while (native_seen < count && native_admit(native_seen))
+        while (native_seen < count && native_event_admit(native_seen))
             native_seen++;
     count = entry_count;
     pthread_mutex_unlock(&entries_lock);
@@ -84,7 +84,7 @@ int event_type_add(struct event_type *type)
     if (type->element_count > ELEMENTS_MOST)
         return -1;
     pthread_mutex_lock(&entries_lock);
-    own_enter();
+    own_events_enter();
     int index = entry_add(&(struct event_entry){.own = type, .native_index = -1, .name = type->name});
     pthread_mutex_unlock(&entries_lock);
     return index;
@@ -134,10 +134,10 @@ int MPI_T_event_get_index(const char *name, int *event_index)
     CHECK_INITIALIZED();
     if (!name || !event_index)
         return MPI_T_ERR_INVALID;
-    int index = entry_find(name);
+    int index = event_entry_find(name);
     if (index < 0) {
         event_entries_refresh();
-        index = entry_find(name);
+        index = event_entry_find(name);
     }
     if (index < 0)
         return MPI_T_ERR_INVALID_NAME;

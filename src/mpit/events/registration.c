@@ -12,13 +12,13 @@ static uint32_t place_top;
 static struct registration *spare; /* linked by `next` */
 pthread_mutex_t registrations_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct registration *place_at(uint32_t index)
+static struct registration *registration_at(uint32_t index)
 {
     return index < place_top ? &blocks[index / PLACES_BLOCK][index % PLACES_BLOCK] : NULL;
 }
 
 /* Odd and not an address, so that it is neither NULL nor one of the library's. */
-static MPI_T_event_registration ticket_make(const struct registration *registration)
+static MPI_T_event_registration registration_ticket(const struct registration *registration)
 {
     uintptr_t generation = registration->generation & 0x7fffffff;
     return (MPI_T_event_registration)((generation << 32) | ((uintptr_t)registration->index << 4) | 11);
@@ -26,11 +26,11 @@ static MPI_T_event_registration ticket_make(const struct registration *registrat
 
 struct registration *registration_find(MPI_T_event_registration ticket)
 {
-    struct registration *found = place_at((uint32_t)((uintptr_t)ticket & 0xffffffff) >> 4);
+    struct registration *found = registration_at((uint32_t)((uintptr_t)ticket & 0xffffffff) >> 4);
     return found && (found->generation & 1) && found->ticket == ticket ? found : NULL;
 }
 
-static struct registration *place_take(void)
+static struct registration *registration_take(void)
 {
     struct registration *place = spare;
     if (place) {
@@ -106,7 +106,7 @@ static void list_leave(struct registration *registration)
         next->before = before;
 }
 
-static int own_bind(struct registration *fresh, struct event_type *type, void *obj_handle, MPI_Info info)
+static int own_event_bind(struct registration *fresh, struct event_type *type, void *obj_handle, MPI_Info info)
 {
     fresh->type = type;
     if (__atomic_load_n(&type->gone, __ATOMIC_ACQUIRE))
@@ -151,16 +151,16 @@ int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
     }
     delivery_open();
     pthread_mutex_lock(&registrations_lock);
-    struct registration *fresh = place_take();
+    struct registration *fresh = registration_take();
     int result = MPI_T_ERR_OUT_OF_HANDLES;
     if (fresh) {
         place_clear(fresh);
         fresh->native = of_library;
-        result = entry->own ? own_bind(fresh, entry->own, obj_handle, info) : MPI_SUCCESS;
+        result = entry->own ? own_event_bind(fresh, entry->own, obj_handle, info) : MPI_SUCCESS;
     }
     if (result == MPI_SUCCESS) {
         fresh->generation++;
-        *event_registration = fresh->ticket = ticket_make(fresh);
+        *event_registration = fresh->ticket = registration_ticket(fresh);
     } else if (fresh) {
         fresh->next = spare;
         spare = fresh;
@@ -280,7 +280,7 @@ void registrations_free_all(void)
     for (uint32_t i = 0; i < __atomic_load_n(&place_top, __ATOMIC_ACQUIRE); i++) {
         struct registration *finished = NULL;
         pthread_mutex_lock(&registrations_lock);
-        struct registration *found = place_at(i);
+        struct registration *found = registration_at(i);
         bool alive = found->generation & 1;
         MPI_T_event_registration of_library = alive ? found->native : NULL;
         if (alive)

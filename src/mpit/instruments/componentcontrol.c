@@ -7,14 +7,14 @@
 
 static pthread_mutex_t text_lock = PTHREAD_MUTEX_INITIALIZER; /* for writers of texts */
 
-static struct instrument *instrument_of(const struct control *control)
+static struct instrument *control_instrument(const struct control *control)
 {
     return control->context;
 }
 
 static int control_open(const struct control *control, void *obj_handle, void **object, int *count)
 {
-    struct instrument *instrument = instrument_of(control);
+    struct instrument *instrument = control_instrument(control);
     struct comm *comm = NULL;
     if (!instrument_is_active(instrument))
         return MPI_T_ERR_INVALID_INDEX;
@@ -32,7 +32,7 @@ static int control_open(const struct control *control, void *obj_handle, void **
     return *object ? MPI_SUCCESS : MPI_T_ERR_OUT_OF_HANDLES;
 }
 
-static bool is_alive(const struct instrument_instance *instance)
+static bool instance_is_alive(const struct instrument_instance *instance)
 {
     return instrument_is_active(instance->instrument) &&
            !(instance->comm && __atomic_load_n(&instance->comm->freed, __ATOMIC_ACQUIRE));
@@ -45,7 +45,7 @@ static void control_close(void *object)
         comm_unbind(instance->comm);
 }
 
-static char *text_of(const struct instrument *instrument, uint32_t version)
+static char *versioned_text(const struct instrument *instrument, uint32_t version)
 {
     return instrument->text + (version & 1) * (size_t)instrument->capacity;
 }
@@ -53,8 +53,8 @@ static char *text_of(const struct instrument *instrument, uint32_t version)
 static int control_read(const struct control *control, void *object, void *buf)
 {
     const struct instrument_instance *instance = object;
-    const struct instrument *instrument = instrument_of(control);
-    if (!is_alive(instance))
+    const struct instrument *instrument = control_instrument(control);
+    if (!instance_is_alive(instance))
         return MPI_T_ERR_INVALID_HANDLE;
     uint64_t value = __atomic_load_n(&instance->cells->own, __ATOMIC_RELAXED);
     switch (instrument->type) {
@@ -69,7 +69,7 @@ static int control_read(const struct control *control, void *object, void *buf)
         break;
     case MPIT_TYPE_CHAR:
         pthread_mutex_lock(&text_lock);
-        memcpy(buf, text_of(instrument, instrument->text_version), instrument->capacity);
+        memcpy(buf, versioned_text(instrument, instrument->text_version), instrument->capacity);
         pthread_mutex_unlock(&text_lock);
         break;
     default:
@@ -79,7 +79,7 @@ static int control_read(const struct control *control, void *object, void *buf)
 }
 
 /* The number in the buffer, in 64 bits. */
-static union mpit_value value_of(const struct instrument *instrument, const void *buf)
+static union mpit_value buffer_value(const struct instrument *instrument, const void *buf)
 {
     union mpit_value value = {0};
     switch (instrument->type) {
@@ -118,14 +118,14 @@ static bool value_fits(const struct instrument *instrument, union mpit_value val
 }
 
 /* Writes into the unused copy, which then becomes the text. */
-static int text_write(struct instrument *instrument, const char *text)
+static int control_text_write(struct instrument *instrument, const char *text)
 {
     size_t length = strnlen(text, instrument->capacity);
     if (length == instrument->capacity)
         return MPI_T_ERR_INVALID; /* it does not end within the variable's length */
     pthread_mutex_lock(&text_lock);
     uint32_t next = instrument->text_version + 1;
-    char *to = text_of(instrument, next);
+    char *to = versioned_text(instrument, next);
     memset(to, 0, instrument->capacity);
     memcpy(to, text, length);
     __atomic_store_n(&instrument->text_version, next, __ATOMIC_RELEASE);
@@ -136,12 +136,12 @@ static int text_write(struct instrument *instrument, const char *text)
 static int control_write(const struct control *control, void *object, const void *buf)
 {
     struct instrument_instance *instance = object;
-    struct instrument *instrument = instrument_of(control);
-    if (!is_alive(instance))
+    struct instrument *instrument = control_instrument(control);
+    if (!instance_is_alive(instance))
         return MPI_T_ERR_INVALID_HANDLE;
     if (instrument->type == MPIT_TYPE_CHAR)
-        return text_write(instrument, buf);
-    union mpit_value value = value_of(instrument, buf);
+        return control_text_write(instrument, buf);
+    union mpit_value value = buffer_value(instrument, buf);
     if (!value_fits(instrument, value))
         return MPI_T_ERR_INVALID; /* an impossible value */
     __atomic_store_n(&instance->cells->own, value.integer, __ATOMIC_RELAXED);

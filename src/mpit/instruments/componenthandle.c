@@ -27,14 +27,14 @@ static bool is_alive(const struct component_handle *handle)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static double real_of(uint64_t bits)
+static double real_of_bits(uint64_t bits)
 {
     double real;
     memcpy(&real, &bits, sizeof real);
     return real;
 }
 
-static uint64_t bits_of(double real)
+static uint64_t bits_of_real(double real)
 {
     uint64_t bits;
     memcpy(&bits, &real, sizeof bits);
@@ -44,12 +44,12 @@ static uint64_t bits_of(double real)
 /* In the variable's arithmetic. */
 static uint64_t plus(const struct component_handle *handle, uint64_t a, uint64_t b)
 {
-    return instrument_is_double(instrument_of(handle)) ? bits_of(real_of(a) + real_of(b)) : a + b;
+    return instrument_is_double(instrument_of(handle)) ? bits_of_real(real_of_bits(a) + real_of_bits(b)) : a + b;
 }
 
 static uint64_t minus(const struct component_handle *handle, uint64_t a, uint64_t b)
 {
-    return instrument_is_double(instrument_of(handle)) ? bits_of(real_of(a) - real_of(b)) : a - b;
+    return instrument_is_double(instrument_of(handle)) ? bits_of_real(real_of_bits(a) - real_of_bits(b)) : a - b;
 }
 
 /* True if the library adds to the handle itself (instrument_sums). */

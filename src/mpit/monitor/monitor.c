@@ -86,7 +86,7 @@ static int comm_read(uint64_t word, struct monitor_order *order)
     return MPIX_MONITOR_ERR_COMM;
 }
 
-static int file_open(const char *path, struct monitor_order *order)
+static int order_file_open(const char *path, struct monitor_order *order)
 {
     order->file = -1;
     if (!path || !path[0])
@@ -120,8 +120,8 @@ static int not_now(const char *function)
     return MPIX_MONITOR_ERR_TIME;
 }
 
-static int window_start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
-                        MPIX_Monitor_function *function)
+static int request_window_start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                                MPIX_Monitor_function *function)
 {
     struct monitor_order order = {.function = function, .file = -1};
     if (!request) {
@@ -137,7 +137,7 @@ static int window_start(MPIX_Monitor_request *request, const struct mpit_monitor
         result = comm_read(handle->communicator, &order);
     if (result != MPIX_MONITOR_OK || !(order.options & MPIX_MONITOR_PROFILE))
         return result;
-    result = file_open(handle->file, &order);
+    result = order_file_open(handle->file, &order);
     if (result == MPIX_MONITOR_OK)
         result = monitor_window_open(&order, request);
     if (result == MPIX_MONITOR_ERR_TIME)
@@ -152,12 +152,12 @@ static int window_start(MPIX_Monitor_request *request, const struct mpit_monitor
 }
 
 /* A thread that is canceled must not end in here, holding a lock. */
-static int start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
-                 MPIX_Monitor_function *function)
+static int request_start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
+                         MPIX_Monitor_function *function)
 {
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    int result = window_start(request, handle, function);
+    int result = request_window_start(request, handle, function);
     pthread_setcancelstate(cancel, NULL);
     return result;
 }
@@ -213,13 +213,13 @@ static int start_fortran(MPIX_Monitor_request *request, const struct mpit_monito
 {
     struct mpit_monitorhandle translated = handle ? *handle : defaults;
     translated.communicator = communicator == -1 || !monitor_is_time() ? 0 : communicator_of(communicator);
-    return start(request, &translated, function);
+    return request_start(request, &translated, function);
 }
 
 static const struct mpit_monitor_interface table = {
     .version = MPIT_MONITOR_VERSION,
     .bytes = sizeof table,
-    .start = start,
+    .start = request_start,
     .end = end,
     .start_fortran = start_fortran,
 };

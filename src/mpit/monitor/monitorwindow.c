@@ -51,12 +51,12 @@ static bool has_thread;
 static bool telling; /* that thread is delivering a report, */
 static pthread_t teller;
 
-static void lock_take(void)
+static void windows_lock(void)
 {
     pthread_mutex_lock(&lock);
 }
 
-static void lock_give(void)
+static void windows_unlock(void)
 {
     pthread_mutex_unlock(&lock);
 }
@@ -78,7 +78,7 @@ static void locks_make(void)
 
 /* Runs in the child of a fork. The lock was taken for it, but by the parent's thread. The child's thread, which has
  * another number, could not release it. Threads that waited do not exist in the child. */
-static void fork_child(void)
+static void window_fork_child(void)
 {
     for (uint32_t i = 0; i < window_count; i++)
         windows[i]->request = 0;
@@ -92,7 +92,7 @@ static void fork_child(void)
 static void windows_prepare(void)
 {
     locks_make();
-    pthread_atfork(lock_take, lock_give, fork_child);
+    pthread_atfork(windows_lock, windows_unlock, window_fork_child);
 }
 
 bool monitor_is_time(void)
@@ -111,7 +111,7 @@ static uint64_t monotonic_ns(void)
 
 /* ---- delivering -------------------------------------------------------------------------------------------------- */
 
-static void text_write(int descriptor, char *text, size_t bytes)
+static void window_text_write(int descriptor, char *text, size_t bytes)
 {
     int before = errno, error = text ? native_output(descriptor, text, bytes, WRITE_WAIT_MS) : ENOMEM;
     if (error)
@@ -136,10 +136,10 @@ static void report_deliver(const struct monitor_window *window, const MPIX_Monit
         function_call(window, report);
     if (window->order.file >= 0) {
         char *line = monitor_json(report, &bytes);
-        text_write(window->order.file, line, bytes);
+        window_text_write(window->order.file, line, bytes);
     } else if (!window->order.function) {
         char *text = monitor_text(report, &bytes);
-        text_write(window->order.descriptor, text, bytes);
+        window_text_write(window->order.descriptor, text, bytes);
     }
 }
 
@@ -207,7 +207,7 @@ static void window_discard(struct monitor_window *window)
 }
 
 /* With memory for its snapshots. */
-static struct monitor_window *window_make(void)
+static struct monitor_window *monitor_window_make(void)
 {
     struct monitor_window *window = calloc(1, sizeof *window);
     bool whole = window != NULL;
@@ -227,9 +227,9 @@ static struct monitor_window *window_take(void)
         free_windows = window->next;
         return window;
     }
-    lock_give();
-    window = window_make();
-    lock_take();
+    windows_unlock();
+    window = monitor_window_make();
+    windows_lock();
     if (window && window_count == WINDOWS_MOST) {
         window_discard(window);
         return NULL;
@@ -248,10 +248,10 @@ static void window_free(void *argument)
         comm_unbind(window->order.only);
     if (window->order.file >= 0)
         close(window->order.file);
-    lock_take();
+    windows_lock();
     window->next = free_windows;
     free_windows = window;
-    lock_give();
+    windows_unlock();
 }
 
 static void *periods_deliver(void *unused);
@@ -260,7 +260,7 @@ static void *periods_deliver(void *unused);
  * Makes the thread with the C library's pthread_create, past mpit's own wrapper for the program's threads. Under the
  * lock.
  */
-static int thread_make(void)
+static int window_thread_make(void)
 {
     __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol_of_c("pthread_create");
     pthread_t thread;
@@ -304,8 +304,8 @@ int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request 
     window_demand(order->options, 1);
     if (order->only)
         comm_bind(order->only);
-    lock_take();
-    if (order->period_ns && thread_make() != 0)
+    windows_lock();
+    if (order->period_ns && window_thread_make() != 0)
         result = MPIX_MONITOR_ERR_THREAD;
     struct monitor_window *window = result == MPIX_MONITOR_OK ? window_take() : NULL;
     if (window && !monitor_is_time()) { /* the run has ended since the check above. Partner: run_ends */
@@ -320,7 +320,7 @@ int monitor_window_open(const struct monitor_order *order, MPIX_Monitor_request 
     } else if (result == MPIX_MONITOR_OK) {
         result = MPIX_MONITOR_ERR_MEMORY;
     }
-    lock_give();
+    windows_unlock();
     if (result != MPIX_MONITOR_OK) {
         window_demand(order->options, -1);
         if (order->only)
@@ -365,13 +365,13 @@ static void window_finish(struct monitor_window *window, MPIX_Monitor_request re
 }
 
 /* Under the lock, which it releases. The thread cannot be canceled now. `cancel`: whether it could before. */
-static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason, int cancel)
+static void monitor_window_end(struct monitor_window *window, enum MPIX_Monitor_reason reason, int cancel)
 {
     MPIX_Monitor_request request = window->request;
     window_shut(window);
     if (!window->delivering) {
         window->cancel = cancel;
-        lock_give();
+        windows_unlock();
         window_finish(window, request, reason);
         return;
     }
@@ -379,19 +379,19 @@ static void window_end(struct monitor_window *window, enum MPIX_Monitor_reason r
     window->ended_reason = reason;
     while (window->done < request && !pthread_equal(window->deliverer, pthread_self()))
         pthread_cond_wait(&delivered, &lock);
-    lock_give();
+    windows_unlock();
 }
 
 int monitor_window_close(MPIX_Monitor_request request, int cancel)
 {
     uint32_t place = (uint32_t)(request & (WINDOWS_MOST - 1));
-    lock_take();
+    windows_lock();
     struct monitor_window *window = place < window_count ? windows[place] : NULL;
     if (!window || !request || window->request != request) {
-        lock_give();
+        windows_unlock();
         return MPIX_MONITOR_ERR_REQUEST;
     }
-    window_end(window, MPIX_MONITOR_AT_END, cancel);
+    monitor_window_end(window, MPIX_MONITOR_AT_END, cancel);
     return MPIX_MONITOR_OK;
 }
 
@@ -401,14 +401,14 @@ static void run_ends(void)
     int cancel;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     pthread_once(&once, windows_prepare);
-    lock_take();
+    windows_lock();
     while (open_windows) {
-        window_end(open_windows, MPIX_MONITOR_AT_FINALIZE, cancel);
-        lock_take();
+        monitor_window_end(open_windows, MPIX_MONITOR_AT_FINALIZE, cancel);
+        windows_lock();
     }
     while (telling && !pthread_equal(teller, pthread_self())) /* a window may be ended from within its function */
         pthread_cond_wait(&delivered, &lock);
-    lock_give();
+    windows_unlock();
     pthread_setcancelstate(cancel, NULL);
 }
 
@@ -460,15 +460,15 @@ static void window_period(struct monitor_window *window, uint64_t now)
     MPIX_Monitor_request request = window->request;
     window_tick(window, now);
     telling = true;
-    lock_give();
+    windows_unlock();
     window_deliver(window, request);
-    lock_take();
+    windows_lock();
     window->previous = window->latest;
     window->delivering = false;
     if (window->ended) {
-        lock_give();
+        windows_unlock();
         window_finish(window, request, window->ended_reason);
-        lock_take();
+        windows_lock();
         window->done = request;
     }
     telling = false;
@@ -481,7 +481,7 @@ static void *periods_deliver(void *unused)
     prctl(PR_SET_NAME, "mpit-monitor");
     prctl(PR_SET_TIMERSLACK, 1);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-    lock_take();
+    windows_lock();
     teller = pthread_self();
     for (;;) {
         struct monitor_window *window = window_earliest();

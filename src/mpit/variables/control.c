@@ -72,7 +72,7 @@ static const struct control_access knob_access = {knob_open, knob_read, knob_set
 /* ---- the list ---------------------------------------------------------------------------------------------------- */
 
 /* Under the lock. */
-static int enter(const struct control *fresh)
+static int control_enter(const struct control *fresh)
 {
     struct control *control = malloc(sizeof *control);
     if (!control)
@@ -102,12 +102,12 @@ static void knob_enter(enum knob knob)
                                            : native.unsigned_long_long,
         .enumtype = MPI_T_ENUM_NULL,
     };
-    enter(&fresh);
+    control_enter(&fresh);
 }
 
 /* The standard has few types for variables, Open MPI more. This is the standard type with the same values. A truth
  * value, which is a byte there, becomes an int (cvar.c). */
-static MPI_Datatype type_of(MPI_Datatype type)
+static MPI_Datatype standard_type(MPI_Datatype type)
 {
     const MPI_Datatype pairs[][2] = {
         {native.c_bool, native.int_}, {native.int32, native.int_},  {native.uint32, native.unsigned_},
@@ -121,7 +121,7 @@ static MPI_Datatype type_of(MPI_Datatype type)
 
 /* Under the lock. Returns the variable's index, or below 0: the library's get_info does not succeed (yet), or we
  * have the name. */
-static int native_admit(int native_index)
+static int native_control_admit(int native_index)
 {
     int index = roster_native(&roster, native_index), name_length = 0, description_length = 0;
     if (index != ROSTER_WAITS)
@@ -138,9 +138,9 @@ static int native_admit(int native_index)
         result = DOOR(cvar_get_info, MPI_T_ERR_INVALID_INDEX, native_index, fresh.name, &name_length, NULL, NULL, NULL,
                       fresh.description, &description_length, NULL, NULL);
     if (result == MPI_SUCCESS && fresh.name && fresh.description && fresh.name[0]) {
-        fresh.datatype = type_of(fresh.native_type);
+        fresh.datatype = standard_type(fresh.native_type);
         fresh.enumtype = fresh.datatype == native.int_ ? enumeration_copy(fresh.enumtype) : MPI_T_ENUM_NULL;
-        index = enter(&fresh);
+        index = control_enter(&fresh);
         if (index < 0 && roster_find(&roster, fresh.name, 0) >= 0)
             index = ROSTER_REFUSED;
     }
@@ -153,7 +153,7 @@ static int native_admit(int native_index)
 }
 
 /* Under the lock. */
-static void own_enter(void)
+static void own_controls_enter(void)
 {
     for (unsigned knob = 0; !own_entered && knob < KNOB_COUNT; knob++)
         knob_enter((enum knob)knob);
@@ -165,10 +165,10 @@ int control_refresh(void)
     int native_count = 0;
     component_refresh();
     pthread_mutex_lock(&control_lock);
-    own_enter();
+    own_controls_enter();
     door_open();
     if (DOOR(cvar_get_num, MPI_T_ERR_NOT_INITIALIZED, &native_count) == MPI_SUCCESS)
-        roster_natives(&roster, native_count, native_admit);
+        roster_natives(&roster, native_count, native_control_admit);
     int count = roster_count(&roster);
     pthread_mutex_unlock(&control_lock);
     return count;
@@ -192,8 +192,8 @@ int control_find(const char *name)
 int control_of_native(int native_index)
 {
     pthread_mutex_lock(&control_lock);
-    own_enter();
-    int index = native_admit(native_index);
+    own_controls_enter();
+    int index = native_control_admit(native_index);
     pthread_mutex_unlock(&control_lock);
     return index;
 }
@@ -202,7 +202,7 @@ int control_add(const struct control *fresh)
 {
     control_refresh();
     pthread_mutex_lock(&control_lock);
-    int index = enter(fresh);
+    int index = control_enter(fresh);
     pthread_mutex_unlock(&control_lock);
     return index;
 }

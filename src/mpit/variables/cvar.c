@@ -32,7 +32,7 @@ static uint32_t top;   /* places used so far. Stored with release when the last 
 static uint32_t spare; /* index + 1 of a freed place */
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static struct cvar_handle *place_at(uint32_t index)
+static struct cvar_handle *cvar_handle_at(uint32_t index)
 {
     if (index >= __atomic_load_n(&top, __ATOMIC_ACQUIRE))
         return NULL;
@@ -40,24 +40,24 @@ static struct cvar_handle *place_at(uint32_t index)
 }
 
 /* Odd, so that it is not an address, and different in the low bits from tickets of session.c. */
-static MPI_T_cvar_handle ticket_make(uint32_t index, uint32_t generation)
+static MPI_T_cvar_handle cvar_ticket_make(uint32_t index, uint32_t generation)
 {
     return (MPI_T_cvar_handle)(((uintptr_t)(generation & 0x7fffffff) << 32) | ((uintptr_t)index << 4) | 5);
 }
 
 /* NULL: not a handle in use. Lock-free. */
-static struct cvar_handle *find(MPI_T_cvar_handle handle)
+static struct cvar_handle *cvar_handle_find(MPI_T_cvar_handle handle)
 {
-    struct cvar_handle *place = place_at((uint32_t)(((uintptr_t)handle & 0xffffffff) >> 4));
+    struct cvar_handle *place = cvar_handle_at((uint32_t)(((uintptr_t)handle & 0xffffffff) >> 4));
     uint32_t generation = place ? __atomic_load_n(&place->generation, __ATOMIC_ACQUIRE) : 0;
-    return (generation & 1) && handle == ticket_make(place->index, generation) ? place : NULL;
+    return (generation & 1) && handle == cvar_ticket_make(place->index, generation) ? place : NULL;
 }
 
 /* Under the lock. Returns a free place. NULL: none. */
-static struct cvar_handle *place_take(void)
+static struct cvar_handle *cvar_handle_take(void)
 {
     if (spare) {
-        struct cvar_handle *place = place_at(spare - 1);
+        struct cvar_handle *place = cvar_handle_at(spare - 1);
         spare = place->spare;
         return place;
     }
@@ -94,14 +94,14 @@ void cvar_handle_free_all(void)
 {
     pthread_mutex_lock(&table_lock);
     for (uint32_t i = 0; i < top; i++)
-        if (place_at(i)->generation & 1)
-            place_free(place_at(i));
+        if (cvar_handle_at(i)->generation & 1)
+            place_free(cvar_handle_at(i));
     pthread_mutex_unlock(&table_lock);
 }
 
 /* ---- the library's ----------------------------------------------------------------------------------------------- */
 
-static int library_look(struct dl_phdr_info *info, size_t size, void *part)
+static int loaded_library_look(struct dl_phdr_info *info, size_t size, void *part)
 {
     (void)size;
     return strstr(info->dlpi_name, part) != NULL;
@@ -115,7 +115,7 @@ static bool would_crash(const struct control *control)
 {
     static char *const parts[][2] = {{"_ucx_", "libmca_common_ucx"}, {"_ofi_", "libmca_common_ofi"}};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (strstr(control->name, parts[i][0]) && !dl_iterate_phdr(library_look, parts[i][1]))
+        if (strstr(control->name, parts[i][0]) && !dl_iterate_phdr(loaded_library_look, parts[i][1]))
             return strcmp(ABI_NAME, "Open MPI") == 0;
     return false;
 }
@@ -189,7 +189,7 @@ static int native_access(MPI_T_cvar_handle handle, void *buf, const void *value)
     int result = MPI_T_ERR_INVALID_HANDLE;
     if (!native_enter())
         return value ? MPI_T_ERR_CVAR_SET_NOT_NOW : DOOR_BUSY;
-    const struct cvar_handle *place = find(handle); /* again: it may have been freed meanwhile */
+    const struct cvar_handle *place = cvar_handle_find(handle); /* again: it may have been freed meanwhile */
     if (place && native_lives(place->control))
         result = value ? native_write(place->native, place->control, value)
                        : native_read(place->native, place->control, place->count, buf);
@@ -256,7 +256,7 @@ int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
         return MPI_T_ERR_INVALID;
     int result = MPI_T_ERR_OUT_OF_HANDLES;
     pthread_mutex_lock(&table_lock);
-    struct cvar_handle *place = place_take();
+    struct cvar_handle *place = cvar_handle_take();
     if (place) {
         place->control = control;
         place->native = MPI_T_CVAR_HANDLE_NULL;
@@ -266,7 +266,7 @@ int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
                                  : native_alloc(place, obj_handle);
         if (result == MPI_SUCCESS) {
             __atomic_store_n(&place->generation, place->generation + 1, __ATOMIC_RELEASE);
-            *handle = ticket_make(place->index, place->generation);
+            *handle = cvar_ticket_make(place->index, place->generation);
             if (count)
                 *count = place->count;
         } else {
@@ -284,7 +284,7 @@ int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
     if (!handle)
         return MPI_T_ERR_INVALID_HANDLE;
     pthread_mutex_lock(&table_lock);
-    struct cvar_handle *place = find(*handle);
+    struct cvar_handle *place = cvar_handle_find(*handle);
     if (place) {
         place_free(place);
         *handle = MPI_T_CVAR_HANDLE_NULL;
@@ -297,7 +297,7 @@ SURFACE(cvar_read);
 int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
     CHECK_INITIALIZED();
-    const struct cvar_handle *place = find(handle);
+    const struct cvar_handle *place = cvar_handle_find(handle);
     if (!place)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!buf)
@@ -315,7 +315,7 @@ SURFACE(cvar_write);
 int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
     CHECK_INITIALIZED();
-    const struct cvar_handle *place = find(handle);
+    const struct cvar_handle *place = cvar_handle_find(handle);
     if (!place)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!buf)

@@ -26,7 +26,7 @@ struct foreign {
     unsigned char *held, *base, *sample; /* bytes of each, plus slack */
 };
 
-static enum kind kind_of(int class)
+static enum kind class_kind(int class)
 {
     switch (class) {
     case MPI_T_PVAR_CLASS_COUNTER:
@@ -127,7 +127,7 @@ static int code(int result)
     }
 }
 
-static int sample_take(struct foreign *f)
+static int foreign_sample(struct foreign *f)
 {
     if (!object_lives(f))
         return MPI_T_ERR_INVALID_HANDLE;
@@ -135,12 +135,12 @@ static int sample_take(struct foreign *f)
 }
 
 /* Reads the handle's value into f->sample. */
-static int value_take(struct foreign *f)
+static int foreign_value_take(struct foreign *f)
 {
     bool held = !f->started && f->kind != GENERIC;
     int result = MPI_T_ERR_INVALID_HANDLE;
     if (!held)
-        result = sample_take(f);
+        result = foreign_sample(f);
     else if (usable(f))
         result = MPI_SUCCESS;
     if (result != MPI_SUCCESS || f->kind == GENERIC)
@@ -160,7 +160,7 @@ static int value_take(struct foreign *f)
 /* Starts a sum again at `from`. NULL: 0. */
 static int sum_begin(struct foreign *f, const void *from)
 {
-    int result = f->started ? sample_take(f) : MPI_SUCCESS;
+    int result = f->started ? foreign_sample(f) : MPI_SUCCESS;
     if (result != MPI_SUCCESS)
         return result;
     memcpy(f->base, f->sample, f->bytes);
@@ -180,7 +180,7 @@ static int native_start(struct foreign *f)
     return result;
 }
 
-static int start(struct foreign *f)
+static int foreign_handle_start(struct foreign *f)
 {
     if (f->entry->continuous)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
@@ -188,7 +188,7 @@ static int start(struct foreign *f)
         return MPI_SUCCESS;
     int result = native_start(f);
     if (result == MPI_SUCCESS && f->kind == SUM) {
-        result = sample_take(f);
+        result = foreign_sample(f);
         memcpy(f->base, f->sample, f->bytes);
     }
     f->started = result == MPI_SUCCESS;
@@ -201,7 +201,7 @@ static int stop(struct foreign *f)
         return MPI_T_ERR_PVAR_NO_STARTSTOP;
     if (!f->started)
         return MPI_SUCCESS;
-    int result = value_take(f);
+    int result = foreign_value_take(f);
     if (result != MPI_SUCCESS)
         return result;
     if (f->kind == GENERIC || f->kind == MARK) {
@@ -254,7 +254,7 @@ static int readreset(struct foreign *f, void *buf)
 {
     if (!f->entry->atomic)
         return MPI_T_ERR_PVAR_NO_ATOMIC;
-    int result = f->kind == SUM && f->started ? sample_take(f) : value_take(f);
+    int result = f->kind == SUM && f->started ? foreign_sample(f) : foreign_value_take(f);
     if (result != MPI_SUCCESS)
         return result;
     if (f->kind != SUM) {
@@ -276,7 +276,7 @@ static int readreset(struct foreign *f, void *buf)
 
 /* Open MPI 4.1 crashes in the handle_alloc of pml_ob1_* on an intercommunicator with fewer processes on the other
  * side: it reads past the end of a table. */
-static bool would_crash(const struct catalogue_entry *entry, const struct comm *comm)
+static bool alloc_would_crash(const struct catalogue_entry *entry, const struct comm *comm)
 {
     return comm && comm->remote_size > 0 && comm->remote_size < comm->size && strncmp(entry->name, "pml_ob1_", 8) == 0;
 }
@@ -298,7 +298,7 @@ static int object_find(const struct catalogue_entry *entry, void *object, const 
     return MPI_SUCCESS;
 }
 
-static void release(struct foreign *f)
+static void foreign_release(struct foreign *f)
 {
     if (f->handle != MPI_T_PVAR_HANDLE_NULL && !door_is_over())
         door.pvar_handle_free(f->session, &f->handle);
@@ -309,7 +309,7 @@ static void release(struct foreign *f)
 }
 
 /* Inside the door. */
-static int bind(struct foreign *f, void *object, int *count)
+static int foreign_bind(struct foreign *f, void *object, int *count)
 {
     int elements = 0;
     int result = code(door.pvar_handle_alloc(f->session, f->entry->native_index, object, &f->handle, &elements));
@@ -346,7 +346,7 @@ int foreign_alloc(const struct catalogue_entry *entry, MPI_T_pvar_session sessio
     struct foreign *f = NULL;
     if (!variable_lives(entry) || !bytes_of(entry->datatype)) {
         result = MPI_T_ERR_INVALID_INDEX;
-    } else if (would_crash(entry, comm)) {
+    } else if (alloc_would_crash(entry, comm)) {
         result = MPI_T_ERR_INVALID_HANDLE;
     } else if (!(f = calloc(1, sizeof *f))) {
         result = MPI_T_ERR_MEMORY;
@@ -357,13 +357,13 @@ int foreign_alloc(const struct catalogue_entry *entry, MPI_T_pvar_session sessio
         if (comm)
             comm_bind(comm);
         f->bound = entry->bind != MPI_T_BIND_NO_OBJECT;
-        f->kind = kind_of(entry->class);
+        f->kind = class_kind(entry->class);
         f->element_bytes = bytes_of(entry->datatype);
-        result = bind(f, object, count);
+        result = foreign_bind(f, object, count);
         if (result == MPI_SUCCESS)
             *foreign = f;
         else
-            release(f);
+            foreign_release(f);
     }
     native_leave();
     return result;
@@ -375,7 +375,7 @@ void foreign_free(struct foreign **foreign)
         return;
     struct foreign *f = *foreign;
     *foreign = NULL;
-    release(f);
+    foreign_release(f);
     native_leave();
 }
 
@@ -393,7 +393,7 @@ void foreign_free(struct foreign **foreign)
 
 static int value_read(struct foreign *f, void *buf)
 {
-    int result = value_take(f);
+    int result = foreign_value_take(f);
     if (result == MPI_SUCCESS)
         memcpy(buf, f->sample, f->bytes);
     return result;
@@ -401,7 +401,7 @@ static int value_read(struct foreign *f, void *buf)
 
 int foreign_start(struct foreign *const *where)
 {
-    INSIDE(start(f));
+    INSIDE(foreign_handle_start(f));
 }
 
 int foreign_stop(struct foreign *const *where)

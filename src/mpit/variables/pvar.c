@@ -217,7 +217,7 @@ static int own_begin(const struct own *own)
                        : meter_code(meter_start(&own->meter));
 }
 
-static int own_end(const struct own *own)
+static int own_variable_end(const struct own *own)
 {
     if (own->component)
         return component_stop(own->component);
@@ -244,7 +244,7 @@ static int own_stop(const struct own *own)
 {
     if (own_is_dead(own))
         return MPI_T_ERR_INVALID_HANDLE;
-    int result = own_end(own);
+    int result = own_variable_end(own);
     session_ask(own, false);
     return result;
 }

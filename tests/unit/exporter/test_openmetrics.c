@@ -108,7 +108,7 @@ static void label_value_is_escaped_and_utf8(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct text labels = {0}, expected = {0};
         labels_add(&labels, "l", cases[i].value);
-        text_add(&expected, "l=\"%s\"", cases[i].shown);
+        text_add_formatted(&expected, "l=\"%s\"", cases[i].shown);
         assert_string_equal(labels.bytes, expected.bytes);
         text_free(&labels);
         text_free(&expected);

@@ -67,7 +67,7 @@ static int teardown(void **state)
 
 static void open_named(const char *path)
 {
-    assert_int_equal(live_open(&live, &path, 1), 0);
+    assert_int_equal(live_files_open(&live, &path, 1), 0);
     assert_int_equal(live_look(&live, error), 0);
     assert_int_equal(live.job_count, 1);
     assert_int_equal(live.jobs[0].job, 7);
@@ -121,7 +121,7 @@ static void a_starting_process_gets_its_job(void **state)
     fixture.run.header->phase = RUN_STARTING;
     fixture.run.header->job = 0;
     const char *path = fixture.run.path;
-    assert_int_equal(live_open(&live, &path, 1), 0);
+    assert_int_equal(live_files_open(&live, &path, 1), 0);
     assert_int_equal(live_look(&live, error), 0);
     assert_true(live.job_count == 1 && live.jobs[0].job == 0 && live.jobs[0].alive);
     fixture.run.header->job = 7;
@@ -192,7 +192,7 @@ static void one_of_several_that_is_missing_is_told(void **state)
     char path[128];
     snprintf(path, sizeof path, "%s/none", fixture.directory);
     const char *const names[] = {fixture.run.path, path};
-    assert_int_equal(live_open(&live, names, 2), 0);
+    assert_int_equal(live_files_open(&live, names, 2), 0);
     assert_int_equal(live_look(&live, error), -1);
     assert_non_null(strstr(error, "there is no "));
     assert_int_equal(live_look(&live, error), 0); /* who goes on all the same sees the other */
@@ -206,7 +206,7 @@ static void what_there_is_not_is_told(void **state)
     char path[128];
     snprintf(path, sizeof path, "%s/none", fixture.directory);
     const char *name = path;
-    assert_int_equal(live_open(&live, &name, 1), 0);
+    assert_int_equal(live_files_open(&live, &name, 1), 0);
     assert_int_equal(live_look(&live, error), -1);
     assert_non_null(strstr(error, "there is no "));
     mkdir(path, 0700);
@@ -255,7 +255,7 @@ static void processes_are_found(const char *directory, bool closes)
     assert_int_equal(pipe(ready), 0);
     pid_t pid = process_start(job, directory, ready[1], closes);
     assert_int_equal(read(ready[0], &byte, 1), 1);
-    assert_int_equal(live_open(&live, NULL, 0), 0);
+    assert_int_equal(live_files_open(&live, NULL, 0), 0);
     for (int i = 0; i < LOOKS_MOST && !job_find(job); i++) {
         assert_int_equal(live_look(&live, error), 0);
         pause_ms(job_find(job) ? 0 : PAUSE_MS);

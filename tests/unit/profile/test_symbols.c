@@ -71,7 +71,7 @@ static int teardown(void **state)
 
 static const struct symbol_place *find(const struct module *module, uint64_t pc)
 {
-    const struct symbol_place *place = symbols_find(symbols, module, program, pc);
+    const struct symbol_place *place = symbols_look_up(symbols, module, program, pc);
     assert_non_null(place);
     assert_true(place->count >= 1);
     return place;
@@ -312,7 +312,7 @@ static void damaged_files_are_survived(void **state)
         module.path = path;
         module.build_id_bytes = i % 2 ? self.build_id_bytes : 0;
         for (uint64_t pc = here[0]; pc < here[0] + 4000; pc += 100)
-            assert_non_null(symbols_find(own, &module, program, pc));
+            assert_non_null(symbols_look_up(own, &module, program, pc));
         symbols_close(own);
         unlink(path);
     }

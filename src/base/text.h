@@ -1,0 +1,22 @@
+/*
+ * Texts: whether one begins or ends with another.
+ */
+#ifndef MPIT_BASE_TEXT_H
+#define MPIT_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <string.h>
+
+static inline bool text_begins(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* Returns false for a text that is no more than the suffix. */
+static inline bool text_ends(const char *text, const char *suffix)
+{
+    size_t bytes = strlen(text), tail = strlen(suffix);
+    return bytes > tail && strcmp(text + bytes - tail, suffix) == 0;
+}
+
+#endif

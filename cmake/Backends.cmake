@@ -4,6 +4,7 @@
 #
 #   TITLE      to people
 #   MACRO      what its mpi.h defines and no other's does
+#   PACKAGE    of Debian, that it is built with
 #   HEADER     in src/native: what only this ABI knows
 #   WRAPPERS   its C compiler, by the names that are its own; a plain mpicc is asked what it compiles for
 #   LAUNCHERS  to run the tests with
@@ -13,7 +14,7 @@
 #   FORTRAN    likewise, of its libraries that bind MPI to Fortran
 #   CPLUSPLUS  likewise, to C++
 function(mpit_backend name)
-  set(fields TITLE MACRO HEADER MARKER)
+  set(fields TITLE MACRO PACKAGE HEADER MARKER)
   set(lists WRAPPERS LAUNCHERS LIBRARIES FORTRAN CPLUSPLUS RUNTIMES)
   cmake_parse_arguments(entry "" "${fields}" "${lists}" ${ARGN})
   foreach(field ${fields} ${lists})
@@ -25,14 +26,14 @@ endfunction()
 set(MPIT_BACKENDS)
 
 mpit_backend(openmpi
-  TITLE "Open MPI" MACRO OPEN_MPI HEADER abi_openmpi.h
+  TITLE "Open MPI" MACRO OPEN_MPI PACKAGE libopenmpi-dev HEADER abi_openmpi.h
   WRAPPERS mpicc.openmpi LAUNCHERS mpirun.openmpi mpirun
   MARKER ompi_mpi_comm_world LIBRARIES libmpi.so.20 libmpi.so.40
   FORTRAN libmpi_mpifh libmpi_usempi CPLUSPLUS libmpi_cxx.so RUNTIMES libmpi.so.40)
 
 # shared by Intel MPI, MVAPICH and Cray MPICH
 mpit_backend(mpich
-  TITLE "MPICH" MACRO MPICH_VERSION HEADER abi_mpich.h
+  TITLE "MPICH" MACRO MPICH_VERSION PACKAGE libmpich-dev HEADER abi_mpich.h
   WRAPPERS mpicc.mpich LAUNCHERS mpirun.mpich mpiexec.hydra mpirun
   MARKER MPIR_Dup_fn LIBRARIES libmpich libmpi_cray libmpi_gnu libmpi_intel libmpi.so.12
   FORTRAN libmpichf libmpifort libfmpich CPLUSPLUS libmpicxx.so RUNTIMES libmpich.so.12 libmpi.so.12)

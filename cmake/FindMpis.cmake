@@ -1,6 +1,6 @@
 # Finds every MPI on the machine, one for each ABI: MPIT_MPIS is a list of names from Backends.cmake; for each NAME
 # MPIT_<NAME>_INCLUDES, MPIT_<NAME>_CC (its compiler wrapper) and MPIT_<NAME>_RUN (its launcher).
-# A wrapper that is not on PATH under these names can be given with -DMPIT_openmpi_CC=... (and so on).
+# A wrapper that is not on PATH under these names can be given with -DMPIT_openmpi_CC=... (and so on). OFF leaves an MPI out.
 
 include(${CMAKE_CURRENT_LIST_DIR}/Backends.cmake)
 
@@ -23,7 +23,7 @@ endfunction()
 
 if(MPIT_any_CC)
   mpit_wrapper_abi(${MPIT_any_CC} any_abi)
-  if(any_abi AND NOT MPIT_${any_abi}_CC)
+  if(any_abi AND MPIT_${any_abi}_CC MATCHES "NOTFOUND$")
     set(MPIT_${any_abi}_CC ${MPIT_any_CC} CACHE FILEPATH "" FORCE)
   endif()
 endif()
@@ -47,13 +47,3 @@ foreach(mpi ${MPIT_BACKENDS})
     endif()
   endif()
 endforeach()
-if(NOT MPIT_MPIS)
-  set(tried)
-  foreach(mpi ${MPIT_BACKENDS})
-    list(APPEND tried ${MPIT_${mpi}_WRAPPERS})
-  endforeach()
-  list(JOIN tried ", " tried)
-  message(FATAL_ERROR "No MPI found: none of ${tried}, mpicc is on PATH and compiles for an MPI that mpit knows. Install "
-                      "one (Debian: libopenmpi-dev or libmpich-dev), or name its wrapper with -DMPIT_openmpi_CC=... or "
-                      "-DMPIT_mpich_CC=...")
-endif()

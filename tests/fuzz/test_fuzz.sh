@@ -10,7 +10,7 @@ inputs=${2:-20000}
 failed=0
 
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMPIT_FUZZ=ON \
-    -DMPIT_SANITIZE=address,undefined >"$build/configure.log" 2>&1 || {
+    -DMPIT_SANITIZE=address,undefined -DMPIT_WERROR=ON >"$build/configure.log" 2>&1 || {
     cat "$build/configure.log"
     exit 1
 }

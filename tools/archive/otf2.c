@@ -108,10 +108,16 @@ static int definitions_bound(struct conversion *c)
     return 0;
 }
 
+static bool collectives_set(struct conversion *c)
+{
+    return c->team->mpi ? c->team->prepare(c->archive) == 0
+                        : OTF2_Archive_SetSerialCollectiveCallbacks(c->archive) == OTF2_SUCCESS;
+}
+
 static int archive_fill(struct conversion *c)
 {
     int result = agree(c, otf2_archive_prepare(c->archive, c->report));
-    if (result == 0 && c->team->prepare(c->archive) != OTF2_SUCCESS)
+    if (result == 0 && !collectives_set(c))
         result = report_error(c->report, "the archive cannot be prepared");
     if (result == 0 && c->job.selection &&
         OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", c->job.selection->described, true) != OTF2_SUCCESS)

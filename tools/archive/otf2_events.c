@@ -3,6 +3,7 @@
 #include "archive/otf2_collectives.h"
 #include "archive/otf2_io.h"
 #include "archive/otf2_rma.h"
+#include "definitions/otf2_definitions.h"
 #include "job/pending.h"
 
 static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)

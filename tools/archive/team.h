@@ -7,10 +7,11 @@
 #ifndef MPIT_TOOLS_TEAM_H
 #define MPIT_TOOLS_TEAM_H
 
-#include <otf2/otf2.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct OTF2_Archive_struct;
 
 struct team {
     bool mpi; /* of an MPI job, perhaps of one process */
@@ -20,7 +21,7 @@ struct team {
     void (*sum)(uint64_t *values, size_t count);
     void (*largest)(uint64_t *values, size_t count);
     void (*spread)(void *bytes, size_t count, int from);
-    OTF2_ErrorCode (*prepare)(OTF2_Archive *archive); /* gives it OTF2's collective callbacks */
+    int (*prepare)(struct OTF2_Archive_struct *archive); /* gives it OTF2's collective callbacks; 0: done */
 };
 
 /* A process by itself. */

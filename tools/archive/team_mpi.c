@@ -42,9 +42,9 @@ static void spread(void *bytes, size_t count, int from)
     }
 }
 
-static OTF2_ErrorCode archive_prepare(OTF2_Archive *archive)
+static int archive_prepare(OTF2_Archive *archive)
 {
-    return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, MPI_COMM_WORLD, MPI_COMM_NULL);
+    return OTF2_MPI_Archive_SetCollectiveCallbacks(archive, MPI_COMM_WORLD, MPI_COMM_NULL) != OTF2_SUCCESS;
 }
 
 /* Ends all processes, because others may be waiting for this one, and it would wait for them. */

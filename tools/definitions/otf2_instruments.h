@@ -10,7 +10,6 @@
 
 #include <mpit/instrument_interface.h>
 
-#include <otf2/otf2.h>
 #include <stdbool.h>
 
 struct trace_metric {
@@ -29,12 +28,6 @@ struct trace_instruments {
 
 /* Returns how many elements of a variable are sampled into a trace. */
 enum { METRIC_ELEMENTS_MAX = 64 };
-
-/* OTF2 knows three types of metrics. */
-static inline OTF2_Type trace_metric_type(uint32_t type)
-{
-    return type == MPIT_TYPE_DOUBLE ? OTF2_TYPE_DOUBLE : type == MPIT_TYPE_INT ? OTF2_TYPE_INT64 : OTF2_TYPE_UINT64;
-}
 
 /* Adds the instruments of one run file. Returns 0, or -1 without memory. */
 int trace_instruments_add(struct trace_instruments *instruments, const struct run_reader *run);

@@ -13,6 +13,8 @@
 #include "definitions/otf2_objects.h"
 #include "archive/team.h"
 
+#include <otf2/otf2.h>
+
 /* Stores the set of a rank. Several threads may call this, each for a different rank. Returns 0, or -1 without memory.
  */
 int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const struct object_set *set);

@@ -81,8 +81,20 @@ static bool mode_has_target(enum mode mode)
            (mode_has_stacks(mode) && mode != MODE_PROFILE);
 }
 
+/* Rejects a mode whose library was missing when the tool was built. */
+static void mode_check(enum mode mode)
+{
+    if (!MPIT_HAS_OTF2 && (mode == MODE_OTF2 || mode == MODE_OTF2_SAMPLES || mode == MODE_CHECK))
+        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev): --otf2, --otf2-samples and --check "
+                     "are not there");
+    if (!MPIT_HAS_PPROF && mode == MODE_PPROF)
+        usage_reject("this mpit-dump was built without protobuf-c and zlib (libprotobuf-c-dev, protobuf-c-compiler, "
+                     "zlib1g-dev): --pprof is not there");
+}
+
 static void mode_set(struct request *request, enum mode mode)
 {
+    mode_check(mode);
     bool beside =
         (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
     if (beside)

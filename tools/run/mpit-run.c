@@ -109,6 +109,8 @@ static struct request run_options_read(int argc, char *argv[])
             request.output = optarg;
             break;
         case 'a':
+            if (!MPIT_HAS_OTF2)
+                usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev): --otf2 is not there");
             request.otf2 = request.trace = true;
             break;
         case 'd':
@@ -151,6 +153,9 @@ static struct request run_options_read(int argc, char *argv[])
             request.no_compact = true;
             break;
         case 'b':
+            if (!MPIT_HAS_FABRIC)
+                usage_reject("this mpit-run was built without libfabric and UCX (libfabric-dev, libucx-dev): --fabric "
+                             "is not there");
             request.fabric = true;
             break;
         case 'k':

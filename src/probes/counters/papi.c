@@ -111,6 +111,10 @@ bool papi_open(char reason[PAPI_REASON_BYTES])
     static bool tried, good;
     static char why[PAPI_REASON_BYTES];
     bool theirs = false;
+    if (!MPIT_HAS_PAPI) {
+        snprintf(reason, PAPI_REASON_BYTES, "this mpit was built without PAPI (MPIT_PAPI is OFF)");
+        return false;
+    }
     if (!tried) {
         void *library = library_open(&theirs);
         if (theirs)

@@ -1,0 +1,18 @@
+/* In place of the other files, where the headers of libfabric and UCX are missing: nothing below MPI is counted. */
+#include "fabric/fabric.h"
+
+#include "native.h"
+#include "progress/stall.h"
+#include "settings/demand.h"
+
+bool stall_fabric_here(void)
+{
+    return false;
+}
+
+void fabric_open(void)
+{
+    if (demand_now(DEMAND_FABRIC))
+        native_say("mpit: this mpit was built without libfabric and UCX (libfabric-dev, libucx-dev): what is below MPI "
+                   "is not counted");
+}

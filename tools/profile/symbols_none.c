@@ -1,0 +1,89 @@
+/* In place of symbols.c, where libdw or libstdc++ is missing: a place is an address in a module, without a name. */
+#define _GNU_SOURCE
+#include "profile/symbols.h"
+
+#include "base/keytable.h"
+#include "format/label.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct object {
+    struct object *next;
+    char *path;
+    char base[NAME_MAX + 1];
+};
+
+struct place {
+    struct keyed keyed; /* address of the object, address in it */
+    struct symbol_place shown;
+    struct symbol_line line;
+};
+
+struct symbols {
+    struct object *objects;
+    struct keytable places;
+};
+
+struct symbols *symbols_open(void)
+{
+    return calloc(1, sizeof(struct symbols));
+}
+
+void symbols_close(struct symbols *symbols)
+{
+    if (!symbols)
+        return;
+    keytable_release(&symbols->places, NULL);
+    for (struct object *object = symbols->objects, *next; object; object = next) {
+        next = object->next;
+        free(object->path);
+        free(object);
+    }
+    free(symbols);
+}
+
+static struct object *object_of(struct symbols *symbols, const char *path)
+{
+    struct object *object = symbols->objects;
+    while (object && strcmp(object->path, path) != 0)
+        object = object->next;
+    if (object || !(object = calloc(1, sizeof *object)))
+        return object;
+    if (!(object->path = strdup(path))) {
+        free(object);
+        return NULL;
+    }
+    const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+    label_clean(object->base, sizeof object->base, base, strlen(base));
+    object->next = symbols->objects;
+    symbols->objects = object;
+    return object;
+}
+
+const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
+                                        uint64_t pc)
+{
+    struct object *object = object_of(symbols, !module           ? "[unknown]"
+                                               : module->path[0] ? module->path
+                                               : program[0]      ? program
+                                                                 : "[program]");
+    uint64_t address = module ? pc - module->bias : pc;
+    struct place *place =
+        object ? keytable_make(&symbols->places, (uint64_t)(uintptr_t)object, address, sizeof *place) : NULL;
+    if (!place)
+        return NULL;
+    place->shown = (struct symbol_place){
+        .lines = &place->line, .count = 1, .module = object->base, .address = address, .start = UINT64_MAX};
+    return &place->shown;
+}
+
+bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOLS_NOTE_BYTES])
+{
+    if (number || !symbols->objects)
+        return false;
+    snprintf(note, SYMBOLS_NOTE_BYTES, "mpit was built without libdw (libdw-dev, g++): functions have no names");
+    return true;
+}

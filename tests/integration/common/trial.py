@@ -154,8 +154,8 @@ class Judge:
         print(f"skipped {name}: {why}", flush=True)
 
     def verdict(self):
-        """The last line, and the exit status."""
+        """The last line, and the exit status: 77 if nothing could be tested."""
         print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else ""))
         if self.failed:
             return 1
-        return 0 if self.passed else SKIPPED
+        return 0 if self.passed else SKIPPED if self.skipped else 1

@@ -148,6 +148,10 @@ class Judge:
             print("\n".join("    " + line for line in lines))
         sys.stdout.flush()
 
+    def holds(self, good, name, details=""):
+        """A check by a condition. The end of DETAILS is shown where it does not hold."""
+        self.check(name, [] if good else [str(details)[-2500:]])
+
     def skip(self, name, why):
         """A check that cannot be made here."""
         self.skipped += 1

@@ -6,8 +6,9 @@ samples=$(cd "$(dirname "$0")/../../samples" && pwd)
 . "$(dirname "$0")/../common/commandline.sh"
 
 if [ "$(id -u)" != 0 ] || ! setpriv --reuid daemon --clear-groups true 2>/dev/null; then
-    echo "only root can become other users"
-    exit 77
+    skip "several users" "only root can become other users"
+    verdict
+    exit
 fi
 chmod 755 "$work"
 mkdir place && cp -r "$build/bin" "$build/lib" place # where all users can read it
@@ -118,4 +119,4 @@ check "  all $all" [ "$(jobs)" = "$all" ]
 gives "  and one that is named" 0 mpit-dump mixed/host.2.mpit
 
 ended $job
-summed_up
+verdict

@@ -20,7 +20,7 @@ COLLECTIVES = ["barrier", "bcast", "gather", "gatherv", "scatter", "scatterv", "
                "neighbor_alltoallw"]
 
 
-# What the fold makes of an event, by the shape of its wrapper.
+# How the fold applies an event, by the shape of its wrapper.
 FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CALL", "abort": "CALL",
          "session_init": "CALL", "session_finalize": "CALL",
          "send": "SEND", "recv": "RECV", "sendrecv": "SENDRECV", "sendrecv_replace": "SENDRECV",
@@ -40,20 +40,20 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "file_open": "IO", "file_close": "IO", "file_call": "IO", "file_transfer": "IO", "file_post": "IO",
          "file_view": "IO", "file_seek": "IO", "file_delete": "CALL"}
 
-# Shapes of calls of which nothing is needed later: one that is not recorded (filtered, or recording is off) passes by.
-# All others go through their wrapper, which keeps requests, communicators, windows and files.
+# Shapes of calls that no later call depends on. If such a call is not recorded (filtered, or recording is off), it
+# passes the wrapper. All other calls go through their wrapper, which keeps requests, communicators, windows and files.
 PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "probe", "iprobe", "cancel", "coll",
                   "neighbor", "comm_call", "win_call", "win_lock", "win_test", "win_group", "file_call", "file_seek",
                   "file_transfer", "file_delete"]
 
-# The functions that have a case of their own for what nearly every call of theirs is (src/probes/wrappers/hot.h).
+# The functions with a hot case, which is enough for nearly all of their calls (src/probes/wrappers/hot.h).
 HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait"]
 
-# Shapes whose body is compiled into both ways to it, for it leaves the recorder in few instructions.
+# Shapes whose body is compiled into both ways to it, because it leaves the recorder in few instructions.
 INLINE_SHAPES = ["coll", "neighbor", "icoll", "ineighbor", "probe", "iprobe", "win_call", "win_post", "win_lock",
                  "file_call", "file_seek", "file_transfer", "file_post"]
 
-# Shapes of what MPI-4.0 brought, and Open MPI 4 has as an extension under the names MPIX_*.
+# Shapes of functions that are new in MPI-4.0. Open MPI 4 has them as an extension, under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
 
 
@@ -126,7 +126,7 @@ def generate_header(calls):
     print("    CLASS_COUNT\n};\n\nenum call_role {")
     for r in ROLES:
         print(f"    ROLE_{r},")
-    print("    ROLE_COUNT\n};\n\n/* What the fold makes of a call's event (src/aggregate/figures/fold.h). */\nenum fold_shape {")
+    print("    ROLE_COUNT\n};\n\n/* How the fold applies the event of a call (src/aggregate/figures/fold.h). */\nenum fold_shape {")
     for f in dict.fromkeys(FOLDS.values()):
         print(f"    FOLD_{f},")
     print("    FOLD_COUNT\n};\n\n/* Slot 0 is \"none\". */\nenum collective {\n    COLLECTIVE_NONE,")
@@ -136,7 +136,7 @@ def generate_header(calls):
     for c in calls:
         print(f"    CALL_{c.name},")
     print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n};\n")
-    print("/* Of a kind that is a constant, without a look into the table. */\n#define COLLECTIVE_OF(kind) COLLECTIVE_OF_##kind\nenum {")
+    print("/* The collective of a constant kind, without a look into the table. */\n#define COLLECTIVE_OF(kind) COLLECTIVE_OF_##kind\nenum {")
     for c in calls:
         if c.klass == "collective":
             print(f"    COLLECTIVE_OF_CALL_{c.name} = COLLECTIVE_{c.detail.upper()},")
@@ -159,7 +159,7 @@ def generate_source(calls):
 
 
 def declared(calls, prototypes):
-    """(call, C name, parameter types, large) for each function of the table that this mpi.h declares"""
+    """Yields (call, C name, parameter types, large) for each function of the table that this mpi.h declares."""
     for call in calls:
         extension = call.name.replace("MPI_", "MPIX_", 1)
         for name, large in ((call.name, False), (call.name + "_c", True), (extension, False)):
@@ -168,7 +168,7 @@ def declared(calls, prototypes):
             if name == extension and (call.shape not in EXTENSION_SHAPES or call.name in prototypes):
                 continue
             types = [parameter_type(p) for p in prototypes[name]]
-            if call.shape == "local":  # what they are about is of no concern
+            if call.shape == "local":  # their arguments are not recorded
                 call.arguments = [f"argument{i}" for i in range(len(types))]
             if len(types) != len(call.arguments):
                 sys.exit(f"{name}: mpi.h has {len(types)} parameters, calls.table {len(call.arguments)}")
@@ -183,15 +183,15 @@ def generate_next(calls, prototypes):
 # ---- wrappers --------------------------------------------------------------------------------------------------------
 
 class Shape:
-    """What a wrapper does around the call. Words in braces are filled in for each function (words_of).
+    """The code of a wrapper around the call. Words in braces are filled in for each function (words_of).
 
-    declare  what it needs, beside its arguments
-    first    in front of everything
-    enter    false: the call is not recorded
-    before   behind that, in front of the call
-    leave    behind the call
+    declare  variables of the wrapper
+    first    the first code
+    enter    enters the recorder. False: the call is not recorded
+    before   after enter, before the call
+    leave    after the call
     probe    the struct probe of the call
-    after    behind the call, recorded or not
+    after    after the call, recorded or not
     """
 
     def __init__(self, enter, leave, declare="struct probe probe;", first="", before="", probe="probe", after=""):
@@ -361,7 +361,7 @@ HOT_SHAPES = {
                   declare="MPI_Status own;", before=OWN_STATUS),
 }
 
-# What begins and ends a run: the recorder decides.
+# The functions that begin and end a run, where the recorder decides.
 EDGES = {
     "init": """    struct probe probe;
     bool on = recorder_start(&probe, {kind});
@@ -397,7 +397,7 @@ EDGES["init_thread"] = EDGES["init"]
 
 
 def words_of(call, name, large):
-    """What fills the words in braces of a shape."""
+    """Returns the words in braces of a shape, by name."""
     names = call.arguments
     arguments = ", ".join(names)
     words = {"kind": f"CALL_{call.name}", "name": name, "large": int(large), "detail": call.detail,
@@ -434,7 +434,7 @@ def words_of(call, name, large):
 
 
 def body_print(head, shape, words, fallback, hot=False):
-    """The function `head`: the shape around the call. `fallback`: what it returns where the shape is not entered."""
+    """Prints the function `head`: the shape around the call. `fallback`: its result if the shape is not entered."""
     probe = "hot" if hot else shape.probe
     declare = shape.declare.format(**words)
     if hot:
@@ -458,7 +458,7 @@ def body_print(head, shape, words, fallback, hot=False):
 
 
 def wrapper_print(call, name, types, large):
-    """The wrapper of a function, and the way to it from Fortran. Returns its line in the list."""
+    """Prints the wrapper of a function, and the way to it from Fortran. Returns its line in the list."""
     names, words = call.arguments, words_of(call, name, large)
     arguments = words["arguments"]
     given = arguments + ", " if arguments else ""

@@ -29,9 +29,9 @@ static uint64_t text_hash(const char *text)
 /* ---- text ---------------------------------------------------------------------------------------------------------
  */
 
-/* Text that is put together piece by piece: printf takes ten times as long, and a program may make very many. */
+/* Text that is put together piece by piece. printf takes ten times as long, and a program may make very many names. */
 struct text {
-    char *at, *end; /* room is left for the end of the string */
+    char *at, *end; /* there is room for the end of the string */
 };
 
 static inline void text_add(struct text *text, const char *piece)
@@ -68,7 +68,7 @@ static void text_add_hash(struct text *text, uint64_t hash)
 
 /* ---- who is in it ------------------------------------------------------------------------------------------------ */
 
-/* The groups of a communicator, the remote one only of an inter-communicator; MPI_GROUP_NULL where there is none. */
+/* The groups of a communicator. MPI_GROUP_NULL where there is none: only inter-communicators have a remote group. */
 struct sides {
     MPI_Group local, remote;
 };
@@ -97,7 +97,7 @@ static void sides_close(struct sides *sides)
 
 enum { RANKS_AT_HAND = 64 };
 
-/* The members' ranks in `base`, hashed in order. False: some are not in it. */
+/* Hashes the members' ranks in `base`, in order. False: `base` does not have all of them. */
 static bool group_hash(MPI_Group group, MPI_Group base, uint64_t *hash)
 {
     int size = 0;
@@ -125,7 +125,7 @@ static bool sides_hash(const struct sides *sides, bool inter, MPI_Group base, MP
 }
 
 struct members {
-    bool foreign; /* not all are processes of this one's world */
+    bool foreign; /* some are processes of other worlds */
     uint64_t hash[2];
     bool hashed;
 };
@@ -210,10 +210,11 @@ static bool names_extend(void)
     return true;
 }
 
-/* A program that makes each communicator with a tag of its own may not grow the table for ever. */
+/* A limit: a program may make each communicator with a tag of its own. */
 enum { NAMES_MOST = 1 << 16 };
 
-/* The how manieth it is of this name: 1, 2, ...; 0 for a new one without memory, or beyond NAMES_MOST. */
+/* Returns the count of communicators with this name: 1, 2, ... Returns 0 for a new name without memory, or beyond
+ * NAMES_MOST. */
 static uint32_t name_number(const char *name)
 {
     uint64_t hash = text_hash(name);
@@ -234,7 +235,7 @@ static uint32_t name_number(const char *name)
 
 /* ---- the name ---------------------------------------------------------------------------------------------------- */
 
-/* A name that would be too long keeps its end and has all of it hashed, alike on all ranks. */
+/* A name that is too long keeps its end, and has a hash of the whole. It is the same on all ranks. */
 static void name_fit(const char *long_name, size_t bytes, char name[COMM_NAME_BYTES])
 {
     const char *end = long_name + bytes - (bytes < 100 ? bytes : 100);
@@ -283,7 +284,7 @@ void comm_name_make(MPI_Comm comm, const struct comm *parent, const struct comm_
                     struct comm_facts *facts, char name[COMM_NAME_BYTES])
 {
     bool inter = facts->remote_size > 0;
-    bool at_home = parent && !parent->foreign && !origin->apart; /* all members are of this world, as the parent's */
+    bool at_home = parent && !parent->foreign && !origin->apart; /* all members are of this world, as in the parent */
     bool by_group = origin->mark >= MARK_GROUP && origin->mark <= MARK_TEXT;
     char long_name[LONG_NAME_BYTES], mark[LONG_NAME_BYTES / 2], group[GROUP_TEXT_BYTES] = "";
     if (inter || by_group || !at_home) {

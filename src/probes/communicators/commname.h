@@ -5,8 +5,8 @@
  *     PARENT/split#K:COLOR          what distinguishes the children of one call
  *     PARENT/create#K:GROUP         GROUP: hash of the members' ranks in MPI_COMM_WORLD, in hexadecimal
  *
- * Where not all processes of the parent take part, or each side of an inter-communicator has a parent of its own, K
- * counts the communicators whose names are equal up to it; all members of one are members of the others, too:
+ * Sometimes not all processes of the parent take part, or each side of an inter-communicator has a parent of its own.
+ * Then K counts the communicators with the same name up to K. All members of one are members of the others, too:
  *
  *     PARENT/create_group:GROUP:TAG#K
  *     intercomm:GROUP+GROUP:TAG#K   both groups, the smaller hash first: MPI_Intercomm_create
@@ -16,9 +16,9 @@
  *     from_groups:GROUP+GROUP:TEXT#K
  *     spawn:PARENTS+CHILDREN#K      how many processes there are on each side
  *
- * Processes of several worlds have no ranks in one that all of them know. Then GROUP is made of the ranks in the
- * parent; where there is none either, it is nPROCESSES, the smaller side first. Of names made of numbers of processes,
- * K may be another one on each side: children cannot know how many others their parents have spawned before.
+ * Processes of several worlds have no ranks in a common world. Then GROUP is made of the ranks in the parent. Without a
+ * parent it is nPROCESSES, the smaller side first. In names made of numbers of processes, K may differ on each side:
+ * children cannot know how many others their parents have spawned before.
  */
 #ifndef MPIT_PROBES_COMMNAME_H
 #define MPIT_PROBES_COMMNAME_H
@@ -31,21 +31,22 @@ enum name_mark { MARK_NONE, MARK_COLOR, MARK_GROUP, MARK_TAG, MARK_TEXT, MARK_PA
 /* How a communicator came to be. */
 struct comm_origin {
     const char *operation;
-    enum name_mark mark; /* what distinguishes it: a colour; its group(s), with a tag or text; who spawned whom */
-    bool apart;          /* the name is without the parent's */
+    enum name_mark mark; /* what distinguishes it: a color, its groups (with a tag or text), who spawned whom */
+    bool apart;          /* the name does not contain the parent's */
     bool equal;          /* has the parent's processes, in their order */
-    bool by_name;        /* the number is that of the name, and not of the creation in the parent */
-    int tag;             /* or colour */
+    bool by_name;        /* the number counts this name, and not the creations in the parent */
+    int tag;             /* or color */
     const char *text;
-    MPI_Comm from;   /* the parent; only looked at where `parent` is known */
+    MPI_Comm from;   /* the parent. Only used if `parent` is known */
     uint32_t number; /* of the creation, in the parent */
 };
 
-/* Its name, and what the run file says of its members: facts->flags and ->group. Size and remote size are there. */
+/* Makes its name, and the facts about its members for the run file: facts->flags and ->group. facts must have size and
+ * remote size. */
 void comm_name_make(MPI_Comm comm, const struct comm *parent, const struct comm_origin *origin,
                     struct comm_facts *facts, char name[COMM_NAME_BYTES]);
 
-/* The name of one that was made out of sight. */
+/* The name of a communicator whose making was not seen. */
 void comm_name_unknown(MPI_Comm comm, struct comm_facts *facts, char name[COMM_NAME_BYTES]);
 
 #endif

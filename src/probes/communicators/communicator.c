@@ -4,15 +4,15 @@
 #include "thread/raising.h"
 #include "umq/umq.h"
 
-/* The communicator of this call, where the next one looks first. */
+/* Stores the communicator of this call, where the next call looks first. */
 static void last_set(struct log *log, uint64_t handle, struct view *view)
 {
     log->own.last = (struct comm_cache_entry){handle, view};
     RELAXED_STORE(&log->own.plain_handle, book.plain ? handle : PLAIN_NEVER);
 }
 
-/* What is not timed stands in the buffer with the last time that its thread knows: that has to lie in the time of the
- * communicator, and not of the one that had the slot before. */
+/* A call without a time enters the buffer with the last time that its thread knows. That time must be in the life of
+ * this communicator, and not of the one that had the slot before. */
 static void comm_time_know(struct log *log, const struct comm *comm)
 {
     if (RELAXED_LOAD(&knob_sampling) != 1 && cell_load(&log->own.tally.end) < comm->record->since_ticks)
@@ -38,12 +38,12 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
         return known->view;
     }
     if (log->freeing && handle && log->freeing->comm->handle == handle)
-        return log->freeing; /* a callback of the call that frees it; soon it is another's handle */
+        return log->freeing; /* a callback of the call that frees it. Soon it is the handle of another one */
     struct comm *comm = book_comm_find(handle);
     return comm ? cache_put(log, handle, comm) : NULL;
 }
 
-/* Asks MPI what it is. */
+/* Asks MPI for the facts about the communicator. */
 static bool facts_learn(MPI_Comm comm, struct comm_facts *facts)
 {
     int inter = 0;
@@ -111,8 +111,8 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     uint64_t handle = abi_handle_of_comm(comm);
     struct view *view = comm_view(log, comm);
     if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
-        return view; /* known and without cells: there was no memory for them */
-    struct comm_facts facts = {.name = name, .since = log->state->since}; /* the call that it is met in is not over */
+        return view; /* known, but there was no memory for its counters */
+    struct comm_facts facts = {.name = name, .since = log->state->since}; /* the call that uses it is not over */
     if (!facts_learn(comm, &facts))
         return NULL;
     comm_name_unknown(comm, &facts, name);
@@ -132,11 +132,11 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
         return;
     fabric_keys_forget();
     struct comm *stale = book_comm_find(abi_handle_of_comm(child));
-    if (stale) { /* freed out of mpit's sight, and its handle is used again */
+    if (stale) { /* freed without mpit seeing it, and its handle is used again */
         book_comm_retire(stale);
         book_comm_release(stale);
     }
-    /* a call that is not recorded or not timed has left no time */
+    /* a call that is not recorded or not timed has no time */
     bool timed = !quiet && RELAXED_LOAD(&knob_sampling) == 1;
     if (!timed && !quiet)
         log_end_now(log);

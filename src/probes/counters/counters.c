@@ -17,14 +17,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of a thread. */
+/* The counters of a thread. */
 struct counting {
     bool inside;     /* of an outermost call */
     bool unrecorded; /* there is something in `counts` */
     uint64_t counts[COUNTER_COUNT][PLACE_COUNT];
     uint16_t calls[PLACE_COUNT]; /* the last one of each place */
     struct os_counters os;
-    uint32_t seen; /* bits: the counter that was asked for has been read before, and goes on from `last` */
+    uint32_t seen; /* bits: the named counter has been read before, and goes on from `last` */
     uint64_t last[COUNTER_COUNT];
     int group, fds[SOFT_EVENTS_MOST]; /* -1: there is none */
     struct papi_sets sets;
@@ -32,7 +32,7 @@ struct counting {
 
 enum { MESSAGES_MOST = COUNTER_ASKED_MOST + 4, MESSAGE_BYTES = 1200 };
 
-/* What was asked for by name, in the order of the counters; fixed when the run begins. */
+/* The counters that the user named, in their order. Fixed when the run begins. */
 static struct {
     char name[COUNTER_NAME_BYTES];
     int soft; /* -1: PAPI's */
@@ -79,7 +79,7 @@ static uint32_t asked_read(struct counting *counting, uint64_t now[COUNTER_COUNT
 
 /* ---- a thread ------------------------------------------------------------------------------------------------- */
 
-/* False: not all of them, for the last of the reasons. */
+/* False: some are missing. The reason is the last one. */
 static bool counting_open(struct counting *counting, char reason[PAPI_REASON_BYTES])
 {
     counting->group = -1;
@@ -93,7 +93,7 @@ static bool counting_open(struct counting *counting, char reason[PAPI_REASON_BYT
     papi_thread_begin();
     for (size_t i = 0; i < papi_count; i++)
         good = papi_add(&counting->sets, asked[papi_counter[i] - COUNTER_ASKED].name, reason) && good;
-    /* without one of them the order is another one */
+    /* without one of them the order would change */
     if (counting->sets.events == papi_count && papi_start(&counting->sets, reason))
         return good;
     papi_stop(&counting->sets);
@@ -128,10 +128,11 @@ static struct counting *counting_make(struct log *log)
     return counting;
 }
 
-/* What falls is a level (a temperature, a length) and no counter, whatever PAPI calls it: the difference would wrap. */
+/* A value that falls is a level (a temperature, a length) and not a counter, even if PAPI calls it one. Its difference
+ * would wrap. */
 static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
 {
-    static uint32_t fallen;         /* bits: it was said of the counter */
+    static uint32_t fallen;         /* bits: this was reported of the counter */
     if ((int64_t)(now - last) >= 0) /* the values may be signed, and pass through 0 */
         return now - last;
     uint32_t bit = 1u << counter;
@@ -142,7 +143,7 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
     return 0;
 }
 
-/* What was counted since the last look belongs to the place where the thread was. */
+/* Counts since the last look belong to the place where the thread was. */
 static void asked_pass(struct counting *counting, enum counter_place place)
 {
     uint64_t now[COUNTER_COUNT];
@@ -169,7 +170,8 @@ static bool os_read(struct counting *counting, uint64_t now)
     return read;
 }
 
-/* A record for each place where the counter has counted. Behind a call, its own place has what came outside, too. */
+/* Writes a record for each place where the counter has counted. After a call, the record of its place also has the
+ * counts from outside. */
 static void counter_record(struct log *log, unsigned counter, unsigned kind, uint64_t begin)
 {
     struct counting *counting = log->counting;
@@ -195,7 +197,7 @@ static void counters_record(struct log *log, unsigned kind, uint64_t begin)
         counter_record(log, i, kind, begin);
 }
 
-/* When the call begins: behind the readings. */
+/* The begin of the call is after the readings. */
 static uint64_t call_begins(struct log *log)
 {
     uint64_t now = clock_now();
@@ -211,7 +213,7 @@ static uint64_t call_begins(struct log *log)
     return read || counting->seen ? clock_now() : now;
 }
 
-/* First of all, so that what mpit does with the call is not inside of it. */
+/* First of all, so that mpit's own work for the call is not included. */
 static void call_returned(struct log *log, unsigned kind, uint64_t now)
 {
     struct counting *counting = log->counting;
@@ -243,7 +245,7 @@ void counters_flush(struct log *log)
 
 static void thread_ends(struct log *log)
 {
-    log->counting->inside = false; /* it may have been cancelled inside of a call */
+    log->counting->inside = false; /* it may have been canceled inside of a call */
     if (__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         counters_flush(log);
     counting_close(log->counting);
@@ -269,7 +271,7 @@ static void os_changed(bool wanted)
     wanted_set();
 }
 
-/* ---- what was asked for by name --------------------------------------------------------------------------------- */
+/* ---- counters by name ------------------------------------------------------------------------------------------- */
 
 struct nearest {
     const char *name;
@@ -277,7 +279,7 @@ struct nearest {
     unsigned distance[3];
 };
 
-/* How many letters have to change, whatever their case. */
+/* Returns how many letters differ, in any case. */
 static unsigned distance_of(const char *a, const char *b)
 {
     enum { MOST = COUNTER_NAME_BYTES };
@@ -320,7 +322,7 @@ static void nearest_take(void *to, const char *name)
     }
 }
 
-/* Names like this one, and what can be counted everywhere. */
+/* Prints names like this one, and the names that can be counted everywhere. */
 static void refused(const char *name, bool papi, const char *reason)
 {
     struct nearest nearest = {.name = name};
@@ -369,7 +371,8 @@ static void asked_add(const char *name, int soft, const char *unit)
     }
 }
 
-/* One by one, so that each that can be counted is; with those of PAPI in `sets`, to see which go together. */
+/* Adds one event, so that each countable one is counted. An event of PAPI goes into `sets`, to see which of them go
+ * together. */
 static void event_ask(const char *name, struct papi_sets *sets)
 {
     char reason[PAPI_REASON_BYTES] = "";
@@ -416,7 +419,7 @@ static void names_read(char *text)
     }
 }
 
-/* The least of some, in which nothing came between. */
+/* Stores the smallest of several costs, the one without an interruption. */
 static void cost_measure(void)
 {
     struct counting counting = {.inside = false};

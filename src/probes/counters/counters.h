@@ -2,7 +2,7 @@
  * Counters of the system and of PAPI, read where a thread's outermost recorded calls begin and end.
  *
  *   started handle of mpit_os_*, mpit_os ──> demand ─┐
- *   mpit_papi_events ────────────────────────────────┴─> counters_wanted: all gates lead to the general bodies
+ *   mpit_papi_events ────────────────────────────────┴─> counters_wanted: all gates lead to the bodies
  *
  *   probe_begin_mode ── log_call_begins: outside += now - last ──┐
  *   the call                                                     ├─ oscounters.h; softevents.h; papi.h
@@ -10,10 +10,10 @@
  *                       log_call_ended: a RECORD_COUNTER for each place where a counter has counted, folded as all
  *                       events are
  *
- * What a thread has done since its last call is recorded when it ends, in MPI_Finalize for the thread that calls it. Of
- * other threads that are still there then, what they did since their last calls is not known.
+ * A thread's counts since its last call are recorded when it ends. For the thread that calls MPI_Finalize they are
+ * recorded there. For other threads that still run then, the counts since their last calls are not known.
  *
- * Who may run with whom: what is counted belongs to the thread. Who asks may change at any time, in signal handlers
+ * Who may run with whom: the counts belong to the thread. Readers may start and stop at any time, in signal handlers
  * too.
  */
 #ifndef MPIT_PROBES_COUNTERS_H
@@ -25,16 +25,16 @@
 
 struct log;
 
-/* The call that a thread leaves has returned, before anything is done with it: beside those of log.h. */
+/* The call that a thread leaves has returned. Called before any other work, with the hooks of log.h. */
 extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
 
-/* A run begins, before its book is opened: finds the events that were asked for, and makes their variables. */
+/* A run begins, before its registry is opened: finds the named events, and makes their variables. */
 void counters_open(void);
-/* And behind that: what they are called goes into the run. */
+/* Call it after that: stores their names in the run. */
 void counters_publish(void);
-/* What of that which was asked for cannot be counted, and why. */
+/* Reports which of the named events cannot be counted, and why. */
 void counters_tell(void (*say)(const char *format, ...));
-/* Records what the thread has counted since its last call. */
+/* Records the thread's counts since its last call. */
 void counters_flush(struct log *log);
 
 #endif

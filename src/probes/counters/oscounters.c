@@ -63,7 +63,7 @@ static void reading_pay(struct os_counters *os, uint64_t now)
     os->due += ticks;
 }
 
-/* What the rounding leaves goes to the place with the largest share. */
+/* Adds the rest of the rounding to the place with the largest share. */
 static void value_share(const struct os_counters *os, uint64_t value, uint64_t all, uint64_t counts[PLACE_COUNT])
 {
     uint64_t rest = value;
@@ -105,8 +105,8 @@ bool os_counters_read(struct os_counters *os, uint64_t now, uint64_t counts[][PL
     return true;
 }
 
-/* How exact a thread's time in the kernel is: it spins for a moment of processor time outside of the kernel, then in
- * it. Kernels that look at every tick where a thread is share the time out in the ratio of what they saw so far. */
+/* Checks how exact a thread's time in the kernel is. It spins for a moment of processor time outside of the kernel,
+ * then in it. Some kernels look at each tick where a thread is, and share out the time by these looks. */
 enum { CHECK_NS = 400000 };
 
 static uint64_t cpu_ns(void)

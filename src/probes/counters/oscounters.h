@@ -6,12 +6,11 @@
  *                                v
  *              what has come since the last reading is shared over the places by the time spent in each
  *
- * Readings are due every OS_INTERVAL_NS on average, and a thread that read seldom may make up to OS_READINGS_SAVED of
- * them in a row. So the figures of calls that are long or come seldom are exact, and those of short calls in a row are
- * estimates. The sum over the places is exact.
+ * Readings are due every OS_INTERVAL_NS on average. A thread that has read seldom may make up to OS_READINGS_SAVED of
+ * them in a row. So the figures of long or rare calls are exact. The figures of short calls in a row are estimates. The
+ * sum over the places is exact.
  *
- * Who may run with whom: an os_counters belongs to its thread. The switch may be turned by any thread and any signal
- * handler.
+ * Who may run with whom: an os_counters belongs to its thread. Any thread and any signal handler may turn the switch.
  */
 #ifndef MPIT_PROBES_OSCOUNTERS_H
 #define MPIT_PROBES_OSCOUNTERS_H
@@ -21,12 +20,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of a thread. */
+/* The system's counters of a thread. */
 struct os_counters {
     uint64_t mark;               /* `spent` is complete up to this time */
-    uint64_t due;                /* the next reading is, at this time */
+    uint64_t due;                /* time of the next reading */
     uint64_t spent[PLACE_COUNT]; /* ticks since the last reading */
-    bool known;                  /* there was one */
+    bool known;                  /* there was a reading */
     uint64_t last[COUNTER_OS_END];
 };
 
@@ -45,7 +44,7 @@ static inline bool os_counters_pass(struct os_counters *os, enum counter_place p
     return now >= os->due;
 }
 
-/* Reads the counters, and adds what has come since the last reading. False: nobody asks. Keeps errno. */
+/* Reads the counters, and adds the counts since the last reading. False: there is no reader. Keeps errno. */
 bool os_counters_read(struct os_counters *os, uint64_t now, uint64_t counts[][PLACE_COUNT]);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of PAPI's interface (papi.h), what has stayed the same since version 5. */
+/* The part of PAPI's interface (papi.h) that is unchanged since version 5. */
 enum { PAPI_OK_ = 0, PAPI_NULL_ = -1, PAPI_ENOEVNT_ = -7, PAPI_ECNFLCT_ = -8, PAPI_EPERM_ = -15 };
 enum { PAPI_ENUM_FIRST_ = 1, PAPI_ENUM_EVENTS_ = 0, PAPI_NAME_BYTES_ = 1024 };
 enum { PAPI_PRESET_ = (int)0x80000000u, PAPI_NATIVE_ = 0x40000000 };
@@ -87,7 +87,7 @@ static void *library_open(bool *theirs)
     return library;
 }
 
-/* It wants to be told with which version's header its caller was compiled. */
+/* Initializes PAPI, which accepts only the version of its own header. */
 static bool version_find(void)
 {
     for (int major = 7; major >= 5; major--)
@@ -131,7 +131,7 @@ bool papi_open(char reason[PAPI_REASON_BYTES])
     return good;
 }
 
-/* Why there are no counters of the processor, in PAPI's own words. */
+/* Returns PAPI's reason why there are no counters of the processor. */
 static const char *processor_reason(void)
 {
     int version = papi_version >> 24;

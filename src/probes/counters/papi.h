@@ -1,9 +1,9 @@
 /*
- * The door to PAPI: the library is loaded when one of its events is asked for, and nothing is linked to it.
+ * The interface to PAPI. The library is loaded when one of its events is named, and nothing is linked to it.
  *
- * Events of different components cannot be in one event set, so there are as many sets as it takes; each thread has its
- * own. A process that has PAPI loaded already is left alone: in a thread one set of a component can run, which is the
- * program's.
+ * Events of different components cannot be in one event set. So there are as many sets as needed, and each thread has
+ * its own. If a process has loaded PAPI already, mpit leaves it alone: in a thread only one set of a component can run,
+ * and that is the program's.
  */
 #ifndef MPIT_PROBES_PAPI_H
 #define MPIT_PROBES_PAPI_H
@@ -14,7 +14,7 @@
 
 enum { PAPI_EVENTS_MOST = 16, PAPI_REASON_BYTES = 400 };
 
-/* Of one thread; all zero: none. */
+/* The sets of one thread. All zero: none. */
 struct papi_sets {
     int sets[PAPI_EVENTS_MOST];
     size_t counts[PAPI_EVENTS_MOST]; /* events in each */
@@ -31,10 +31,10 @@ bool papi_start(struct papi_sets *sets, char reason[PAPI_REASON_BYTES]);
 /* In the order in which they were added. */
 bool papi_read(const struct papi_sets *sets, uint64_t *values);
 void papi_stop(struct papi_sets *sets);
-/* Around what a thread does with PAPI. */
+/* Call these around a thread's use of PAPI. */
 void papi_thread_begin(void);
 void papi_thread_end(void);
-/* Hands out the names of events that PAPI knows here. */
+/* Calls `take` with the names of events that PAPI knows here. */
 void papi_names(void (*take)(void *to, const char *name), void *to);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of libsde's interface (sde_lib.h). */
+/* The part of libsde's interface (sde_lib.h) that is used. */
 enum { SDE_READ_ONLY = 0x00, SDE_DELTA = 0x00, SDE_LONG_LONG = 0x0 };
 typedef long long (*sde_read)(void *);
 
@@ -37,7 +37,7 @@ static bool is_sum(const struct variable *variable)
            (class == VARIABLE_COUNTER || class == VARIABLE_AGGREGATE || class == VARIABLE_TIMER);
 }
 
-/* In libsde's hands for good. */
+/* libsde keeps it for good. */
 static void figure_add(void *sde, int (*add)(void *, const char *, int, int, sde_read, void *),
                        const struct variable *variable, const struct comm *comm, size_t slot)
 {

@@ -55,8 +55,8 @@ const char *soft_event_unit(int event)
 
 enum { NUMBERS_MOST = 4096, NUMBERS_ABOVE = 64 };
 
-/* Out of the program's way: it may close descriptors that it does not know, and get their numbers for its own, the
- * lowest first. */
+/* Moves a descriptor to a high number. A program may close descriptors that it does not know, and get their numbers for
+ * its own, the lowest first. */
 static int high(int fd)
 {
     struct rlimit limit;
@@ -72,7 +72,7 @@ static int high(int fd)
     return moved;
 }
 
-/* Is the descriptor still one of a counter? */
+/* True if the descriptor still belongs to a counter. */
 static bool is_counter(int fd)
 {
     char path[64], name[64];
@@ -82,7 +82,7 @@ static bool is_counter(int fd)
     return strcmp(name, "anon_inode:[perf_event]") == 0;
 }
 
-/* In the kernel, too: there a message is copied into pages that nobody has touched, and there threads are switched. */
+/* Counts in the kernel, too: there a message is copied into untouched pages, and there threads are switched. */
 static int event_open(int event, int group)
 {
     struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
@@ -116,7 +116,7 @@ bool soft_group_read(int group, uint64_t *values, size_t count)
 {
     uint64_t got[1 + SOFT_EVENTS_MOST];
     size_t bytes = (1 + count) * sizeof *got;
-    /* the kernel's own call: that of the library is a point where a thread may be cancelled */
+    /* the kernel's own call: the library's is a cancellation point */
     if (syscall(SYS_read, group, got, bytes) != (long)bytes || got[0] != count)
         return false;
     memcpy(values, got + 1, count * sizeof *values);

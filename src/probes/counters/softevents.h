@@ -1,7 +1,6 @@
 /*
- * Software events of the Linux kernel, under the names that PAPI has for them (perf::PAGE-FAULTS). They need no
- * counters of the processor and no PAPI: those of a thread are one group of perf_event_open(2), read by one system
- * call.
+ * Software events of the Linux kernel, under PAPI's names for them (perf::PAGE-FAULTS). They need no counters of the
+ * processor and no PAPI. The events of a thread are one group of perf_event_open(2), read by one system call.
  */
 #ifndef MPIT_PROBES_SOFTEVENTS_H
 #define MPIT_PROBES_SOFTEVENTS_H
@@ -14,12 +13,12 @@ enum { SOFT_EVENTS_MOST = 16 };
 
 /* -1: no such name. */
 int soft_event_named(const char *name);
-/* The name that is said to users; NULL behind the last. */
+/* Returns the name for users, or NULL after the last. */
 const char *soft_event_name(size_t i);
-/* "ns" of those that are times. */
+/* Returns "ns" for times. */
 const char *soft_event_unit(int event);
 
-/* Events of the calling thread, in this order. Returns the group, or -1 and errno. */
+/* Opens events of the calling thread, in this order. Returns the group, or -1 and errno. */
 int soft_group_open(const int *events, size_t count, int fds[SOFT_EVENTS_MOST]);
 /* False: it cannot be read, and nothing was stored. */
 bool soft_group_read(int group, uint64_t *values, size_t count);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many polls at most wait to become an event; inside of a call for so long, too, as else those of a process that
- * waits for minutes take the places of all calls in the flight recorder. */
+/* Polls are summed up to POLLS_MOST. Inside of a call they are also summed for POLLS_LEAST_NS: otherwise the polls of a
+ * process that waits for minutes would displace all calls in the flight recorder. */
 enum { POLLS_MOST = 1 << 16, POLLS_LEAST_NS = 1000000000, PROVIDERS_MOST = 4 * FABRIC_PROVIDERS_MOST };
 
 bool fabric_on;
@@ -33,14 +33,14 @@ struct fabric_provider *fabric_provider(const char *name)
     return provider;
 }
 
-/* What the log said before: in the library, or outside of MPI. */
+/* The earlier state of the log: in the library, or outside of MPI. */
 struct mark {
     uintptr_t innermost;
     bool below;
 };
 
-/* The thread is in the recorder: calls of a signal handler pass meanwhile (log.h). False: it was there already, and a
- * handler has interrupted it. */
+/* Marks the thread as in the recorder: calls of a signal handler pass meanwhile (log.h). False: it was there already,
+ * and a handler has interrupted it. */
 static inline bool mark_set(struct log *log, struct mark *mark)
 {
     if (log->innermost && !log->below)
@@ -59,7 +59,7 @@ static inline void mark_clear(struct log *log, const struct mark *mark)
     RELAXED_STORE(&log->below, mark->below);
 }
 
-/* Makes the tally that of the provider. False: there is no place for it. */
+/* Sets the accumulator to the provider's. False: there is no place for it. */
 static bool provider_select(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
 {
     if (fabric->selected == provider)
@@ -78,7 +78,7 @@ static bool provider_select(struct log *log, struct fabric *fabric, struct fabri
 
 static struct fabric *fabric_of(struct log *log)
 {
-    if (!log->fabric && book_fabric_calls(&log->own)) /* others look whether it is inside of an operation */
+    if (!log->fabric && book_fabric_calls(&log->own)) /* other threads check whether it is inside of an operation */
         __atomic_store_n(&log->fabric, calloc(1, sizeof *log->fabric), __ATOMIC_RELEASE);
     return log->fabric;
 }
@@ -117,12 +117,12 @@ void fabric_flush(struct log *log)
         if (!(waiting->polls.kind | waiting->again.kind | waiting->done.kind) || !book_fabric(&log->own, number))
             continue;
         if (!fabric->selected || fabric->selected->number != number)
-            fabric->selected = NULL; /* the tally is another one's now */
+            fabric->selected = NULL; /* the accumulator is another provider's now */
         provider_flush(log, waiting);
     }
 }
 
-/* Nobody has heard of ends since somebody asked last. */
+/* Recording has started again, so the ends of earlier operations were missed: sets their level to 0. */
 static void epoch_begin(struct log *log, struct fabric *fabric, struct fabric_provider *provider)
 {
     uint32_t epoch = RELAXED_LOAD(&fabric_epoch), seen = RELAXED_LOAD(&provider->epoch);
@@ -150,7 +150,8 @@ static bool provider_turn(struct log *log, struct fabric *fabric, struct fabric_
     return true;
 }
 
-/* Who has not used that provider before, or another one since. NULL: it is not watched, or inside of an operation. */
+/* For a thread that has not used this provider before, or has used another one since. NULL: not recorded, or inside of
+ * an operation. */
 static __attribute__((noinline)) struct fabric *fabric_turn(struct log *log, struct fabric_provider *provider)
 {
     struct fabric *fabric = fabric_of(log);
@@ -195,7 +196,7 @@ void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider)
     if (!RELAXED_LOAD(&fabric_on))
         return;
     fabric_begin_watched(op, provider);
-    if (op->log && op->nested) { /* it is in another one's time */
+    if (op->log && op->nested) { /* its time belongs to the other operation */
         op->fabric->inside = 0;
         op->log = NULL;
     } else if (op->log) {
@@ -204,7 +205,7 @@ void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider)
     }
 }
 
-/* Who is in a call of MPI, or in a callback that such a call makes? */
+/* True if the thread is in a call of MPI, or in a callback that such a call makes. */
 static inline bool in_mpi(const struct log *log)
 {
     return log->state->call != CALL_NONE;
@@ -215,7 +216,7 @@ static bool is_collective(const struct log *log)
     return log->state->call < CALL_COUNT && call_table[log->state->call].fold == FOLD_COLL;
 }
 
-/* A call that begins what goes on when it has returned. */
+/* True for a call whose operation goes on after it has returned. */
 static bool is_posting(const struct log *log)
 {
     uint32_t call = log->state->call;
@@ -223,7 +224,7 @@ static bool is_posting(const struct log *log)
                                  call == CALL_MPI_Startall || call == CALL_MPI_Comm_idup);
 }
 
-/* The operation belongs to a nonblocking collective, and not to the call in progress. */
+/* True if the operation belongs to a nonblocking collective, and not to the call in progress. */
 static bool is_anothers(const struct fabric_op *op)
 {
     if (is_collective(op->log))
@@ -253,7 +254,7 @@ static void call_charge(struct fabric_op *op, enum fabric_function function, uin
     }
 }
 
-/* It waits for the same function's next. */
+/* Sums it with the next one of the same function. */
 static void again_add(struct log *log, struct event *again, const struct event *event, uint64_t ticks)
 {
     if (again->kind && (again->tag != event->tag || again->kind != event->kind || again->duration == UINT32_MAX))
@@ -267,7 +268,7 @@ static void again_add(struct log *log, struct event *again, const struct event *
     again->bytes += ticks;
 }
 
-/* Changes what is outstanding; the number before. */
+/* Changes the number of outstanding operations. Returns the number before. */
 static int64_t outstanding_add(const struct log *log, struct fabric_provider *provider, int64_t change)
 {
     if (log->own.tally.concurrent)
@@ -286,15 +287,15 @@ static void done_wait(struct event *done, const struct fabric_provider *provider
     done->tag += (int32_t)failed;
 }
 
-/* Where several threads run, one may be told of the end of an operation that another one has not counted yet: so that
- * nothing is complete before it has begun, the latter counts its end, too. */
+/* With several threads, one may see the end of an operation that another one has not counted yet. Then the other thread
+ * counts the end, too, so that no operation is complete before it has begun. */
 static void pending_add(const struct fabric_op *op, uint64_t now)
 {
     if (outstanding_add(op->log, op->provider, 1) < 0)
         done_wait(&op->fabric->waiting[op->provider->number].done, op->provider, now, 1, 0);
 }
 
-/* One that took a second or more, or that was refused. */
+/* Ends an operation that took a second or more, or that was refused. */
 static __attribute__((noinline)) void end_rare(struct fabric_op *op, struct event event, uint64_t end,
                                                enum fabric_outcome outcome)
 {
@@ -337,7 +338,7 @@ static void op_end(struct fabric_op *op, enum fabric_function function, uint64_t
                           .tag = (int32_t)function,
                           .bytes = bytes};
     struct event *done = &fabric->waiting[op->provider->number].done;
-    if (__builtin_expect(fabric->selected != op->provider, 0)) /* a callback was at another one's */
+    if (__builtin_expect(fabric->selected != op->provider, 0)) /* a callback has used another one */
         provider_select(log, fabric, op->provider);
     if (op->nested)
         event.kind |= EVENT_NESTED;
@@ -348,7 +349,7 @@ static void op_end(struct fabric_op *op, enum fabric_function function, uint64_t
         RELAXED_STORE(&fabric->inside, 0);
         return;
     }
-    if (done->kind) /* first: the level must not show what has ended before */
+    if (done->kind) /* first: the level must not include operations that ended before */
         waiting_emit(log, done);
     fold_fabric(&log->own.tally, &event, NULL);
     log_commit(log, &event);
@@ -369,7 +370,7 @@ void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t by
     mark_clear(log, &mark);
 }
 
-/* So many threads are inside of an operation, whose end this one may be told of. */
+/* Returns the number of threads inside of an operation, whose end this thread may see. */
 static int64_t threads_inside(void)
 {
     int64_t inside = 0;
@@ -380,7 +381,7 @@ static int64_t threads_inside(void)
     return inside;
 }
 
-/* Completions of what was begun before somebody asked are nobody's. */
+/* Counts completions. Completions of operations that began before recording are ignored. */
 static void done_add(struct log *log, struct event *done, struct fabric_provider *provider, uint64_t now,
                      uint32_t completed, uint32_t failed)
 {

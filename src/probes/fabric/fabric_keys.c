@@ -19,7 +19,7 @@ void fabric_key_learn(uint64_t key)
     if (fabric_key_known(key))
         return;
     uint32_t place = __atomic_fetch_add(&learned, 1, __ATOMIC_RELAXED);
-    if (place >= UINT32_MAX / 2) /* it would begin again at 0, and hide those that are known */
+    if (place >= UINT32_MAX / 2) /* it would begin again at 0, and hide the known keys */
         __atomic_store_n(&learned, FABRIC_KEYS, __ATOMIC_RELAXED);
     RELAXED_STORE(&keys[place % FABRIC_KEYS], key);
 }

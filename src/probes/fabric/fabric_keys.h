@@ -1,15 +1,14 @@
 /*
- * Whose operations are those that begin inside of a blocking collective while a nonblocking one is outstanding?
+ * Finds operations of nonblocking collectives that begin inside of a blocking collective.
  *
- * Where the MPI library makes progress inside of itself (MPICH), no callback tells. But what it begins for a
- * nonblocking collective has one key from the first operation on (context and tag of the message, whoever its peer is),
- * and the first ones begin where the collective is posted: there keys are learned, and in blocking collectives they are
- * known again.
+ * MPICH makes progress inside of itself, without a callback that would tell. But all operations of a nonblocking
+ * collective have one key (context and tag of the message, with any peer). The first ones begin where the collective is
+ * posted. There keys are learned, and in blocking collectives they are recognized.
  *
  *   keys[next % KEYS] <── key, of the latest that were posted         any thread writes and looks, relaxed and whole
  *
- * When a communicator is freed, its context can be another one's, whose tags begin anew: then all are forgotten. What
- * is outstanding at that moment is not told apart any more, and counts as that of the call in progress.
+ * When a communicator is freed, another one can get its context, and its tags begin anew. Then all keys are forgotten.
+ * The operations outstanding at that moment count for the call in progress.
  */
 #ifndef MPIT_PROBES_FABRIC_KEYS_H
 #define MPIT_PROBES_FABRIC_KEYS_H
@@ -21,8 +20,8 @@
 
 enum { FABRIC_KEYS = 64 };
 
-/* Of UCX's tags, as MPICH makes them: its context in the upper 16 bits, then the source, the tag in the lower ones, of
- * which two may be marks. 0: none. */
+/* Makes a key of a UCX tag as MPICH makes it. The upper 16 bits are the context, then come the source and the tag. Two
+ * of the lower bits may be marks. 0: none. */
 static inline uint64_t fabric_key(uint64_t tag)
 {
     return tag >> 48 << 24 | (tag & 0xffffff);

@@ -1,11 +1,12 @@
 /*
- * libfabric: polls in vain for the stalls, and operations, polls and completions for who asks for them (fabric.h).
+ * libfabric: empty polls for the stalls, and operations, polls and completions while they are recorded (fabric.h).
  *
- * Its calls go through tables of operations in the objects. So fi_fabric is watched, and the fabrics, domains, queues
- * and endpoints that come of it get tables of our making (fabric_tables.h).
+ * Its calls go through tables of operations in the objects. So fi_fabric is wrapped, and its fabrics, domains, queues
+ * and endpoints get tables made by mpit (fabric_tables.h).
  *
- * Providers lie above providers (rxm above tcp), and open those below while they are opened themselves: what is opened
- * inside of such a call is theirs and stays as it is, and so does all that comes of it. What is seen is the outermost.
+ * Providers use other providers (rxm uses tcp), and open them while they are opened themselves. Objects that are opened
+ * inside of such a call belong to the provider and stay as they are, like all objects made from them. Only the
+ * outermost provider is seen.
  */
 #include "fabric/fabric_tables.h"
 #include "gate.h"
@@ -18,7 +19,7 @@ static __thread unsigned opening __attribute__((tls_model("initial-exec")));
 
 /* ---- completion queues ------------------------------------------------------------------------------------------- */
 
-/* Buffers that take several messages: told as often, and once that they are used up. */
+/* Buffers that take several messages: they report each message, and once that they are used up. */
 enum { MULTI_MOST = 64 };
 static void *multi[MULTI_MOST];
 static unsigned multi_count;
@@ -35,7 +36,7 @@ bool fabric_multi_add(void *context)
     return false;
 }
 
-/* Is the buffer not used up yet? */
+/* True if the buffer is not used up yet. */
 static bool multi_goes_on(void *context, uint64_t flags)
 {
     for (unsigned i = 0; context && __atomic_load_n(&multi_count, __ATOMIC_ACQUIRE) && i < MULTI_MOST; i++) {
@@ -64,7 +65,7 @@ static size_t entry_bytes(enum fi_cq_format format)
     }
 }
 
-/* How many of the entries end operations of this process. */
+/* Returns how many of the entries end operations of this process. */
 static uint32_t entries_count(const struct fabric_kind_of *kind, const char *entries, ssize_t got)
 {
     size_t bytes = entry_bytes(kind->format);
@@ -80,8 +81,8 @@ static uint32_t entries_count(const struct fabric_kind_of *kind, const char *ent
     return count;
 }
 
-/* Neither is an error progress: a look for a message that is not there ends with one, and MPI_Probe is made of those.
- */
+/* An error is not progress either: a search for a message that is not there ends with one, and MPI_Probe makes such
+ * searches. */
 static ssize_t polled(struct log *log, struct fabric_op *op, const struct queue_table *table, const void *entries,
                       ssize_t got)
 {
@@ -153,13 +154,13 @@ static ssize_t queue_sreadfrom(struct fid_cq *cq, void *buf, size_t count, fi_ad
     return slept(log, &op, table, buf, table->behind->sreadfrom(cq, buf, count, source, cond, timeout));
 }
 
-/* An operation that was cancelled has not gone wrong, nor has a look for a message that is not there. */
+/* A canceled operation did not fail. Neither did a search for a message that is not there. */
 static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, uint64_t flags)
 {
     const struct queue_table *table = TABLE_AROUND(cq->ops, queue_table);
     ssize_t got = table->behind->readerr(cq, entry, flags);
     if (got > 0 && entry && (entry->err == FI_ECANCELED || entry->flags & FI_MULTI_RECV))
-        multi_goes_on(entry->op_context, FI_MULTI_RECV); /* nothing comes to that buffer any more */
+        multi_goes_on(entry->op_context, FI_MULTI_RECV); /* that buffer gets no more messages */
     if (got > 0 && RELAXED_LOAD(&fabric_on))
         fabric_completed(table->kind->provider, 1, entry && entry->err != FI_ECANCELED && entry->err != FI_ENOMSG);
     return got;
@@ -167,7 +168,7 @@ static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, u
 
 void fabric_queue_replace(struct queue_table *table, bool on)
 {
-    (void)on; /* stalls are always told */
+    (void)on; /* stalls are always recorded */
     ENTRY(table, read, queue_read, true);
     ENTRY(table, readfrom, queue_readfrom, true);
     ENTRY(table, sread, queue_sread, true);
@@ -177,8 +178,8 @@ void fabric_queue_replace(struct queue_table *table, bool on)
 
 /* ---- endpoints --------------------------------------------------------------------------------------------------- */
 
-/* A provider may have made an endpoint without the tables that were not asked for; and those that it has it may change
- * when the endpoint is bound or enabled. */
+/* A provider may have made an endpoint without the tables that were not requested. It may change its tables when the
+ * endpoint is bound or enabled. */
 static void endpoint_dress(struct fid_ep *ep, const struct fabric_kind_of *kind)
 {
     struct msg_table *msg = kind->caps & FI_MSG && ep->msg ? msg_table_of(ep->msg, kind) : NULL;
@@ -344,7 +345,7 @@ static int domain_scalable_ep(struct fid_domain *domain, struct fi_info *info, s
     return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
 }
 
-/* Its receives are told by the queues of the endpoints that share it. */
+/* The queues of the endpoints that share it report its receives. */
 static int domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **rx, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);

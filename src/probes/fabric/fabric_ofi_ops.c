@@ -1,6 +1,4 @@
-/*
- * The operations of libfabric's endpoints (fabric_tables.h): what stands in their tables while somebody asks.
- */
+/* The operations of libfabric's endpoints (fabric_tables.h): the entries of their tables while they are recorded. */
 #include "fabric/fabric_tables.h"
 
 #include <sys/uio.h>
@@ -44,7 +42,7 @@ static uint64_t ioc_bytes(const struct fi_ioc *ioc, size_t count, enum fi_dataty
     return elements * datatype_bytes(type);
 }
 
-/* Will somebody be told of its completion? */
+/* True if its completion will be reported. */
 static bool send_told(const struct fabric_kind_of *kind)
 {
     return kind->sends_queued && (!kind->sends_chosen || kind->sends_told);
@@ -77,7 +75,7 @@ static void operation_end(struct fabric_op *op, enum fabric_function function, u
     fabric_end(op, function, bytes, outcome);
 }
 
-/* The entry of a table: who told is looked at before the operation, since its completion may come at once. */
+/* The entry of a table. `told` is evaluated before the operation, because its completion may come at once. */
 #define OPERATION(table, field, function, parameters, arguments, bytes, told)                                          \
     static ssize_t table##_##field parameters                                                                          \
     {                                                                                                                  \
@@ -142,7 +140,7 @@ OPERATION(tagged, recvv, FI_TRECVV,
            uint64_t ignore, void *context),
           (ep, iov, desc, count, source, tag, ignore, context), iov_bytes(iov, count), receive_told(kind, context))
 
-/* A look for a message takes none, and its completion is told as that of a receive. */
+/* A search for a message takes none, and its completion is reported like a receive. */
 static ssize_t tagged_recvmsg(struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
 {
     const struct tagged_table *around = TABLE_AROUND(ep->tagged, tagged_table);

@@ -3,8 +3,8 @@
 #include "settings/demand.h"
 #include "progress/stall.h"
 
-/* Calls of MPI then come by where they tell what was below them. Whoever comes last sets what holds, whatever others
- * were interrupted at. */
+/* Calls of MPI then take the rare path, and record the operations below them. The last caller sets the final state,
+ * even if it interrupted others. */
 static void fabric_switch(bool on)
 {
     if (on && !__atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST))

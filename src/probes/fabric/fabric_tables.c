@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* More than all providers together need; objects that find no place stay as they are. */
+/* More than all providers together need. Objects without a place stay as they are. */
 enum { TABLES = 256, KINDS = 128 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -11,7 +11,7 @@ const struct fabric_kind_of *fabric_kind_known(const struct fabric_kind_of *kind
 {
     static struct fabric_kind_of *kinds[KINDS];
     struct fabric_kind_of *known = NULL, wanted;
-    memset(&wanted, 0, sizeof wanted); /* what lies between the fields is compared, too */
+    memset(&wanted, 0, sizeof wanted); /* the bytes between the fields are compared, too */
     wanted.provider = kind->provider;
     wanted.caps = kind->caps & (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC);
     wanted.format = kind->format;
@@ -37,7 +37,7 @@ const struct fabric_kind_of *fabric_kind_known(const struct fabric_kind_of *kind
     return known;
 }
 
-/* `behind` may be one of ours: then the table behind that one counts. */
+/* `behind` may be a table made by mpit: then the table after that one counts. */
 #define TABLE_OF(name, operations)                                                                                     \
     static struct name##_table *name##_tables[TABLES];                                                                 \
     struct name##_table *name##_table_of(operations *behind, const struct fabric_kind_of *kind)                        \

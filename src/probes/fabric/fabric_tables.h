@@ -3,15 +3,15 @@
  *
  *   object ── ops ──> [ behind ─> the provider's table | kind | ops: a copy, some entries of which are ours ]
  *
- * A table of ours knows the provider's, and what is to be known of the objects that have it (`kind`): there is one for
- * each pair of these, whatever number of objects uses it, and none is ever freed. So the path of an operation needs no
- * map from objects to what was theirs.
+ * A table made by mpit has a pointer to the provider's, and the facts about its objects (`kind`). There is one table
+ * for each pair of these, for any number of objects. No table is ever freed. So the path of an operation needs no map
+ * from objects to their old tables.
  *
- * Operations (msg, tagged, rma, atomic) have our entries only while somebody asks for them; else the provider's own
- * stand there, and nothing is between the caller and the provider.
+ * Operations (msg, tagged, rma, atomic) have mpit's entries only while they are recorded. Otherwise the provider's own
+ * entries are there, and nothing is between the caller and the provider.
  *
- * Who may run with whom: tables are made under a lock. Entries are changed by any thread and any signal handler, each
- * by one store.
+ * Who may run with whom: tables are made under a lock. Any thread and any signal handler changes entries, each by one
+ * store.
  */
 #ifndef MPIT_PROBES_FABRIC_TABLES_H
 #define MPIT_PROBES_FABRIC_TABLES_H
@@ -31,21 +31,21 @@
 #include <stddef.h>
 #include <string.h>
 
-/* What objects have in common. Of endpoints: which of their operations are told of when they are complete. */
+/* The common facts about objects. For endpoints: the operations whose completion is reported. */
 struct fabric_kind_of {
     struct fabric_provider *provider;
     uint64_t caps;
     enum fi_cq_format format; /* of a queue */
     bool sends_queued, receives_queued;
-    bool sends_chosen, receives_chosen; /* only those that ask for it: */
-    bool sends_told, receives_told;     /* and that is what calls without flags do */
+    bool sends_chosen, receives_chosen; /* only the ones that ask for it: */
+    bool sends_told, receives_told;     /* and calls without flags do ask */
     bool receives_multi;                /* their buffers take several messages */
 };
 
-/* The one with this content; NULL: no memory. */
+/* Returns the kind with this content, or NULL without memory. */
 const struct fabric_kind_of *fabric_kind_known(const struct fabric_kind_of *kind);
 
-/* The operations stand at the end: a newer library's table is longer. */
+/* The operations are at the end: a newer library's table is longer. */
 #define FABRIC_TABLES(X)                                                                                               \
     X(fabric, struct fi_ops_fabric)                                                                                    \
     X(domain, struct fi_ops_domain)                                                                                    \
@@ -68,7 +68,7 @@ const struct fabric_kind_of *fabric_kind_known(const struct fabric_kind_of *kind
 FABRIC_TABLES(FABRIC_TABLE)
 #undef FABRIC_TABLE
 
-/* Around the object's operations lies the table. */
+/* The table that contains the object's operations. */
 #define TABLE_AROUND(operations, type) ((struct type *)(void *)((char *)(operations)-offsetof(struct type, ops)))
 
 /* One entry of a table, if the provider's has it: an older library's is shorter. */
@@ -79,7 +79,7 @@ FABRIC_TABLES(FABRIC_TABLE)
             RELAXED_STORE(&(table)->ops.field, (on) ? (ours) : (table)->behind->field);                                \
     } while (0)
 
-/* A buffer that takes several messages was posted; false: there is no place to remember it. */
+/* A buffer that takes several messages was posted. False: there is no place to remember it. */
 bool fabric_multi_add(void *context);
 
 #endif

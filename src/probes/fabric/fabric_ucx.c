@@ -1,14 +1,14 @@
 /*
- * UCX: operations, polls and completions of ucp, for who asks for them (fabric.h). Polls in vain are stall_ucx.c's.
+ * UCX: operations, polls and completions of ucp, while they are recorded (fabric.h). stall_ucx.c has the empty polls.
  *
- * Each function is defined here, in front of UCX's. Where the library's own is seen by the whole process, its gate
- * leads there while nobody asks. Where only some libraries see it (Open MPI loads it for its components alone), which
- * one is meant depends on the caller, and the gate leads here always.
+ * Each function is defined here, in front of UCX's. If the whole process sees the library's function, its gate leads
+ * there while recording is off. Sometimes only some libraries see it (Open MPI loads UCX for its components alone).
+ * Then the caller decides which one is meant, and the gate always leads here.
  *
- * UCX calls some of its functions itself: these calls belong to the operation that is in progress.
+ * UCX calls some of its functions itself. These calls belong to the operation in progress.
  *
- * An operation that has returned a request is complete when that is given back (ucp_request_free, _release); one with
- * memory of the caller's for its request, when a look at that says so.
+ * An operation that has returned a request is complete when the request is given back (ucp_request_free, _release). An
+ * operation with a request in the caller's memory is complete when a check of that request says so.
  */
 #define _GNU_SOURCE
 #include "fabric/fabric.h"
@@ -35,13 +35,13 @@ static inline struct fabric_provider *ucx(void)
 /* ---- who calls ----------------------------------------------------------------------------------------------------
  */
 
-/* Where the code of a libucp lies. */
+/* Where the code of a libucp is. */
 enum { LIBRARIES = 4 };
 static struct {
     uintptr_t begin, end;
 } code[LIBRARIES];
 static unsigned code_count;
-static uintptr_t code_first, code_bytes; /* of the first one, which mostly is the only one */
+static uintptr_t code_first, code_bytes; /* of the first one, which usually is the only one */
 
 static int code_find(struct dl_phdr_info *info, size_t size, void *address)
 {
@@ -96,8 +96,9 @@ static inline void code_learn(void *function)
         code_learn_slow(function);
 }
 
-/* Was it UCX's own call that returns there? A callback whose last act is a call jumps to that, which returns to UCX
- * then as if UCX had called: but UCX calls callbacks through pointers, and functions of its own by their addresses. */
+/* True if UCX itself made the call that returns to `caller`. If the last act of a callback is a call, the compiler
+ * makes it a jump. The called function then returns to UCX, as if UCX had called it. But UCX calls callbacks through
+ * pointers, and its own functions by their addresses. */
 static __attribute__((noinline)) bool called_directly(const void *caller)
 {
 #if defined(__x86_64__)
@@ -127,8 +128,7 @@ static inline void ucx_begin(struct fabric_op *op, void *behind, const void *cal
         fabric_begin_watched(op, ucx());
 }
 
-/* ---- requests in memory of the caller's ---------------------------------------------------------------------------
- */
+/* ---- requests in the caller's memory ----------------------------------------------------------------------------- */
 
 enum { OWN_REQUESTS = 64 };
 static void *own_requests[OWN_REQUESTS];
@@ -136,7 +136,7 @@ static unsigned own_count;
 
 static bool own_remove(void *request);
 
-/* Who is told of the end by a callback alone uses the memory again. */
+/* A caller that learns the end only from a callback uses the memory again. */
 static bool own_add(void *request)
 {
     if (own_remove(request))
@@ -172,13 +172,13 @@ static enum fabric_outcome outcome_of(ucs_status_t status)
     return status == UCS_ERR_NO_RESOURCE ? FABRIC_AGAIN : status < 0 ? FABRIC_FAILED : FABRIC_DONE;
 }
 
-/* Without a request: what goes on then is ended by a flush. */
+/* Without a request: a flush ends the operations that go on. */
 static void status_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, ucs_status_t status)
 {
     fabric_end(op, function, bytes, outcome_of(status));
 }
 
-/* With memory of the caller's for it. */
+/* With a request in the caller's memory. */
 static void own_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, ucs_status_t status,
                     void *request)
 {
@@ -204,7 +204,7 @@ static void extended_end(struct fabric_op *op, enum fabric_function function, ui
         request_end(op, function, bytes, request);
 }
 
-/* Of a datatype that packs itself UCX does not say how long it is: those bytes are not known, and none. */
+/* UCX does not report the length of a datatype that packs itself. Its bytes are not known, and count as 0. */
 static uint64_t data_bytes(const void *buffer, size_t count, ucp_datatype_t type)
 {
     switch (type & UCP_DATATYPE_CLASS_MASK) {
@@ -227,7 +227,7 @@ static uint64_t extended_bytes(const void *buffer, size_t count, const ucp_reque
     return data_bytes(buffer, count, typed ? param->datatype : ucp_dt_make_contig(1));
 }
 
-/* Open MPI's own progress tells of whom it is. */
+/* Open MPI's own progress shows whose operation it is. */
 static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
 {
     op->key = native.open_mpi ? 0 : fabric_key(tag);
@@ -241,7 +241,7 @@ static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
 #define UCX_EXTENDED(bytes) extended_end(&op, function, bytes, result, param)
 #define UCX_STATUS(bytes) status_end(&op, function, bytes, result)
 #define UCX_OWN(bytes) own_end(&op, function, bytes, result, req)
-/* The same of a message with a tag. */
+/* The same for a message with a tag. */
 #define UCX_TAGGED_REQUEST(bytes) (key_set(&op, tag), UCX_REQUEST(bytes))
 #define UCX_TAGGED_EXTENDED(bytes) (key_set(&op, tag), UCX_EXTENDED(bytes))
 #define UCX_TAGGED_OWN(bytes) (key_set(&op, tag), UCX_OWN(bytes))
@@ -382,7 +382,7 @@ static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
 
 #define UCX_MISSING(type) ((type)0)
 
-/* It is nowhere: a weak reference, which finds this one. */
+/* Not defined: a weak reference, which finds this one. */
 #define UCX_FUNCTION(type, id, called, parameters, arguments, ends)                                                    \
     static struct native_behind called##_behind = {.name = #called};                                                   \
     GATE(called);                                                                                                      \
@@ -413,7 +413,7 @@ static struct native_behind request_release_behind = {.name = "ucp_request_relea
 static struct native_behind check_status_behind = {.name = "ucp_request_check_status"};
 static struct native_behind request_test_behind = {.name = "ucp_request_test"};
 
-/* Did it go wrong, as far as UCX says? In its callback it is still in progress. */
+/* True if it failed, as far as UCX says. In its callback it is still in progress. */
 static bool request_failed(void *request)
 {
     __typeof__(&ucp_request_check_status) check =
@@ -479,7 +479,7 @@ ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info)
 
 static struct native_behind progress_behind = {.name = "ucp_worker_progress"};
 
-/* In the place of the one in stall_ucx.c, while somebody asks. */
+/* Replaces the function in stall_ucx.c while recording is on. */
 static unsigned progress_watched(ucp_worker_h worker)
 {
     const void *caller = __builtin_return_address(0);
@@ -508,8 +508,8 @@ static unsigned progress_watched(ucp_worker_h worker)
 /* ---- the switch ----------------------------------------------------------------------------------------------------
  */
 
-/* What is seen by the whole process is known once it was called; until then, and where each caller sees its own, the
- * gate leads to our definition. */
+/* If the whole process sees the function, it is known after the first call. Until then, and where each caller sees its
+ * own, the gate leads to mpit's definition. */
 #define GATE_TURN(name, behind, on)                                                                                    \
     do {                                                                                                               \
         extern void *gate_##name __asm__("mpit_gate_" #name);                                                          \
@@ -556,7 +556,7 @@ static void ucx_find(void)
     } while (on != __atomic_load_n(&fabric_on, __ATOMIC_SEQ_CST));
 }
 
-/* ucp.h has an inline function that calls it, so that it cannot have GATE's name here. */
+/* ucp.h has an inline function that calls it, so it cannot have GATE's name here. */
 static ucs_status_t init_watched(unsigned major, unsigned minor, const ucp_params_t *params, const ucp_config_t *config,
                                  ucp_context_h *context)
 {

@@ -11,7 +11,7 @@
 
 enum { REGION_DEPTH_MAX = 128, SAMPLE_NS = 1000000, SAMPLE_ELEMENTS_MAX = 64, SAMPLES_AT_ONCE = 2048 };
 
-/* The regions that the thread is in. Those beyond the room are counted in `over` and not recorded. */
+/* The regions that the thread is in. Regions without room are counted in `over` and not recorded. */
 struct region_frame {
     struct mpit_cell *cell;
     uint64_t begin; /* 0: recording had not begun, or was over */
@@ -38,7 +38,7 @@ static void region_stack_key_make(void)
         region_stack_key = PTHREAD_KEYS_MAX;
 }
 
-/* NULL: there is no memory. */
+/* Returns NULL without memory. */
 static struct region_stack *region_stack_make(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -50,7 +50,7 @@ static struct region_stack *region_stack_make(void)
     return NULL;
 }
 
-/* NULL where nothing is recorded: before MPI_Init, after MPI_Finalize, in a child of fork. */
+/* Returns NULL when nothing is recorded: before MPI_Init, after MPI_Finalize, in a child of fork. */
 static struct log *log_recording(void)
 {
     return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) ? log_get() : NULL;
@@ -66,7 +66,7 @@ static void wide_commit(struct log *log, struct event *event, uint64_t duration)
     log_commit(log, &more.event);
 }
 
-/* Whether what is recorded now is kept. */
+/* True if new records are kept. */
 static bool is_traced(const struct log *log)
 {
     return knob_load(KNOB_TRACE) != 0 && !log->bufferless;
@@ -93,7 +93,7 @@ static void metric_commit(struct log *log, const struct instrument_instance *ins
     log_commit(log, &event);
 }
 
-/* `changed`: only what is not in the trace yet. Returns how many went there. */
+/* `changed`: only values that are not in the trace yet. Returns the number of records. */
 static unsigned instance_sample(struct log *log, struct instrument_instance *instance, bool changed)
 {
     const struct instrument *instrument = instance->instrument;
@@ -110,7 +110,7 @@ static unsigned instance_sample(struct log *log, struct instrument_instance *ins
     return samples;
 }
 
-/* One thread at a time: another one's samples would be the same. */
+/* One thread at a time: the samples of another one would be the same. */
 void instruments_sample(struct log *log)
 {
     static bool busy;
@@ -129,7 +129,7 @@ void instruments_sample(struct log *log)
     __atomic_store_n(&busy, false, __ATOMIC_RELEASE);
 }
 
-/* At the end of a region, once in a while. */
+/* Samples at the end of a region, once in a while. */
 static void sample_in_time(struct log *log, uint64_t now)
 {
     static uint64_t last;
@@ -159,7 +159,7 @@ static void sample(struct mpit_cell *cell)
     }
 }
 
-/* Once. */
+/* Reported once. */
 static void value_refused(const struct instrument *instrument)
 {
     static bool told;
@@ -301,7 +301,8 @@ static enum delivery_context context_here(void)
     return within && state->call == CALL_NONE ? CONTEXT_FREE : CONTEXT_IN_MPI;
 }
 
-/* At once, on the thread that raises it, and with the data where they lie: callbacks copy what they want to keep. */
+/* Delivers at once, on the thread that raises it, with the data in place. Callbacks copy the data that they want to
+ * keep. */
 static void event_raise(struct mpit_cell *cell, const void *data)
 {
     const struct instrument_instance *instance = cell->instance;
@@ -316,8 +317,8 @@ static void event_raise(struct mpit_cell *cell, const void *data)
 /* ---- registering
  * -------------------------------------------------------------------------------------------------------- */
 
-/* The name of the file that holds the object, or else the caller (one in a constructor may have jumped here). Not under
- * the register's lock: the loader's is held around constructors. */
+/* Finds the name of the file that contains the object, or else the caller (a constructor may have jumped here). Not
+ * under the register's lock: the loader's lock is held around constructors. */
 static void component_find(const void *object, const void *caller, char component[INSTRUMENT_COMPONENT_BYTES])
 {
     Dl_info info;
@@ -362,7 +363,7 @@ REGISTER(event_register, mpit_event_type, "event type")
 REGISTER_NAMES(enumeration_register, mpit_enumeration, "enumeration")
 REGISTER_NAMES(category_register, mpit_category, "category")
 
-/* What was refused is removed without another word. The library's pointer goes first: it updates nothing any more. */
+/* A refused one is removed silently. The library's pointer goes first, so that it updates nothing any more. */
 #define REMOVE(function, type)                                                                                         \
     static int function(struct type *object)                                                                           \
     {                                                                                                                  \
@@ -378,7 +379,7 @@ REMOVE(variable_remove, mpit_variable)
 REMOVE(region_remove, mpit_region)
 REMOVE(event_remove, mpit_event_type)
 
-/* The last value holds on. */
+/* The last value stays. */
 static int control_remove(struct mpit_control *object)
 {
     char error[INSTRUMENT_ERROR_BYTES];
@@ -423,7 +424,7 @@ static const uint64_t *control_bind(struct mpit_control *control, const void *co
     return cell ? &cell->own : NULL;
 }
 
-/* Two copies: what is being written is the one that nobody reads. A reader that was overtaken twice reads again. */
+/* Two copies: the writer changes the one that has no reader. A reader that was overtaken twice reads again. */
 static int control_text(const struct mpit_control *control, char *text, size_t bytes)
 {
     const struct instrument *instrument = control->entry;
@@ -439,7 +440,7 @@ static int control_text(const struct mpit_control *control, char *text, size_t b
             memcpy(text, from, fits);
             text[fits] = '\0';
         }
-        /* a write of nothing: what was read before it stays before it */
+        /* an addition of 0: earlier reads stay before it */
         if (__atomic_fetch_add((uint32_t *)(uintptr_t)&instrument->text_version, 0, __ATOMIC_ACQ_REL) == version)
             break;
     }

@@ -1,6 +1,6 @@
 /*
- * What other libraries reach through include/mpit/instrument.h: the table behind mpit_instrument_interface, regions,
- * and samples of values for the trace. The register itself is aggregate/instruments/instrument.h.
+ * The implementation of include/mpit/instrument.h for other libraries: the table behind mpit_instrument_interface,
+ * regions, and samples of values for the trace. The register itself is aggregate/instruments/instrument.h.
  */
 #ifndef MPIT_PROBES_INSTRUMENTS_H
 #define MPIT_PROBES_INSTRUMENTS_H

@@ -1,16 +1,16 @@
 /*
- * Around a poll of the progress engine (stall.h). Nearly every poll is a first one in vain, or the one that ends a
- * short wait: as long as some are left that are no stall, a poll goes the quick way, whichever call it is of. It
- * counts, and says in the same word that the thread is inside of a poll; who comes by there changes that word. What the
- * call is matters when none is left. (A handler of the program that sleeps between the two accesses of that word may
- * leave a stall on until the call ends.)
+ * Around a poll of the progress engine (stall.h). Nearly every poll is either a first empty poll, or the poll that ends
+ * a short wait. While the call has patience left (`stall.left`), a poll goes the quick way, in any call. It counts, and
+ * in the same word it marks the thread as inside of a poll. Nested code changes that word. The kind of the call matters
+ * only when no patience is left. (A handler of the program that sleeps between the two accesses to that word may leave
+ * a stall on until the call ends.)
  */
 #ifndef MPIT_PROBES_POLLING_H
 #define MPIT_PROBES_POLLING_H
 
 #include "thread/log.h"
 
-/* The thread's log, if it is in a call that may wait. */
+/* Returns the thread's log if the thread is in a call that may wait, else NULL. */
 HOT struct log *stall_waiting(void)
 {
     struct log *log = thread_log;
@@ -22,13 +22,13 @@ HOT struct log *stall_waiting(void)
 
 /* ---- the quick way ----------------------------------------------------------------------------------------------- */
 
-/* Of a thread that is in no poll, and in no stall. */
+/* True for a thread that is in no poll, and in no stall. */
 HOT bool poll_is_quick(const struct log *log)
 {
     return __builtin_expect(log != NULL, 1) && __builtin_expect(log->stall.polling - 1 < UINT32_MAX, 1);
 }
 
-/* Within, whoever comes by finds a poll of depth 1, which is not quick. Returns what is to be given to the end. */
+/* Nested code then finds a poll of depth 1, which is not quick. Returns the argument of poll_quick_end. */
 HOT uint64_t poll_quick_begin(struct log *log)
 {
     uint64_t after = log->stall.polling - 1;
@@ -36,7 +36,7 @@ HOT uint64_t poll_quick_begin(struct log *log)
     return after;
 }
 
-/* Somebody came by. */
+/* Ends a quick poll that nested code has changed. */
 void poll_quick_leave(struct log *log, bool found);
 
 /* A poll of the call has found something. */
@@ -60,7 +60,7 @@ HOT void poll_quick_end(struct log *log, uint64_t after, bool found)
 /* ---- all others ---------------------------------------------------------------------------------------------------
  */
 
-/* NULL: the thread is in no call that may wait. */
+/* Returns NULL if the thread is in no call that may wait. */
 HOT struct log *poll_begin(void)
 {
     struct log *log = stall_waiting();
@@ -72,7 +72,7 @@ HOT struct log *poll_begin(void)
     return log;
 }
 
-/* What poll_outermost_end does for a call that is at work, and goes on to be. */
+/* Does the same as poll_outermost_end for a call that is at work, and stays so. */
 HOT void poll_outermost(struct log *log)
 {
     struct stall *stall = &log->stall;
@@ -84,7 +84,7 @@ HOT void poll_outermost(struct log *log)
         stall->left--;
 }
 
-/* `found`: it was not in vain. */
+/* `found`: the poll was not empty. */
 HOT void poll_end(struct log *log, bool found)
 {
     log->stall.found |= found;

@@ -8,8 +8,8 @@
 uint8_t stall_may_wait[CALL_COUNT];
 struct stall_rest stall_rest;
 
-/* By name: what does not wait is named so by the standard. MPI_Init waits for other processes in ways that are not
- * watched (its name begins as those of nonblocking calls do, too). */
+/* True if the call may wait, by its name: the standard names calls that do not wait so. MPI_Init begins like a
+ * nonblocking call, and its waits for other processes are not watched. */
 static bool waits(const char *name)
 {
     static const char *const never[] = {
@@ -51,7 +51,7 @@ static void stall_begin(struct log *log, uint64_t since)
     stalled_show(log, stall->since - stall->ticks);
 }
 
-/* Of polls that read the clock, if they were many. A sleep among them makes them no longer than that. */
+/* Polls that read the clock teach their length if they were many. A sleep among them is limited to this. */
 enum { LEARNED_FROM = 8 };
 static uint32_t patience_ticks = 4000;
 
@@ -66,7 +66,7 @@ static void idle_learn(struct stall *stall, uint64_t now)
         return;
     uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / 4;
     idle = idle < most ? idle : most;
-    /* what is longer may have been without a processor */
+    /* longer ones may have been without a processor */
     stall->idle = stall->idle && idle > stall->idle ? (uint32_t)((stall->idle * 15 + idle) / 16) : (uint32_t)idle;
     stall->patience = stall->idle ? patience_ticks / stall->idle : PATIENCE_MOST;
     if (stall->patience > PATIENCE_MOST)
@@ -81,7 +81,7 @@ static void stall_pause(struct log *log, uint64_t now)
     idle_learn(stall, now);
     stall->ticks += now - stall->since;
     stall->since = 0;
-    stall->polling = stall->patience; /* it waits anew; whoever pauses it is in no poll any more */
+    stall->polling = stall->patience; /* it waits anew, and the thread is in no poll any more */
     stall->working = now;
     if (!stall->work)
         stall->work = now;
@@ -94,8 +94,8 @@ void stall_poll_begin(struct log *log)
     log->stall.polls++;
 }
 
-/* It began with the first poll in vain, which was after what has been work. Where data have been moved before, as in a
- * large transfer, the few polls in vain between two pieces belong to that. */
+/* The stall began with the first empty poll, after the last work. If the call has moved data before, as in a large
+ * transfer, the few empty polls between two pieces count as work. */
 static void patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
@@ -123,7 +123,7 @@ void poll_outermost_end(struct log *log)
     }
 }
 
-/* It counts as those that do not go the quick way. */
+/* It counts like polls that do not go the quick way. */
 void poll_quick_leave(struct log *log, bool found)
 {
     if (log->stall.since == 0)
@@ -143,11 +143,11 @@ void poll_found(void)
         }
         return;
     }
-    log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: a byte would hold that up */
+    log->stall.polling |= POLL_INSIDE_FOUND; /* the whole word, which is read next: storing a byte would delay that */
 }
 
-/* A stall that polls began goes on when the thread wakes up, and so does one inside of a poll, which says what it
- * found. */
+/* A stall that polls began goes on after the sleep. So does a stall inside of a poll, whose end says if it found
+ * something. */
 struct log *sleep_begin(void)
 {
     struct log *log = stall_waiting();
@@ -164,7 +164,7 @@ void sleep_end(struct log *log)
     if (!log->stall.since)
         return;
     if (log->stall.depth)
-        log->stall.poll = clock_now(); /* what it finds, it finds from now on */
+        log->stall.poll = clock_now(); /* a find of this poll counts from now on */
     else
         stall_pause(log, clock_now());
 }

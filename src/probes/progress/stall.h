@@ -1,22 +1,22 @@
 /*
- * Where a call stalls: the probes of the progress engine tell it here.
+ * Where a call stalls: the probes of the progress engine report here.
  *
  *   progress engine ── a poll ──> stall_ucx.c, stall_opal.c, stall_sleep.c ──> poll_begin, poll_end ──> log->stall
  *                                                                                                    │
  *   wrapper ── leave: stalled at all? ──> probe_leave_rare ── stall_end ──> RECORD_STALL ────────────┘
  *
- * A call that may wait is at work until so many polls in a row have found nothing that they took about two
- * microseconds: an answer of a neighbour comes sooner, and would come later if each such wait were measured. Then it is
- * stalled, since the first of them, until a poll finds something. How long a poll takes that finds nothing, a thread
- * learns from its longer waits, so that these first ones need no clock. The last of them reads it when it returns.
- * Later ones read it when they begin, so that the one that finds something, which may go on to move a large message,
- * belongs to the work. Polls may lie inside of each other (Open MPI's progress calls UCX's): the outermost reads the
- * clock, and has found what those inside of it found.
+ * A call that may wait is at work at first. It is stalled when empty polls in a row have taken about two microseconds.
+ * The stall counts from the first of them, until a poll finds something. An answer of a neighbor comes sooner than
+ * that, and would come later if each such wait were measured. A thread learns the length of an empty poll from its
+ * longer waits, so the first polls need no clock. The last of them reads it when it returns. Later ones read it when
+ * they begin. So the poll that finds something, and that may go on to move a large message, belongs to the work. Polls
+ * may be nested (Open MPI's progress calls UCX's). The outermost reads the clock, and takes over the finds of the inner
+ * ones.
  *
- * A call that does not wait (a test, the posting of a request) is at work, whatever its poll finds: a program that
- * polls by itself is not stalled in MPI.
+ * A call that does not wait (a test, the posting of a request) is always at work: a program that polls by itself is not
+ * stalled in MPI.
  *
- * Who may run with whom: all of it belongs to the thread of the log. thread_record.stalled is read by anyone.
+ * Who may run with whom: all of it belongs to the thread of the log. Any thread may read thread_record.stalled.
  */
 #ifndef MPIT_PROBES_STALL_H
 #define MPIT_PROBES_STALL_H
@@ -33,27 +33,27 @@ struct probe;
 
 /* Of the call that the thread is in. */
 struct stall {
-    uint64_t since; /* it found nothing to do from then on; 0: it is at work */
-    uint64_t first; /* when that was so for the first time */
+    uint64_t since; /* since then it has found nothing to do. 0: it is at work */
+    uint64_t first; /* begin of its first stall */
     uint64_t ticks; /* the stalls that have ended */
-    uint64_t poll;  /* when the outermost poll began, of those in a stall */
-    uint32_t times; /* how many stalls; 0: none, and nothing has to be done when it returns */
+    uint64_t poll;  /* when the outermost poll began, during a stall */
+    uint32_t times; /* number of stalls. 0: none, and the return of the call needs no work */
     union {
-        uint64_t polling; /* of these all; it is as large as `left` between polls: */
+        uint64_t polling; /* of these all. It is as large as `left` between polls: */
         struct {
-            uint32_t left;  /* polls in vain that are no stall yet; 0 in a stall */
-            uint16_t depth; /* polls, one inside of the other */
-            bool found;     /* one inside of the outermost has found something */
+            uint32_t left;  /* empty polls until it is a stall. 0 in a stall */
+            uint16_t depth; /* number of nested polls */
+            bool found;     /* a nested poll has found something */
             bool slept;     /* a stall has begun inside of it */
         };
     };
-    uint64_t working;  /* the last stall ended then */
-    uint64_t moved;    /* when the call began of which a poll has last found something */
-    uint32_t patience; /* so many polls in vain are no stall */
-    uint32_t idle;     /* ticks that one takes, as learned; 0: not yet */
+    uint64_t working;  /* when the last stall ended */
+    uint64_t moved;    /* begin of the last call with a poll that found something */
+    uint32_t patience; /* number of empty polls that are not a stall */
+    uint32_t idle;     /* ticks of an empty poll, as learned. 0: not yet */
     uint64_t watched;  /* since then each poll reads the clock, */
-    uint32_t polls;    /* and so many have */
-    uint64_t work;     /* from then on it was at work, which was seen later: samples have to be told (sampler.c) */
+    uint32_t polls;    /* and this many have */
+    uint64_t work;     /* it is at work since then, which was seen later. For the sampler (sampler.c) */
 };
 
 /* In `polling`: one poll, of depth 1, and that it has found something. */
@@ -63,23 +63,24 @@ struct stall {
 #define POLL_INSIDE (UINT64_C(1) << 32)
 #define POLL_INSIDE_FOUND (UINT64_C(1) << 48)
 
-/* So many polls in vain are no stall, until a thread has learned how long they take, and ever; and at most so many. */
+/* The number of empty polls that are not a stall: until a thread has learned their length, and at most. */
 enum { PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
 
-/* Calls that may wait, by kind. */
+/* Finds the kinds of calls that may wait. */
 void stall_open(void);
-/* How many ticks two microseconds are. */
+/* Sets the ticks of two microseconds. */
 void stall_scale(struct clock_scale scale);
 
-/* poll_begin and poll_end, around a poll of the progress engine, are in polling.h; for these: */
+/* poll_begin and poll_end, around a poll of the progress engine, are in polling.h. They use: */
 extern LIBRARY_LOCAL uint8_t stall_may_wait[]; /* by kind */
 void stall_poll_begin(struct log *log);
 void poll_outermost_end(struct log *log);
 
-/* Something inside of a poll has found something. */
+/* Nested code has found something in a poll. */
 void poll_found(void);
 
-/* Around what lets the thread sleep, outside of polls or inside. NULL: nothing has to be done when it wakes up. */
+/* Call these around a sleep of the thread, outside of polls or inside. Returns NULL if there is nothing to do after
+ * it. */
 struct log *sleep_begin(void);
 void sleep_end(struct log *log);
 
@@ -88,26 +89,26 @@ static inline __attribute__((always_inline)) void stall_call_begin(struct stall 
 {
     stall->polling = stall->patience;
 }
-/* The outermost call has ended: how it stalled, as a record; clears it. False: it is not timed. */
+/* The outermost call has ended: makes the record of its stalls, and clears them. False: it is not timed. */
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,
                struct event *record);
-/* The call was left by a jump, or with its thread. */
+/* The call was left by a jump, or its thread ended. */
 void stall_forget(struct log *log);
 
-/* A probe that looks at polls rests while waits are short (stall_opal.c): who knows better than the few polls that are
- * counted then (a sleep, a socket) ends that. */
+/* A probe that watches polls rests while waits are short (stall_opal.c). Then only few polls are counted. Better
+ * evidence of a wait (a sleep, a socket) ends the rest. */
 extern LIBRARY_LOCAL struct stall_rest {
     bool rests;
-    uint32_t calls;    /* so many that polled have come since one has stalled */
+    uint32_t calls;    /* calls with polls since the last stall */
     void (*end)(void); /* of the probe that rests */
 } stall_rest;
 
-/* ---- the probes: each says whether what it watches is what MPI uses ---- */
+/* ---- the probes: each says whether MPI uses its progress engine -------- */
 
 bool stall_ucx_here(void);
 bool stall_opal_here(void);
-/* Of stall_opal.c: its watch may rest from now on, as one thread at a time calls MPI and MPI_Init has polled; or never
- * again. */
+/* Of stall_opal.c: its watch may rest from now on, because one thread at a time calls MPI and MPI_Init has polled.
+ * False: it may never rest again. */
 void stall_opal_rest(bool may);
 bool stall_fabric_here(void);
 

@@ -1,18 +1,19 @@
 /*
- * Open MPI: opal_progress returns nothing, but the components that it asks do. They register functions that return how
- * many things have moved on; each is registered here instead as a relay, which asks it and notes the answer.
+ * Open MPI: opal_progress returns nothing, but its components do. They register functions that return the number of
+ * finished things. A relay is registered in place of each function. It calls the function and notes the answer.
  *
- * As long as all waits are short nobody needs the answers, and a message that comes within a quarter of a microsecond
- * would come later for being watched. Then the watch rests: opal_progress and the relays are jumps past us, and a
- * function of low priority, which Open MPI calls with each eighth poll, counts those. It ends the rest in the middle of
- * the first call that has used up half of its patience; the other half is watched poll by poll. So does a sleep, and
- * what a socket has moved. The watch rests again when enough calls in a row have come without a stall.
+ * While all waits are short, the answers are not needed. A message that comes within a quarter of a microsecond would
+ * come later because of the watch. Then the watch rests: opal_progress and the relays jump past mpit. Open MPI calls a
+ * function of low priority with each eighth poll, and that function counts them. It ends the rest in the middle of the
+ * first call that has used up half of its patience. The other half is watched poll by poll. A sleep, or data moved by a
+ * socket, also ends the rest. The watch rests again when enough calls in a row had no stall.
  *
  *     opal_progress:  jmp *gate_opal_progress   -> the definition below      or, at rest, the library's
  *     relay i:        jmp *relay_targets[i]     -> ask_i: ask, and note      or, at rest, the component's function
  *
- * Only where one thread at a time calls MPI: of several that poll, one may meet none of the eighth polls. And not while
- * operations below MPI are counted: those that begin in a relay belong to another call than the one that polls.
+ * The watch rests only where one thread at a time calls MPI: of several threads that poll, one may meet none of the
+ * eighth polls. It does not rest while operations below MPI are counted. Those that begin in a relay belong to another
+ * call than the poll.
  */
 #include "fabric/fabric.h"
 #include "gate.h"
@@ -29,7 +30,7 @@ extern int opal_progress_register(progress_function function);
 extern int opal_progress_register_lp(progress_function function);
 extern int opal_progress_unregister(progress_function function);
 
-/* More components than that make progress in no Open MPI; those that do not fit are registered as they are. */
+/* More than the components of any Open MPI that make progress. Functions beyond are registered without a relay. */
 enum { RELAYS = 32 };
 
 static progress_function asked[RELAYS];
@@ -38,10 +39,10 @@ static struct native_behind progress = {.name = "opal_progress"}, wait_many = {.
 static struct native_behind add = {.name = "opal_progress_register"}, add_low = {.name = "opal_progress_register_lp"},
                             remove_one = {.name = "opal_progress_unregister"};
 
-/* Where the relays jump to. */
+/* The targets of the relays' jumps. */
 void *relay_targets[RELAYS] __attribute__((visibility("hidden"), used));
 
-/* One that is registered is there. */
+/* A registered function exists. */
 HOT int ask(size_t i)
 {
     int moved = __atomic_load_n(&asked[i], __ATOMIC_ACQUIRE)();
@@ -71,7 +72,7 @@ static void relay_turn(size_t i, progress_function target)
     __atomic_store_n(&relay_targets[i], (void *)target, __ATOMIC_RELEASE);
 }
 
-/* The relay of a function that has one, or a new one if `add`; else the function itself. */
+/* Returns the relay of a function that has one, or a new one if `add`, else the function itself. */
 static progress_function relay_of(progress_function function, bool add)
 {
     progress_function relay = function;
@@ -91,12 +92,12 @@ static progress_function relay_of(progress_function function, bool add)
     return relay;
 }
 
-/* Its place stays its own: another thread may be in the relay. Where nothing is recorded, nothing
- * is asked; what has a relay keeps it. */
+/* The place of a function stays its own, because another thread may be in the relay. If nothing is recorded, no relay
+ * is added, but a function that has a relay keeps it. */
 static int pass_on(struct native_behind *call, const void *caller, progress_function function, bool adds)
 {
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol_behind(call, caller);
-    if (!behind) /* it is nowhere: a weak reference, which finds this one */
+    if (!behind) /* not defined: a weak reference, which finds this one */
         return -1;
     return behind(function ? relay_of(function, adds && mpit_preload.recorded) : NULL);
 }
@@ -119,13 +120,13 @@ int opal_progress_unregister(progress_function function)
     return pass_on(&remove_one, __builtin_return_address(0), function, false);
 }
 
-/* A process may not have polled when MPI_Init returns; then it is enough that the MPI library sees it. */
+/* A process may not have polled when MPI_Init returns. Then it is enough that the MPI library sees it. */
 bool stall_opal_here(void)
 {
     return native_symbol(progress.name) != NULL;
 }
 
-/* Of threads that wait at once one makes progress, and the others sleep until it wakes them up. */
+/* If several threads wait at once, one makes progress, and the others sleep until it wakes them up. */
 GATE(ompi_sync_wait_mt);
 int ompi_sync_wait_mt(void *sync)
 {
@@ -156,15 +157,15 @@ static __attribute__((noinline)) void progress_watched(const void *caller)
 enum { EIGHTH = 8, UNLEARNED = 64, ENOUGH = 16, ENOUGH_MOST = 1 << 20 };
 
 static struct {
-    bool able;       /* it may rest; another thread may end that */
-    uint64_t call;   /* the last one that polled: when it began */
-    uint32_t polls;  /* of that one, at rest */
-    uint32_t enough; /* so many calls without a stall let it rest */
+    bool able;       /* it may rest. Another thread may end that */
+    uint64_t call;   /* begin of the last call that polled */
+    uint32_t polls;  /* of that call, at rest */
+    uint32_t enough; /* number of calls without a stall before it rests */
 } watch = {.enough = ENOUGH};
 
 GATE(opal_progress);
 
-/* Whoever passes one of them meanwhile goes either way. */
+/* A thread that passes one of them meanwhile goes either way. */
 static void watch_turn(bool rests)
 {
     progress_function function;
@@ -176,7 +177,7 @@ static void watch_turn(bool rests)
     stall_rest.calls = 0;
 }
 
-/* What only the watch sees may have been missed: it shall rest less often. */
+/* The rest may have hidden a stall, so the watch rests less often from now on. */
 static void rest_end(void)
 {
     if (watch.enough < ENOUGH_MOST)
@@ -184,13 +185,13 @@ static void rest_end(void)
     watch_turn(false);
 }
 
-/* So many polls in vain are not watched. */
+/* Returns the number of empty polls that are not watched. */
 static uint32_t unwatched(const struct stall *stall)
 {
     return stall->idle ? stall->patience / 2 : UNLEARNED;
 }
 
-/* With each eighth poll. */
+/* Called with each eighth poll. */
 static int eighth(void)
 {
     struct log *log = thread_log;
@@ -204,7 +205,7 @@ static int eighth(void)
     watch.polls += EIGHTH;
     if (watch.polls < unwatched(stall) || !stall_waiting())
         return 0;
-    stall->polling -= stall->polling / 2; /* nobody knows how much of it is used up */
+    stall->polling -= stall->polling / 2; /* the used part is not known */
     watch_turn(false);
     return 0;
 }
@@ -223,7 +224,7 @@ void stall_opal_rest(bool may)
         watch.able = behind(eighth) == 0;
 }
 
-/* After a poll of a call in which all is well so far. */
+/* Called after a poll that was not in a stall. */
 HOT void watch_look(const struct log *log)
 {
     if (__builtin_expect(log->state->since == watch.call, 1))
@@ -232,7 +233,7 @@ HOT void watch_look(const struct log *log)
     if (++stall_rest.calls <= watch.enough || !RELAXED_LOAD(&watch.able) || RELAXED_LOAD(&fabric_on))
         return;
     watch_turn(true);
-    if (!__atomic_load_n(&watch.able, __ATOMIC_SEQ_CST)) /* since we looked */
+    if (!__atomic_load_n(&watch.able, __ATOMIC_SEQ_CST)) /* since the check above */
         watch_turn(false);
 }
 

@@ -1,6 +1,6 @@
 /*
- * What lets a thread sleep: inside of a call that may wait it is stalled, whoever makes it sleep. The C library's
- * functions that MPI libraries use for it.
+ * Sleeps of a thread: inside of a call that may wait it is stalled, whoever makes it sleep. These are the C library's
+ * functions that MPI libraries use to sleep.
  */
 #define _GNU_SOURCE
 #include "sampler/behind.h"
@@ -28,7 +28,7 @@ int sched_yield(void)
     return result;
 }
 
-/* With a timeout of 0 they only look. */
+/* With a timeout of 0 they do not wait. */
 GUARD(poll);
 int poll(struct pollfd *fds, nfds_t count, int timeout)
 {

@@ -1,6 +1,6 @@
 /*
- * Sockets: what a poll has read or written through one moves a message on, even if the poll completes nothing and so
- * says that it was in vain (Open MPI's btl tcp, libfabric's providers on TCP).
+ * Sockets: if a poll has read or written through one, a message has moved on. This holds even if the poll completes
+ * nothing and so returns as empty (Open MPI's btl tcp, libfabric's providers on TCP).
  */
 #define _GNU_SOURCE
 #include "sampler/behind.h"
@@ -27,7 +27,7 @@ static inline ssize_t moved(ssize_t bytes)
     return bytes;
 }
 
-/* Those that wait may be cut short by the sampler's signal (shield.h). */
+/* The sampler's signal may interrupt the ones that wait (shield.h). */
 #define MOVED(fd, flags, call)                                                                                         \
     do {                                                                                                               \
         ssize_t result;                                                                                                \

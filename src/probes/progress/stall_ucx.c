@@ -1,6 +1,6 @@
 /*
- * UCX: ucp_worker_progress returns how many things have moved on, and 0 is a poll in vain. MPICH's ch4:ucx waits by it,
- * and so do Open MPI's pml ucx and osc ucx.
+ * UCX: ucp_worker_progress returns the number of things that moved on. 0 is an empty poll. MPICH's ch4:ucx waits with
+ * it, and so do Open MPI's pml ucx and osc ucx.
  */
 #include "gate.h"
 #include "progress/polling.h"
@@ -11,7 +11,7 @@ extern unsigned ucp_worker_progress(void *worker);
 
 static struct native_behind progress = {.name = "ucp_worker_progress"};
 
-/* A process may not have polled when MPI_Init returns; it is enough that the MPI library sees it. */
+/* A process may not have polled when MPI_Init returns. It is enough that the MPI library sees it. */
 bool stall_ucx_here(void)
 {
     return native_symbol(progress.name) != NULL;
@@ -20,7 +20,7 @@ bool stall_ucx_here(void)
 static __attribute__((noinline)) unsigned progress_watched(void *worker, const void *caller)
 {
     unsigned (*behind)(void *) = (unsigned (*)(void *))native_symbol_behind(&progress, caller);
-    if (__builtin_expect(!behind, 0)) /* it is nowhere: a weak reference, which finds this one */
+    if (__builtin_expect(!behind, 0)) /* not defined: a weak reference, which finds this one */
         return 0;
     struct log *log = poll_begin();
     unsigned moved = behind(worker);

@@ -29,7 +29,7 @@ void clocks_expect(bool traced)
         clocks_tcp_expect(CLOCKS_BEGIN);
 }
 
-/* The launcher says so, or says nothing. */
+/* True if the launcher says that there are several nodes, or says nothing. */
 static bool may_be_wide(void)
 {
     struct launch launch = job_launch();

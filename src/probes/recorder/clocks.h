@@ -17,8 +17,8 @@
 
 #include <stdbool.h>
 
-/* In order: before the library's MPI_Init, behind it, before its MPI_Finalize, behind it. For the process of which
- * MPIT_OUTPUT is set. `traced`: it keeps events. */
+/* Call these in order: before and after the library's MPI_Init, before and after its MPI_Finalize. Only for a process
+ * with MPIT_OUTPUT set. `traced`: it keeps events. */
 void clocks_expect(bool traced);
 void clocks_begin(bool traced);
 void clocks_end(bool traced);
@@ -26,7 +26,7 @@ void clocks_ended(void);
 
 extern LIBRARY_LOCAL bool clocks_following;
 
-/* Are barriers counted? */
+/* True if barriers are counted. */
 static inline bool clocks_follow(void)
 {
     return __atomic_load_n(&clocks_following, __ATOMIC_RELAXED);

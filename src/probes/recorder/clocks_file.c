@@ -18,10 +18,10 @@
 
 enum task_state { TASK_NONE, TASK_RUNS, TASK_DONE, TASK_FAILED };
 
-/* One at a time. The thread has it while it runs; then the one who began it. */
+/* One task at a time. It belongs to the thread while that runs, then to the caller who began it. */
 static struct {
-    uint32_t state;     /* enum task_state; who waits for it sleeps on it */
-    uint32_t abandoned; /* 1: nobody waits any more */
+    uint32_t state;     /* enum task_state. The waiting caller sleeps on it */
+    uint32_t abandoned; /* 1: the caller no longer waits */
     uint32_t looked;    /* the file system has answered */
     char path[PATH_MAX], temporary[PATH_MAX], directory[PATH_MAX];
     unsigned char bytes[CLOCK_FILE_BYTES];
@@ -72,7 +72,7 @@ static void *publish_run(void *unused)
     return task_end(good);
 }
 
-/* A file of this user, of the right size. */
+/* Reads the file if it is this user's and has the right size. */
 static bool file_read(void)
 {
     struct stat st;
@@ -105,9 +105,10 @@ static void *remove_run(void *unused)
     return task_end(unlink(task.path) == 0);
 }
 
-/* ---- with whom it is begun --------------------------------------------------------------------------------------- */
+/* ---- in the caller's thread -------------------------------------------------------------------------------------- */
 
-/* Without the program's signals, and on a small stack where that has room for the program's thread-local data. */
+/* The thread runs without the program's signals. Its stack is small, if that has room for the program's thread-local
+ * data. */
 static bool thread_make(void *(*run)(void *))
 {
     __typeof__(&pthread_create) create = (__typeof__(&pthread_create))native_symbol("pthread_create");
@@ -132,7 +133,7 @@ static bool thread_make(void *(*run)(void *))
     return error == 0;
 }
 
-/* False: another one is stuck. */
+/* False: another task is stuck. */
 static bool task_prepare(const char *path)
 {
     if (__atomic_load_n(&task.state, __ATOMIC_ACQUIRE) == TASK_RUNS || strlen(path) >= sizeof task.path)
@@ -151,7 +152,7 @@ static bool task_begin(void *(*run)(void *))
     return false;
 }
 
-/* False: it has failed, or goes on, and has nobody who waits for it. */
+/* False: it has failed, or goes on without a waiting caller. */
 static bool task_wait(const struct clock_timer *timer)
 {
     uint64_t left;

@@ -1,7 +1,7 @@
 /*
- * The small file in the output directory that says where rank 0's leader listens. A file system may not answer, so a
- * short-lived thread does what is to be done, and whoever waits for it waits no longer than its timer says. A thread
- * that is stuck ends by itself later; until then nothing else is begun.
+ * The small file in the output directory with the address of rank 0's leader. A file system may not answer. So a
+ * short-lived thread does the work, and the caller waits for it no longer than its timer says. A stuck thread ends by
+ * itself later. Until then no other task begins.
  */
 #ifndef MPIT_PROBES_CLOCKS_FILE_H
 #define MPIT_PROBES_CLOCKS_FILE_H
@@ -10,11 +10,11 @@
 
 /* Begins to write it, whole or not at all, readable for the user alone. False: there is no thread. */
 bool clocks_file_publish(const char *path, const struct clock_server *server);
-/* False: it was not written, or not yet; then it is removed when it is. */
+/* False: it was not written, or not yet. In the second case it is removed as soon as it is written. */
 bool clocks_file_published(const struct clock_timer *timer);
 
 enum clocks_file_found { CLOCKS_FILE_FOUND, CLOCKS_FILE_MISSING, CLOCKS_FILE_STUCK, CLOCKS_FILE_NO_THREAD };
-/* Looks for it until it is there. */
+/* Looks for the file until it is there. */
 enum clocks_file_found clocks_file_find(const char *path, struct clock_server *server, const struct clock_timer *timer);
 
 void clocks_file_remove(const char *path, const struct clock_timer *timer);

@@ -18,11 +18,11 @@ enum { ECHOES_WITHOUT_GAIN = 40, ECHOES_MOST = 2000, ECHOES_LEAST = 4, ECHO_ROOM
 #define BURST_MOST_NS UINT64_C(300000000)
 
 static struct place {
-    bool made, follows, leads; /* follows: barriers are counted; leads: it measures for its kernel */
+    bool made, follows, leads; /* follows: barriers are counted. leads: it measures for its kernel */
     MPI_Comm comm;
     uint32_t node, nodes;
-    int parent;                      /* that it measures against; -1: its clock is the reference */
-    int children[CLOCK_ROUNDS_MOST]; /* that measure against it, by round; -1: none */
+    int parent;                      /* it measures against this one. -1: its clock is the reference */
+    int children[CLOCK_ROUNDS_MOST]; /* they measure against this one, by round. -1: none */
     int teller, told[CLOCK_ROUNDS_MOST];
     int told_count;
     uint64_t barriers;
@@ -76,7 +76,7 @@ static void node_find(const int *leaders, uint32_t nodes, int leader)
     }
 }
 
-/* `seats` of all processes, by rank; `leaders` is room for as many. */
+/* `seats` of all processes, by rank. `leaders` is room for as many. */
 static void place_find(struct seat *seats, int *leaders, int size, int rank)
 {
     int first = 0, index = 0, count = 0;
@@ -96,7 +96,7 @@ static void place_find(struct seat *seats, int *leaders, int size, int rank)
     node_find(leaders, nodes, seats[first].rank);
 }
 
-/* Everybody's kernel. `table` is room for so many. */
+/* Finds the kernel of each process. `table` has room for as many numbers. */
 static bool place_make(uint64_t *table, struct seat *seats, int *leaders, int size, uint64_t kernel)
 {
     int rank = 0;
@@ -112,8 +112,7 @@ static bool place_make(uint64_t *table, struct seat *seats, int *leaders, int si
     return true;
 }
 
-/* Is there more than one kernel, and does anybody want it, and can everybody? One collective operation of a few words.
- */
+/* True if there is more than one kernel, one process wants it, and all can. One collective operation of a few words. */
 static bool all_agree(bool wanted, bool able, uint64_t kernel, uint64_t every)
 {
     enum { WANTED, UNABLE, KERNEL, NOT_KERNEL, EVERY, NOT_EVERY, WORDS };
@@ -151,7 +150,7 @@ static bool place_take(bool wanted)
 
 /* ---- a measurement ----------------------------------------------------------------------------------------------- */
 
-/* Until a message is there: processes that wait leave the processors to those that measure. */
+/* Waits until a message is there. Waiting processes leave the processors to the ones that measure. */
 static bool message_await(int source, int tag)
 {
     enum { YIELDS = 200, NAP_NS = 20000, NAP_MOST_NS = 500000 };
@@ -175,7 +174,8 @@ static void sync_keep(struct clock_sync sync)
     clock_own_keep(sync, place.parent < 0);
 }
 
-/* The next message of a burst: where there are fewer processors than processes, the other side may need this one. */
+/* Receives the next message of a burst. If there are fewer processors than processes, the other side may need this
+ * one. */
 static bool message_next(int source, int tag, void *words, int count, MPI_Datatype type)
 {
     enum { POLLS = 100 };
@@ -189,7 +189,7 @@ static bool message_next(int source, int tag, void *words, int count, MPI_Dataty
     return native.Recv(words, count, type, source, tag, place.comm, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-/* How wrong the time that this process gives may be. */
+/* Returns the possible error of the time that this process gives. */
 static uint64_t error_now(const struct clock_sync *own, uint64_t now_ns)
 {
     if (place.parent < 0)
@@ -222,7 +222,7 @@ static bool burst_goes_on(const struct clock_burst *burst, unsigned gainless, ui
 {
     if (burst->count < ECHOES_LEAST)
         return true;
-    /* an echo that takes that long met a processor that was busy with something else: a quiet moment is waited for */
+    /* such a long echo met a busy processor: a quiet moment is awaited */
     uint64_t lasts = clock_ns(clock_own_map()->scale, clock_now() - begin);
     return gainless < ECHOES_WITHOUT_GAIN && lasts < (burst->room < ECHO_ROOM_NS ? BURST_USUAL_NS : BURST_MOST_NS);
 }
@@ -254,7 +254,7 @@ static bool echoes_take(struct clock_sync *sync)
     return clock_burst_result(&burst, sync);
 }
 
-/* The others of this kernel learn it. */
+/* Sends it to the other processes of this kernel. */
 static void sync_tell(struct clock_sync *sync, bool good)
 {
     unsigned long long words[4] = {sync->ticks, sync->reference_ns, sync->error_ns, good};
@@ -293,7 +293,7 @@ static void clocks_measure(void)
 
 bool clocks_mpi_begin(bool wanted)
 {
-    job_comm_make_early(); /* first of all: no other message may meet one of the program's */
+    job_comm_make_early(); /* first of all: no other message may meet a message of the program */
     if (place.made || !place_take(wanted))
         return false;
     clocks_measure();

@@ -13,7 +13,7 @@
 #include <limits.h>
 #include <stdio.h>
 
-/* Of a stage: until rank 0's leader goes on without those who have not come, and the whole of it. */
+/* Times of a stage: until rank 0's leader goes on without the missing ones, and for the whole stage. */
 #define GATHER_NS UINT64_C(80000000)
 #define WHOLE_NS UINT64_C(200000000)
 
@@ -35,7 +35,7 @@ static void path_find(const struct launch *launch, enum clocks_stage stage, char
 
 static struct clock_member member_of(const struct launch *launch)
 {
-    bool first = launch->local_rank == 0; /* else another one counts those of the node */
+    bool first = launch->local_rank == 0; /* else another process counts the ones of the node */
     return (struct clock_member){.rank = (uint32_t)launch->rank,
                                  .world = (uint32_t)launch->size,
                                  .processes = first && launch->local_size > 0 ? (uint32_t)launch->local_size : 0,

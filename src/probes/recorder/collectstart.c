@@ -25,10 +25,10 @@ struct collector {
     char path[4096];
     const char *const *words;
     char **environment;
-    int told; /* where its words go */
+    int told; /* the descriptor of its output */
 };
 
-/* It lies beside the library. */
+/* It is in the directory of the library. */
 static bool collector_find(char path[4096])
 {
     Dl_info own;
@@ -45,7 +45,7 @@ static bool collector_find(char path[4096])
     return false;
 }
 
-/* The program's environment without what would load a recorder into mpit-collect. */
+/* Returns the program's environment, without the variables that would load a recorder into mpit-collect. */
 static char **environment_make(void)
 {
     size_t count = 0, used = 0;
@@ -58,12 +58,12 @@ static char **environment_make(void)
     return copy;
 }
 
-/* In the child, which shares the memory until it has become mpit-collect. It keeps none of the program's descriptors:
- * a launcher waits for the end of its pipes. */
+/* Runs in the child, which shares the memory until it has become mpit-collect. It keeps none of the program's
+ * descriptors, because a launcher waits for the end of its pipes. */
 static int collector_become(void *argument)
 {
     const struct collector *collector = argument;
-    /* above those that they become: dup2 of a number to itself would leave it to be closed */
+    /* above the targets: dup2 of a descriptor to itself would leave it to be closed */
     int told = fcntl(collector->told, F_DUPFD_CLOEXEC, DESCRIPTORS_LEAST);
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), high = fcntl(nothing, F_DUPFD_CLOEXEC, DESCRIPTORS_LEAST);
     if (setsid() < 0 || high < 0 || told < 0 || dup2(high, STDIN_FILENO) < 0 || dup2(told, STDOUT_FILENO) < 0 ||

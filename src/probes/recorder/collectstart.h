@@ -1,5 +1,5 @@
 /*
- * Starts mpit-collect, which lies beside this library, out of the program's process. The program never learns of it.
+ * Starts mpit-collect, from the directory of this library, as a child of the program. The program never learns of it.
  */
 #ifndef MPIT_PROBES_COLLECTSTART_H
 #define MPIT_PROBES_COLLECTSTART_H
@@ -7,8 +7,8 @@
 #include <sys/types.h>
 
 /*
- * `words` end with NULL, and the first is the name. What it says goes to the descriptor `told`. Returns its number,
- * which waitpid finds with __WCLONE alone, or -1 with errno.
+ * `words` end with NULL, and the first is the name. Its output goes to the descriptor `told`. Returns its number, which
+ * waitpid finds only with __WCLONE, or -1 with errno.
  */
 pid_t collect_start(const char *const words[], int told);
 

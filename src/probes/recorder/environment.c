@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Unless somebody has set that variable, and so knows it. */
+/* Warns, unless the user has set that variable, and so knows it. */
 static void local_calls_tell(void)
 {
     char word[FILTER_WORD_BYTES];
@@ -30,7 +30,7 @@ static void clock_barriers_tell(void)
         opened_say("mpit: MPIT_CLOCK_SYNC_BARRIERS does nothing without MPIT_CLOCK_SYNC=mpi");
 }
 
-/* Another MPI's launcher starts so many, and each is alone. */
+/* Warns if another MPI's launcher started the processes, so that each is alone. */
 static void launcher_tell(void)
 {
     static const char *const names[][3] = {{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "Open MPI"},

@@ -1,13 +1,11 @@
-/*
- * What is wrong with the environment that a process was started in, told when MPI is initialized.
- */
+/* Warns when MPI is initialized about errors in the environment of the process. */
 #ifndef MPIT_PROBES_ENVIRONMENT_H
 #define MPIT_PROBES_ENVIRONMENT_H
 
 #include <stdbool.h>
 
-/* It is wrong for all processes of a program, and said by the first. Where there are several programs, each may have an
- * environment of its own. Refused: for want of a directory to write into. */
+/* Such an error affects all processes of a program, and the first one reports it. Several programs may each have their
+ * own environment. Refused: there is no directory to write into. */
 void environment_tell(bool trace_refused, bool samples_refused);
 
 #endif

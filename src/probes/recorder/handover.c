@@ -24,7 +24,7 @@ enum { WAIT_MS = 1000, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
 
 /* ---- is it the last? --------------------------------------------------------------------------------------------- */
 
-/* Of another PID namespace nothing is known: it is taken to be there. */
+/* A process of another PID namespace is not visible, and counts as present. */
 static bool process_is_there(const struct run_header *header)
 {
     return header->pid_namespace != book.run.header->pid_namespace || process_has_program(header->pid);
@@ -67,7 +67,7 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Bytes that a process has read and written. */
+/* Returns the number of bytes that a process has read and written. */
 static uint64_t progress_of(pid_t pid)
 {
     char path[64], text[256];
@@ -83,7 +83,7 @@ static uint64_t progress_of(pid_t pid)
                : 0;
 }
 
-/* Takes what there is to read. False: that was the end. */
+/* Reads the available output. False: that was the end. */
 static bool words_take(int told, char text[TEXT_BYTES])
 {
     char dropped[TEXT_BYTES];
@@ -94,7 +94,7 @@ static bool words_take(int told, char text[TEXT_BYTES])
     return n > 0;
 }
 
-/* What mpit-collect has to say, until its results can be seen. False: it has done nothing for a second, or the whole
+/* Reads the output of mpit-collect until its results can be seen. False: it has done nothing for a second, or the whole
  * has taken too long. */
 static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
 {
@@ -143,7 +143,7 @@ static void collector_run(const char *spool, const char *output)
         opened_say("%s", text);
 }
 
-/* Of the processes of a node the first one, where the launcher tells which it is. */
+/* True for the first process of a node, if the launcher tells which one that is. */
 static bool is_first_of_node(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};

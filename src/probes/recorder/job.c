@@ -23,7 +23,7 @@ static uint64_t text_hash(uint64_t hash, const char *text)
     return hash;
 }
 
-/* /proc/PID/NAME with two NULs behind it: as a list of words it ends with an empty one. Its length. */
+/* Reads /proc/PID/NAME, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
 static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
 {
     char path[64];
@@ -42,11 +42,11 @@ static int parent_of(int pid)
     char text[TEXT_BYTES];
     int parent = 0;
     process_read(pid, "stat", text);
-    const char *name_end = strrchr(text, ')'); /* the name may hold anything */
+    const char *name_end = strrchr(text, ')'); /* the name may contain any character */
     return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
-/* mpiexec's address and the number of the process group: hydra_pmi_proxy --control-port HOST:PORT ... --pgid N. */
+/* Adds mpiexec's address and the number of the process group: hydra_pmi_proxy --control-port HOST:PORT ... --pgid N. */
 static bool proxy_hash(int pid, uint64_t *hash)
 {
     char text[TEXT_BYTES];
@@ -71,8 +71,8 @@ static uint64_t launch_hash(const char *directory)
     return text_hash(hash, getenv("SLURM_JOB_ID"));
 }
 
-/* When this process was asked first: what is executed next in it, and those who have its number in other places and at
- * other times, are jobs of their own. */
+/* Returns the time of the first call in this process. A program that is executed later in the process is a job of its
+ * own. So are processes with the same number in other places and at other times. */
 static uint64_t born(void)
 {
     static uint64_t ns;
@@ -82,7 +82,7 @@ static uint64_t born(void)
     return ns;
 }
 
-/* The job of a process that is recorded on this node into the same spool; 0: there is none of this number. */
+/* Returns the job of a process that is recorded on this node into the same spool. 0: no such process. */
 static uint64_t live_job(const char *spool, int bytes, const char *host, int pid)
 {
     char path[PATH_MAX];
@@ -96,8 +96,8 @@ static uint64_t live_job(const char *spool, int bytes, const char *host, int pid
     return read_ && header.pid == (uint32_t)pid ? header.job : 0;
 }
 
-/* A program that a process of the job has started has inherited what the launcher told that one, and is none of them.
- */
+/* True if the launcher's variables are inherited from a process of the job that started this program. Then the program
+ * is not a process of that job. */
 static bool is_inherited(uint64_t number)
 {
     const char *slash = strrchr(book.run.path, '/');
@@ -126,7 +126,7 @@ static uint64_t number_told(const char *directory)
         if (getenv(names[i]))
             return text_hash(hash, getenv(names[i]));
     for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
-        uint64_t by_proxy = hash; /* a shell or the like may stand between */
+        uint64_t by_proxy = hash; /* other processes, such as a shell, may be between */
         if (proxy_hash(pid, &by_proxy))
             return by_proxy;
     }
@@ -138,7 +138,7 @@ static uint64_t number_told(const char *directory)
 uint64_t job_number(const char *directory, int size)
 {
     static uint64_t asked, answer;
-    if (size == 1) /* what else it inherited may be the name of a process that started it, and of that one's job */
+    if (size == 1) /* it may have inherited the name from a process that started it, and that process's job */
         return own_number(launch_hash(directory));
     uint64_t number = number_told(directory);
     if (number != asked || !answer) {
@@ -148,7 +148,7 @@ uint64_t job_number(const char *directory, int size)
     return answer;
 }
 
-/* -1: it is not set to a number. */
+/* Returns -1 if it is not set to a number. */
 static int32_t number_set(const char *name)
 {
     const char *text = getenv(name);
@@ -161,7 +161,7 @@ static int32_t number_set(const char *name)
 struct launch job_launch(void)
 {
     static const struct {
-        const char *abi; /* that it launches; NULL: any, as Slurm does */
+        const char *abi; /* that it launches. NULL: any, as Slurm does */
         const char *rank, *size, *local_rank, *local_size, *nodes;
     } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
                   "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
@@ -196,7 +196,7 @@ uint64_t job_parent_number(const char *directory)
     const char *port = getenv("OMPI_PARENT_PORT");
     char space[64];
     size_t bytes = port ? strcspn(port, ".") : 0;
-    int parents = 0; /* one alone is named after itself (job_number) */
+    int parents = 0; /* a single one is named after itself (job_number) */
     MPI_Comm parent = native.comm_null;
     if (!world_is_spawned() || native.Comm_get_parent(&parent) != MPI_SUCCESS ||
         native.Comm_remote_size(parent, &parents) != MPI_SUCCESS || parents < 2)

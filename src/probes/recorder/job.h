@@ -1,6 +1,4 @@
-/*
- * The number of the job: the same in all processes of one MPI_COMM_WORLD on all nodes, without asking any of them.
- */
+/* The number of the job: the same in all processes of one MPI_COMM_WORLD on all nodes. No process is asked. */
 #ifndef MPIT_PROBES_JOB_H
 #define MPIT_PROBES_JOB_H
 
@@ -8,30 +6,31 @@
 #include <stdint.h>
 
 /*
- * From the run directory ("" = none) and the launcher's name for the job: PMIx's, the PMI's or Slurm's out of the
- * environment; hydra's out of the command line of the proxy above this process. Where there is none of these, the
- * process that started this one stands for it: the same on a node; MPI_Finalize makes it one for all nodes. A world of
- * one process (`size` 1) is named after that and its time: its environment and the processes above may be those of
- * another job that started it. So is a process below one that is recorded and of that job: it has inherited the name.
+ * Makes the number from the run directory ("" = none) and the launcher's name for the job. PMIx, the PMI and Slurm have
+ * the name in the environment, hydra in the command line of the proxy above this process. Without a name, the process
+ * that started this one is used instead. It is the same on a node, and MPI_Finalize makes the number the same on all
+ * nodes. A world of one process (`size` 1) is named after that process and its time, because its environment and the
+ * processes above may belong to another job that started it. The same holds for a process below a recorded process of
+ * that job: it has inherited the name.
  */
 uint64_t job_number(const char *directory, int size);
 
-/* What the launcher that goes with this MPI told the process before MPI_Init can: its rank, -1: nothing; and of how
- * many, 0: nothing. */
+/* The launcher of this MPI tells the process before MPI_Init can: its rank (-1: not known), and the number of processes
+ * (0: not known). */
 struct launch {
     int32_t rank, size;
-    int32_t local_rank, local_size; /* among those of the job on this node; -1: not known */
+    int32_t local_rank, local_size; /* among the job's processes on this node. -1: not known */
     int32_t nodes;                  /* -1: not known */
 };
 struct launch job_launch(void);
-/* The launcher says that the job has processes on several nodes. */
+/* True if the launcher says that the job has processes on several nodes. */
 bool job_launch_is_wide(const struct launch *launch);
 
-/* That of the job whose processes spawned this one's, where the launcher tells (Open MPI's does); 0: none, or not
+/* Returns the number of the job that spawned this one, if the launcher tells (Open MPI's does). 0: none, or not
  * known. */
 uint64_t job_parent_number(const char *directory);
 
-/* Was this world spawned by other processes? The first time it must be asked while MPI is initialized. */
+/* True if other processes spawned this world. The first call must be made while MPI is initialized. */
 bool world_is_spawned(void);
 
 #endif

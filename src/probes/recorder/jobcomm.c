@@ -5,7 +5,7 @@ static struct {
     MPI_Comm comm;
 } ours;
 
-/* On the program's communicator: what fails there is neither the program's fault nor its end. */
+/* For the program's communicator: an error there is not the program's fault, and must not end it. */
 static MPI_Errhandler errors_hold(void)
 {
     MPI_Errhandler own = native.errors_return;
@@ -30,7 +30,7 @@ static void made(int result)
 
 void job_comm_make_early(void)
 {
-    /* a split, and not a duplicate: that would run the program's attribute callbacks */
+    /* a split, and not a duplicate, which would run the program's attribute callbacks */
     if (ours.made)
         return;
     MPI_Errhandler own = errors_hold();

@@ -14,7 +14,7 @@ enum job_tag { JOB_TAG_PING = 1, JOB_TAG_PONG, JOB_TAG_SYNC };
 
 /* All processes of the world call it, when MPI_Init ends or before MPI_Finalize begins. */
 void job_comm_make_early(void);
-/* MPI_COMM_NULL: there is none. */
+/* Returns MPI_COMM_NULL if there is none. */
 MPI_Comm job_comm(void);
 void job_comm_free(void);
 

@@ -22,8 +22,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What is too long for a path is none; the program's own directory is put in front of a relative one, since it may be
- * left. */
+/* Reads the output directory. A text that is too long for a path counts as not set. A relative path gets the working
+ * directory in front, because the program may leave it. */
 static void directory_read(struct opened *opened)
 {
     const char *output = getenv("MPIT_OUTPUT");
@@ -45,8 +45,8 @@ static bool trace_is_ring(void)
     return strcmp(policy, "ring") == 0;
 }
 
-/* What MPI_Init will tell, as far as the launcher has told it: of a process that does not come out of there it is all
- * that there is. */
+/* Notes rank and size, as far as the launcher tells them before MPI_Init does. A process that never returns from
+ * MPI_Init has only these. */
 static void launch_note(struct run_header *header, const char *directory)
 {
     struct launch launch = job_launch();
@@ -57,7 +57,7 @@ static void launch_note(struct run_header *header, const char *directory)
     header->job = job_number(directory, launch.size);
 }
 
-/* A ring is never moved while it is written: it has to fit into the spool. */
+/* A ring is never moved while it is written, so it must fit into the spool. */
 static void spool_limit_set(const struct opened *opened)
 {
     struct run *run = &book.run;
@@ -71,7 +71,7 @@ static void spool_limit_set(const struct opened *opened)
         handover_drain(opened->spool, opened->directory);
 }
 
-static const char *said_in = ""; /* the spool, where remarks are made once */
+static const char *said_in = ""; /* the spool, where each remark is made once */
 
 void opened_say(const char *format, ...)
 {
@@ -93,7 +93,7 @@ static void run_problem_say(const char *text)
     opened_say("mpit: %s", text);
 }
 
-/* Opens the live file in the spool. The spool may be removed between the two steps, by who collects another job. */
+/* Opens the live file in the spool. Between the two steps, a process that collects another job may remove the spool. */
 static bool live_open(struct opened *opened, struct run_problem *problem)
 {
     enum { TRIES = 5 };

@@ -1,22 +1,20 @@
-/*
- * A run begins in this process: its settings, its file, and all that counts.
- */
+/* A run begins in this process: its settings, its file, and all that counts. */
 #ifndef MPIT_PROBES_OPENING_H
 #define MPIT_PROBES_OPENING_H
 
 #include <stdbool.h>
 
 struct opened {
-    char directory[4096]; /* MPIT_OUTPUT when the program started, absolute; "" = none */
-    char spool[4096];     /* where the live file lies (spool.h); "" = it is memory of this process */
-    bool trace_asked;     /* by all processes alike, even if this one has no file for it */
+    char directory[4096]; /* MPIT_OUTPUT when the program started, absolute. "" = none */
+    char spool[4096];     /* the directory of the live file (spool.h). "" = it is memory of this process */
+    bool trace_asked;     /* in all processes alike, even if this one has no file for it */
     bool trace_refused;   /* there is none */
 };
 
-/* False: there is no memory for it, which was said; nothing is recorded. Once in a process, by one thread. */
+/* False: there is no memory for it, which was reported, and nothing is recorded. Once in a process, by one thread. */
 bool run_start(struct opened *opened);
 
-/* Says a line once for each job on a node. */
+/* Prints a line once for each job on a node. */
 void opened_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The job that a batch system runs the process in. */
+/* Notes the job that a batch system runs the process in. */
 static void scheduler_job_note(char text[ORIGIN_JOB_BYTES])
 {
     static const struct {
@@ -23,7 +23,7 @@ static void scheduler_job_note(char text[ORIGIN_JOB_BYTES])
     }
 }
 
-/* /proc/self/cmdline has a NUL behind each word. Words with blanks get quotes. */
+/* /proc/self/cmdline has a NUL after each word. Words with blanks get quotes. */
 static void command_note(char text[ORIGIN_COMMAND_BYTES])
 {
     char words[ORIGIN_COMMAND_BYTES];
@@ -42,7 +42,7 @@ static void command_note(char text[ORIGIN_COMMAND_BYTES])
     }
 }
 
-/* The name is the environment's word: to look it up could ask a server. The number tells who it is. */
+/* The name comes from the environment, because a lookup could ask a server. The number identifies the user. */
 static void user_note(char text[ORIGIN_USER_BYTES])
 {
     const char *name = getenv("USER");

@@ -1,6 +1,4 @@
-/*
- * Where the process comes from, for its live file: user, command line, working directory, the scheduler's job.
- */
+/* Where the process comes from, for its live file: user, command line, working directory, the scheduler's job. */
 #ifndef MPIT_PROBES_ORIGIN_H
 #define MPIT_PROBES_ORIGIN_H
 

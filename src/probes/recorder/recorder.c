@@ -31,12 +31,12 @@ static bool samples_refused;
 
 /*
  * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
- * MPI_Session_finalize. Sessions open and close on any thread: under the lock.
+ * MPI_Session_finalize. Sessions open and close on any thread, under this lock.
  */
 static pthread_mutex_t lifetime = PTHREAD_MUTEX_INITIALIZER;
-static bool started, by_session; /* the run, and that by a session */
-static bool ended;               /* nothing is open any more */
-static bool known;               /* what MPI tells when it is initialized */
+static bool started, by_session; /* the run has started, and a session started it */
+static bool ended;               /* all is closed */
+static bool known;               /* the facts that MPI tells when it is initialized are known */
 static bool world_begun, world_known, world_ended;
 static bool world_ending;  /* MPI_Finalize has not returned */
 static bool world_is_last; /* no session is open when MPI_Finalize begins */
@@ -59,7 +59,7 @@ static bool takes_part(void)
     return false;
 }
 
-/* MPI comes into a process that is recorded without it, and may be of another ABI. */
+/* MPI is initialized in a process that is recorded without it, and may be of another ABI. */
 static void below_stays(void)
 {
     native_say("mpit: MPI is initialized in a process that libfabric or UCX is recorded of already: its calls are not "
@@ -77,7 +77,7 @@ static void run_begin(bool session)
 {
     started = true;
     by_session = session;
-    book.concurrent = session; /* others may open theirs at once */
+    book.concurrent = session; /* other threads may open theirs at once */
     if (run_start(&opened)) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
@@ -86,7 +86,7 @@ static void run_begin(bool session)
     }
 }
 
-/* Sessions that are being opened count: they cannot be told from those that are. The caller holds the lock. */
+/* Sessions that are being opened count as open, because they cannot be told apart. The caller holds the lock. */
 static bool session_is_open(void)
 {
     return opening || native_session_count();
@@ -97,7 +97,7 @@ static bool world_is_over(void)
     return !world_begun || (world_ended && !world_ending);
 }
 
-/* Whoever opens a window meanwhile has it ended here, or is refused. */
+/* A window that a reader opens meanwhile is ended here, or is refused. */
 static void windows_end(void)
 {
     __atomic_store_n(&native.ending, true, __ATOMIC_RELEASE);
@@ -125,7 +125,7 @@ static void run_go_on(void)
     switchboard_close(false);
 }
 
-/* A run that is closed may be opened again by another session: its results are collected when the process ends. */
+/* Another session may open a closed run again. So its results are collected when the process ends. */
 static void run_end(enum run_phase phase)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
@@ -182,7 +182,7 @@ static void header_complete(void)
     header->world_rank = rank;
     __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
-    run_guard(&book.run); /* what MPI_Init has loaded may have a handler of its own */
+    run_guard(&book.run); /* a library that MPI_Init has loaded may have a handler of its own */
     run_guard_remember(&book.run);
     sampler_ranked(rank);
 }
@@ -202,7 +202,7 @@ static void below_begin(void)
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
-    header->apart = 1; /* mpit-list shows what it counted, from its file */
+    header->apart = 1; /* mpit-list shows its counts, from its file */
     header->world_rank = 0;
     __atomic_store_n(&header->world_size, 1, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
@@ -224,7 +224,7 @@ void recorder_start_below(void)
     pthread_mutex_unlock(&lifetime);
 }
 
-/* MPI has loaded what it makes progress with. */
+/* MPI has loaded its progress engine. */
 static void stall_learn(void)
 {
     bool known = stall_opal_here() || stall_ucx_here() || stall_fabric_here();
@@ -243,7 +243,7 @@ static void facts_learn(struct log *log)
     /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
         book_share();
-    log->own.tally.concurrent = book.concurrent; /* it is where a session was opened */
+    log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
@@ -256,7 +256,7 @@ static void facts_learn(struct log *log)
     comm_pending_visit = request_front_visit;
 }
 
-/* MPI is initialized, in one way or the other. */
+/* MPI is initialized, by MPI_Init or by a session. */
 static void process_know(struct log *log)
 {
     pthread_mutex_lock(&lifetime);
@@ -269,7 +269,7 @@ static void process_know(struct log *log)
     pthread_mutex_unlock(&lifetime);
 }
 
-/* A tool between us and the library asks for variables before MPI_Init has come back to us. */
+/* A tool between mpit and the library reads variables before MPI_Init has returned to mpit. */
 void recorder_ready(void)
 {
     struct log *log = thread_log;
@@ -284,9 +284,9 @@ void recorder_ready(void)
     comm_parent_add();
 }
 
-/* The processes wait for each other in what goes behind the library's MPI_Init and before its MPI_Finalize: who looks
- * at them sees them in it. It is not counted, as no call is that this one makes; who adds up what is in progress knows
- * it by its begin. NULL: there is nothing to show. */
+/* Shows the process as inside of MPI_Init or MPI_Finalize while processes wait for each other: after the library's
+ * MPI_Init and before its MPI_Finalize. It does not count, like all calls that mpit makes. Readers that add up the
+ * calls in progress recognize it by its begin. NULL: there is nothing to show. */
 static struct log *call_show(enum call kind, uint64_t since)
 {
     struct log *log = log_get();
@@ -336,7 +336,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     sde_publish(native_say);
 }
 
-/* What its communicators were to the program is over, while sessions go on. */
+/* The world's communicators are over for the program, while sessions go on. */
 static void world_retire(void)
 {
     const MPI_Comm predefined[] = {native.comm_world, native.comm_self};
@@ -347,7 +347,7 @@ static void world_retire(void)
     }
 }
 
-/* What waits for the end of recording. */
+/* Completes the figures that wait for the end of recording. */
 static void figures_complete(struct log *log)
 {
     uintptr_t outer;
@@ -363,11 +363,11 @@ bool recorder_finish(struct probe *probe)
     bool recorded = log_get() != NULL;
     probe->log = NULL;
     pthread_mutex_lock(&lifetime);
-    /* a tool between us and the library comes by once more; a child of fork must not meet the others of its parent's
+    /* a tool between mpit and the library calls it once more; a child of fork must not meet the others of its parent's
      * job */
     bool mine = world_begun && !world_ended && !book.run.detached;
     world_ended = world_ended || mine;
-    world_ending = world_ending || (mine && recorded); /* else nobody says when it has returned */
+    world_ending = world_ending || (mine && recorded); /* else its return is never seen */
     if (mine)
         world_is_last = !session_is_open();
     pthread_mutex_unlock(&lifetime);
@@ -398,7 +398,7 @@ bool recorder_finish(struct probe *probe)
     return recorded;
 }
 
-/* Behind MPI_Finalize, with an MPI that has them. */
+/* True if sessions may come after MPI_Finalize, because this MPI has them. */
 static bool sessions_may_come(void)
 {
     return native_symbol("PMPI_Session_init") != NULL;
@@ -426,7 +426,7 @@ void recorder_finished(struct probe *probe, int result)
     pthread_mutex_unlock(&lifetime);
 }
 
-/* With a session other threads may come into MPI, whatever MPI_Init was asked for. The caller holds the lock. */
+/* With a session other threads may come into MPI, at any level of MPI_Init. The caller holds the lock. */
 static void threads_expect(void)
 {
     if (book.concurrent)
@@ -540,7 +540,7 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
     pthread_mutex_unlock(&lifetime);
 }
 
-/* Of a process that is killed instead, its live file says so. */
+/* Marks a running process as exited. The live file of a killed process stays without that mark. */
 static void exit_mark(struct run_header *header)
 {
     uint32_t phase = __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE);
@@ -551,8 +551,8 @@ static void exit_mark(struct run_header *header)
     __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 
-/* The process ends by exit, or at the end of main. One that is being aborted comes by here, too. The child of a fork
- * that did not tell us shares the memory: it has another number. */
+/* The process ends by exit, or at the end of main. A process that is being aborted also gets here. A child of a fork
+ * that was not reported shares the memory, but has another number. */
 __attribute__((destructor)) static void recorder_exiting(void)
 {
     struct run_header *header = book.run.header;

@@ -8,23 +8,23 @@
 #include "thread/log.h"
 
 /* MPI_Init begins: starts the run. False: this process takes no part (other ABI, MPIT_DISABLE). True and probe->log
- * NULL: it records nothing (no memory) but goes along with the others in what they do together. */
+ * NULL: it records nothing (no memory), but takes part in all joint steps. */
 bool recorder_start(struct probe *probe, enum call kind);
 /* MPI_Init has returned. */
 void recorder_started(struct probe *probe, enum call kind, int result);
 /* MPI is initialized, whether MPI_Init has returned to the wrapper or not. */
 void recorder_ready(void);
 
-/* A library below MPI is being opened: in a process without MPI, of which that is to be recorded, the run begins here,
- * and ends with the process. */
+/* A library below MPI is being opened. If it is to be recorded in a process without MPI, the run begins here, and ends
+ * with the process. */
 void recorder_start_below(void);
 
-/* MPI_Finalize begins: makes the summary of the job. */
+/* MPI_Finalize begins: completes the figures, and measures the clocks. True: call recorder_finished afterwards. */
 bool recorder_finish(struct probe *probe);
 /* MPI_Finalize has returned: ends the run, unless sessions are open. */
 void recorder_finished(struct probe *probe, int result);
 
-/* The same for a session. `edge`: the call is the first or the last one, with which the run begins or ends. */
+/* The same for a session. `edge`: the run begins or ends with this call. */
 struct session_probe {
     struct probe probe;
     bool edge;
@@ -38,7 +38,7 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
 /* MPI_Abort begins. */
 void recorder_aborting(struct probe *probe);
 
-/* The run directory, or NULL. */
+/* Returns the run directory, or NULL. */
 const char *recorder_directory(void);
 
 #endif

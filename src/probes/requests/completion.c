@@ -28,7 +28,7 @@ static size_t scratch_layout(struct completion *c, void *memory, int count, bool
     return at;
 }
 
-/* A call inside of another (from a callback) must not disturb the arrays of that one in the scratch. */
+/* Returns memory for the arrays. A nested call (from a callback) must not use the scratch memory of the outer call. */
 static void *completion_memory(struct completion *c, size_t bytes)
 {
     struct log *log = c->probe.log;
@@ -102,14 +102,14 @@ void completion_set_one(struct completion *c, enum call kind, MPI_Request *handl
     c->taken = taken == LEFT_THERE ? NULL : &c->one_taken;
 }
 
-/* A request that is about to be freed, of a handle that MPI may give to another thread at once. */
+/* Forgets a request that is about to be freed. MPI may give its handle to another thread at once. */
 static void partitioned_forget(uint64_t handle)
 {
     if (book_object_find(&book.partitioned, handle))
         book_object_set(&book.partitioned, handle, NULL);
 }
 
-/* MPI refused to free it. */
+/* Undoes partitioned_forget: MPI refused to free the request. */
 static void partitioned_restore(const struct completion *c, int result)
 {
     const struct request *request = c->one_taken;
@@ -126,14 +126,14 @@ void completion_take_freed(struct completion *c, enum call kind, MPI_Request *ha
     completion_set_one(c, kind, handle, saved, taken);
 }
 
-/* One that a call has left in the table. When another thread has opened a session meanwhile, a handle that MPI has
- * freed may be a request of that one's already: then only what this variable held is taken. */
+/* Takes out a request that a call has left in the table. If another thread has opened a session meanwhile, a handle
+ * that MPI has freed may already be a request of that thread. Then only the request of this variable is taken. */
 HOT struct request *request_left(struct log *log, uint64_t handle, const MPI_Request *where)
 {
     return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_find(log, handle, where);
 }
 
-/* A call on one request that has ended as nearly all do needs none of the arrays. False: it is another one. */
+/* Leaves a call on one request that ended in the usual way, which needs no arrays. False: it ended in another way. */
 HOT bool single_ended(struct probe *probe, enum call kind, struct request *request, const MPI_Status *status)
 {
     struct log *log = probe->log;
@@ -154,7 +154,7 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
 
 /* ---- one request in front ---------------------------------------------------------------------------------------- */
 
-/* From whom and how much, as the status has it. False: not as nearly all do. */
+/* Fills in source and bytes from the status. False: this is not the usual case. */
 HOT bool received_as_told(const struct posted *posted, const MPI_Status *status, struct event *done)
 {
     if (!received_simply(posted, status))
@@ -166,7 +166,7 @@ HOT bool received_as_told(const struct posted *posted, const MPI_Status *status,
     return true;
 }
 
-/* Fills in how it ended. False: not as nearly all do. */
+/* Fills in how it ended. False: this is not the usual case. */
 HOT bool front_end_fill(const struct posted *posted, const MPI_Status *status, struct event *done)
 {
     switch (posted->type & POSTED_TYPE) {
@@ -212,8 +212,8 @@ HOT void front_end_fold(struct tally *tally, struct view *view, const struct eve
     }
 }
 
-/* Leaves a call on `count` requests that has returned this one complete, as nearly all end: its event and the record of
- * the request in one go. False: nothing was done. */
+/* Leaves a call on `count` requests that has returned this one complete, in the usual case. Writes the call's event and
+ * the request's record in one go. False: nothing was done. */
 static bool front_leave(const struct probe *probe, enum call kind, int count, struct front_place *place,
                         const MPI_Status *status)
 {
@@ -234,7 +234,7 @@ static bool front_leave(const struct probe *probe, enum call kind, int count, st
                          .peer = posted->peer,
                          .tag = posted->tag,
                          .bytes = posted->bytes};
-    uint64_t lasted = timed ? end - done.begin : 0; /* one without a begin was posted too long ago */
+    uint64_t lasted = timed ? end - done.begin : 0; /* a request without a begin was posted too long ago */
     if (lasted >= COMPARED_LOAD(&knob_rare_ticks) || !front_end_fill(posted, status, &done))
         return false;
     if (kind >= CALL_COUNT) /* for the compiler */
@@ -242,7 +242,7 @@ static bool front_leave(const struct probe *probe, enum call kind, int count, st
     struct tally tally = tally_unseen(log);
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
     cell_store(&log->own.tally.end, tally.end);
-    /* A copy that no store is made to, so that the compiler need not keep it in memory. */
+    /* A copy without stores to it, so that the compiler need not keep it in memory. */
     struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
     front_end_fold(&known, view, &done);
     log_commit_two(log, &call, &done);
@@ -256,7 +256,7 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
 {
     struct completion c;
     if (!ended && taken == LEFT_THERE && handle &&
-        !probe_is_quiet(probe)) { /* a test that found its request under way */
+        !probe_is_quiet(probe)) { /* a test that found its request still pending */
         struct event event = {.kind = (uint16_t)kind, .tag = 1, .bytes = request_begin(saved)};
         probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
         probe_finish(probe);
@@ -279,7 +279,8 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
     completion_flush(&c, result);
 }
 
-/* What a call that is not recorded has posted is complete: nothing of it is recorded, but a communicator is made. */
+/* A request that was posted by a call that is not recorded is complete. It gets no record. A communicator that it made
+ * is added. */
 static void quiet_done(struct completion *c, struct request *request, const MPI_Status *status)
 {
     if (request->posted.type == REQUEST_COMM) {
@@ -302,7 +303,7 @@ HOT void front_add(struct completion *c, struct front_place *place, const MPI_St
     c->done_count = count + 1;
 }
 
-/* One that is no message which was posted once. */
+/* Ends a request in front that is persistent or not a message. */
 static __attribute__((noinline)) bool front_other_done(struct completion *c, struct front_place *place,
                                                        const MPI_Status *status)
 {
@@ -330,7 +331,7 @@ HOT bool front_done(struct completion *c, int index, const MPI_Status *status)
     return true;
 }
 
-/* The request that the call has completed; NULL: not known. */
+/* Returns the request that the call has completed, or NULL: not known. */
 HOT struct request *request_ended(struct completion *c, int index)
 {
     if (!c->taken)
@@ -361,12 +362,12 @@ void completion_done(struct completion *c, int index, int result, const MPI_Stat
         quiet_done(c, request, status);
         return;
     }
-    if (request->posted.type == REQUEST_GENERAL) { /* on no communicator that could be charged */
+    if (request->posted.type == REQUEST_GENERAL) { /* not on a communicator that could be charged */
         request_release(c->probe.log, request);
         return;
     }
     if (request->persistent)
-        request->active = false; /* whoever finds it in the table */
+        request->active = false; /* for other threads that find it in the table */
     c->done[c->done_count] = request;
     c->status[c->done_count++] = status;
 }
@@ -423,7 +424,7 @@ void untaken_put_back(struct completion *c)
             request_put_back(c->taken[i], c->saved[i]);
 }
 
-/* A test that failed names the request by when it was posted. */
+/* Returns when the request of a failed test was posted, which names the request. 0: not a failed test. */
 static uint64_t tested_begin(const struct completion *c)
 {
     if (c->kind != CALL_MPI_Test || c->count != 1 || c->done_count)
@@ -433,20 +434,20 @@ static uint64_t tested_begin(const struct completion *c)
     return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
 }
 
-/* A call that is not timed does not know when it ended; a request that was timed when it was posted needs that, and one
- * whose communicator another thread has made after the last time that is known here. */
+/* True if a call that is not timed must store when it ended. A request needs that if it was timed when posted, or if
+ * another thread made its communicator after the last time known here. */
 static bool end_is_wanted(const struct completion *c)
 {
     if (c->probe.mode == 0 || c->probe.begin)
         return false;
     uint64_t known = cell_load(&c->probe.log->own.tally.end);
-    for (int i = 0; i < c->done_count; i++) /* none of them in front: the call has a mode */
+    for (int i = 0; i < c->done_count; i++) /* none of them is in front, because the call has a mode */
         if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
             return true;
     return false;
 }
 
-/* The call's own event, or what stands for it in front of the records. */
+/* Writes the call's own event, or its substitute before the records. */
 HOT void flush_begin(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
@@ -469,7 +470,7 @@ static void quiet_finish(struct completion *c, int result)
     }
 }
 
-/* What the records of requests have said is over for them, too. */
+/* Ends the requests whose records are written. */
 static void done_release(struct completion *c, int result)
 {
     for (int i = 0; i < c->done_count; i++) {
@@ -495,8 +496,7 @@ static void ended_record(struct log *log, struct request *request, const MPI_Sta
         request_record(log, request, status, request_failed(status, result));
 }
 
-/* First all records, then what lets go of communicators or makes one: those of requests in front protect none any
- * more. */
+/* Writes all records first, then releases or makes communicators: requests in front no longer protect theirs. */
 static void completion_records(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
@@ -541,8 +541,7 @@ void completion_any(struct completion *c, int index, int result, const MPI_Statu
 
 /* ---- calls that have completed all of many ----------------------------------------------------------------------- */
 
-/* Takes out one that shares its place, or is no message that was posted once. False: it does not end as nearly all do.
- */
+/* Takes out a request that shares its place, is persistent, or is not a message. False: this is not the usual case. */
 HOT bool many_take_other(struct front_place *place, const MPI_Status *status)
 {
     const struct posted *posted = &place->posted;
@@ -552,7 +551,8 @@ HOT bool many_take_other(struct front_place *place, const MPI_Status *status)
     return true;
 }
 
-/* A send that lies beside: libraries return one handle for all that are complete when they are posted. */
+/* Returns the place of a send in request_beside, or NULL. Libraries return one handle for all sends that are complete
+ * when posted. */
 HOT struct front_place *beside_sent(const struct front_place *front, uint64_t handle, const MPI_Request *where)
 {
     struct front_place *place = front_kept(beside_place(where));
@@ -571,8 +571,8 @@ HOT bool many_take_sent(struct front_place *front, uint64_t handle, const MPI_Re
     return true;
 }
 
-/* Takes requests that the call has completed out of the front, one after the other, as far as they are there and end as
- * nearly all do; returns how many. */
+/* Takes completed requests out of the front, in order, up to the first that is not there or did not end in the usual
+ * way. Returns their number. */
 HOT int many_take(const struct log *log, int count, const MPI_Request *handles, const uint64_t *saved,
                   struct request **done, const MPI_Status *statuses)
 {
@@ -599,7 +599,7 @@ HOT int many_take(const struct log *log, int count, const MPI_Request *handles, 
     return count;
 }
 
-/* Folds and stores the record of a message in front. False: it is a rare one, or no message. */
+/* Folds and stores the record of a message in front. False: it is rare, or not a message. */
 HOT bool many_record(struct tally *tally, struct event *at, const struct posted *posted, const MPI_Status *status)
 {
     struct view *view = posted->view;
@@ -613,7 +613,7 @@ HOT bool many_record(struct tally *tally, struct event *at, const struct posted 
                           .bytes = posted->bytes};
     if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    if (event.begin == 0) /* for the compiler: one that was not timed was posted too long ago */
+    if (event.begin == 0) /* for the compiler: a message that was not timed was posted too long ago */
         __builtin_unreachable();
     if (type == REQUEST_SEND) {
         fold_send_done(tally, &view->tally, &event);
@@ -634,7 +634,7 @@ HOT bool many_record(struct tally *tally, struct event *at, const struct posted 
     return true;
 }
 
-/* What of a call's time was a stall, or below MPI. */
+/* Copies the shares of a call's time that were a stall, or below MPI. */
 HOT void shares_copy(struct tally *to, const struct tally *from)
 {
     to->shared = from->shared;
@@ -644,8 +644,8 @@ HOT void shares_copy(struct tally *to, const struct tally *from)
     to->fabric_remainder = from->fabric_remainder;
 }
 
-/* The records of those that were taken. Threads do not run at once, so that a tally on the stack says all that the
- * folds need. `stalled`: the call was, perhaps. */
+/* Writes the records of the requests that were taken. Threads do not run at once, so an accumulator on the stack is
+ * enough for the folds. `stalled`: the call may have stalled. */
 HOT void many_records(struct log *log, bool stalled, int count, struct request *const *done, const MPI_Status *statuses)
 {
     struct tally *own = &log->own.tally;
@@ -669,7 +669,7 @@ HOT void many_records(struct log *log, bool stalled, int count, struct request *
             if (stalled)
                 shares_copy(own, &tally);
             posted_record(log, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL);
-            tally.remainder = tally.stall_remainder = tally.fabric_remainder = 0; /* the first one has had it */
+            tally.remainder = tally.stall_remainder = tally.fabric_remainder = 0; /* the first one has taken it */
             i++;
         }
     }
@@ -678,7 +678,7 @@ HOT void many_records(struct log *log, bool stalled, int count, struct request *
         shares_copy(own, &tally);
 }
 
-/* The first so many are in `done`, out of the front. */
+/* The first `taken` requests are in `done`, out of the front. */
 static void flush_rest(struct completion *c, int taken, const MPI_Status *statuses)
 {
     for (int i = 0; i < taken; i++)
@@ -711,13 +711,13 @@ void completion_flush_all(struct completion *c, int result, const MPI_Status *st
 void request_told(struct log *log, uint64_t handle, uint64_t begin)
 {
     log->told_handle = handle;
-    log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may keep the call out */
+    log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may exclude the call */
     comm_told(log, handle);
     log->told_events = cell_load(&log->own.tally.cells->events);
     raise_finish(log);
 }
 
-/* This request was there when it was told: no later one of this thread has been given the same handle. */
+/* True if this request existed when it was reported: the thread has got the same handle for no later request. */
 static bool was_told(const struct log *log, uint64_t handle, uint64_t posted)
 {
     bool before = posted && posted < log->told_at;

@@ -1,5 +1,5 @@
 /*
- * Completion calls: which requests each one completed, and what they brought.
+ * Completion calls: the requests that each one completed, and the bytes and sources of their messages.
  *
  *   completion_take    remembers the handles (MPI overwrites them); takes the requests out when threads run at once
  *   the MPI call
@@ -19,14 +19,14 @@ struct completion {
     int count;                 /* of the program's array */
     MPI_Request *handles;      /* the program's array */
     uint64_t *saved;           /* the handles before the call */
-    struct request **taken;    /* under MPI_THREAD_MULTIPLE: what they stand for; else NULL */
-    struct request **done;     /* what the call completed, in order */
-    const MPI_Status **status; /* beside `done` */
+    struct request **taken;    /* under MPI_THREAD_MULTIPLE: the requests of the handles, else NULL */
+    struct request **done;     /* the requests that the call completed, in order */
+    const MPI_Status **status; /* in the order of `done` */
     MPI_Status *statuses;      /* in place of MPI_STATUSES_IGNORE */
     int done_count;
-    int quiet_count; /* communicators that a call which is not recorded asked for: at the other end of `done` */
-    bool lent;       /* the arrays lie in the scratch, although the thread's state says nothing of this call */
-    void *own;       /* the arrays' memory where it is not the log's scratch */
+    int quiet_count; /* new communicators of calls that are not recorded: at the other end of `done` */
+    bool lent;       /* the arrays are in the scratch memory, but the thread's state does not show this call */
+    void *own;       /* the arrays' memory if it is not the log's scratch memory */
     uint64_t one_saved;
     struct request *one_taken, *one_done;
     const MPI_Status *one_status;
@@ -50,14 +50,14 @@ HOT void few_lay(struct completion *c, bool own_statuses, bool takes)
     c->statuses = own_statuses ? c->few.statuses : NULL;
 }
 
-/* Of a call on `count` requests, whose probe has entered. `own_statuses`: room for statuses is wanted. */
+/* Starts a call on `count` requests, whose probe has entered. `own_statuses`: room for statuses is wanted. */
 void completion_take(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
 /* The same for MPI_Request_free: the request is out of the table from then on. */
 void completion_take_freed(struct completion *completion, enum call kind, MPI_Request *handle);
 
-/* Request `index` of the array was completed. `status` may be NULL: what it brought is not known. */
+/* Request `index` of the array was completed. `status` may be NULL: its message is not known. */
 void completion_done(struct completion *completion, int index, int result, const MPI_Status *status);
-/* The ones that `indices` names. */
+/* The same for the requests that `indices` names. */
 void completion_done_some(struct completion *completion, int result, int outcount, const int *indices,
                           const MPI_Status *statuses);
 
@@ -65,13 +65,13 @@ void completion_done_some(struct completion *completion, int result, int outcoun
 void completion_any(struct completion *completion, int index, int result, const MPI_Status *status);
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
-/* Leaves one that has completed all of them; an error in some statuses leaves those that are pending. */
+/* Leaves a call that has completed all of them. If statuses have an error, pending requests stay. */
 void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
 
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);
 
-/* Leaves a call on one request. `ended`: the call has returned it complete, or failed. `taken`: of single_take. */
+/* Leaves a call on one request. `ended`: the call has returned it complete, or failed. `taken`: from single_take. */
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status);
 
@@ -87,16 +87,16 @@ HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Reque
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                  int result);
 
-/* ---- for the above ----------------------------------------------------------------------------------------------- */
+/* ---- for the functions above ------------------------------------------------------------------------------------- */
 
-/* Fills in a call on one request: its handle before the call, and what it stood for under MPI_THREAD_MULTIPLE. */
+/* Fills in a call on one request: its handle before the call, and its request under MPI_THREAD_MULTIPLE. */
 void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
                         struct request *taken);
 void completion_memory_release(struct completion *c);
 void untaken_put_back(struct completion *c);
 
-/* A request in front stands in `done` as its place, whose address is odd there. One that has ended as nearly all do is
- * free already, and holds what was posted until the thread posts something else. */
+/* A request in front is in `done` as the address of its place plus 1, which is odd. After the usual end its place is
+ * free already. Its contents stay until the thread posts another request. */
 HOT bool done_in_front(const struct request *done)
 {
     return (uintptr_t)done & 1;
@@ -107,7 +107,7 @@ HOT struct front_place *done_place(const struct request *done)
     return (struct front_place *)((uintptr_t)done - 1);
 }
 
-/* May requests in front be left there? */
+/* True if requests in front may stay there. */
 HOT bool completion_is_usual(const struct completion *c, int result)
 {
     return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
@@ -121,7 +121,7 @@ HOT void completion_end(struct completion *c)
         raise_finish(c->probe.log);
 }
 
-/* Behind a call that posted something: what of requests has ended, or begun, without being kept. */
+/* Records the requests that ended unseen, or that could not be kept. Called after a call that posted a request. */
 void displaced_record(struct log *log);
 
 static inline void posted_finish(struct log *log)
@@ -130,16 +130,19 @@ static inline void posted_finish(struct log *log)
         displaced_record(log);
 }
 
-/* MPI_Request_get_status has found this request ended; `begin` of its call, 0: that was not timed. Behind its event. */
+/* MPI_Request_get_status has found this request complete. `begin`: of its call. 0: not timed. Call it after the
+ * event. */
 void request_told(struct log *log, uint64_t handle, uint64_t begin);
-/* MPI_Request_free of a request whose end MPI_Request_get_status has told, and no other call has seen: a receive has
- * brought its message, and a send may have been cancelled. *status: the same again. What the program has not asked of
- * is not asked here: the library may call an error handler for one that went wrong, and freeing it does not. */
+/* For MPI_Request_free of a request that MPI_Request_get_status has reported, and whose end no other call has seen: a
+ * receive has its message, and a send may have been canceled. *status: the same again. Requests that the program did
+ * not ask about are not queried here: the library may call an error handler for a failed request, and freeing it does
+ * not. */
 bool completion_ended_unseen(struct completion *completion, MPI_Status *status);
-/* What it freed while active is gone without a message. `end`: of completion_ended_unseen; NULL: it has not ended. */
+/* The call freed an active request: its message is not seen. `end`: from completion_ended_unseen. NULL: not
+ * complete. */
 void completion_freed(struct completion *completion, int result, const MPI_Status *end);
 
-/* The call returned an error for one request: did it complete it all the same? */
+/* The call returned an error for one request. True if it completed the request all the same. */
 bool completion_ended(const struct completion *completion, int index, int result);
 
 #endif

@@ -4,8 +4,8 @@
 #include "requests/completion.h"
 #include "thread/raising.h"
 
-/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it: all that
- * is known is whom it was to come from, and the room that there was. */
+/* MPICH (4.0 to 4.2) leaves the status of a nonblocking sendrecv between processes as its last user left it. Only the
+ * requested source and the size of the receive buffer are known. */
 static bool pair_is_untold(const struct request *request)
 {
 #if defined(OPEN_MPI)
@@ -16,8 +16,8 @@ static bool pair_is_untold(const struct request *request)
 #endif
 }
 
-/* A send that was cancelled counts as any other: it was counted when it was posted, and of a send libraries leave parts
- * of the status as they were. */
+/* A canceled send counts as any other: it was counted when it was posted, and libraries leave parts of its status
+ * unset. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
     bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
@@ -25,8 +25,8 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
            abi_status_cancelled(status);
 }
 
-/* What a completed receive brought stands in its status; without one nothing is known of it. A partitioned one brings
- * what it was made for. */
+/* Fills in a completed receive from its status. Without a status nothing is known. A partitioned receive gets all bytes
+ * that it was made for. */
 static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
@@ -48,7 +48,7 @@ static void received_fill(struct event *event, const struct request *request, co
         event->peer = status->MPI_SOURCE;
         event->tag = status->MPI_TAG;
     }
-    if (abi_status_bytes(status) < event->bytes) /* else it was cut off: what there was room for has arrived */
+    if (abi_status_bytes(status) < event->bytes) /* else it was truncated: the receive buffer is full */
         event->bytes = abi_status_bytes(status);
     event->kind |= size_flag(event->bytes);
 }
@@ -85,7 +85,7 @@ bool request_receives(const struct request *request)
     return request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
 }
 
-/* What is known of a request that ends. */
+/* Returns an event with the known facts about a request that ends. */
 static struct event request_event(const struct request *request)
 {
     int32_t tag = request_has_tag(request) ? request->posted.tag : 0;
@@ -123,7 +123,7 @@ static void half_record(struct log *log, struct view *view, const struct request
     record_emit(log, view, &event, 0);
 }
 
-/* Fills in how the request ended; returns what it got out. */
+/* Fills in how the request ended. Returns the bytes that it got out. */
 static uint64_t ended_fill(struct event *event, const struct request *request, const MPI_Status *status, bool failed)
 {
     switch ((enum request_type)request->posted.type) {
@@ -213,7 +213,7 @@ void posted_record(struct log *log, const struct posted *posted, const MPI_Statu
     }
 }
 
-/* The requests that end as nearly all do, each with the fold of its kind alone. False: it is another one. */
+/* Records requests that end in the usual way, with the fold of their kind alone. False: it ended in another way. */
 HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
 {
     struct posted posted = {.view = view,
@@ -294,7 +294,7 @@ void displaced_record(struct log *log)
     raise_finish(log);
 }
 
-/* The class of a request's own error. */
+/* Returns the class of a request's own error. */
 static int request_error_class(const MPI_Status *status, int result)
 {
     int class = MPI_SUCCESS;
@@ -311,7 +311,7 @@ static int request_error_class(const MPI_Status *status, int result)
 bool request_failed(const MPI_Status *status, int result)
 {
     int class = request_error_class(status, result);
-    return class != MPI_SUCCESS && (class != MPI_ERR_TRUNCATE || !status); /* a message that was cut off has arrived */
+    return class != MPI_SUCCESS && (class != MPI_ERR_TRUNCATE || !status); /* a truncated message has arrived */
 }
 
 bool request_cut_off(const struct request *request, const MPI_Status *status, int result, MPI_Status *corrected)

@@ -14,7 +14,7 @@ struct front_place *front_oldest(uint64_t handle)
     return NULL;
 }
 
-/* Links the place behind the youngest. */
+/* Links the place as the youngest. */
 HOT struct front_place *beside_take(struct front_place *front, uint32_t number, uint64_t handle)
 {
     struct front_place *place = &request_beside[number];
@@ -23,13 +23,13 @@ HOT struct front_place *beside_take(struct front_place *front, uint32_t number, 
     place->younger = 0;
     request_beside[youngest].younger = request_beside[0].older = number;
     front->beside++;
-    place->posted.view = NULL; /* a handler that reads it meanwhile */
+    place->posted.view = NULL; /* for a handler that reads it meanwhile */
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     place->handle = handle;
     return place;
 }
 
-/* Of a handle that has come twice, and not been asked about last. */
+/* For a handle that came twice, and is not the one that abi_request_was_shared knows. */
 static __attribute__((noinline)) struct front_place *beside_post_asked(struct front_place *front, uint32_t number,
                                                                        uint64_t handle)
 {

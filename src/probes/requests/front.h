@@ -1,21 +1,20 @@
 /*
- * Requests in front of the table (request.h), while threads do not run at once: most requests live and die here,
+ * Requests in front of the table (request.h), while threads do not run at once. Most requests live and die here,
  * without a list, and hold no communicator (commreuse.h looks through the places instead).
  *
  *   request_front[hash of the handle]      one request a place
- *   request_beside[hash of the variable]   one whose place in front is taken, by a request of another handle or (of a
- *                                          handle that stands for several at once) of the same one; linked in the order
- *                                          in which they were posted
+ *   request_beside[hash of the variable]   for a request whose place in front is taken: by a request of another handle,
+ *                                          or of the same handle, if that is shared. Linked in the order of posting
  *
- * A place that has overflowed is not used until what went past it has been taken, and nothing goes beside while
- * requests of that hash are behind. So of the requests of one handle the one in front is the oldest, then come those
- * beside, then those in the table behind, and the order holds.
+ * A place that has overflowed is not used until the requests that went past it are taken. No request goes beside while
+ * requests of that hash are in the table. So the order of the requests of one handle holds: the one in front is the
+ * oldest, then come the ones beside, then the ones in the table.
  *
- * The hot case of MPI_Wait (hot.h) completes messages alone. Whatever else is in front is set apart: its variable
- * stands there as its complement, which no variable is, and the place counts as overflowed; so that case leaves it by the
- * comparison that it makes for handles of several requests. A receive from MPI_PROC_NULL is
- * set apart, too: MPICH says in its status that a message of rank 0 has come. A persistent request stays
- * in its place from call to call and holds its communicator, since it may be started when that was freed long ago.
+ * The hot case of MPI_Wait (hot.h) completes messages alone. Other requests in front are set apart: the place has the
+ * complement of their variable, which is never a variable, and the place counts as overflowed. So the hot case leaves
+ * it to the body by the comparison that it makes for shared handles. A receive from MPI_PROC_NULL is set apart, too,
+ * because MPICH's status shows a message of rank 0 for it. A persistent request stays in its place from call to call.
+ * It holds its communicator, because it may be started long after that was freed.
  */
 #ifndef MPIT_PROBES_FRONT_H
 #define MPIT_PROBES_FRONT_H
@@ -28,24 +27,24 @@ enum request_type {
     REQUEST_RECV,
     REQUEST_RMA,
     REQUEST_IO,
-    REQUEST_GENERAL, /* completed by the program itself: no message, on no communicator */
-    REQUEST_MATCHED, /* no request, but a message that a matched probe has found */
+    REQUEST_GENERAL, /* completed by the program itself: not a message, and on no communicator */
+    REQUEST_MATCHED, /* not a request, but a message that a matched probe has found */
     REQUEST_MORE,    /* from here on: with a struct request_more */
     REQUEST_COLL = REQUEST_MORE,
     REQUEST_COMM,
-    REQUEST_PAIR, /* a send and a receive; `posted` is of the receive */
+    REQUEST_PAIR, /* a send and a receive. `posted` describes the receive */
 };
 
-/* In front alone, beside the type: it is persistent; and it is not started. */
+/* Only in front, with the type: it is persistent, and it is not started. */
 enum { POSTED_TYPE = 0x3f, POSTED_PERSISTENT = 0x40, POSTED_IDLE = 0x80 };
 
-/* What was posted. */
+/* A request as it was posted. */
 struct posted {
-    struct view *view; /* of the thread that posted it; NULL: its figures are lost */
+    struct view *view; /* of the thread that posted it. NULL: its figures are lost */
     uint64_t begin;    /* ticks when it was posted */
     const void *where; /* the program's variable that the handle was put into */
     uint64_t bytes;
-    int32_t peer, tag; /* of a collective in front: what it gets out, in place of the tag */
+    int32_t peer, tag; /* for a collective in front: the bytes that it gets out, in place of the tag */
     uint16_t kind;     /* of the posting call */
     uint8_t type;      /* enum request_type */
 };
@@ -58,9 +57,9 @@ struct front_place {
     union {
         uint64_t overflow; /* 0: no other request has this hash, and this one is a message */
         struct {
-            uint32_t behind; /* requests of this hash that are in the table behind, */
+            uint32_t behind; /* requests of this hash that are in the table, */
             uint16_t beside; /* and in request_beside */
-            uint16_t apart;  /* 1: what is here is none that the plain path completes */
+            uint16_t apart;  /* 1: the hot case cannot complete the request in this place */
         };
         struct { /* in request_beside: places of the one before and the one after */
             uint32_t older, younger;
@@ -71,7 +70,7 @@ struct front_place {
 _Static_assert(sizeof(struct front_place) == 64, "a shift finds the place");
 
 extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
-/* Place 0 is none: its neighbours are the youngest and the oldest. */
+/* Place 0 is not used: its neighbors are the youngest and the oldest. */
 extern LIBRARY_LOCAL struct front_place request_beside[FRONT_PLACES + 1];
 
 HOT uint64_t front_hash(uint64_t key)
@@ -111,14 +110,14 @@ HOT const void *front_complement(const void *where)
     return (const void *)~(uintptr_t)where;
 }
 
-/* Is it alone under its hash? */
+/* True if it is alone under its hash. */
 HOT bool front_is_alone(const struct front_place *place)
 {
     return !(place->behind | place->beside);
 }
 
-/* The place of the request of this handle that the variable holds, if it is in front, or beside. NULL: it may still be
- * there, but another one has to be looked for first. `handle` is not 0. */
+/* Returns the place of the request of this handle and variable, if it is in front, or beside. NULL: it may still be
+ * there, but another request must be looked for first. `handle` is not 0. */
 HOT struct front_place *front_find(uint64_t handle, const void *where)
 {
     struct front_place *place = front_place(handle);
@@ -135,7 +134,7 @@ HOT struct front_place *front_find(uint64_t handle, const void *where)
     return place->handle == handle && place->posted.where == where ? place : NULL;
 }
 
-/* The oldest one of this handle in front or beside; NULL: there is none. */
+/* Returns the oldest request of this handle in front or beside, or NULL: there is none. */
 struct front_place *front_oldest(uint64_t handle);
 
 HOT void beside_free_of(struct front_place *front, struct front_place *place)
@@ -151,7 +150,7 @@ HOT void beside_free(struct front_place *place)
     beside_free_of(front_place(place->handle), place);
 }
 
-/* What was posted stays readable until the thread posts something else. */
+/* Frees the place. Its contents stay readable until the thread posts another request. */
 HOT void front_free(struct front_place *place)
 {
     if (__builtin_expect(front_is_beside(place), 0)) {
@@ -162,7 +161,7 @@ HOT void front_free(struct front_place *place)
     place->handle = 0;
 }
 
-/* The same for one that is complete: a persistent request stays. */
+/* The same for a complete request: a persistent request stays. */
 HOT void front_end(struct front_place *place)
 {
     if (place->posted.type & POSTED_PERSISTENT)
@@ -171,7 +170,7 @@ HOT void front_end(struct front_place *place)
         front_free(place);
 }
 
-/* A place for a message of this handle, or NULL: it goes beside or behind. */
+/* Returns a place for a message of this handle, or NULL: it goes beside or into the table. */
 HOT struct posted *front_post(uint64_t handle)
 {
     struct front_place *place = front_place(handle);
@@ -181,15 +180,15 @@ HOT struct posted *front_post(uint64_t handle)
     return &place->posted;
 }
 
-/* A place beside for a request whose place in front is taken; NULL: it goes behind. It is linked, and has its handle:
- * the caller fills it at once, or gives it back. */
+/* Returns a place beside for a request whose place in front is taken, or NULL: it goes into the table. The place is
+ * linked, and has its handle. The caller fills it at once, or gives it back. */
 struct front_place *beside_post(uint64_t handle, const void *where);
-/* The place that the last beside_post gave, if it gave one and nothing was filled in. */
+/* Gives back the place of the last beside_post, if it returned one and the place is not filled. */
 void beside_give_back(void);
 
 bool front_keep_beside(const struct posted *posted, uint64_t handle);
 
-/* Puts in whatever request this is; false: it goes into the table behind. */
+/* Puts in any request. False: it goes into the table. */
 HOT bool front_keep(const struct posted *posted, uint64_t handle)
 {
     struct front_place *place = front_place(handle);

@@ -1,20 +1,20 @@
 /*
  * Persistent requests while threads run at once. One thread may start a request of an array that another one tests or
- * waits for. So a persistent request never leaves the table, but to be freed:
+ * waits for. So a persistent request stays in the table until it is freed:
  *
  *     MPI_Start    lot = LOT_STARTING ── the call ── its records, active = true ── lot = its weight (release)
  *     completion   the call ── ended, and LOT_STARTING: waits for that (acquire) ── its records, active = false
  *
- * Only a thread that starts a request, or that the library has returned its end to, changes it.
+ * Only a thread that starts a request, or that got its end from the library, changes it.
  */
 #ifndef MPIT_PROBES_PERSISTENCE_H
 #define MPIT_PROBES_PERSISTENCE_H
 
 #include "requests/request.h"
 
-enum { LOT_STARTING = UINT8_MAX }; /* in struct request, no number of a weight */
+enum { LOT_STARTING = UINT8_MAX }; /* in struct request. Not a number of a weight */
 
-/* The request of this handle, out of the table even if it is persistent. */
+/* Takes the request of this handle out of the table, even if it is persistent. */
 struct request *request_remove(struct log *log, uint64_t handle, const void *where);
 /* MPI_Start has failed, or its records are written. */
 void request_started(struct request *request, uint8_t lot);

@@ -11,10 +11,10 @@ enum { SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64, SPINS_MOST 
 
 struct shard {
     bool locked;
-    uint32_t mask; /* buckets - 1; 0 = none yet */
+    uint32_t mask; /* buckets - 1. 0 = none yet */
     uint32_t used;
-    uint32_t *buckets; /* numbers of requests; 0 = empty */
-    uint32_t hint;  /* of a handle that stands for several: the request before the one that was taken last; 0: none */
+    uint32_t *buckets; /* numbers of requests. 0 = empty */
+    uint32_t hint;  /* of a handle that stands for several requests: the request before the one taken last. 0: none */
     uint32_t spent; /* by long searches, of SEARCH_FAR */
 };
 
@@ -49,8 +49,8 @@ HOT uint64_t hash_of(uint64_t handle)
     return handle * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* A shard as one function holds it. A session that another thread opens makes threads run at once from then on: who did
- * not lock the shard must not unlock it. */
+/* A shard as one function holds it. When another thread opens a session, threads run at once from then on. A thread
+ * that did not lock the shard must not unlock it. */
 struct holding {
     struct shard *shard;
     bool locked;
@@ -76,7 +76,7 @@ HOT uint32_t *bucket_of_hash(struct shard *shard, uint64_t hash)
     return &shard->buckets[(hash >> 24) & shard->mask];
 }
 
-/* Doubles the buckets; without memory the chains only grow longer. */
+/* Doubles the buckets. Without memory the chains only grow longer. */
 static void shard_grow(struct shard *shard)
 {
     uint32_t *first = first_buckets[shard - shards];
@@ -92,7 +92,7 @@ static void shard_grow(struct shard *shard)
         return;
     shard->buckets = fresh;
     __atomic_signal_fence(
-        __ATOMIC_SEQ_CST); /* a handler that reads the table: never the new mask for the old buckets */
+        __ATOMIC_SEQ_CST); /* a handler that reads the table must not see the new mask with the old buckets */
     shard->mask = 2 * old_mask + 1;
     for (uint32_t i = 0; i <= old_mask; i++)
         for (uint32_t number = old[i], chain; number; number = chain) {
@@ -108,7 +108,7 @@ static void shard_grow(struct shard *shard)
     run_memory_give(&book.run, bytes / 2);
 }
 
-/* Where the handle's youngest request is linked; where none is, the end of its chain. */
+/* Returns the link to the handle's youngest request, or the end of its chain if there is none. */
 HOT uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
 {
     uint32_t *at = bucket_of_hash(shard, hash);
@@ -117,7 +117,7 @@ HOT uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
     return at;
 }
 
-/* A handler that reads the table finds the one or the other, and goes round the ring to where it began. */
+/* A handler that reads the table finds the old or the new one, and goes round the ring to where it began. */
 static void youngest_set(uint32_t *at, struct request *request)
 {
     request->chain = request_at(*at)->chain;
@@ -128,8 +128,8 @@ static void youngest_set(uint32_t *at, struct request *request)
 
 enum put { PUT_BESIDE, PUT_OLDEST, PUT_IF_NONE, PUT_INSTEAD };
 
-/* Puts a request beside what stands under its handle, as the youngest or the oldest of them, or instead of that, which
- * *others is then: a ring. False: there is something (PUT_IF_NONE). */
+/* Puts a request to the others of its handle, as the youngest or the oldest, or instead of them. *others are the
+ * others, a ring. False: there are others (PUT_IF_NONE). */
 static bool behind_put(struct request *request, uint64_t handle, enum put how, struct request **others)
 {
     uint64_t hash = hash_of(handle);
@@ -152,7 +152,7 @@ static bool behind_put(struct request *request, uint64_t handle, enum put how, s
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         youngest->younger = number;
     } else if (free) {
-        shard->hint = 0; /* what is displaced is in the ring no more */
+        shard->hint = 0; /* the replaced request is no longer in the ring */
         request->younger = number;
         request->chain = youngest ? youngest->chain : 0;
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -190,7 +190,7 @@ uint64_t request_weight(const struct request *request)
     return request->lot ? __atomic_load_n(&lots[request->lot], __ATOMIC_RELAXED) : 1;
 }
 
-/* What lives in front becomes a request of its own, as it was posted. */
+/* Copies a place in front into a request of its own, as it was posted. */
 static struct request *front_copy(struct log *log, const struct front_place *place)
 {
     struct posted posted = place->posted;
@@ -239,7 +239,7 @@ static void place_leave(struct log *log, struct front_place *place)
 
 void request_front_leave(struct log *log)
 {
-    while (request_beside[0].older) /* the youngest first: what comes later gets older than all */
+    while (request_beside[0].older) /* the youngest first: each later one is put in as the oldest */
         place_leave(log, &request_beside[request_beside[0].older]);
     for (unsigned i = 0; i < FRONT_PLACES; i++)
         place_leave(log, &request_front[i]);
@@ -289,13 +289,12 @@ void request_put_new(struct log *log, struct request *request, uint64_t handle)
 }
 
 enum {
-    SEARCH_MOST = 64,     /* so many requests of one handle are looked through for their variable, twice, */
-    SEARCH_PAID = 128,    /* and then so many for each that was taken, */
+    SEARCH_MOST = 64,     /* this many requests of one handle are searched for their variable, twice, */
+    SEARCH_PAID = 128,    /* and then this many for each that was taken, */
     SEARCH_FAR = 1 << 12, /* which may be saved up to this many */
 };
 
-/* The request of this ring, behind `start`, that was put into the variable: the one before it; NULL: not among these.
- */
+/* Returns the request before the first one of this variable, in the ring after `start`. NULL: not found. */
 static struct request *ring_find(struct request *start, const void *where, uint32_t most, uint32_t *looked)
 {
     struct request *before = start;
@@ -310,7 +309,7 @@ static struct request *ring_find(struct request *start, const void *where, uint3
     return NULL;
 }
 
-/* Where it lies: behind the youngest are the oldest; near the one that was taken last; or far from both. */
+/* Searches the oldest requests, then the ones near the last one taken, then the whole ring. */
 static struct request *ring_search(struct shard *shard, struct request *youngest, const void *where)
 {
     uint32_t looked;
@@ -326,10 +325,10 @@ static struct request *ring_search(struct shard *shard, struct request *youngest
     return before;
 }
 
-/* Takes one out of the requests of one handle, the youngest of which is at *at: the oldest of its variable. Programs
- * complete what they have posted in its order, but perhaps not all of it: what is not among the oldest is looked for
- * where the last one was, and then as far as the ones taken before have paid for: in the long run a take costs the same
- * however many there are. If it is not found the oldest of all goes. */
+/* Takes out one of the requests of one handle: the oldest of its variable. *at is the youngest. Programs complete
+ * requests in the order of posting, but may leave some out. A request that is not among the oldest is searched near the
+ * last one, and then as far as the earlier takes have paid for. So in the long run the cost of a take does not depend
+ * on the number of requests. If the request is not found, the oldest of all is taken. */
 static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
 {
     struct request *youngest = request_at(*at), *before = ring_search(shard, youngest, where);
@@ -372,7 +371,7 @@ static struct request *behind_take(uint64_t handle, const void *where, enum take
     shard_unlock(held);
     if (!request)
         return NULL;
-    if (request->stays != stays) /* else another thread may be changing what lies beside it */
+    if (request->stays != stays) /* else another thread may be changing the other bits of the word */
         request->stays = stays;
     if (!book.concurrent)
         front_place(handle)->behind -= !stays;
@@ -411,7 +410,7 @@ void request_started(struct request *request, uint8_t lot)
     __atomic_store_n(&request->lot, lot, __ATOMIC_RELEASE); /* partner: request_has_ended */
 }
 
-/* The status that an inactive request has; what else there is says nothing of that. */
+/* True if the status is the one of an inactive request. Other fields do not tell. */
 static bool is_empty(const struct request *request, const MPI_Status *status)
 {
     return request->posted.type == REQUEST_RECV && request->posted.kind == CALL_MPI_Recv_init &&
@@ -439,7 +438,7 @@ struct request *request_take_there(uint64_t handle, const void *where)
     return behind_take(handle, where, TAKE_IF_THERE);
 }
 
-/* The youngest of this handle behind the front. */
+/* Returns the youngest request of this handle in the table. */
 static struct request *behind_find(uint64_t handle)
 {
     uint64_t hash = hash_of(handle);
@@ -448,8 +447,8 @@ static struct request *behind_find(uint64_t handle)
     return number ? request_at(number) : NULL;
 }
 
-/* One that may be started: MPICH's MPI_Waitany and the like hold one to MPI_PROC_NULL for inactive once it was started,
- * and do not tell of its end. The caller holds the shard. */
+/* Returns a request that may be started. MPICH's MPI_Waitany and the like treat a started request to MPI_PROC_NULL as
+ * inactive, and do not report its end. The caller holds the shard. */
 static struct request *inactive_find(uint64_t handle)
 {
     struct request *youngest = behind_find(handle), *request = youngest;
@@ -529,13 +528,13 @@ static void place_receive(const struct comm *comm, const struct front_place *pla
                           void *data)
 {
     const struct posted *posted = &place->posted;
-    unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle one is of no type */
+    unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle request has no type here */
     if (place->handle && type == REQUEST_RECV && posted->view && posted->view->comm == comm &&
         posted->peer != PEER_PROC_NULL)
         found(data, posted->peer, posted->tag);
 }
 
-/* A signal may have interrupted a change of the table: what is linked is whole, and what is not is not there. */
+/* A signal may have interrupted a change of the table. Then each linked request is whole. */
 void request_pending_visit(const struct comm *comm, umq_receive_found *found, void *data)
 {
     for (unsigned i = 0; i < FRONT_PLACES; i++)

@@ -1,25 +1,25 @@
 /*
- * Requests that are under way: what was posted, until a completion call returns it.
+ * Requests that are under way, from the post until a completion call returns them.
  *
  *   shard[hash of the handle] ── bucket ──> youngest ── chain ──> youngest ...    one a handle
  *                                             │ younger
  *                                             v
  *                                           oldest ──> ... ──> youngest          posted under the same handle: a ring
  *
- * One handle can stand for several requests at once: libraries return one shared handle for what is complete when it is
- * posted. Then the one comes out that was posted into the same variable of the program, else the oldest. Any other
- * handle that is posted again has ended out of mpit's sight: what it stood for is dropped, and counted as lost.
+ * One handle can stand for several requests at once: libraries return one shared handle for requests that are complete
+ * when posted. Then the request of the same variable of the program is taken, else the oldest. If any other handle is
+ * posted again, its first request has ended unseen. That request is dropped, and counted as lost.
  *
- * In front of it, while threads do not run at once, lies a table with one place for each hash (front.h).
+ * While threads do not run at once, a table with one place for each hash is in front (front.h).
  *
- * Posting, taking and putting back are O(1); of a ring, where the variable is looked for, in the long run. Under
- * MPI_THREAD_MULTIPLE a shard is held by a spin lock for a few instructions, or such a search; else there is no lock. A
- * completion call takes its requests out before it calls MPI (so that a handle that the library uses again at once
- * cannot be mistaken) and puts back those that did not complete. Persistent requests stay in the table
+ * Posting, taking and putting back are O(1). In a ring, where the variable is searched, they are so in the long run.
+ * Under MPI_THREAD_MULTIPLE a spin lock holds a shard for a few instructions, or such a search. Otherwise there is no
+ * lock. A completion call takes its requests out before it calls MPI, because the library may use a handle again at
+ * once. Afterwards it puts back the requests that did not complete. Persistent requests stay in the table
  * (persistence.h), so that another thread can start them meanwhile.
  *
- * A request takes 56 bytes and its bucket 4 to 8, so that a million fit into the default of mpit_buffer_limit_bytes.
- * Requests lie in slabs, which are kept for ever and used again; links are their numbers.
+ * A request takes 56 bytes and its bucket 4 to 8. So a million fit into the default of mpit_buffer_limit_bytes.
+ * Requests are in slabs, which are never freed but used again. Links are the numbers of requests.
  *
  *   slabs[number >> SLAB_BITS] ──> [ number | request request ... ]              aligned to its size
  */
@@ -40,7 +40,7 @@ struct posted_request {
     int32_t peer;
     union {
         int32_t tag;
-        uint32_t more; /* number of the struct request_more, where there is one */
+        uint32_t more; /* number of the struct request_more, if there is one */
     };
     uint16_t kind;
     uint8_t type;
@@ -52,24 +52,24 @@ struct request {
         struct request *spare; /* the next one to use again */
     };
     struct posted_request posted;
-    uint16_t comm; /* slot; 0: its figures are lost, or it is on none */
+    uint16_t comm; /* slot. 0: its figures are lost, or it is on no communicator */
     bool persistent : 1, active : 1;
-    bool holds : 1;   /* its communicator (commreuse.h); one that lived in front does not */
-    bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not, either */
+    bool holds : 1;   /* its communicator (commreuse.h). A request that was in front does not */
+    bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not recorded either */
     bool stays : 1;   /* it was found by request_find, which left it in the table */
-    uint8_t lot;      /* number of the weight of its transfer time (request_weight); 0: 1 */
-    uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket; 0: none */
-    uint32_t younger; /* next one of the same handle; of the youngest: the oldest */
+    uint8_t lot;      /* number of the weight of its transfer time (request_weight). 0: the weight is 1 */
+    uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket. 0: none */
+    uint32_t younger; /* next one of the same handle. Of the youngest: the oldest */
 };
 
-/* What does not fit: in the place of another request. */
+/* Members that do not fit into the request. It uses the memory of another request. */
 struct request_more {
     struct request *spare;
-    uint64_t bytes_out; /* REQUEST_COLL; REQUEST_PAIR: what is sent */
+    uint64_t bytes_out; /* REQUEST_COLL. REQUEST_PAIR: bytes of the send */
     MPI_Comm newcomm;   /* REQUEST_COMM: the new communicator, which the posting call has returned */
     uint32_t number;    /* REQUEST_COMM: its creation number in the parent */
-    int32_t dest, tag;  /* REQUEST_PAIR: whom it is sent to, with which tag */
-    int32_t recvtag;    /* REQUEST_PAIR: the receive's */
+    int32_t dest, tag;  /* REQUEST_PAIR: destination and tag of the send */
+    int32_t recvtag;    /* REQUEST_PAIR: tag of the receive */
 };
 
 _Static_assert(sizeof(struct request) == 56, "a million requests fit into 64 MiB");
@@ -110,17 +110,18 @@ HOT struct request_more *request_more(const struct request *request)
     return (struct request_more *)(void *)request_at(request->posted.more);
 }
 
-/* How often a transfer time counts, by small numbers: few different ones are ever used. 0: there is no number left. */
+/* Returns a small number for a weight (how often a transfer time counts). Few different ones are ever used. 0: there is
+ * no number left. */
 uint8_t request_lot(uint64_t weight);
 uint64_t request_weight(const struct request *request);
 
 enum { SPARE_MOST = 512 };
 
-/* Slow parts, out of line. */
+/* Slow parts, not inlined. */
 struct request *request_make_slow(struct log *log);
 void request_spare_give(struct log *log);
 
-/* An empty request to fill and put in; NULL without memory (counted). */
+/* Returns an empty request to fill and put in, or NULL without memory (counted). */
 HOT struct request *request_make(struct log *log)
 {
     struct request *request = log->spare;
@@ -132,7 +133,7 @@ HOT struct request *request_make(struct log *log)
 }
 
 void request_release_one(struct log *log, struct request *request);
-/* The same for what lives in front, which has a reserve to itself while threads do not run at once. */
+/* The same for a request in front. While threads do not run at once such requests have their own reserve. */
 struct request *request_make_surely(struct log *log);
 
 HOT void request_release(struct log *log, struct request *request)
@@ -145,7 +146,7 @@ HOT void request_release(struct log *log, struct request *request)
         comm_let_go(comm);
 }
 
-/* Fills an empty request with what was posted; its struct request_more, if it has one, is there already. */
+/* Fills an empty request. If it has a struct request_more, that is there already. */
 HOT void request_fill(struct request *request, const struct posted *posted)
 {
     request->posted = (struct posted_request){.begin = posted->begin,
@@ -161,7 +162,7 @@ HOT void request_fill(struct request *request, const struct posted *posted)
     request->lot = 0;
 }
 
-/* What it was posted on keeps its slot until the request is released. */
+/* Makes the request hold its communicator, whose slot then stays until the request is released. */
 HOT void request_hold(struct request *request)
 {
     if (request->holds || !request->comm)
@@ -170,50 +171,53 @@ HOT void request_hold(struct request *request)
     comm_hold(book.comms[request->comm]);
 }
 
-/* The thread's cells for what it was posted on; NULL: its figures are lost. */
+/* Returns the thread's counters for the communicator of the request. NULL: its figures are lost. */
 HOT struct view *request_view(struct log *log, const struct request *request)
 {
     return request->comm ? view_of(&log->own, book.comms[request->comm]) : NULL;
 }
 
-/* Says `found` of the communicator of each that lives in front. */
+/* Calls `found` with the communicator of each request in front. */
 void request_front_visit(void (*found)(struct comm *comm));
 
-/* Moves what lives in front behind it: book_share was called, and threads use only that from now on. */
+/* Moves the requests in front into the table. Called after book_share. Threads use only the table from then on. */
 void request_front_leave(struct log *log);
 
 /* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
-/* Puts in one that was just posted. What the handle stood for has ended unseen: it goes to log->displaced. */
+/* Puts in a request that was just posted. If the handle had a request, that one has ended unseen, and goes to
+ * log->displaced. */
 void request_put_new(struct log *log, struct request *request, uint64_t handle);
-/* The request of this handle that the variable `where` holds, out of the table; NULL when it is not known. One that
- * lived in front is copied. */
+/* Takes the request of this handle and of the variable `where` out of the table. NULL: not known. A request in front is
+ * copied. */
 struct request *request_take(struct log *log, uint64_t handle, const void *where);
 
-/* The same for one that a call has completed; a persistent request of a handle of its own stays in the table. */
+/* The same for a request that a call has completed. A persistent request with a handle of its own stays in the
+ * table. */
 struct request *request_find(struct log *log, uint64_t handle, const void *where);
-/* Out of the table behind, and only the one that this variable holds. */
+/* Only from the table, and only the request of this variable. */
 struct request *request_take_there(uint64_t handle, const void *where);
-/* A persistent request that is complete goes back to where it came from. */
+/* Puts a complete persistent request back to where it came from. */
 HOT void request_put_back(struct request *request, uint64_t handle)
 {
     if (!request->stays)
         request_put(request, handle);
 }
 
-/* The inactive persistent request of this handle, left in the table. For calls that have begun while threads did not
- * run at once; under MPI_THREAD_MULTIPLE a request is taken out first. */
+/* Returns the inactive persistent request of this handle, left in the table. For calls that began while threads did not
+ * run at once. Under MPI_THREAD_MULTIPLE a request is taken out first. */
 struct request *request_peek(uint64_t handle);
-/* Before that: if it is in front, it goes behind. */
+/* Call it before request_peek: moves a request in front into the table. */
 void request_front_yield(struct log *log, uint64_t handle);
-/* A copy of the inactive persistent request of this handle; false: there is none. */
+/* Copies the inactive persistent request of this handle. False: there is none. */
 bool request_look(uint64_t handle, struct request *copy);
-/* Copies of the request of this handle that makes a communicator, once; false: there is none. */
+/* Copies, once, the request of this handle that makes a communicator. False: there is none. */
 bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more);
-/* Says `found` of the pending receives of a communicator (umq.h). For the only thread that calls MPI, also out of a
- * signal. */
+/* Calls `found` for each pending receive of a communicator (umq.h). Only for the single thread that calls MPI, also in
+ * a signal handler. */
 void request_pending_visit(const struct comm *comm, void (*found)(void *data, int32_t rank, int32_t tag), void *data);
-/* When the oldest request of this handle was posted; 0: not known or not active. Not under MPI_THREAD_MULTIPLE. */
+/* Returns when the oldest request of this handle was posted. 0: not known or not active. Not under
+ * MPI_THREAD_MULTIPLE. */
 uint64_t request_begin(uint64_t handle);
 
 #endif

@@ -1,11 +1,11 @@
-/* Where empty requests come from: slabs, the lists of the threads, and the pool between these. */
+/* The source of empty requests: slabs, the lists of the threads, and the pool between these. */
 #include "requests/request.h"
 
 #include <sys/mman.h>
 
 char *request_slabs[SLABS_MOST];
 
-/* What one thread has too many of (it completes what others post) goes through the pool to those that have none:
+/* A thread that completes the requests of others has too many spare ones. They go through the pool to other threads, in
  * batches of SPARE_MOST requests, linked by `next_batch`. */
 static struct request *pool;
 static uint32_t slab_count;
@@ -16,7 +16,7 @@ static struct request **next_batch(struct request *batch)
     return (struct request **)(void *)((char *)batch + sizeof batch->handle);
 }
 
-/* For what lives in front, whose handles must not be lost when memory has run out. */
+/* For requests in front, whose handles must not be lost when memory has run out. */
 static struct request *reserve;
 static char *reserve_slab;
 
@@ -51,7 +51,7 @@ static bool spare_fetch(struct log *log)
     return batch != NULL;
 }
 
-/* Memory that begins at a multiple of its size. */
+/* Returns memory that begins at a multiple of its size. */
 static char *slab_map(void)
 {
     char *memory = mmap(NULL, 2 * SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,7 +84,7 @@ static bool spare_cut(struct log *log)
 {
     pthread_mutex_lock(&pool_lock);
     if (!reserve_slab && (reserve_slab = slab_open()) != NULL)
-        for (unsigned i = 1; i < SLAB_REQUESTS; i++) /* number 0 is none */
+        for (unsigned i = 1; i < SLAB_REQUESTS; i++) /* number 0 is not used */
             reserve_give(request_at(i));
     char *slab = slab_open();
     pthread_mutex_unlock(&pool_lock);

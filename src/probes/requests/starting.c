@@ -31,14 +31,14 @@ HOT void front_started(struct log *log, struct front_place *place, uint64_t begi
     }
 }
 
-/* Is it inactive, or held for inactive by the library (inactive_find in request.c)? */
+/* True if it is inactive, or if the library treats it as inactive (inactive_find in request.c). */
 HOT bool front_is_idle(const struct front_place *place)
 {
     return (place->posted.type & POSTED_IDLE) ||
            ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
 }
 
-/* The place of an inactive persistent request of this thread; NULL: it is not in front. */
+/* Returns the place of an inactive persistent request of this thread, or NULL: it is not in front. */
 HOT struct front_place *front_startable(const struct log *log, uint64_t handle, const MPI_Request *where)
 {
     struct front_place *place = handle ? front_find(handle, where) : NULL;
@@ -110,7 +110,7 @@ void starting_announce(enum call kind, int count, const MPI_Request *requests)
     log_out(log, outer);
 }
 
-/* Open MPI starts a persistent request whose last message is not quite gone as a new one, under a new handle. */
+/* If the last message of a persistent request is not quite gone, Open MPI starts a new request, under a new handle. */
 static void handle_follow(struct completion *c, int index)
 {
     uint64_t now = abi_handle_of_request(c->handles[index]);

@@ -1,6 +1,7 @@
 /*
- * What stands behind a function of the C library that mpit defines, too. Found when the library is loaded: it may be
- * called in signal handlers, where dlsym may not; and before that, by the constructors of others.
+ * The next definition of a function of the C library that mpit defines, too. It is found when the library is loaded.
+ * The function may be called in signal handlers, where dlsym may not. Constructors of other libraries may call it
+ * before that.
  */
 #ifndef MPIT_PROBES_BEHIND_H
 #define MPIT_PROBES_BEHIND_H
@@ -12,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Is it the C library's? A library of the program's own may have functions with names that ISO C and POSIX leave to it,
- * which are something else. For constructors. */
+/* True if the function is the C library's. The program's own library may have other functions with names that ISO C and
+ * POSIX leave to it. For constructors. */
 static inline bool behind_is_the_c_library(const void *function)
 {
     Dl_info own, found;
@@ -21,7 +22,7 @@ static inline bool behind_is_the_c_library(const void *function)
     return !known || !function || !dladdr(known, &own) || !dladdr(function, &found) || found.dli_fbase == own.dli_fbase;
 }
 
-/* The gate lets pass what is not: with gate.h. */
+/* Makes the gate pass if the function is not the C library's. With gate.h. */
 #define PASS_OTHERS(name)                                                                                              \
     do {                                                                                                               \
         void *behind = (void *)(uintptr_t)behind_##name();                                                             \

@@ -30,20 +30,20 @@
 #define NS_PER_SECOND UINT64_C(1000000000)
 enum { MODULES_KNOWN = 1024, STREAMS_MOST = 4096, RECENT = 64 };
 
-/* Of one thread, at work. */
+/* The sampler of one thread. */
 struct sampler {
-    struct sampler *next; /* in the list of those that are idle */
+    struct sampler *next; /* in the list of idle samplers */
     const struct sampler *made_before;
     timer_t timer;
     bool has_timer;
     uint64_t period_ns;
     uint64_t cpu_ns; /* of the thread, at its last sample */
-    uint64_t misses; /* of the unwinder, as far as modules were looked for */
-    uint64_t lost;   /* in the file, as far as this thread has seen */
+    uint64_t misses; /* of the unwinder, when modules were last searched */
+    uint64_t lost;   /* in the file, as this thread last saw it */
     uint32_t stream;
-    uint32_t thread;     /* as its last SAMPLE_THREAD has it */
-    bool changed;        /* that has to be said again */
-    uint32_t generation; /* of what is mapped, as of these: */
+    uint32_t thread;     /* as in its last SAMPLE_THREAD */
+    bool changed;        /* that must be written again */
+    uint32_t generation; /* of the mappings, for these modules: */
     uint32_t module_count;
     struct {
         uint64_t begin, end;
@@ -68,12 +68,12 @@ static struct sampled *threads;
 static struct sampler *idle; /* of threads that have ended */
 static struct sampler *made; /* all */
 static uint32_t streams;
-static uint64_t rate;             /* per second; 0: not now */
-static bool running, any, chosen; /* a run is; has had samples; this rank is to be sampled */
-static bool refused;              /* was said */
+static uint64_t rate;             /* per second. 0: not now */
+static bool running, any, chosen; /* a run is active, it has had samples, this rank is to be sampled */
+static bool refused;              /* was reported */
 
-/* A thread that is cancelled must not end in here, with a lock that it holds. (In glibc that is a word of the
- * thread's.) */
+/* A thread that is canceled must not end in here while it holds a lock. (In glibc the state is a word of the
+ * thread.) */
 static int uncancelled(void)
 {
     int before = PTHREAD_CANCEL_ENABLE;
@@ -96,7 +96,7 @@ static void lock_give(int cancel)
 
 /* ---- in the handler */
 
-/* The build id of an object, out of its notes as they are mapped. */
+/* Finds the build id of an object in its mapped notes. */
 static void build_id_find(struct sample_module *module, const ElfW(Ehdr) * head)
 {
     const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
@@ -131,7 +131,8 @@ static bool module_is_known(const struct sampler *s, uint64_t pc)
     return false;
 }
 
-/* What dlopen was given may be relative to the directory of that time, which most programs do not leave. */
+/* Returns an absolute path. The argument of dlopen may be relative to the directory of that time, which most programs
+ * do not leave. */
 static const char *path_of(struct sampler *s, const struct link_map *map)
 {
     const char *name = map && map->l_name ? map->l_name : "";
@@ -146,7 +147,7 @@ static const char *path_of(struct sampler *s, const struct link_map *map)
     return s->path;
 }
 
-/* False: there is no room for what has to be said of it. */
+/* False: there is no room for its record. */
 static bool module_note(struct sampler *s, uint64_t pc)
 {
     struct dl_find_object found;
@@ -181,7 +182,7 @@ static bool thread_note(struct sampler *s)
     return true;
 }
 
-/* All that has to stand in front of a sample, and that. */
+/* Writes the records that must come before a sample, and the sample. */
 static bool sample_write(struct sampler *s, const struct sample_taken *taken, unsigned frames)
 {
     if (!thread_note(s))
@@ -205,8 +206,8 @@ static bool sample_write(struct sampler *s, const struct sample_taken *taken, un
     return true;
 }
 
-/* A stall ends with the begin of the poll that finds something. That it does, is known when the poll has ended: samples
- * that were taken in it said that it was a stall, and are told now. */
+/* A stall ends with the begin of the poll that finds something. This is known only when the poll has ended. Samples
+ * taken in between show a stall, and are corrected now. */
 static void samples_correct(struct sampler *s)
 {
     struct log *log = thread_log;
@@ -224,7 +225,7 @@ static void samples_correct(struct sampler *s)
     }
 }
 
-/* Into the file with what there is, if that is possible now. */
+/* Writes the buffer to the file, if that is possible now. */
 static void buffer_flush(struct sampler *s)
 {
     if (!run_samples_flush(&book.run, &s->writer))
@@ -271,7 +272,7 @@ static void sample_take(struct sampler *s, uint32_t weight, const void *context)
         __atomic_fetch_add(&book.run.header->samples_lost, 1, __ATOMIC_RELAXED);
 }
 
-/* A timer of ours that was deleted while its signal was under way? They are never unmapped. */
+/* True for a timer of the sampler that was deleted while its signal was under way. Samplers are never unmapped. */
 static bool is_samplers(const void *value)
 {
     for (const struct sampler *s = __atomic_load_n(&made, __ATOMIC_ACQUIRE); s; s = s->made_before)
@@ -322,7 +323,7 @@ static struct sampler *sampler_make(void)
     return s;
 }
 
-/* A random part of the period: threads must not be sampled all at once, nor in step with what the program does. */
+/* Returns a random part of the period, so that threads are not sampled all at once, nor in step with the program. */
 static uint64_t phase_draw(uint64_t period_ns, int32_t tid)
 {
     uint64_t x = clock_now() ^ ((uint64_t)tid << 32 | (uint32_t)tid);
@@ -347,7 +348,7 @@ static uint64_t cpu_of(const struct sampled *thread)
     return (uint64_t)spent.tv_sec * NS_PER_SECOND + (uint64_t)spent.tv_nsec;
 }
 
-/* For a thread that has none, and so is in no handler that uses it. */
+/* Gives a sampler to a thread that has none, and so is in no handler that uses it. */
 static struct sampler *sampler_give(struct sampled *thread)
 {
     struct sampler *s = sampler_make();
@@ -392,7 +393,7 @@ static void timer_start(struct sampled *thread)
     timer_settime(s->timer, 0, &times, NULL);
 }
 
-/* A sample that is due, of a thread that cannot be interrupted just now, is still taken. */
+/* Stops new expiries. If a sample is due for a thread that cannot be interrupted just now, it is still taken. */
 static void timer_pause(struct sampled *thread)
 {
     static const struct itimerspec never = {.it_value = {.tv_sec = 0}};
@@ -443,7 +444,7 @@ static bool sampling(void)
     return running && chosen && rate && signal_take();
 }
 
-/* As it is to be now. */
+/* Sets all timers for the present state. */
 static void timers_set(void)
 {
     for (struct sampled *thread = threads; thread; thread = thread->next) {
@@ -460,8 +461,8 @@ static void timers_set(void)
 
 /* ---- from outside */
 
-/* Where samples are going to be taken, the signal is kept from the program from the begin on: threads wait, and fill
- * their masks, before MPI_Init, too. */
+/* If samples will be taken, the signal is kept from the program from the start: threads wait, and fill their masks,
+ * before MPI_Init, too. */
 __attribute__((constructor)) static void signal_take_early(void)
 {
     if (sampler_is_wanted() && signal_take())
@@ -507,7 +508,7 @@ void sampler_thread_end(void)
     lock_give(cancel);
 }
 
-/* There is a file that samples can go into, and the signal is kept from the program. */
+/* True if there is a file for the samples, and the signal is kept from the program. */
 static bool is_possible(void)
 {
     return run_has_file(&book.run) && sampler_is_guarded();
@@ -540,7 +541,7 @@ bool sampler_begin(void)
     chosen = !ranks || rank_list_has(ranks, run_rank(book.run.header));
     uint64_t asked = knob_load(KNOB_SAMPLE_HZ);
     if (!possible)
-        knob_store(KNOB_SAMPLE_HZ, 0); /* what is read is what is done, as of mpit_trace */
+        knob_store(KNOB_SAMPLE_HZ, 0); /* the setting shows the real state, as for mpit_trace */
     rate = possible ? asked : 0;
     knobs_sampler = rate_set;
     log_thread_begun = sampler_thread_begin;
@@ -584,7 +585,7 @@ void sampler_end(void)
 void sampler_fork_child(void)
 {
     static const pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
-    lock = fresh; /* another thread of the parent's may have had it */
+    lock = fresh; /* another thread of the parent may have had it */
     running = false;
     rate = 0;
     threads = NULL;

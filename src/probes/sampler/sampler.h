@@ -1,18 +1,19 @@
 /*
- * The sampler: each thread has a timer of its own, on wall-clock time, whose signal takes a sample (samples.h) of what
- * the thread is doing.
+ * The sampler: each thread has a timer of its own, on wall-clock time. Its signal takes a sample (samples.h) of the
+ * thread's call stack and state.
  *
  *   timer of the thread ── signal ──> handler ── state, call, communicator (book_thread_state)
  *                                        │   └── stack of calls (unwinder.h)
  *                                        └──> the thread's buffer in the run file ── full ──> a chunk of it
  *
- * The handler runs on its thread, with other signals blocked. It takes no lock (of the run it tries the lock, and goes
- * on with the buffer when somebody has it), no memory, and nothing of the C library but what is async-signal-safe.
+ * The handler runs on its thread, with other signals blocked. It waits for no lock: it only tries the lock of the run,
+ * and goes on with the buffer if that is taken. It allocates no memory. It uses only async-signal-safe functions of the
+ * C library.
  *
- * Which threads: those that call MPI, and those that the program starts, but not those that MPI starts inside of its
- * own calls. A program must not notice: system calls that a signal would end or cut short are shielded (shield.c), and
- * the signal is kept out of the program's masks. While it is held back the timer counts on, and the sample that comes
- * then stands for all that it missed.
+ * Sampled threads: the ones that call MPI, and the ones that the program starts. Threads that MPI starts inside of its
+ * own calls are not sampled. A program must not notice: signal guards protect system calls that a signal would end or
+ * cut short (shield.c), and the signal is kept out of the program's masks. While it is held back the timer counts on.
+ * The next sample then counts for all missed ones.
  *
  * Who may run with whom: control functions are thread-safe, take a lock, and are not for signal handlers.
  */
@@ -27,42 +28,42 @@
 
 struct sampler;
 
-/* What a thread knows of itself. */
+/* The state of a thread. */
 struct sampled {
-    struct sampled *next, **link; /* in the list of threads; others change them, with the lock */
-    struct sampler *sampler;      /* while its timer runs; else NULL */
-    struct sampler *spare;        /* that it had, or has */
+    struct sampled *next, **link; /* in the list of threads. Others change them, with the lock */
+    struct sampler *sampler;      /* while its timer runs, else NULL */
+    struct sampler *spare;        /* the sampler that it had, or has */
     pthread_t self;
     int32_t tid;
-    bool listed;   /* it is in the list; the thread's own */
+    bool listed;   /* it is in the list. The thread's own */
     bool shielded; /* the signal is held back (shield.h) */
 };
 
 extern LIBRARY_LOCAL __thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
-extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or where they are not going to be */
-extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are shielded always */
+extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or if they never will be */
+extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are always guarded */
 
-/* libmpit-sampler.so is loaded: without it the signal would cut short what the program waits in. */
+/* True if libmpit-sampler.so is loaded: without it the signal would interrupt waits of the program. */
 bool sampler_is_guarded(void);
-/* The run begins: samples as mpit_sample_hz has it, if this rank is one of MPIT_SAMPLE_RANKS. False: there is no file
- * that they could go into, or no guard. */
+/* The run begins: samples at the rate of mpit_sample_hz, if this rank is in MPIT_SAMPLE_RANKS. False: there is no file
+ * for the samples, or no guard. */
 bool sampler_begin(void);
 /* The rank is known. */
 void sampler_ranked(int rank);
-/* This run has samples. */
+/* True if this run has samples. */
 bool sampler_any(void);
-/* The run ends: no sample is taken behind it. */
+/* The run ends: later no sample is taken. */
 void sampler_end(void);
-/* A thread has begun, or calls MPI for the first time; and it ends. */
+/* A thread has begun, or calls MPI for the first time, or ends. */
 void sampler_thread_begin(void);
 void sampler_thread_end(void);
-/* In the child of a fork. */
+/* Called in the child of a fork. */
 void sampler_fork_child(void);
 
-/* MPIT_SAMPLE_HZ was set when the program started, to whatever. */
+/* True if MPIT_SAMPLE_HZ was set when the program started, to any value. */
 bool sampler_is_wanted(void);
 
-/* May the calling thread be sampled, before it comes back from a wait? Async-signal-safe. */
+/* True if the calling thread may be sampled before it returns from a wait. Async-signal-safe. */
 static inline bool sampler_is_on(void)
 {
     return __builtin_expect(shield_always || __atomic_load_n(&sampled_self.sampler, __ATOMIC_RELAXED) != NULL, 0);

@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The kernel's form of a mask, and no detour through the C library: these run in signal handlers, and often. */
+/* The kernel's form of a mask, without the C library: these functions run in signal handlers, and often. */
 static uint64_t signal_bit(void)
 {
     return UINT64_C(1) << (__atomic_load_n(&sampler_signal, __ATOMIC_RELAXED) - 1);
@@ -37,7 +37,7 @@ bool shield_up(void)
     bit = signal_bit();
     if (syscall(SYS_rt_sigprocmask, SIG_BLOCK, &bit, &old, sizeof bit) != 0)
         return false;
-    /* a shield that was left up by a jump out of the program's handler is taken down with this one */
+    /* this one also ends a guard that a jump out of the program's handler has left active */
     bool mine = !(old & bit) || sampled_self.shielded;
     sampled_self.shielded = mine;
     return mine;
@@ -81,7 +81,7 @@ const sigset_t *shield_with(const sigset_t *set, sigset_t *copy)
     return copy;
 }
 
-/* What a program calls that was compiled with _FORTIFY_SOURCE. */
+/* The functions of programs that were compiled with _FORTIFY_SOURCE. */
 extern int __poll_chk(struct pollfd *fds, nfds_t count, int timeout, size_t bytes);
 extern int __ppoll_chk(struct pollfd *fds, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
                        size_t bytes);
@@ -235,7 +235,7 @@ ssize_t msgrcv(int id, void *message, size_t bytes, long type, int flags)
     SHIELDED_CALL(ssize_t, shield_up(), behind_msgrcv()(id, message, bytes, type, flags));
 }
 
-/* With a timeout of the socket's these are not restarted, and a write may end with a part of the data. */
+/* With a timeout of the socket these are not restarted, and a write may end with a part of the data. */
 GUARD(accept);
 int accept(int fd, __SOCKADDR_ARG address, socklen_t *bytes)
 {
@@ -386,7 +386,7 @@ ssize_t pwritev64v2(int fd, const struct iovec *pieces, int count, off64_t offse
     SHIELDED_CALL(ssize_t, shield_up_for(fd, 0), behind_pwritev64v2()(fd, pieces, count, offset, flags));
 }
 
-/* What moves data in pieces ends behind the piece in which the signal came. */
+/* A transfer in pieces ends after the piece that the signal met. */
 GUARD(sendfile);
 ssize_t sendfile(int to, int from, off_t *offset, size_t bytes)
 {
@@ -423,7 +423,7 @@ ssize_t copy_file_range(int from, off64_t *from_offset, int to, off64_t *to_offs
     SHIELDED_CALL(ssize_t, shield_up(), behind_copy_file_range()(from, from_offset, to, to_offset, bytes, flags));
 }
 
-/* Up to 256 bytes come whole, whatever signal there is: getrandom(2). */
+/* Up to 256 bytes come whole, even with signals: getrandom(2). */
 GUARD(getrandom);
 ssize_t getrandom(void *data, size_t bytes, unsigned flags)
 {

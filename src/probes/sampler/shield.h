@@ -1,12 +1,12 @@
 /*
- * What keeps the sampler's signal from the program: calls of the C library that a signal would end or cut short,
- * although its handler asks for system calls to be restarted (signal(7), "Interruption of system calls").
+ * Signal guards: they keep the sampler's signal from calls of the C library that it would end or cut short. Such calls
+ * exist although the handler asks for system calls to be restarted (signal(7), "Interruption of system calls").
  *
  *   call ── is the thread sampled? ── no ──> the next definition
  *                    └── yes ──> signal held back ──> the next definition ──> and let in: the sample is taken now, in
  *                                                     the same place, and stands for all that the wait has missed
  *
- * Who may run with whom: as the functions themselves; nothing here waits or allocates.
+ * Who may run with whom: as the functions themselves. No guard waits or allocates.
  */
 #ifndef MPIT_PROBES_SHIELD_H
 #define MPIT_PROBES_SHIELD_H
@@ -16,13 +16,13 @@
 
 #include <signal.h>
 
-/* True: the signal is held back, to be let in. */
+/* True: the signal is held back, and must be let in later. */
 bool shield_up(void);
-/* The same, if a call on this descriptor may wait: where it does not, it is not interrupted. */
+/* The same, if a call on this descriptor may wait. A call that does not wait is not interrupted. */
 bool shield_up_for(int fd, int flags);
 void shield_down(void);
 
-/* Around an expression that makes `result`; errno stays. */
+/* Around an expression that makes `result`. errno stays. */
 #define SHIELDED(held, result, call)                                                                                   \
     do {                                                                                                               \
         bool shielded = (held);                                                                                        \
@@ -31,7 +31,7 @@ void shield_down(void);
             shield_down();                                                                                             \
     } while (0)
 
-/* A whole function of that kind: it passes on as if it were not there, if the thread is not sampled. */
+/* A whole function of that kind. If the thread is not sampled, it only passes on. */
 #define SHIELDED_CALL(type, held, call)                                                                                \
     do {                                                                                                               \
         type result;                                                                                                   \
@@ -41,7 +41,7 @@ void shield_down(void);
         return result;                                                                                                 \
     } while (0)
 
-/* The same for what lets the thread sleep, which inside of MPI is a stall. */
+/* The same for a function that lets the thread sleep, which inside of MPI is a stall. */
 #define ASLEEP(held, result, call)                                                                                     \
     do {                                                                                                               \
         bool asleep_shielded = (held);                                                                                 \
@@ -53,14 +53,14 @@ void shield_down(void);
             sleep_end(log);                                                                                            \
     } while (0)
 
-/* `set` without the sampler's signal, and with it: `set` itself, or *copy. */
+/* Returns `set` without, or with, the sampler's signal: `set` itself, or *copy. */
 const sigset_t *shield_without(const sigset_t *set, sigset_t *copy);
 const sigset_t *shield_with(const sigset_t *set, sigset_t *copy);
 
-/* The sampler's signal, but not from its timers: to the program's handler. */
+/* The sampler's signal did not come from its timers: passes it to the program's handler. */
 void shield_pass_on(int number, siginfo_t *info, void *context);
 
-/* sigaction as it is behind us. */
+/* The C library's sigaction. */
 int shield_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The program's own dealings with signals. It may fill its masks, wait for all signals, and set the handlers of all of
- * them: the sampler's is left out of that, and what the program says about it is only remembered.
+ * The program's own use of signals. It may fill its masks, wait for all signals, and set all handlers. The sampler's
+ * signal is left out of these calls, and the program's settings for it are only remembered.
  */
 #define _GNU_SOURCE
 #include "sampler/behind.h"
@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-extern int __xpg_sigpause(int number); /* what <signal.h> calls sigpause */
+extern int __xpg_sigpause(int number); /* <signal.h> uses it for sigpause */
 
 BEHIND(pause)
 BEHIND(sigsuspend)
@@ -32,7 +32,7 @@ BEHIND(signalfd)
 
 extern sighandler_t __sysv_signal(int number, sighandler_t handler); /* signal() of programs in strict C */
 
-/* They end when a handler has run, which must be one of the program's. */
+/* They end when a handler has run, which must be a handler of the program. */
 GUARD(pause);
 int pause(void)
 {
@@ -97,7 +97,7 @@ int shield_sigaction(int number, const struct sigaction *action, struct sigactio
     return behind_sigaction()(number, action, old);
 }
 
-static struct sigaction wished; /* for the sampler's signal; its begin is SIG_DFL */
+static struct sigaction wished; /* for the sampler's signal. At first it is SIG_DFL */
 
 static bool is_samplers(int number)
 {
@@ -117,7 +117,7 @@ int sigaction(int number, const struct sigaction *restrict action, struct sigact
     return 0;
 }
 
-/* The signal came from elsewhere: as if the program had it for itself. */
+/* The signal came from elsewhere: acts as if the program alone used it. */
 void shield_pass_on(int number, siginfo_t *info, void *context)
 {
     struct sigaction action = wished;

@@ -1,11 +1,13 @@
 /*
- * Threads that the program starts are sampled from their begin, also those that never call MPI. Those that MPI starts
- * inside of its own calls are not: they are no part of the program. A signal to the process (kill, alarm) goes to the
- * main thread if that can take it, and else to any; and a thread for which the sampler's signal is pending while it has
- * no processor is one that cannot. So that it does not come to MPI's threads then, where the program's handler has
- * never been, these begin with all signals blocked, which waits for the main thread.
+ * Threads that the program starts are sampled from their begin, also the ones that never call MPI. Threads that MPI
+ * starts inside of its own calls are not sampled, because they are not part of the program.
  *
- * And objects that go from where they were: what the unwinder knows of that place does not hold any more.
+ * A signal to the process (kill, alarm) goes to the main thread if that can take it, else to any thread. While the
+ * sampler's signal is pending for a thread without a processor, that thread cannot take it. The signal must not go to
+ * MPI's threads then, where the program's handler has never run. So these threads begin with all signals blocked, and
+ * the signal waits for the main thread.
+ *
+ * Also unloaded objects: the unwinder's knowledge of their place is no longer valid.
  */
 #define _GNU_SOURCE
 #include "sampler/behind.h"
@@ -36,7 +38,7 @@ struct start {
     bool internal;
 };
 
-static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to MPI, and so are those that it starts */
+static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to MPI. So are threads that it starts */
 
 static pthread_key_t end_key;
 static bool has_key;
@@ -90,8 +92,8 @@ static bool inside_mpi(void)
 }
 
 /*
- * MPI calls the program: operations, attributes, error handlers. What these start is the program's, from whatever
- * library it comes; MPI's own threads run functions of its own libraries, and of those that it stands on.
+ * MPI calls the program: operations, attributes, error handlers. Threads that these start belong to the program, from
+ * any library. MPI's own threads run functions of its own libraries, and of the libraries that it uses.
  */
 static bool is_of_mpi(const void *routine)
 {
@@ -104,7 +106,7 @@ static bool is_of_mpi(const void *routine)
     };
     struct dl_find_object found;
     if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
-        return true; /* nothing is known of it */
+        return true; /* it is not known */
     const char *name = found.dlfo_link_map->l_name, *slash = strrchr(name, '/');
     name = slash ? slash + 1 : name;
     bool is = false;
@@ -113,7 +115,7 @@ static bool is_of_mpi(const void *routine)
     return is;
 }
 
-/* All but those that a thread brings upon itself. */
+/* Blocks all signals except the ones that a thread causes itself. */
 static bool signals_block(sigset_t *old)
 {
     static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
@@ -124,7 +126,7 @@ static bool signals_block(sigset_t *old)
     return pthread_sigmask(SIG_BLOCK, &all, old) == 0;
 }
 
-/* NULL: the thread begins as if we were not there. */
+/* Returns NULL if the thread begins without mpit. */
 static struct start *start_make(const void *routine, void *argument)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -162,7 +164,7 @@ int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict at
     return error;
 }
 
-/* The C library's own does not come to pthread_create. */
+/* The C library's own thrd_create does not call pthread_create. */
 GUARD(thrd_create);
 int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 {
@@ -182,7 +184,7 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
     return behind_pthread_attr_setsigmask_np()(attributes, shield_without(set, &copy));
 }
 
-/* That of another library may say success by another number. */
+/* The function of another library may report success by another number. */
 __attribute__((constructor)) static void others_pass(void)
 {
     PASS_OTHERS(thrd_create);

@@ -12,8 +12,8 @@
 
 /* Register numbers of x86-64 (System V ABI, 3.6). */
 enum { RBP = 6, RSP = 7, RIP = 16 };
-/* So many bytes below the stack are left as they are by signal frames (3.2.2): what an epilogue has popped already
- * still stands there, where the tables say that it is. */
+/* The size of the area below the stack that signal frames leave as it was (3.2.2). Values that an epilogue has popped
+ * are still there, at the place that the tables name. */
 enum { RED_ZONE = 128 };
 
 /* In the order of these numbers. */
@@ -49,8 +49,8 @@ bool unwind_open(struct unwinder *unwinder, pthread_t thread)
     return good;
 }
 
-/* A word of the stack. False: it does not lie there. (Sanitizers have marks between variables, which are none for
- * this.) */
+/* Reads a word of the stack. False: it is outside of the stack. (Sanitizers have marks between variables, which do not
+ * matter here.) */
 static __attribute__((no_sanitize("address"))) bool word_read(const struct unwinder *u, uint64_t address,
                                                               uint64_t *value)
 {
@@ -166,7 +166,7 @@ static bool operation_do(struct evaluation *e, uint8_t operation)
     }
 }
 
-/* `first` lies on the stack at the begin, if it is given. False: it cannot be evaluated. */
+/* `first` is on the stack at the begin, if it is given. False: it cannot be evaluated. */
 static bool evaluate(const struct unwinder *u, int64_t expression, const uint64_t *first, uint64_t *value)
 {
     struct evaluation e = {.unwinder = u, .depth = 0};
@@ -184,7 +184,7 @@ static bool evaluate(const struct unwinder *u, int64_t expression, const uint64_
     return true;
 }
 
-/* The caller's value of a register. False: it is lost. */
+/* Finds the caller's value of a register. False: it is lost. */
 static bool register_find(const struct unwinder *u, const uint64_t old[UNWIND_REGISTERS], unsigned number, uint64_t cfa,
                           uint64_t *value)
 {
@@ -226,7 +226,7 @@ static bool cfa_find(const struct unwinder *u, uint64_t *cfa)
     return true;
 }
 
-/* Each frame lies above the one that it called. */
+/* Each frame is above the one that it called. */
 static enum step cfa_judge(const struct unwinder *u, uint64_t cfa)
 {
     if (cfa > u->high || cfa < u->floor)
@@ -234,13 +234,13 @@ static enum step cfa_judge(const struct unwinder *u, uint64_t cfa)
     return cfa > u->registers[RSP] ? STEP_DONE : STEP_UNKNOWN;
 }
 
-/* To the caller, by unwinder->row. */
+/* Goes to the caller, by unwinder->row. */
 static enum step row_apply(struct unwinder *u)
 {
     uint64_t cfa, old[UNWIND_REGISTERS], fresh[UNWIND_REGISTERS];
     uint32_t known = 0;
     if (u->row.rules[RIP] == RULE_UNDEFINED)
-        return STEP_END; /* so functions say which nothing has called */
+        return STEP_END; /* the mark of a function without a caller */
     if (!cfa_find(u, &cfa))
         return STEP_UNKNOWN;
     enum step step = cfa_judge(u, cfa);
@@ -304,7 +304,7 @@ static enum step cached_apply(struct unwinder *u, const struct unwind_cached *en
     return STEP_DONE;
 }
 
-/* Does a call stand in front of where this would return to? Relative, or through a register or memory. */
+/* True if there is a call before this return address: relative, or through a register or memory. */
 static bool follows_call(uint64_t pc)
 {
     const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
@@ -318,14 +318,14 @@ static bool follows_call(uint64_t pc)
 
 enum { GUESSED_WORDS = 2 };
 
-/* Is what lies at `address` where a function returns to that has a table? */
+/* True if the word at `address` is a return address in a function with a table. */
 static bool return_read(struct unwinder *u, uint64_t address, uint64_t *pc)
 {
     return word_read(u, address, pc) && unwind_row_find(u, *pc - 1) == UNWIND_FOUND && follows_call(*pc);
 }
 
-/* A function without a table, as those have none that begin and end a library. It may have a frame pointer; or it is
- * the innermost one and has done little so far, so that its return address lies on top, or below one word. */
+/* For a function without a table, such as the ones that begin and end a library. It may have a frame pointer. Or it is
+ * the innermost one and has done little so far. Then its return address is on top, or below one word. */
 static enum step step_guess(struct unwinder *u, bool innermost)
 {
     uint64_t pc, frame = u->registers[RBP], sp = u->registers[RSP];
@@ -344,7 +344,7 @@ static enum step step_guess(struct unwinder *u, bool innermost)
     return STEP_DONE;
 }
 
-/* To the caller. *exact: its program counter is where it goes on, and not behind a call. */
+/* Goes to the caller. *exact: its program counter is the next instruction, and not a return address. */
 static enum step step_out(struct unwinder *u, bool innermost, bool *exact)
 {
     uint64_t pc = u->registers[RIP] - (*exact ? 0 : 1);

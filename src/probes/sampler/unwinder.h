@@ -1,12 +1,12 @@
 /*
  * The stack of calls of an interrupted thread, in its signal handler.
  *
- * Why not a library: libgcc's unwinder follows whatever the tables lead to, so that a kernel in assembler that pushes
- * registers without saying so (those of BLAS libraries do) makes it read at a wild address and the program dies;
- * libunwind asks the loader for its list of objects under the loader's lock, for which a handler that has interrupted
- * malloc may wait for ever. Here tables are found without a lock (_dl_find_object, glibc 2.35), and memory is read only
- * where the thread's stack is. Source of the tables' form: Linux Standard Base Core, 10.6 (.eh_frame, .eh_frame_hdr);
- * DWARF 5, 6.4 and 2.5.
+ * Why no library does it: libgcc's unwinder trusts the tables. A kernel in assembler may push registers that the tables
+ * do not have (BLAS libraries do so). Then libgcc reads at a wild address, and the program dies. libunwind asks the
+ * loader for its list of objects under the loader's lock. A handler that has interrupted malloc may wait for that lock
+ * for ever. Here tables are found without a lock (_dl_find_object, glibc 2.35). Memory is read only inside of the
+ * thread's stack. Source of the tables' form: Linux Standard Base Core, 10.6 (.eh_frame, .eh_frame_hdr); DWARF 5, 6.4
+ * and 2.5.
  *
  * Who may run with whom: an unwinder belongs to its thread. unwind_stack is async-signal-safe: no lock, no memory, no
  * system call.
@@ -37,7 +37,7 @@ enum unwind_rule {
     RULE_IS_EXPRESSION,
 };
 
-/* How the caller's registers come out of this frame's. */
+/* How to find the caller's registers from this frame. */
 struct unwind_row {
     uint8_t cfa_register;
     bool cfa_is_expression;
@@ -46,20 +46,20 @@ struct unwind_row {
     int64_t values[UNWIND_REGISTERS];
 };
 
-/* The same for the usual kind of frame: the CFA is a register and an offset, the return address lies below it, and what
- * the caller wants to have kept lies at offsets. */
+/* The same for the usual kind of frame: the CFA is a register and an offset, the return address is below it, and the
+ * caller's saved registers are at offsets. */
 struct unwind_cached {
     uint64_t pc; /* 0: empty */
     int32_t cfa;
     uint8_t cfa_register;
-    int8_t saved[UNWIND_SAVED]; /* words below the CFA; 0: the same */
+    int8_t saved[UNWIND_SAVED]; /* words below the CFA. 0: the same */
 };
 
 struct unwinder {
     uintptr_t high;      /* where the thread's stack ends, */
-    uintptr_t low;       /* and may reach down to */
+    uintptr_t low;       /* and its lowest possible address */
     uintptr_t floor;     /* in this sample */
-    uint32_t generation; /* of what is mapped, of which the cache knows */
+    uint32_t generation; /* of the mappings that the cache knows */
     struct unwind_row row, initial, states[UNWIND_STATES];
     struct unwind_cached cache[UNWIND_CACHED];
     uint64_t registers[UNWIND_REGISTERS];
@@ -67,18 +67,18 @@ struct unwinder {
     uint64_t misses;
 };
 
-/* Can stacks be unwound in this process? If not, samples have their innermost frame alone. */
+/* True if stacks can be unwound in this process. If not, samples have only their innermost frame. */
 bool unwind_works(void);
 
 /* For a thread that is alive. Not for signal handlers. False: its stack is not known. */
 bool unwind_open(struct unwinder *unwinder, pthread_t thread);
 
-/* Objects may have gone from where they were: what is remembered of them does not hold. Async-signal-safe. */
+/* Objects may have been unloaded: forgets all rows. Async-signal-safe. */
 void unwind_forget_all(void);
 
 /*
- * Program counters, the innermost first; how many, at most `most`. `context`: the third argument of the signal handler;
- * *flags: enum sample_flags.
+ * Stores program counters, the innermost first. Returns their number, at most `most`. `context`: the third argument of
+ * the signal handler. *flags: enum sample_flags.
  */
 unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags);
 

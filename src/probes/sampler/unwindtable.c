@@ -83,17 +83,17 @@ static uint64_t bytes_pointer(struct bytes *bytes, uint8_t encoding)
     }
 }
 
-/* What the common entry of some functions says. */
+/* The contents of the common entry of some functions. */
 struct common {
     struct bytes program;
     uint64_t code_unit;
     int64_t data_unit;
     uint8_t encoding;
-    bool sized;  /* the augmentation of each function's entry says how long it is */
+    bool sized;  /* the augmentation of each function's entry has its length */
     bool signal; /* these are frames that the system makes for signal handlers */
 };
 
-/* An entry without its length, which lies between the bounds as a whole; none: at is NULL. */
+/* Returns an entry without its length. The whole entry is between the bounds. If there is none, `at` is NULL. */
 static struct bytes entry_at(const uint8_t *at, struct bytes bounds)
 {
     uint32_t length;
@@ -101,7 +101,7 @@ static struct bytes entry_at(const uint8_t *at, struct bytes bounds)
         return (struct bytes){NULL, NULL};
     memcpy(&length, at, sizeof length);
     at += sizeof length;
-    bool good = length != 0 && length <= (size_t)(bounds.end - at); /* 0: the end; nobody writes the form of 64 bits */
+    bool good = length != 0 && length <= (size_t)(bounds.end - at); /* 0: the end. The form of 64 bits is not in use */
     return (struct bytes){good ? at : NULL, at + (good ? length : 0)};
 }
 
@@ -121,7 +121,7 @@ static bool augmentation_read(struct bytes *entry, const char *letters, struct c
         else if (*letter == 'S')
             common->signal = true;
         else if (*letter != 'L')
-            break; /* what stands behind an unknown one cannot be told */
+            break; /* the rest after an unknown one cannot be read */
     }
     entry->at += length;
     return data.at != NULL;
@@ -150,7 +150,7 @@ static bool common_read(const uint8_t *at, struct bytes bounds, struct common *c
     return true;
 }
 
-/* What is mapped around the tables of an object: the segment that the header's table lies in. */
+/* Returns the mapped range around the tables of an object: the segment that contains the header's table. */
 static struct bytes bounds_of(const struct dl_find_object *object)
 {
     const ElfW(Ehdr) *head = object->dlfo_map_start;
@@ -168,7 +168,7 @@ static struct bytes bounds_of(const struct dl_find_object *object)
     return (struct bytes){object->dlfo_map_start, object->dlfo_map_end};
 }
 
-/* The entry of the function in which `pc` is, by binary search; NULL: there is none. */
+/* Returns the entry of the function that contains `pc`, by binary search, or NULL: there is none. */
 static const uint8_t *entry_find(const uint8_t *table, struct bytes bounds, uint64_t pc)
 {
     struct pair {
@@ -202,13 +202,13 @@ static const uint8_t *entry_find(const uint8_t *table, struct bytes bounds, uint
 
 static void rule_set(struct unwind_row *row, uint64_t number, enum unwind_rule rule, int64_t value)
 {
-    if (number >= UNWIND_REGISTERS) /* vector registers: nobody finds his way by them */
+    if (number >= UNWIND_REGISTERS) /* vector registers, which unwinding does not need */
         return;
     row->rules[number] = (uint8_t)rule;
     row->values[number] = value;
 }
 
-/* An expression: where it stands, with its length in front. */
+/* Skips an expression, and returns its address. Its length is in front. */
 static int64_t expression_skip(struct bytes *program)
 {
     const uint8_t *at = program->at;
@@ -229,7 +229,7 @@ struct run_of_program {
     unsigned states;
 };
 
-/* DW_CFA_... (DWARF 5, 7.24): those that stand for themselves. */
+/* DW_CFA_... (DWARF 5, 7.24): operations without an operand in the same byte. */
 enum operation {
     NOP = 0x00,
     SET_LOC,
@@ -268,7 +268,7 @@ static void cfa_set(struct unwind_row *row, uint64_t number, int64_t offset)
     row->cfa = offset;
 }
 
-/* False: it is none that is known. */
+/* False: the operation is not known. */
 static bool cfa_do(struct run_of_program *run, uint8_t operation)
 {
     struct bytes *program = &run->program;
@@ -362,7 +362,7 @@ static bool rule_do(struct run_of_program *run, uint8_t operation)
     }
 }
 
-/* How many units of code further what follows holds; 0 for what is no such operation. */
+/* Returns by how many units of code the operation advances. 0: it is another operation. */
 static uint64_t advance_of(struct bytes *program, uint8_t operation)
 {
     return operation == ADVANCE_LOC1   ? bytes_number(program, 1)
@@ -371,7 +371,7 @@ static uint64_t advance_of(struct bytes *program, uint8_t operation)
                                        : 0;
 }
 
-/* False: it cannot be understood. What holds behind `pc` is left out. */
+/* False: it cannot be understood. Rows after `pc` are left out. */
 static bool program_run(struct run_of_program *run)
 {
     struct unwind_row *row = &run->unwinder->row;
@@ -425,7 +425,7 @@ enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc)
         return UNWIND_NONE;
     entry.at += more;
     unwinder->row = (struct unwind_row){.cfa_register = UNWIND_REGISTERS};
-    static const uint8_t kept[] = {3, 6, 12, 13, 14, 15}; /* what a function leaves as it was: rbx, rbp, r12 to r15 */
+    static const uint8_t kept[] = {3, 6, 12, 13, 14, 15}; /* functions leave these as they were: rbx, rbp, r12-r15 */
     for (size_t i = 0; i < sizeof kept; i++)
         unwinder->row.rules[kept[i]] = RULE_SAME;
     struct run_of_program run = {unwinder, &common, common.program, 0, UINT64_MAX, 0};

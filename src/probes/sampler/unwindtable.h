@@ -1,6 +1,4 @@
-/*
- * Unwind tables: from a program counter to the row that holds there. unwinder.h says from where this is.
- */
+/* Unwind tables: from a program counter to the row that is valid there. unwinder.h names the sources. */
 #ifndef MPIT_PROBES_UNWINDTABLE_H
 #define MPIT_PROBES_UNWINDTABLE_H
 
@@ -8,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Bytes that are read one after the other; `at` is NULL when more was asked for than there is. */
+/* Bytes that are read one after the other. `at` is NULL after a read beyond the end. */
 struct bytes {
     const uint8_t *at, *end;
 };
@@ -20,7 +18,8 @@ int64_t bytes_sleb(struct bytes *bytes);
 
 enum unwind_result { UNWIND_FOUND, UNWIND_NONE, UNWIND_SIGNAL_FRAME };
 
-/* Makes unwinder->row what holds at `pc`; uses `initial` and `states`. NONE: no table leads out of there. */
+/* Sets unwinder->row to the row that is valid at `pc`. Uses `initial` and `states`. NONE: no table leads out of
+ * there. */
 enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc);
 
 #endif

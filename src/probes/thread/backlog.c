@@ -8,18 +8,18 @@
 
 #include <sys/mman.h>
 
-/* Steps of two pages: fewer go into the kernel than steps of one. */
+/* A step is at least two pages. Steps of one page enter the kernel more often. */
 enum { BLOCK_EVENTS = 4095, BLOCK_PIECES = 15, SMALL_EVENTS = 2048, STEP_LEAST = RUN_PAGE_BYTES + 1 };
 _Static_assert(2 * BLOCK_EVENTS == TRACE_BUFFER_EVENTS, "the buffer of a traced thread has two blocks");
-/* Readers leave out the oldest events of a ring: the last piece has to be on its way before it comes to these. */
+/* Readers leave out the oldest events of a ring. The last piece must be written before it reaches these. */
 _Static_assert(SMALL_EVENTS / 2 / BLOCK_PIECES > RING_SPARE, "a piece is more than what may be half written");
 
 enum { PACK_PAUSE = 16 };
 
 struct packing {
     struct packer packer;
-    unsigned pause; /* so many blocks are kept as they are: packing has just failed to make one smaller */
-    unsigned turn;  /* which of the two this block goes to; the other one's contents may be on their way */
+    unsigned pause; /* number of blocks that are not packed, because packing has just failed to make one smaller */
+    unsigned turn;  /* which of the two buffers this block uses. The contents of the other may not be written yet */
     char out[2][BLOCK_EVENTS * PACK_MOST];
 };
 
@@ -28,7 +28,7 @@ static struct event *place_of(const struct log *log, uint32_t number)
     return (struct event *)(log->chunk + 1) + number;
 }
 
-/* The places of block number `block`. */
+/* Sets begin and end to the places of block number `block`. */
 static void block_set(struct log *log, uint32_t block)
 {
     uint64_t capacity = log->backlog.capacity;
@@ -56,7 +56,7 @@ static bool is_small(const struct log *log)
     return log->backlog.end - log->backlog.begin == log->backlog.capacity;
 }
 
-/* Behind place `at`: the end of the piece, or of the block. */
+/* Sets the limit to the end of the piece after place `at`, or to the end of the block. */
 static void limit_set(struct log *log, uint32_t at)
 {
     const struct backlog *backlog = &log->backlog;
@@ -71,7 +71,7 @@ static void limit_set(struct log *log, uint32_t at)
 
 void backlog_begin(struct log *log)
 {
-    uint32_t capacity = log->chunk->capacity; /* event n lies in place n % capacity */
+    uint32_t capacity = log->chunk->capacity; /* event n is at place n % capacity */
     uint32_t at = (uint32_t)(cell_load(&log->own.tally.cells->events) % capacity);
     log->backlog.capacity = capacity;
     log->cursor = place_of(log, at);
@@ -94,7 +94,7 @@ void backlog_repair(struct log *log)
         limit_set(log, at);
 }
 
-/* Does the trace want the block, or so much as is there of it? */
+/* True if the trace wants the block, or the events that it has so far. */
 static bool block_is_wanted(const struct log *log)
 {
     return tracing_covers(place_of(log, log->backlog.begin)->begin);
@@ -107,7 +107,7 @@ static void packing_open(struct backlog *backlog)
     backlog->asked = true;
 }
 
-/* Packs the block up to place `at`; returns the bytes of it, or SIZE_MAX: it is not packed. */
+/* Packs the block up to place `at`. Returns the packed bytes, or SIZE_MAX if it is not packed. */
 static size_t block_pack(struct log *log, uint32_t at)
 {
     struct backlog *backlog = &log->backlog;
@@ -121,13 +121,13 @@ static size_t block_pack(struct log *log, uint32_t at)
     return packer_go_on(&packing->packer, place_of(log, at));
 }
 
-/* It could not be kept, and is counted by cause; the flight recorder goes on. */
+/* The block was lost, and is counted by cause. The flight recorder goes on. */
 static void move_failed(struct log *log)
 {
     struct backlog *backlog = &log->backlog;
     backlog->moving = false;
-    /* of a ring the next block may fit where this one did not */
-    bool passes = book.run.cause == LOSS_SPOOL_FULL || /* it is drained meanwhile */
+    /* in a ring the next block may fit where this one did not */
+    bool passes = book.run.cause == LOSS_SPOOL_FULL || /* the spool may have room again later */
                   (book.run.header->trace_policy == TRACE_RING && book.run.cause == LOSS_TRACE_LIMIT);
     if (!passes)
         backlog->failed = tracing_number();
@@ -145,12 +145,12 @@ static void move_end(struct log *log, bool good)
     moment_buffer_empty(&log->own, chunk->first_event + chunk->capacity);
 }
 
-/* One step with the block before; `left`: so many more can follow before it has to be done. */
+/* Takes one step with the block before. `left`: how many steps can follow before it must be complete. */
 static void move_on(struct log *log, uint32_t left)
 {
     struct trace_move *move = &log->backlog.move;
     size_t share = (move->bytes - move->done) / (left + 1);
-    size_t least = move->taken ? STEP_LEAST : 1; /* a page with the place, which costs something itself */
+    size_t least = move->taken ? STEP_LEAST : 1; /* a page with the place, which has a cost of its own */
     size_t part = share > least ? share : least;
     bool good;
     if (left == 0) {
@@ -164,7 +164,7 @@ static void move_on(struct log *log, uint32_t left)
     }
 }
 
-/* The block is full, and the trace wants it: that goes on its way. */
+/* Starts to write the block, which is full, and which the trace wants. */
 static void move_begin(struct log *log, uint64_t events)
 {
     struct backlog *backlog = &log->backlog;
@@ -185,7 +185,7 @@ static void move_begin(struct log *log, uint64_t events)
                                         .bytes = packed ? bytes : raw};
 }
 
-/* After so many events of all time. */
+/* The block is full. `events`: the number of all events of the thread. */
 static void block_end(struct log *log, uint64_t events)
 {
     struct backlog *backlog = &log->backlog;
@@ -205,7 +205,7 @@ static void block_end(struct log *log, uint64_t events)
     }
 }
 
-/* A piece is full, and not the block. */
+/* A piece is full, but not the block. */
 static void piece_end(struct log *log, uint32_t at)
 {
     struct backlog *backlog = &log->backlog;
@@ -233,7 +233,7 @@ void backlog_turn(struct log *log)
         limit_set(log, at);
         return;
     }
-    __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is written over */
+    __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is overwritten */
     log->cursor = place_of(log, 0);
     limit_set(log, 0);
     if (log_turned)

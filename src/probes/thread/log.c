@@ -28,15 +28,16 @@ void (*log_counting_ends)(struct log *log);
 void (*log_turned)(struct log *log);
 void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 
-static struct log *idle_logs; /* of threads that have ended; under logs_lock */
+static struct log *idle_logs; /* of threads that have ended. Under logs_lock */
 static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_end_key;
 
-/* So many threads have a stream of events each, which is a location of the trace; those that come later go on with the
- * stream of one that has ended, since each stream has a buffer. */
+/* The number of threads with a stream of events of their own. A stream is a location of the trace, and has a buffer. A
+ * later thread continues the stream of a thread that has ended. */
 enum { STREAMS_MOST = 64 };
 
-/* What the call kept that was left by a jump, or with its thread. It is no call around the next one. */
+/* Resets the state of a call that was abandoned (longjmp, exception, thread exit). It is not a call around the next
+ * one. */
 static void call_forget(struct log *log)
 {
     RELAXED_STORE(&log->below, false);
@@ -55,8 +56,9 @@ static void thread_log_set(struct log *log)
     thread_log_or_none = log ? log : &no_log;
 }
 
-/* A thread ends. Its tallies stay, and a later thread gets its log. The thread may have ended inside of a call: the log
- * forgets that call. Cancellation is off here: a cancel could lose the log, and what the thread returns. */
+/* Called when a thread ends. Its accumulators stay, and a later thread gets its log. If the thread ended inside of a
+ * call, the log forgets that call. Cancellation is off here: otherwise a cancel could lose the log, and the return
+ * value of the thread. */
 static void thread_end(void *value)
 {
     struct log *log = value;
@@ -150,7 +152,7 @@ struct log *log_attach(void)
         if (log_thread_begun)
             log_thread_begun();
     } else {
-        refused = true; /* counted; memory does not come back */
+        refused = true; /* counted. Memory does not come back */
     }
     attaching = false;
     return log;
@@ -165,7 +167,7 @@ void *log_map(size_t bytes)
     return NULL;
 }
 
-/* `capacity` is what was asked for, without what is spare. */
+/* Sets the log's buffer. `capacity`: the capacity without the spare events. */
 static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t capacity)
 {
     log->chunk = chunk;
@@ -174,7 +176,7 @@ static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t cap
     __atomic_store_n(&log->own.buffer, chunk, __ATOMIC_RELEASE);
 }
 
-/* Where nothing else can be had: events are counted and fall into this place. */
+/* Sets a buffer of one place, for a log without memory. Events are counted, and each overwrites the one before. */
 static void buffer_set_none(struct log *log)
 {
     log->bufferless = true;
@@ -192,7 +194,7 @@ void log_turn(struct log *log)
     bool traced = knob_load(KNOB_TRACE) != 0;
     uint64_t capacity = traced ? TRACE_BUFFER_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
     struct chunk_header *ring = NULL;
-    /* one that could not be had is not asked for again, but once for each time that the trace is switched on */
+    /* after a failure, request a buffer again only when the trace is switched on again */
     bool asked = log->bufferless && (!traced || log->backlog.failed == tracing_number());
     if (traced)
         log->backlog.failed = tracing_number();
@@ -244,14 +246,14 @@ static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_
     log_commit(log, &more.event);
 }
 
-/* A handler on a stack of its own lies anywhere. */
+/* True if the thread is on an alternate signal stack, which may be at any address. */
 static bool on_signal_stack(void)
 {
     stack_t stack;
     return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
-/* The stack grows downwards: what is really called from inside lies below. */
+/* The stack grows downwards: a call made from inside has a lower address. */
 bool log_may_nest(struct log *log, uintptr_t here)
 {
     if (here >= log->innermost && !on_signal_stack()) {
@@ -265,7 +267,7 @@ bool log_may_nest(struct log *log, uintptr_t here)
     return log->below;
 }
 
-/* A callback of mpit's own events runs behind its call's event: then there is none around. */
+/* A callback of mpit's own events runs after its call's event. Then there is no call around. */
 void probe_nest(struct probe *probe, struct log *log)
 {
     if (log->state->call == CALL_NONE) {
@@ -277,7 +279,7 @@ void probe_nest(struct probe *probe, struct log *log)
     probe->nested = true;
 }
 
-/* A number below n, of a xorshift generator: calls must not be drawn in step with the program's loops. */
+/* Returns a random number below n (xorshift), so that timed calls are not in step with the loops of the program. */
 static uint64_t sample_draw(struct log *log, uint64_t n)
 {
     uint64_t x = log->sample_random;
@@ -288,7 +290,7 @@ static uint64_t sample_draw(struct log *log, uint64_t n)
     return (uint64_t)(((unsigned __int128)x * n) >> 64);
 }
 
-/* How often the time of the call that begins counts. Of each lot of N calls one is timed, whichever is drawn. */
+/* Returns how often the time of this call counts. Of each lot of N calls one is timed, at random. */
 static uint64_t sample_next(struct log *log)
 {
     uint64_t n = RELAXED_LOAD(&knob_sampling), drawn;
@@ -323,7 +325,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     probe->begin = probe->weight = 0;
     probe->nested = false;
     if (probe->mode & MODE_QUIET)
-        return; /* whoever calls is where it was */
+        return; /* the thread state stays as it was */
     if (probe->outer_here)
         probe_nest(probe, log);
     else
@@ -336,7 +338,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
-/* A call that is only counted, and has nothing else about it. False: nothing was done. */
+/* Leaves a call that is only counted, and has nothing else to record. False: nothing was done. */
 static bool leave_counted(const struct probe *probe, struct view *view, struct event *event, uint64_t bytes_out)
 {
     struct log *log = probe->log;
@@ -360,7 +362,7 @@ void probe_leave_unusual(const struct probe *probe, struct view *view, int resul
     uint64_t duration = 0;
     if (probe->mode & MODE_QUIET)
         return;
-    event.begin = cell_load(&probe->log->own.tally.end); /* the last time that is known */
+    event.begin = cell_load(&probe->log->own.tally.end); /* the last known time */
     if (probe->mode == 0 || probe->weight) {
         event.begin = probe->begin;
         duration = clock_now() - probe->begin;
@@ -395,7 +397,7 @@ void log_passed(struct log *log, enum call kind, int requests)
     log->raised_by = kind;
 }
 
-/* What was below the call. */
+/* Records the operations below the call. */
 static void below_commit(struct log *log, struct view *view, const struct fabric_records *below)
 {
     struct comm_tally *comm = view ? &view->tally : NULL;
@@ -407,7 +409,8 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
     log_commit(log, &below->transfers);
 }
 
-/* More records stand behind its event, or tables are changed behind it. Then who does that calls raise_finish. */
+/* True if records follow the event of the call, or tables change after it. Then the code that does so calls
+ * raise_finish. */
 static bool call_goes_on(enum fold_shape shape)
 {
     return shape == FOLD_COMPLETION || shape == FOLD_START || shape == FOLD_SENDRECV || shape == FOLD_COMM ||
@@ -498,7 +501,7 @@ static __attribute__((noinline)) void record_heard(struct log *log, struct view 
     record(log, view, event, bytes_out);
     if (view)
         raise_record(log, view, event, bytes_out);
-    if (event_kind(event) == RECORD_RECEIVE) /* the last of its call */
+    if (event_kind(event) == RECORD_RECEIVE) /* the last record of its call */
         raise_finish(log);
 }
 
@@ -510,7 +513,7 @@ void log_record(struct log *log, struct view *view, struct event *event, uint64_
         record(log, view, event, bytes_out);
 }
 
-/* The child of a fork shares the parent's mapping: it must not write there. */
+/* The child of a fork shares the parent's mapping, so it must not write there. */
 static void fork_child(void)
 {
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELAXED);
@@ -518,7 +521,7 @@ static void fork_child(void)
     thread_log_set(NULL);
     book_thread_state = NULL;
     if (key_made)
-        pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the parent's */
+        pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the end of the parent's thread */
     if (log_forked)
         log_forked();
 }

@@ -6,13 +6,14 @@
  *                   │ └── cursor .. limit ──> place for the next event in the run file
  *                   └──── state ──> what the thread is doing, in the run file
  *
- * Who may run with whom: a log belongs to its thread. `state`, the cells and the events are read by anyone at any time.
+ * Who may run with whom: a log belongs to its thread. Any thread reads `state`, the counters and the events at any
+ * time.
  *
  * A signal handler of the program may interrupt the recorder and call MPI. The log has a mark for that:
  *
  *     innermost == 0                outside of MPI
  *     innermost != 0, not below     in the recorder: a call that finds this passes, and is counted as lost (reentered)
- *     innermost != 0, below         in the library: what callbacks and signal handlers call is recorded as nested
+ *     innermost != 0, below         in the library: calls of callbacks and signal handlers are recorded as nested
  */
 #ifndef MPIT_PROBES_LOG_H
 #define MPIT_PROBES_LOG_H
@@ -31,7 +32,7 @@ enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
 struct fabric;
 
-/* What a split operation on a file was asked to transfer. */
+/* The bytes that a split operation on a file was asked to transfer. */
 enum { SPLITS_KEPT = 4 };
 struct split_asked {
     uint64_t handle, bytes;
@@ -41,86 +42,87 @@ struct log {
     struct ledger own;
     struct thread_state *state;
     struct event *cursor, *limit;
-    MPI_Datatype type; /* the last predefined one, and its size */
+    MPI_Datatype type; /* the last predefined type, and its size */
     uint32_t type_bytes;
     struct chunk_header *chunk; /* the buffer, a ring */
-    bool bufferless;            /* there is no memory for one, or none is wanted */
+    bool bufferless;            /* no memory for a buffer, or none is wanted */
     struct log *next;           /* in the list of logs that wait for a new thread */
     struct request *spare;      /* requests to use again (request.h) */
     uint32_t spare_count;
-    struct request *displaced; /* whose end will not be seen, as the call that is being left has shown */
-    struct event unkept[2];    /* what that call has posted without memory to keep it */
+    struct request *displaced; /* a request whose end was missed, as the call that is being left has shown */
+    struct event unkept[2];    /* posted by that call, and lost for lack of memory */
     uint32_t unkept_count;
     void *scratch; /* arrays of completion calls */
     size_t scratch_bytes;
-    uintptr_t innermost;           /* how far down the stack the innermost call's wrapper reaches; 0: in no call */
+    uintptr_t innermost;           /* lowest stack address of the wrapper of the innermost call. 0: in no call */
     bool below;                    /* that call is in the library, and not in the recorder */
-    uintptr_t entered;             /* where a wrapper was called whose call begins in a function of its own; 0: there */
-    uint64_t told_handle, told_at; /* what MPI_Request_get_status has last found ended, and when it was asked (0: no */
-    uint64_t told_events;          /* clock was read); how many records there were behind it */
-    struct view *freeing;          /* the communicator that a call is freeing: callbacks may still use it */
+    uintptr_t entered;             /* where a wrapper was called whose call begins in another function. 0: in itself */
+    uint64_t told_handle, told_at; /* the request that MPI_Request_get_status last found complete, and when (0: no */
+    uint64_t told_events;          /* clock was read). The number of records after it */
+    struct view *freeing;          /* the communicator that a call is freeing. Callbacks may still use it */
     struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
     uint32_t raised_count, raised_room;
     enum call raised_by;
-    int error;                         /* what the last call that failed returned */
-    uint64_t sampling;                 /* knob_sampling as this thread has seen it: one of so many calls is timed */
-    uint64_t sample_wait;              /* calls until the next one that is, this one included; UINT64_MAX: none is */
-    uint64_t sample_rest;              /* calls behind that one which belong to its lot */
-    uint64_t sample_random;            /* state of the draw */
-    uint32_t scratch_lent;             /* calls that are not recorded, whose arrays lie in the scratch */
-    struct accessed_last window, file; /* of the thread's last calls on one */
-    struct stall stall;                /* how the call that it is in gets on */
-    struct fabric *fabric;             /* what it does below MPI; NULL: nothing that was watched */
+    int error;                         /* return value of the last call that failed */
+    uint64_t sampling;                 /* knob_sampling as this thread last read it: one of N calls is timed */
+    uint64_t sample_wait;              /* calls until the next timed one, with this one. UINT64_MAX: none is timed */
+    uint64_t sample_rest;              /* calls of the same lot after that one */
+    uint64_t sample_random;            /* state of the random numbers */
+    uint32_t scratch_lent;             /* calls that are not recorded, whose arrays are in the scratch memory */
+    struct accessed_last window, file; /* of the thread's last call on one */
+    struct stall stall;                /* whether its current call stalls */
+    struct fabric *fabric;             /* its operations below MPI. NULL: none was recorded */
     struct event nowhere;              /* the buffer of a log that has none */
-    struct counting *counting;         /* its counters (counters.c); NULL: they are not read */
-    struct backlog backlog;            /* of the buffer: what is on its way into the trace */
-    /* seldom looked at: what stands above stays together */
+    struct counting *counting;         /* its counters (counters.c). NULL: they are not read */
+    struct backlog backlog;            /* writes the buffer into the trace */
+    /* rarely used: the members above stay together */
     uint64_t freeing_handle;                /* the window or file that a call is freeing, */
-    struct accessed freeing_object;         /* which the book has forgotten by then */
-    struct split_asked splits[SPLITS_KEPT]; /* the thread's last ones that have not ended */
+    struct accessed freeing_object;         /* as it was before the registry forgot it */
+    struct split_asked splits[SPLITS_KEPT]; /* the thread's last split operations that have not ended */
 };
 
 /*
- * How the calls of a kind are recorded, if not as usual. A wrapper looks once, when it begins, so that a switch by
- * another thread concerns whole calls; written by the switchboard.
+ * How the calls of a kind are recorded, if not as usual. The switchboard writes it. A wrapper reads it once, when it
+ * begins. So a change by another thread concerns whole calls.
  */
 enum call_mode {
-    MODE_QUIET = 1,    /* not at all: only what is needed later goes on (requests, communicators, windows, files) */
+    MODE_QUIET = 1,    /* not recorded. Only later needs are kept (requests, communicators, windows, files) */
     MODE_UNTIMED = 2,  /* one of several is timed, or none */
     MODE_COUNTERS = 4, /* counters are read around it (counters.h) */
     MODE_CLOCK = 8,    /* the clock is not the processor's counter */
 };
 
 extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
-/* Somebody asks for counters: calls have MODE_COUNTERS. */
+/* Counters are wanted: calls have MODE_COUNTERS. */
 extern LIBRARY_LOCAL bool counters_wanted;
-/* An outermost call begins (gives the time when it does), and its event is written; NULL: nobody reads counters. */
+/* Hooks of the counters. log_call_begins: an outermost call begins. Returns the time. log_call_ended: its event is
+ * written. NULL: counters are not read. */
 extern LIBRARY_LOCAL uint64_t (*log_call_begins)(struct log *log);
 extern LIBRARY_LOCAL void (*log_call_ended)(struct log *log, const struct event *call);
-/* A thread ends that reads them. */
+/* Hook: a thread that reads counters ends. */
 extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
-/* The same for who only wants to get in: one that is always in a call, in place of NULL. */
+/* The same for code that only enters the recorder. Instead of NULL it has a log that is always in a call. */
 extern LIBRARY_LOCAL __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")));
-extern LIBRARY_LOCAL bool recorder_on; /* between MPI_Init's begin and MPI_Finalize, not in a forked child */
+extern LIBRARY_LOCAL bool recorder_on; /* from the begin of MPI_Init to MPI_Finalize. False in a forked child */
 
-/* The calling thread's log; NULL when nothing is recorded. */
+/* Makes or takes over a log for the calling thread. Returns NULL when nothing is recorded. */
 struct log *log_attach(void);
-/* Called when a buffer begins again; NULL: nobody. */
+/* Hook: the buffer starts again at its first place. May be NULL. */
 extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
-/* A thread calls MPI for the first time, and ends; and this is the child of a fork. NULL: nobody. */
+/* Hooks: a thread calls MPI for the first time, a thread ends, this is the child of a fork. May be NULL. */
 extern LIBRARY_LOCAL void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
-/* A piece of the event buffer is full (or that was never there): goes on to the next. */
+/* A piece of the event buffer is full, or there is no buffer yet: goes on to the next. */
 void log_turn(struct log *log);
-/* Pages of this process alone; NULL: counted. */
+/* Returns private zeroed pages, or NULL (counted). */
 void *log_map(size_t bytes);
-/* Memory for `bytes` that lasts until the next call or the trim; NULL without memory. It is as large as the program's
- * own arrays, and no part of what mpit_buffer_limit_bytes bounds. */
+/* Returns memory for `bytes` that is valid until the next call or the trim, or NULL without memory. It is as large as
+ * the program's own arrays, and mpit_buffer_limit_bytes does not bound it. */
 void *log_scratch(struct log *log, size_t bytes);
 enum { SCRATCH_KEPT = 1 << 20 };
 void log_scratch_release(struct log *log);
-/* At the end of the call: gives back what is large. */
+/* Frees large scratch memory. Called at the end of a call. */
 static inline void log_scratch_trim(struct log *log)
 {
     if (__builtin_expect(log->scratch_bytes > SCRATCH_KEPT, 0))
@@ -130,7 +132,8 @@ void log_fork_prepare(void);
 
 #define HOT static inline __attribute__((always_inline))
 
-/* A log that outlives MPI_Finalize on another thread goes on in memory that nobody reads; a forked child has none. */
+/* Returns the log of the calling thread, or NULL. A log that outlives MPI_Finalize on another thread goes on in memory
+ * without readers. A forked child has no log. */
 HOT struct log *log_get(void)
 {
     struct log *log = thread_log;
@@ -138,8 +141,8 @@ HOT struct log *log_get(void)
 }
 
 /*
- * Counts records that are complete: the release pairs with the acquire in event_cursor_open. (On x86 every store is
- * one; the compiler keeps the order of volatile accesses, which those of event_store are.)
+ * Counts complete records: the release pairs with the acquire in event_cursor_open. On x86 every store is a release.
+ * The compiler keeps the order of volatile accesses, and event_store has such accesses.
  */
 HOT void events_count(struct thread_cells *cells, uint64_t records)
 {
@@ -150,7 +153,7 @@ HOT void events_count(struct thread_cells *cells, uint64_t records)
 #endif
 }
 
-/* Field by field: a copy of the whole would be put together on the stack first. */
+/* Stores field by field. A copy of the whole would first be put together on the stack. */
 HOT void event_store(struct event *place, const struct event *event)
 {
     RELAXED_STORE(&place->begin, event->begin);
@@ -173,7 +176,7 @@ HOT void log_commit(struct log *log, const struct event *event)
         log_turn(log);
 }
 
-/* The same for two that belong together. */
+/* The same for two records that belong together. */
 HOT void log_commit_two(struct log *log, const struct event *first, const struct event *second)
 {
     if (__builtin_expect(log->limit - log->cursor < 3, 0)) {
@@ -187,7 +190,7 @@ HOT void log_commit_two(struct log *log, const struct event *first, const struct
     events_count(log->own.tally.cells, 2);
 }
 
-/* Bytes of data in `count` elements. */
+/* Returns the bytes of data in `count` elements. */
 HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 {
     uint32_t size = log->type_bytes;
@@ -204,23 +207,23 @@ HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 struct probe {
     struct log *log;
     uint64_t begin;
-    struct view *view; /* the thread's counters for the communicator of the call; NULL: none, or not known */
+    struct view *view; /* the thread's counters for the call's communicator. NULL: none, or not known */
     union {
-        uint16_t unusual; /* 0: neither of these */
+        uint16_t unusual; /* 0: no mode, and not nested */
         struct {
             uint8_t mode; /* enum call_mode */
             bool nested;  /* it is inside of another call */
         };
     };
-    uintptr_t outer_here;      /* where on the stack that call is; 0: there is none */
-    struct thread_state outer; /* its state, if nested */
-    uint64_t weight;           /* if mode is not 0: how often its time counts; 0 = it is not timed, and begin is 0 */
+    uintptr_t outer_here;      /* where on the stack the outer call is. 0: there is none */
+    struct thread_state outer; /* the state of the outer call, if nested */
+    uint64_t weight;           /* if mode is not 0: how often its time counts. 0 = it is not timed, and begin is 0 */
 };
 
 /*
- * The stack tells a call inside of another one (from a callback) from a call behind one that was left by a jump: what
- * is really called from inside begins below the lowest place that the outer wrapper used; what the same function of the
- * program calls next begins above it.
+ * Returns the lowest address of the stack in use. It tells a nested call (from a callback) from a call after one that
+ * was left by a jump. A nested call begins below the lowest place that the outer wrapper used. The next call of the
+ * same function of the program begins above it.
  */
 HOT uintptr_t stack_lowest(void)
 {
@@ -230,18 +233,18 @@ HOT uintptr_t stack_lowest(void)
 #else
     char mark;
     here = (uintptr_t)&mark;
-    __asm__("" : "+r"(here)); /* a number, and no address that outlives its object */
+    __asm__("" : "+r"(here)); /* a number, not an address that outlives its object */
 #endif
     return here;
 }
 
-/* Where the wrapper that this is a part of was called. */
+/* Returns where the wrapper was called that this code is part of. */
 HOT uintptr_t stack_entered(void)
 {
     return (uintptr_t)__builtin_dwarf_cfa();
 }
 
-/* In a wrapper, in front of what begins its call in a function of its own. */
+/* Called in a wrapper before a function that is not inlined begins its call. */
 HOT void wrapper_entered(void)
 {
     struct log *log = thread_log;
@@ -249,13 +252,13 @@ HOT void wrapper_entered(void)
         log->entered = stack_entered();
 }
 
-/* Neither the compiler nor a signal handler sees accesses to the log on the other side. */
+/* Neither the compiler nor a signal handler may move accesses to the log across this. */
 HOT void log_fence(void)
 {
     __asm__ volatile("" ::: "memory");
 }
 
-/* The thread's call leaves the recorder: for the program, or (`outer`) for the call around it. */
+/* The thread leaves the recorder: for the program, or for the call around this one (`outer`). */
 HOT void log_out(struct log *log, uintptr_t outer)
 {
     log_fence();
@@ -264,7 +267,7 @@ HOT void log_out(struct log *log, uintptr_t outer)
         RELAXED_STORE(&log->below, true);
 }
 
-/* The call of the library: what is called meanwhile finds the log whole. */
+/* Before the call of the library: calls made meanwhile find the log whole. */
 HOT void log_below(struct log *log)
 {
     log_fence();
@@ -286,9 +289,9 @@ HOT void log_back(struct log *log)
         below_result;                                                                                                  \
     })
 
-/* The thread is in a call. False: in the recorder's part of it, which a signal handler has interrupted; counted. If the
- * call was left by a jump (longjmp or an exception out of a callback or a handler), it is forgotten: then the thread is
- * in none. `here`: where the wrapper was called. */
+/* Returns false if a signal handler has interrupted the recorder's part of a call (counted). Returns true if the call
+ * is in the library, or if it was left by a jump (longjmp or an exception out of a callback or a handler). In the
+ * second case the call is forgotten, and the thread is in no call. `here`: where the wrapper was called. */
 bool log_may_nest(struct log *log, uintptr_t here);
 
 /* Enters the recorder at `here`. *outer: for log_out. False: see log_may_nest. */
@@ -303,7 +306,7 @@ HOT bool log_in(struct log *log, uintptr_t here, uintptr_t *outer)
     return true;
 }
 
-/* There is a call around this one: the probe keeps its state. */
+/* There is a call around this one: the probe keeps the state of that call. */
 void probe_nest(struct probe *probe, struct log *log);
 
 HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int32_t peer, uint64_t since)
@@ -322,14 +325,14 @@ HOT bool probe_is_quiet(const struct probe *probe)
     return __builtin_expect(probe->mode & MODE_QUIET, 0);
 }
 
-/* How often the transfer time of a message counts that this call posts or moves. */
+/* Returns how often the transfer time of a message counts that this call posts or moves. */
 HOT uint64_t probe_weight(const struct probe *probe)
 {
     return __builtin_expect(probe->mode == 0, 1) ? 1 : probe->weight;
 }
 
-/* Enters the recorder with a call: its log is whole until probe_close, but for the call of the library. False: nothing
- * is recorded. */
+/* Enters the recorder with a call. The log is whole again after probe_close, and during the call of the library. False:
+ * nothing is recorded. */
 HOT bool probe_open(struct probe *probe)
 {
     struct log *log = log_get();
@@ -350,7 +353,7 @@ HOT void probe_close(const struct probe *probe)
     log_out(probe->log, probe->outer_here);
 }
 
-/* Behind probe_open: no event, only the thread's state. */
+/* After probe_open: sets the thread's live state, without an event. */
 HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
     struct log *log = probe->log;
@@ -368,8 +371,8 @@ HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
-/* The quick way in, of thread_log_or_none: the thread has a log, and is in no call. False: the call has to take the other
- * way. What depends on the log is looked at behind this, because a signal handler may change it before. */
+/* The quick way in, with thread_log_or_none: the thread has a log, and is in no call. False: the call takes the slow
+ * way. Read all that depends on the log after this, because a signal handler may change it before. */
 HOT bool log_in_usually(struct log *log)
 {
     if (__builtin_expect(log->innermost != 0, 0))
@@ -383,13 +386,13 @@ HOT bool log_in_usually(struct log *log)
     return true;
 }
 
-/* The same for a call of this kind, which has to be recorded as usual. */
+/* The same for a call of this kind, if it is recorded as usual. */
 HOT bool log_in_quickly(struct log *log, enum call kind)
 {
     return __builtin_expect(RELAXED_LOAD(&call_modes[kind]) == 0, 1) && log_in_usually(log);
 }
 
-/* Behind log_in_quickly. */
+/* Call it after log_in_quickly. */
 HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kind, uint32_t comm, int32_t peer)
 {
     probe->log = log;
@@ -400,14 +403,16 @@ HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kin
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
-/* In the wrapper, behind a function out of line that has entered: what MPI calls from here on lies below this. True. */
+/* Called in the wrapper, after a function that is not inlined has entered. Calls that MPI makes from here on are below
+ * this place. Returns true. */
 HOT bool probe_deepest(const struct probe *probe)
 {
     RELAXED_STORE(&probe->log->innermost, stack_lowest());
     return true;
 }
 
-/* A call on no communicator, out of line; behind wrapper_entered, unless the caller is as good as the wrapper. */
+/* Enters a call on no communicator, not inlined. Call wrapper_entered before, unless the caller is itself the
+ * wrapper. */
 bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
 
 /* Enters a call on no communicator. */
@@ -423,16 +428,16 @@ HOT bool probe_enter(struct probe *probe, enum call kind, uint32_t comm, int32_t
     return true;
 }
 
-/* The same for the rare cases, out of line: a call that failed, inside of another, on a communicator that is not known,
- * of more than a second, or with more bytes than the event has room for. */
+/* Leaves a rare call, not inlined: it failed, is nested, is on an unknown communicator, took more than a second, or has
+ * more bytes than fit into the event. */
 void probe_leave_rare(const struct probe *probe, struct view *view, struct event event, uint64_t duration,
                       uint64_t bytes_out);
 
-/* The same for one that has a mode or is nested: it reads the clock only where the call is timed. */
+/* The same for a call that has a mode or is nested. It reads the clock only if the call is timed. */
 void probe_leave_unusual(const struct probe *probe, struct view *view, int result, struct event event,
                          uint64_t bytes_out);
 
-/* EVENT_FAILED, or 0. */
+/* Returns EVENT_FAILED, or 0. */
 static inline uint16_t log_failed(struct log *log, int result)
 {
     if (result == MPI_SUCCESS)
@@ -441,20 +446,20 @@ static inline uint16_t log_failed(struct log *log, int result)
     return EVENT_FAILED;
 }
 
-/* A copy for folds that change nothing of it but when the call ended, which is stored once. */
+/* Returns a copy for folds that change only its end, which the caller then stores once. */
 HOT struct tally tally_unseen(const struct log *log)
 {
     return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true};
 }
 
-/* Leaves a call: completes its event, folds it, keeps it. `result` is what the call returned. */
+/* Leaves a call: completes its event, folds it, keeps it. `result` is the return value of the call. */
 HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
                      struct event event, uint64_t bytes_out)
 {
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
     bool objects = shape == FOLD_RMA || shape == FOLD_IO;
-    bool shares = shape == FOLD_COMPLETION || shape == FOLD_START; /* records follow that take of its time */
+    bool shares = shape == FOLD_COMPLETION || shape == FOLD_START; /* the records after it share its time */
     bool levels = shape == FOLD_POST_SEND || shape == FOLD_POST_RECV;
     if (__builtin_expect(probe->unusual != 0, 0)) {
         struct event rare = event; /* else it would have to be in memory for all calls */
@@ -473,7 +478,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         return;
     }
     if (event.kind &
-        (EVENT_NESTED | EVENT_FAILED | EVENT_WIDE)) /* for the compiler: these are set for rare calls alone */
+        (EVENT_NESTED | EVENT_FAILED | EVENT_WIDE)) /* for the compiler: only rare calls have these */
         __builtin_unreachable();
     event.comm = bound ? (uint16_t)view->slot : 0;
     event.duration = (uint32_t)duration;
@@ -490,15 +495,15 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }
 
-/* A completion call that is not recorded has completed `requests` that are: their records follow. */
+/* A completion call that is not recorded has completed `requests` recorded ones. Their records follow. */
 void log_passed(struct log *log, enum call kind, int requests);
-/* The records that follow a call which is not timed need to know when it ended. */
+/* Stores the time, for the records that follow a call that is not timed. */
 void log_end_now(struct log *log);
 
-/* Folds and keeps a record behind a call. */
+/* Folds and keeps a record that follows a call. */
 void log_record(struct log *log, struct view *view, struct event *event, uint64_t bytes_out);
 
-/* The same for a record of one kind, whose fold the caller names: so that the others fall away. */
+/* The same for a record of one kind. The caller names the fold, so the compiler drops the others. */
 #define LOG_RECORD(log, view, event, bytes_out, folded)                                                                \
     do {                                                                                                               \
         if (__builtin_expect(RELAXED_LOAD(&listeners) != 0 || !(view), 0)) {                                           \

@@ -12,7 +12,7 @@ static enum delivery_context context_of(const struct log *log)
     return log->state->call == CALL_NONE && log->raised_by != CALL_MPI_Finalize ? CONTEXT_FREE : CONTEXT_IN_MPI;
 }
 
-/* A place for one more; NULL: without memory it is counted as lost. */
+/* Returns room for one more instance, or NULL without memory (counted as lost). */
 static struct instance *instance_add(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks)
 {
     if (log->raised_count == log->raised_room) {
@@ -40,7 +40,7 @@ static int native_rank(int32_t peer)
                                   : peer;
 }
 
-/* The program's handle; 0: it has been freed, and may be the handle of another one. */
+/* Returns the program's handle. 0: it was freed, and may be the handle of another communicator. */
 static uint64_t handle_of(const struct comm *comm)
 {
     return comm && !__atomic_load_n(&comm->freed, __ATOMIC_ACQUIRE) ? comm->handle : 0;
@@ -49,7 +49,7 @@ static uint64_t handle_of(const struct comm *comm)
 struct message {
     enum message_direction direction;
     int32_t peer, tag;
-    unsigned call; /* that posted it */
+    unsigned call; /* the call that posted it */
     uint64_t bytes;
 };
 
@@ -80,7 +80,7 @@ static void level_raise(struct log *log, enum event_type_id id, const struct com
         instance->level = (struct level_instance){.level = cell_load(&cells->now)};
 }
 
-/* The levels have changed; handles know their thresholds. */
+/* Raises the changes of levels. Handles know their thresholds. */
 static void levels_raise(struct log *log, const struct comm *comm, uint64_t ticks, enum message_direction direction)
 {
     if (direction == DIRECTION_RECV) {
@@ -122,7 +122,7 @@ static void access_raise(struct log *log, enum event_type_id id, const struct co
                                                     .comm = handle_of(comm)};
 }
 
-/* What is raised for calls that are rare reads the clock: such a call may be one that is not timed. */
+/* Reads the clock, because a rare call may not be timed. */
 static struct instance *rare_add(struct log *log, enum event_type_id id, const struct comm *comm)
 {
     return listened(id) ? instance_add(log, id, comm, clock_now()) : NULL;
@@ -177,7 +177,7 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
 {
     unsigned call = event_kind(event);
     uint64_t begin = event->begin, end = begin + duration;
-    log->raised_count = 0; /* what is left over is of a time when somebody listened */
+    log->raised_count = 0; /* the rest is from a time when there was a listener */
     log->raised_by = (enum call)call;
     if (event->kind & EVENT_FAILED)
         raise_error(log, view, (enum call)call, log->error);
@@ -212,7 +212,7 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
     case FOLD_COLL:
         collective_raise(log, comm, event, call, end, bytes_out);
         break;
-    case FOLD_POST_COLL: /* one that was posted ends when its request is completed */
+    case FOLD_POST_COLL: /* a posted collective ends when its request is completed */
         if (event->kind & EVENT_FAILED)
             collective_raise(log, comm, event, call, end, 0);
         break;
@@ -247,7 +247,7 @@ static void request_raise(struct log *log, const struct comm *comm, const struct
                                                       .comm = handle_of(comm)};
 }
 
-/* What a request that has ended, one way or the other, leaves behind. */
+/* Raises the events of a request that has ended, completed or not. */
 static void done_raise(struct log *log, const struct comm *comm, const struct event *event,
                        enum message_direction direction)
 {
@@ -310,7 +310,8 @@ void raise_record(struct log *log, const struct view *view, const struct event *
     }
 }
 
-/* What the recorder lost since the last time, by cause: noticed here, since where it is lost locks may be held. */
+/* Raises the losses of the recorder since the last time, by cause. They are noticed here, because locks may be held
+ * where a loss occurs. */
 static void losses_raise(struct log *log)
 {
     for (unsigned cause = 0; cause < LOSS_COUNT; cause++) {
@@ -325,7 +326,7 @@ static void losses_raise(struct log *log)
     }
 }
 
-/* A callback that calls MPI raises events of its own: they get a list of their own. */
+/* A callback that calls MPI raises events of its own. They get their own list. */
 static void raised_deliver(struct log *log)
 {
     struct instance *list = log->raised;

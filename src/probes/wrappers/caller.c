@@ -16,7 +16,7 @@ struct search {
     struct caller_library found;
 };
 
-/* Those of every backend: a library of one ABI may be the Fortran layer of another. */
+/* Knows the Fortran layers of every backend: a library of one ABI may be the Fortran layer of another. */
 static bool is_fortran(const char *path)
 {
 #define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus, runtimes) fortran
@@ -43,8 +43,8 @@ static int library_compare(struct dl_phdr_info *info, size_t bytes, void *data)
     return 1;
 }
 
-/* Places are taken in order, but for the first, which is the first Fortran layer's. Two threads may note the same
- * library; when all places are taken, the others are looked up each time. */
+/* Stores a library in the next free place. The first place is for the first Fortran layer. Two threads may store the
+ * same library. When all places are taken, other libraries are looked up each time. */
 static void note(const struct caller_library *found)
 {
     static unsigned taken;
@@ -81,11 +81,11 @@ bool caller_look(const void *return_address)
 
 enum { SITES = 512 };
 
-/* Call sites that were looked at; a later one takes the place of one before it. */
+/* Call sites with a known verdict. A later site overwrites an earlier one in the same place. */
 static uintptr_t sites[SITES];
 
-/* Is `symbol` the Fortran binding of the function (mpi_comm_rank_, pmpi_comm_rank__, MPI_COMM_RANK, ompi_comm_rank_f,
- * mpi_comm_rank_f08_, ...)? What is between the prefix and these ends is the function's name. */
+/* True if `symbol` is the Fortran binding of the function (mpi_comm_rank_, pmpi_comm_rank__, MPI_COMM_RANK,
+ * ompi_comm_rank_f, mpi_comm_rank_f08_, ...). The function's name is between the prefix and these ends. */
 static bool binds(const char *symbol, const char *name)
 {
     static const char *const prefixes[] = {"mpi_", "pmpi_", "ompi_", "mpir_", "pmpir_", "mpii_"};

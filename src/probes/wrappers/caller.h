@@ -1,6 +1,4 @@
-/*
- * Who calls PMPI_*: the library's Fortran layer, or somebody else.
- */
+/* Tells who calls PMPI_*: the library's Fortran layer, or other code. */
 #ifndef MPIT_PROBES_CALLER_H
 #define MPIT_PROBES_CALLER_H
 
@@ -11,18 +9,18 @@
 
 enum { CALLER_PLACES = 8 };
 
-/* Where a library that called is loaded. Written once: `size` last, and 0 until then. */
+/* The address range of a library that called. Written once. `size` is written last, and is 0 until then. */
 struct caller_library {
     uintptr_t begin, size;
     bool fortran;
 };
 
-/* The Fortran layer in the first place, as soon as it is known; the others behind. */
+/* The first place is for the Fortran layer, as soon as it is known. The others follow. */
 extern LIBRARY_LOCAL struct caller_library caller_libraries[CALLER_PLACES];
 
 bool caller_look(const void *return_address);
 
-/* Is the return address in a library that binds MPI to Fortran? Thread-safe; not for signal handlers. */
+/* True if the return address is in a library that binds MPI to Fortran. Thread-safe, but not for signal handlers. */
 static inline bool caller_is_fortran(const void *return_address)
 {
     const struct caller_library *first = &caller_libraries[0];
@@ -30,7 +28,7 @@ static inline bool caller_is_fortran(const void *return_address)
     return __builtin_expect((uintptr_t)return_address - first->begin < size, 1) || caller_look(return_address);
 }
 
-/* Is it in the first other library that has called, mostly the program? False: caller_is_fortran knows. */
+/* True if it is in the first other library that has called, usually the program. False: ask caller_is_fortran. */
 static inline bool caller_is_program(const void *return_address)
 {
     const struct caller_library *program = &caller_libraries[1];
@@ -39,9 +37,8 @@ static inline bool caller_is_program(const void *return_address)
 }
 
 /*
- * Does the call of the function `name` (MPI_Comm_rank) come from where the program's does? Not if it is one of the
- * Fortran layer's own, which it makes to do something else: there the calling function has another name. Thread-safe;
- * not for signal handlers.
+ * True if the call of the function `name` (MPI_Comm_rank) is made for the program. False if the Fortran layer makes it
+ * to do something else: then the calling function has another name. Thread-safe, but not for signal handlers.
  */
 bool caller_asks_for(const void *return_address, const char *name);
 

@@ -12,7 +12,7 @@ uint64_t coll_sum_types(const void *counts, int n, const MPI_Datatype *types, in
 {
     uint64_t sum = 0;
     for (int i = 0; counts && types && i < n; i++)
-        if (count_at(counts, i, large) > 0) /* where nothing goes the type may be none at all */
+        if (count_at(counts, i, large) > 0) /* where no data go, the type may be invalid */
             sum += native_bytes(count_at(counts, i, large), types[i]);
     return sum;
 }
@@ -23,7 +23,7 @@ uint64_t neighbor_sum(const struct topology *topology, int n, const void *counts
     for (int i = 0; counts && i < n; i++)
         if (!topology->edged || !topology->nobody[i])
             sum += count_at(counts, i, large);
-    return sum ? native_bytes(sum, type) : 0; /* where nothing goes the type may be none at all */
+    return sum ? native_bytes(sum, type) : 0; /* where no data go, the type may be invalid */
 }
 
 uint64_t neighbor_sum_types(const struct topology *topology, int n, const void *counts, const MPI_Datatype *types,

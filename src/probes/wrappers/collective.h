@@ -1,8 +1,8 @@
 /*
- * What a process puts into a collective and gets out of it, in bytes of data.
+ * The bytes of data that a process puts into a collective and gets out of it.
  *
- * The view is that of the program's buffers: MPI_IN_PLACE counts as if the data had stood in the other buffer. One
- * function for each operation, with the arguments of the C binding; `large`: counts in arrays are MPI_Count.
+ * They are counted by the program's buffers: MPI_IN_PLACE counts as if the data had been in the other buffer. There is
+ * one function for each operation, with the arguments of the C binding. `large`: counts in arrays are MPI_Count.
  */
 #ifndef MPIT_PROBES_COLLECTIVE_H
 #define MPIT_PROBES_COLLECTIVE_H
@@ -15,7 +15,7 @@ struct coll_bytes {
     uint64_t in, out;
 };
 
-/* Who I am in the communicator of a collective. */
+/* The place of this process in the communicator of a collective. */
 struct coll_place {
     int32_t rank, size, peers; /* peers: size of the group that data comes from and goes to */
     bool inter;
@@ -27,13 +27,14 @@ static inline struct coll_place coll_place(const struct comm *comm)
     return (struct coll_place){comm->rank, comm->size, inter ? comm->remote_size : comm->size, inter};
 }
 
-/* The root: this rank in an intra-communicator, MPI_ROOT in an inter-communicator. */
+/* True on the root: this rank in an intra-communicator, MPI_ROOT in an inter-communicator. */
 static inline bool coll_is_root(struct coll_place place, int root)
 {
     return place.inter ? root == MPI_ROOT : root == place.rank;
 }
 
-/* In an inter-communicator the root's own group takes no part but for the root. */
+/* True on a process that exchanges data with the root. In the root's own group of an inter-communicator only the root
+ * takes part. */
 static inline bool coll_is_leaf(struct coll_place place, int root)
 {
     return place.inter ? root >= 0 : true;
@@ -47,7 +48,7 @@ static inline int64_t count_at(const void *counts, int i, int large)
 uint64_t coll_sum(const void *counts, int n, MPI_Datatype type, int large);
 uint64_t coll_sum_types(const void *counts, int n, const MPI_Datatype *types, int large);
 
-/* The same over a process's neighbours: what stands at places that are nobody's moves nothing. */
+/* The same over a process's neighbors. Places without a process move nothing. */
 uint64_t neighbor_sum(const struct topology *topology, int n, const void *counts, MPI_Datatype type, int large);
 uint64_t neighbor_sum_types(const struct topology *topology, int n, const void *counts, const MPI_Datatype *types,
                             int large);
@@ -69,7 +70,7 @@ COLL coll_bcast(struct coll_place place, UNUSED int large, UNUSED void *buf, int
     return (struct coll_bytes){0, coll_is_leaf(place, root) ? bytes : 0};
 }
 
-/* Everybody's block goes to the root. */
+/* Each process's block goes to the root. */
 COLL coll_to_root(struct coll_place place, int root, uint64_t block, uint64_t all)
 {
     bool is_root = coll_is_root(place, root);
@@ -200,12 +201,12 @@ COLL coll_scan(UNUSED struct coll_place place, UNUSED int large, BUFFERS, int64_
 COLL coll_exscan(struct coll_place place, UNUSED int large, BUFFERS, int64_t count, MPI_Datatype type, UNUSED MPI_Op op)
 {
     uint64_t bytes = native_bytes(count, type);
-    return (struct coll_bytes){bytes, place.rank > 0 ? bytes : 0}; /* nothing comes before the first rank */
+    return (struct coll_bytes){bytes, place.rank > 0 ? bytes : 0}; /* the first rank gets nothing */
 }
 
 /*
- * Neighbourhood collectives: blocks from each process that is a source of the topology, and to each that is a
- * destination. As in the collectives of all, what goes to everybody alike (allgather) is put in once.
+ * Neighborhood collectives: blocks from each process that is a source of the topology, and to each that is a
+ * destination. As in other collectives, data that go to all alike (allgather) count once.
  */
 COLL coll_neighbor_allgather(const struct topology *topology, UNUSED int large, UNUSED const void *sendbuf,
                              int64_t sendcount, MPI_Datatype sendtype, UNUSED void *recvbuf, int64_t recvcount,
@@ -227,7 +228,7 @@ COLL coll_neighbor_alltoall(const struct topology *topology, UNUSED int large, U
                             int64_t sendcount, MPI_Datatype sendtype, UNUSED void *recvbuf, int64_t recvcount,
                             MPI_Datatype recvtype)
 {
-    /* what comes is nearly always like what goes: then it is looked up once */
+    /* both types and counts are nearly always equal: then one lookup is enough */
     bool alike = topology->receivers && recvtype == sendtype && recvcount == sendcount;
     uint64_t out = topology->receivers ? native_bytes(sendcount, sendtype) : 0;
     uint64_t in = alike ? out : topology->senders ? native_bytes(recvcount, recvtype) : 0;

@@ -1,6 +1,4 @@
-/*
- * Collectives: blocking, nonblocking and persistent, of a whole communicator and of neighbors.
- */
+/* Collectives: blocking, nonblocking and persistent, of a whole communicator and of neighbors. */
 #ifndef MPIT_PROBES_COLLECTIVES_H
 #define MPIT_PROBES_COLLECTIVES_H
 
@@ -30,11 +28,12 @@ HOT void leave_icoll(struct probe *probe, enum call kind, enum collective op, in
     posted_finish(probe->log);
 }
 
-/* A persistent collective is made: a call, and nothing is collected before it is started. */
+/* Leaves the call that makes a persistent collective. It counts as a call. A collective counts only when it is
+ * started. */
 void leave_coll_init(struct probe *probe, enum call kind, enum collective op, int result, int32_t root,
                      struct coll_bytes bytes, const MPI_Request *request);
 
-/* Tells those who want to know that it begins. */
+/* Raises the begin of a collective for listeners. */
 void collective_announce(enum call kind, MPI_Comm comm);
 
 HOT void collective_begins(enum call kind, MPI_Comm comm)

@@ -1,12 +1,11 @@
-/*
- * Calls that make, name and free communicators.
- */
+/* Calls that make, name and free communicators. */
 #ifndef MPIT_PROBES_COMMUNICATORS_H
 #define MPIT_PROBES_COMMUNICATORS_H
 
 #include "wrappers/enter.h"
 
-/* What distinguishes the name of the new one. The words are arguments of the wrapper (calls.table). */
+/* The part that distinguishes the name of the new communicator. The words are arguments of the wrapper
+ * (calls.table). */
 #define ORIGIN_dup .mark = MARK_NONE, .equal = true
 #define ORIGIN_cart .mark = MARK_NONE
 #define ORIGIN_graph .mark = MARK_NONE
@@ -35,14 +34,14 @@ void leave_comm_create(struct probe *probe, enum call kind, int result, struct c
                        const MPI_Comm *newcomm);
 void leave_comm_idup(struct probe *probe, enum call kind, MPI_Comm comm, int result, const MPI_Comm *newcomm,
                      const MPI_Request *request);
-/* Collective by the standard; neither data nor a communicator comes of it. */
+/* A call that is collective by the standard, and makes neither data nor a communicator. */
 void leave_comm_call(struct probe *probe, enum call kind, MPI_Comm comm, int result);
-/* Forgets the handle. Callbacks of the call may still use it. Returns what leave_comm_free needs. */
+/* Forgets the handle. Callbacks of the call may still use it. Returns the argument `outer` of leave_comm_free. */
 struct view *comm_free_begin(struct probe *probe, const MPI_Comm *comm);
-/* Charged to the parent, like the creation. */
+/* The call is charged to the parent, like the creation. */
 void leave_comm_free(struct probe *probe, enum call kind, int result, struct view *outer);
 void leave_comm_name(struct probe *probe, enum call kind, MPI_Comm comm, const char *text, int result);
-/* The parents are known since MPI_Init, unless that was another tool's. */
+/* The parent communicator is known since MPI_Init, unless another tool made that call. */
 void leave_comm_parent(struct probe *probe, enum call kind, int result);
 
 #endif

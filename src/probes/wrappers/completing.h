@@ -1,6 +1,4 @@
-/*
- * Calls that complete, start, free or name requests (completion.h).
- */
+/* Calls that complete, start, free or name requests (completion.h). */
 #ifndef MPIT_PROBES_COMPLETING_H
 #define MPIT_PROBES_COMPLETING_H
 
@@ -9,7 +7,7 @@
 
 /* ---- calls on one request ---------------------------------------------------------------------------------------- */
 
-/* What a call knows of its request: the handle, which MPI overwrites, and what it stands for. */
+/* A call's knowledge of its request: the handle, which MPI overwrites, and the request. */
 struct single {
     uint64_t saved;
     struct request *taken;
@@ -36,7 +34,7 @@ HOT void leave_start(struct probe *probe, const struct single *single, enum call
     start_leave(probe, kind, request, single->saved, single->taken, result);
 }
 
-/* Tells those who want to know that persistent collectives begin. */
+/* Raises the begin of persistent collectives for listeners. */
 void starting_announce(enum call kind, int count, const MPI_Request *requests);
 
 HOT void starting_begins(enum call kind, int count, const MPI_Request *requests)
@@ -47,7 +45,8 @@ HOT void starting_begins(enum call kind, int count, const MPI_Request *requests)
 
 /* ---- calls on several -------------------------------------------------------------------------------------------- */
 
-/* `own_statuses`: the program does not want them. They are asked for all the same: they tell what arrived. */
+/* `own_statuses`: the program passed no statuses. mpit asks for them all the same, because they describe the
+ * messages. */
 HOT bool enter_many(struct completion *c, enum call kind, int count, MPI_Request *requests, bool own_statuses)
 {
     if (!enter_call(&c->probe, kind))
@@ -109,7 +108,8 @@ HOT bool enter_free(struct completion *c, enum call kind, MPI_Request *request)
     return true;
 }
 
-/* A call that names a request and completes nothing. `begin`: when what it has found under way was posted, or 0. */
+/* A call that names a request and completes nothing. `begin`: when the request that it found under way was posted, or
+ * 0. */
 void leave_named(struct probe *probe, enum call kind, int result, uint64_t begin);
 /* It must not touch the request: another thread may be completing it. */
 void leave_cancel(struct probe *probe, enum call kind, int result, const MPI_Request *request);

@@ -1,6 +1,4 @@
-/*
- * How a wrapper enters and leaves the recorder (bodies.h). What is inline here is what nearly every call takes.
- */
+/* How a wrapper enters and leaves the recorder (bodies.h). The inline part is enough for nearly every call. */
 #ifndef MPIT_PROBES_ENTER_H
 #define MPIT_PROBES_ENTER_H
 
@@ -22,7 +20,7 @@ HOT int32_t peer_rank(int rank)
                                     : PEER_NONE;
 }
 
-/* On another communicator than the thread's last call, or a call that is not recorded as usual. */
+/* For a call on another communicator than the thread's last call, or a call that is not recorded as usual. */
 bool enter_comm_slowly(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer);
 
 /* Enters a call on a communicator. False: nothing is recorded. */
@@ -47,7 +45,7 @@ HOT bool enter_call(struct probe *probe, enum call kind)
     return probe_enter(probe, kind, 0, PEER_NONE);
 }
 
-/* Learns about a communicator that was made out of sight, once a call has accepted it. Returns whether the call has
+/* Learns about a communicator whose making was not seen, after a call has accepted it. Returns true if the call has
  * succeeded on a communicator that is known now. */
 HOT bool view_settle(struct probe *probe, int result, MPI_Comm comm)
 {
@@ -63,7 +61,7 @@ HOT void leave_call(struct probe *probe, enum call kind, int result)
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
 }
 
-/* Bytes of an argument list, if the call has succeeded. */
+/* Returns the bytes of `count` elements if the call has succeeded, else 0. */
 HOT uint64_t accepted_bytes(int result, int64_t count, MPI_Datatype type)
 {
     return result == MPI_SUCCESS ? native_bytes(count, type) : 0;
@@ -71,8 +69,8 @@ HOT uint64_t accepted_bytes(int result, int64_t count, MPI_Datatype type)
 
 /* ---- local functions --------------------------------------------------------------------------------------------- */
 
-/* Enters a local function: it is recorded only while mpit_record_local_calls is on. `caller`: its return address; NULL:
- * the way from Fortran has looked at it (route.h). */
+/* Enters a local function, which is recorded only while mpit_record_local_calls is on. `caller`: its return address.
+ * NULL: the way from Fortran (route_NAME in the generated file) has checked it. */
 HOT bool enter_local(struct probe *probe, enum call kind, const char *name, const void *caller)
 {
     return knob_load(KNOB_RECORD_LOCAL_CALLS) &&

@@ -1,17 +1,17 @@
 /*
- * Calls from Fortran that Open MPI's Fortran layer answers by itself: no C function is called, so that no gate of
- * PMPI_* sees them.
+ * Calls from Fortran that Open MPI's Fortran layer answers by itself. It calls no C function, so no gate of PMPI_* sees
+ * them.
  *
  *   program ──> mpi_waitall_: own_MPI_Waitall ──> the layer's mpi_waitall_ ──> PMPI_Waitall, which counts as ever
  *                     │ back, and the function was not counted meanwhile     (not with no requests)
  *                     └──> one event more
  *
- * These are calls that complete requests, where there are none, and some local functions (attributes, their keys, error
- * handlers). mpi_f08 comes by ompi_waitall_f or pmpi_waitall_ of the same library. A version of the layer that calls C
- * all the same is counted there, and so is a tool's function that stands between two of ours: once.
+ * These are completion calls without requests, and some local functions (attributes, their keys, error handlers).
+ * mpi_f08 uses ompi_waitall_f or pmpi_waitall_ of the same library. If a version of the layer calls C all the same, the
+ * call is counted there, once. So is the call of a tool between two functions of mpit.
  *
- * The event is written behind the call, and takes its time from there: what it tells of did not even take the time of a
- * look at the clock.
+ * The event is written after the call, and takes its time from there. The call itself is shorter than a read of the
+ * clock.
  */
 #include "requests/completion.h"
 #include "gate.h"
@@ -20,7 +20,7 @@
 
 #if defined(OPEN_MPI)
 
-/* All arguments are addresses, of six at most. What a function has fewer of, it does not look at. */
+/* All arguments are addresses, six at most. A function with fewer arguments ignores the others. */
 typedef void layer_function(void *, void *, void *, void *, void *, void *);
 
 static uint64_t counted(enum call kind)
@@ -76,14 +76,14 @@ static void local_record(enum call kind, int result)
     }                                                                                                                  \
     _Static_assert(1, "")
 
-/* All spellings: what compilers make of the name, the profiling interface, and the layer's own. */
+/* All spellings: the name as compilers make it, the profiling interface, and the layer's own. */
 #define OWN(kind, name, condition, record)                                                                             \
     OWN_SPELLING(kind, mpi_##name##_, condition, record);                                                              \
     OWN_SPELLING(kind, mpi_##name##__, condition, record);                                                             \
     OWN_SPELLING(kind, pmpi_##name##_, condition, record);                                                             \
     OWN_SPELLING(kind, ompi_##name##_f, condition, record)
 
-/* The number of requests comes first. */
+/* The number of requests is the first argument. */
 #define OWN_COMPLETION(kind, name) OWN(kind, name, *(const MPI_Fint *)a == 0, empty_record(CALL_MPI_##kind))
 
 OWN_COMPLETION(Waitall, waitall);

@@ -1,15 +1,16 @@
 /*
- * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait. What nearly every one of them
- * is stands here, in as few instructions as it can be done.
+ * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait. The hot case of nearly all
+ * such calls is here, in as few instructions as possible.
  *
  *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
  *                       the request lies in front. Threads do not run at once. The clock is the processor's counter.
  *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
  *
- * What fails before the call goes to the body of the wrapper, what fails behind it to that body's leave. Both do
- * everything that is done here, and the rest: so nothing but speed is lost. What needs more than this (listeners, say)
- * makes one of the conditions fail. A call that is not recorded as usual does not come here (switchboard.h), but for one
- * that is only counted (mpit_timing): the same without the clock. `timed` is a constant.
+ * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
+ * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. Any further need (a
+ * listener, for example) makes one of the conditions fail. A call that is not recorded as usual does not come here
+ * (switchboard.h). The exception is a call that is only counted (mpit_timing), which takes the same way without the
+ * clock. `timed` is a constant.
  */
 #ifndef MPIT_PROBES_HOT_H
 #define MPIT_PROBES_HOT_H
@@ -25,11 +26,11 @@ struct hot {
     struct log *log;
     struct view *view;
     uint64_t begin;            /* 0: it is not timed */
-    uint64_t saved;            /* of a wait: the handle before the call, */
-    struct front_place *place; /* and where its request lies */
+    uint64_t saved;            /* in a wait: the handle before the call, */
+    struct front_place *place; /* and the place of its request */
 };
 
-/* It is not the call that is timed for its lot, and the thread knows how large lots are. */
+/* True if the call is timed, or if another call of its lot is timed and the thread knows the size of lots. */
 HOT bool hot_ready(const struct hot *hot)
 {
     const struct log *log = hot->log;
@@ -45,7 +46,7 @@ HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
-/* False: the call is one for the body. */
+/* Enters a call on a communicator. False: the call must take the body. */
 HOT bool hot_enter(struct hot *hot, enum call kind, MPI_Comm comm, int32_t peer)
 {
     struct log *log = hot->log = thread_log_or_none;
@@ -74,15 +75,15 @@ HOT bool hot_small(uint64_t bytes)
 {
     if (__builtin_expect(bytes >= COMPARED_LOAD(&knob_small_limit), 0))
         return false;
-    if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is not over it */
+    if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is at most this */
         __builtin_unreachable();
     return true;
 }
 
-/* Bytes of data of a call that succeeded: its count is not negative. False: not a predefined type. */
+/* Returns the bytes of data of a call that succeeded, so its count is not negative. False: not a predefined type. */
 HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
-#if ABI_HANDLES_ARE_SYMBOLS /* then the size stands in a table */
+#if ABI_HANDLES_ARE_SYMBOLS /* then the size is in a table */
     uint32_t size = log->type_bytes;
     if (__builtin_expect(log->type != type, 0)) {
         if (!abi_type_size(type, &size))
@@ -118,7 +119,7 @@ HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event ev
     return true;
 }
 
-/* For the leave of the body: the call went on as one that entered there. */
+/* Returns a probe for the leave of the body, as if the call had entered there. */
 HOT struct probe hot_probe(const struct hot *hot)
 {
     return (struct probe){
@@ -154,7 +155,7 @@ COLD void hot_received_cold(struct hot hot, enum call kind, MPI_Comm comm, int r
     leave_recv(&probe, kind, comm, result, source, count, type, status);
 }
 
-/* The status of a call that failed may be no status at all: the library has said so. */
+/* Leaves a receive that succeeded. After a failed call the status may be invalid. */
 HOT bool hot_received(const struct hot *hot, enum call kind, const MPI_Status *status)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG};
@@ -174,7 +175,7 @@ HOT void hot_leave_recv(const struct hot *hot, enum call kind, MPI_Comm comm, in
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* The place for the request that a call has just posted; NULL: there is none. */
+/* Returns the place for the request that a call has just posted, or NULL: there is none. */
 HOT struct front_place *hot_place(const MPI_Request *where)
 {
     struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
@@ -182,7 +183,7 @@ HOT struct front_place *hot_place(const MPI_Request *where)
     return __builtin_expect(is_free, 1) ? place : beside_post(abi_handle_of_request(*where), where);
 }
 
-/* Leaves a call that has posted a message, and puts that in front. False: nothing was done. */
+/* Leaves a call that has posted a message, and puts the message in front. False: nothing was done. */
 HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_type type, struct event event,
                     const MPI_Request *where)
 {
@@ -240,7 +241,7 @@ HOT void hot_leave_irecv(const struct hot *hot, enum call kind, MPI_Comm comm, i
 
 /* ---- completion -------------------------------------------------------------------------------------------------- */
 
-/* False: the call is one for the body. */
+/* Enters a wait. False: the call must take the body. */
 HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *request)
 {
     struct log *log = hot->log = thread_log_or_none;
@@ -254,7 +255,7 @@ HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *requ
     return true;
 }
 
-/* The request is a message, in front. False: nothing was done. */
+/* Leaves a wait if the request is a message, in front. False: nothing was done. */
 HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
 {
     struct log *log = hot->log;
@@ -264,13 +265,13 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
     if (__builtin_expect(place->handle != hot->saved || view->thread != log->own.index || log->stall.times, 0))
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
-        return false; /* a handle that stands for several */
+        return false; /* several requests have this handle */
     uint64_t end = hot->timed ? clock_counter() : 0, posted = place->posted.begin;
     if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
                                     : posted != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0,
                          0))
         return false;
-    if (hot->timed && posted == 0) /* for the compiler: one that was not timed was posted too long ago */
+    if (hot->timed && posted == 0) /* for the compiler: a message that was not timed was posted too long ago */
         __builtin_unreachable();
     struct event call = {.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end),
                          .duration = (uint32_t)(end - hot->begin),

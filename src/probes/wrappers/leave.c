@@ -1,6 +1,6 @@
 /*
- * How calls leave the recorder that are neither messages (message.c, posting.c) nor on windows or files (object.c); and
- * the slow ways in.
+ * How calls leave the recorder that are neither messages (message.c, posting.c) nor on windows or files (objects.c).
+ * Also the slow ways in.
  */
 #include "registry/commreuse.h"
 #include "requests/completion.h"
@@ -34,8 +34,8 @@ void leave_cancel(struct probe *probe, enum call kind, int result, const MPI_Req
     probe_finish(probe);
 }
 
-/* Like a test, but it leaves the request to be completed by another call. While threads run at once the table may be
- * changing: then nothing is said of which request it was. */
+/* Like a test, but the request stays, and another call completes it. While threads run at once the table may be
+ * changing. Then it is left open which request it was. */
 void leave_get_status(struct probe *probe, enum call kind, int result, MPI_Request request, const int *flag)
 {
     uint64_t handle = abi_handle_of_request(request);

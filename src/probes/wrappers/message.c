@@ -22,14 +22,14 @@ void leave_send(struct probe *probe, enum call kind, MPI_Comm comm, int result, 
     sent_emit(probe, FOLD_SEND, kind, result, dest, tag, sent_bytes(probe->log, result, dest, count, type));
 }
 
-/* What a receive that was cut off has brought; UINT64_MAX: it was not, and the status tells. */
+/* Returns the bytes of a receive that was truncated. UINT64_MAX: not truncated, and the status has the bytes. */
 static uint64_t room_of(int result, int64_t count, MPI_Datatype type)
 {
     return result != MPI_SUCCESS && receive_arrived(result) ? native_bytes(count, type) : UINT64_MAX;
 }
 
-/* Fills what a status tells of a received message. Some libraries leave the status of a receive from MPI_PROC_NULL as
- * it was: what was asked for decides. */
+/* Fills in the received message from its status. Some libraries leave the status of a receive from MPI_PROC_NULL as it
+ * was. So the requested source decides. */
 HOT void received_event(struct event *event, struct view *view, int source, uint64_t room, const MPI_Status *status)
 {
     event->peer = source == MPI_PROC_NULL ? PEER_PROC_NULL : peer_rank(status->MPI_SOURCE);
@@ -42,7 +42,7 @@ HOT void received_event(struct event *event, struct view *view, int source, uint
         view_page_select(view, event->peer);
 }
 
-/* Behind a receive that was cut off: it has arrived, and the call has returned an error all the same. */
+/* Raises the error of a receive that was truncated: the message has arrived, but the call has returned an error. */
 HOT void cut_raise(const struct probe *probe, enum call kind, int result)
 {
     if (__builtin_expect(result == MPI_SUCCESS, 1) || !receive_arrived(result) || probe_is_quiet(probe))
@@ -63,7 +63,7 @@ void leave_recv(struct probe *probe, enum call kind, MPI_Comm comm, int result, 
     cut_raise(probe, kind, result);
 }
 
-/* Both messages in one go, as nearly all are. False: nothing was done. */
+/* Leaves both messages in one go, which is enough for nearly all. False: nothing was done. */
 static bool exchanged_quickly(const struct probe *probe, enum call kind, int dest, int tag, int64_t count,
                               MPI_Datatype type, int source, const MPI_Status *status)
 {
@@ -164,7 +164,7 @@ void matched_begin(struct probe *probe, struct matched *matched, enum call kind,
     if (message && !matched->no_process && *message != native.message_null)
         matched->request = request_take(log, matched->handle, message);
     if (matched->request) {
-        request_hold(matched->request); /* one that lived in front did not */
+        request_hold(matched->request); /* a request in front did not hold it */
         probe->view = request_view(log, matched->request);
         matched->peer = matched->request->posted.peer;
         matched->tag = matched->request->posted.tag;
@@ -172,8 +172,8 @@ void matched_begin(struct probe *probe, struct matched *matched, enum call kind,
     probe_begin(probe, kind, probe->view ? probe->view->slot : 0, matched->peer);
 }
 
-/* The message is received, or a request stands for it; else the program keeps it. Returns what is to be released when
- * the call's event is written: until then it holds the communicator. */
+/* The message is received, or a request has taken it over. Otherwise the program keeps it. Returns the request to
+ * release when the call's event is written. Until then it holds the communicator. */
 static struct request *matched_settle(const struct probe *probe, const struct matched *matched, int result,
                                       const MPI_Message *message)
 {

@@ -1,9 +1,9 @@
 /*
- * Calls that move a message before they return: sends, receives, both at once; probes; and matched messages.
+ * Calls that move a message before they return: sends, receives, both at once. Also probes and matched messages.
  *
- * A matched message was found by MPI_Mprobe or MPI_Improbe and is received by MPI_Mrecv or MPI_Imrecv. Its handle tells
- * neither communicator nor source. What the probe found waits in the table of requests, under the handle with one bit
- * more. The receive takes it out before it calls MPI, which uses handles again at once.
+ * A matched message was found by MPI_Mprobe or MPI_Improbe. MPI_Mrecv or MPI_Imrecv receives it. Its handle tells
+ * neither communicator nor source. The probe stores both in the request table, under the handle with one more bit. The
+ * receive takes them out before it calls MPI, which uses handles again at once.
  */
 #ifndef MPIT_PROBES_MESSAGE_H
 #define MPIT_PROBES_MESSAGE_H
@@ -36,7 +36,7 @@ struct matched {
     bool no_process; /* MPI_MESSAGE_NO_PROC */
 };
 
-/* Behind probe_open. */
+/* Call it after probe_open. */
 void matched_begin(struct probe *probe, struct matched *matched, enum call kind, const MPI_Message *message);
 void leave_mrecv(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
                  MPI_Datatype type, const MPI_Message *message, const MPI_Status *status);
@@ -51,7 +51,7 @@ HOT bool enter_matched(struct probe *probe, struct matched *matched, enum call k
     return true;
 }
 
-/* Whom a sendrecv sends to: a reader of the state takes the message as under way. */
+/* Sets the destination of a sendrecv in the live state. A reader of the state counts that message as under way. */
 HOT void partner_set(const struct probe *probe, int dest)
 {
     if (!probe_is_quiet(probe))
@@ -60,13 +60,13 @@ HOT void partner_set(const struct probe *probe, int dest)
 
 /* ---- for message.c and hot.h ------------------------------------------------------------------------------------- */
 
-/* What a call sent, or would have. */
+/* Returns the bytes that a call sent, or would have sent. */
 HOT uint64_t sent_bytes(struct log *log, int result, int dest, int64_t count, MPI_Datatype type)
 {
     return __builtin_expect(result == MPI_SUCCESS && dest >= 0, 1) ? log_bytes(log, count, type) : 0;
 }
 
-/* A message that was cut off has arrived, with the size that there was room for. Statuses say this or that of it. */
+/* True if a truncated message has arrived. It counts with the size of the receive buffer, because statuses differ. */
 bool receive_arrived_slow(int result);
 
 HOT bool receive_arrived(int result)

@@ -23,7 +23,7 @@ void next_find(const char *wanted)
     pthread_mutex_unlock(&lock);
     if (wanted && !native_symbol(wanted)) {
         native_say("mpit: the program calls %s, which no library in the process defines", wanted);
-        abort(); /* there is no call to pass this one on to */
+        abort(); /* the call cannot be passed on */
     }
 }
 

@@ -1,6 +1,6 @@
 /*
- * The definitions that stand behind the wrappers: another tool's, or the library's. A wrapper calls the next definition
- * of its own symbol and not PMPI_*, so that a PMPI tool behind mpit is still called.
+ * The definitions after the wrappers: another tool's, or the library's. A wrapper calls the next definition of its own
+ * symbol and not PMPI_*. So a PMPI tool after mpit is still called.
  */
 #ifndef MPIT_PROBES_NEXT_H
 #define MPIT_PROBES_NEXT_H
@@ -16,18 +16,19 @@ struct next {
 #undef NEXT_FIELD
 };
 
-/* Behind MPI_*, which C calls. */
+/* After MPI_*, which C calls. */
 extern LIBRARY_LOCAL struct next next_of_c;
-/* Behind PMPI_*, which the library's Fortran layer calls: a tool's MPI_* would not have been called either. */
+/* After PMPI_*, which the library's Fortran layer calls. A tool's MPI_* would not have been called either. */
 extern LIBRARY_LOCAL struct next next_of_fortran;
 
-/* Finds all of them; ends the program with a message when there is none for a call that was made. */
+/* Finds all of them. Ends the program with a message if a call was made that has none. */
 void next_find(const char *wanted);
-/* Steps aside for good: from the next call on the program reaches MPI as if nothing were between. */
+/* Steps aside for good: from the next call on the program reaches MPI directly. */
 void next_pass(void);
 
 /* Two threads may make the program's first calls before MPI_Init. A pointer is written at once on the machines that
- * mpit runs on, and an atomic builtin would cost what it costs in cells.h; the thread sanitizer is told the truth. */
+ * mpit runs on. An atomic builtin would have the cost that cells.h describes. Only the thread sanitizer gets
+ * atomics. */
 #if defined(__SANITIZE_THREAD__)
 #define NEXT_LOAD(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
 #else

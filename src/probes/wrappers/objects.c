@@ -24,11 +24,11 @@ bool enter_object_slowly(struct access *access, enum call kind, const struct obj
     return true;
 }
 
-/* It was made on the communicator of the call, which it holds until it is freed. */
+/* The object was made on the communicator of the call. It holds that communicator until it is freed. */
 static void object_made(struct access *access, struct objects *objects, uint64_t handle)
 {
     struct comm *comm = access->probe.view->comm;
-    struct object stale = objects_find(objects, handle); /* of one that was freed out of sight */
+    struct object stale = objects_find(objects, handle); /* of an object whose freeing was not seen */
     enum object_kind kind = objects == &book.windows ? OBJECT_WINDOW : OBJECT_FILE;
     comm_hold(comm);
     access->object = (struct object){comm, objects_count(comm, kind), kind == OBJECT_FILE};
@@ -46,7 +46,7 @@ static void object_tell(struct access *access, enum event_type_id id, enum call 
         raise_object(probe->log, id, probe->view->comm, access->object.number, handle, kind);
 }
 
-/* Behind the call's event. */
+/* Call it after the call's event. */
 void argument_record(struct access *access, struct event event)
 {
     struct probe *probe = &access->probe;
@@ -135,7 +135,7 @@ static void members_record(struct access *access, MPI_Group group, MPI_Group all
     free(ranks);
 }
 
-/* The window's group is that of its communicator: a group of as many members has all of them. */
+/* True if the group is the group of the window's communicator: a group with as many members has all of them. */
 static bool group_is_whole(const struct view *view, MPI_Group group)
 {
     int size = 0;
@@ -207,7 +207,7 @@ void split_begin(struct log *log, MPI_File file, uint64_t asked)
     splits[0] = (struct split_asked){OBJECT_HANDLE(file), asked};
 }
 
-/* A view that the library may or may not have taken counts in nobody knows what. */
+/* If the call failed, the library may or may not use the new view. Then the units of the view are unknown. */
 void leave_file_view(struct access *access, enum call kind, int result, MPI_File file, MPI_Datatype etype)
 {
     struct object object = objects_find(&book.files, OBJECT_HANDLE(file));
@@ -219,7 +219,7 @@ void leave_file_view(struct access *access, enum call kind, int result, MPI_File
     probe_finish(&access->probe);
 }
 
-/* In the view's units. The pointer that all share may have gone on already, moved by others. */
+/* Finds the position, in the view's units. Other processes may have moved the shared pointer already. */
 static bool position_find(enum call kind, MPI_File fh, MPI_Offset offset, int whence, MPI_Offset *position)
 {
     *position = offset;
@@ -243,7 +243,7 @@ static void sought_record(struct access *access, enum call kind, MPI_File file, 
     argument_record(access, (struct event){.peer = PEER_NONE, .tag = SEEK_ARRIVED, .bytes = (uint64_t)arrived});
 }
 
-/* While a trace is kept, more is recorded than the call. */
+/* While a trace is kept, the position is recorded, too. */
 void leave_file_seek(struct access *access, enum call kind, int result, MPI_File file, MPI_Offset offset, int whence)
 {
     struct probe *probe = &access->probe;
@@ -253,7 +253,7 @@ void leave_file_seek(struct access *access, enum call kind, int result, MPI_File
     probe_finish(probe);
 }
 
-/* The end of a split operation does not say what its begin has asked for: the thread's last one on that file has. */
+/* The end of a split operation does not have the requested bytes. The thread's last begin on that file has them. */
 static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
 {
     for (unsigned i = 0; asked == UINT64_MAX && i < SPLITS_KEPT; i++)
@@ -264,9 +264,9 @@ static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
     return asked;
 }
 
-/* Libraries say of a collective read that it has read all that was asked for, also behind the end of the file (Open MPI
- * 4.1 and ROMIO, depending on who reads with whom). It counts what the file has there. Where the view has holes, only
- * the begin is looked at. Where it cannot be known: what the library says. */
+/* Libraries report that a collective read has read all requested bytes, even after the end of the file. Open MPI 4.1
+ * and ROMIO do, depending on who reads with whom. So the bytes in the file are counted. Where the view has holes, only
+ * the begin is checked. Where it cannot be known, the library's report counts. */
 static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
 {
     MPI_File fh = (MPI_File)(uintptr_t)handle;
@@ -277,7 +277,7 @@ static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
         return bytes;
     MPI_Offset units = (MPI_Offset)(bytes / unit);
     if (at == FILE_AT_POINTER && native.File_get_position(fh, &at) == MPI_SUCCESS)
-        at -= units; /* it has moved on */
+        at -= units; /* the pointer has moved on */
     if (at < 0 || native.File_get_byte_offset(fh, at, &begin) != MPI_SUCCESS ||
         native.File_get_byte_offset(fh, at + units, &end) != MPI_SUCCESS ||
         native.File_get_size(fh, &size) != MPI_SUCCESS)
@@ -287,7 +287,7 @@ static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
     return end > size && (uint64_t)(end - begin) == bytes ? (uint64_t)(size - begin) : bytes;
 }
 
-/* What a collective read has read belongs to the call; asking for it does not. */
+/* Counts the bytes of a collective read for the call. The query of the size does not count. */
 static void read_by_all_leave(struct access *access, enum call kind, int result, uint64_t handle, MPI_Offset at,
                               uint64_t *bytes)
 {
@@ -312,7 +312,7 @@ void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file,
     struct probe *probe = &access->probe;
     uint64_t handle = OBJECT_HANDLE(file);
     uint64_t bytes = result == MPI_SUCCESS ? abi_status_bytes(status) : 0, most = bytes_most(probe->log, handle, asked);
-    if (bytes > most) /* ROMIO leaves the status of some that have nothing to transfer as it was */
+    if (bytes > most) /* ROMIO leaves the status unchanged in some calls without data */
         bytes = most;
     bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
     if (by_all && bytes && probe->view && !probe_is_quiet(probe))
@@ -323,7 +323,7 @@ void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file,
     probe_finish(probe);
 }
 
-/* Acts on a name: there is no file, and no communicator that could be charged. */
+/* Acts on a name: there is neither a file nor a communicator to charge. */
 void leave_file_delete(struct probe *probe, enum call kind, int result, const char *filename)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};

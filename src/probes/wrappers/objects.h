@@ -1,9 +1,9 @@
 /*
- * Calls on windows and files. Each is charged to the communicator that the object was made on. Which one that was, and
- * the how manieth object on it this is, the book remembers by the object's handle (registry/objects.h).
+ * Calls on windows and files. Each is charged to the communicator that the object was made on. The registry stores that
+ * communicator by the object's handle, and the number of the object on it (registry/objects.h).
  *
- * Bytes of a window's operation: the data at the target that it reads or writes. Those of a file's: what the status
- * says that has been transferred.
+ * Bytes of an operation on a window: the data at the target that it reads or writes. Bytes of an operation on a file:
+ * the bytes that were transferred, by the status.
  */
 #ifndef MPIT_PROBES_OBJECTS_H
 #define MPIT_PROBES_OBJECTS_H
@@ -22,7 +22,7 @@ struct access {
     struct object object;
 };
 
-/* On another object than the thread's last one, or a call that is not recorded as usual. */
+/* For a call on another object than the thread's last one, or a call that is not recorded as usual. */
 bool enter_object_slowly(struct access *access, enum call kind, const struct objects *objects, uint64_t handle,
                          int32_t peer);
 
@@ -65,8 +65,8 @@ HOT unsigned op_flags(MPI_Op op)
                                   : 0;
 }
 
-/* What frees an object: its handle, which is forgotten before the library can give it to another one; and what the call
- * around this one is freeing. */
+/* The state of a call that frees an object: its handle, which is forgotten before the library can give it to another
+ * object. Also the object that the call around this one is freeing. */
 struct freeing {
     uint64_t handle, outer_handle;
     struct accessed outer_object;
@@ -74,17 +74,17 @@ struct freeing {
 
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle);
 
-/* Behind the call's event. */
+/* Call it after the call's event. */
 void argument_record(struct access *access, struct event event);
 
-/* `shape` is a constant, so that what concerns the other shapes falls away. */
+/* `shape` is a constant, so the compiler drops the code of the other shapes. */
 HOT void object_leave(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
                       uint64_t bytes)
 {
     struct probe *probe = &access->probe;
     struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
     if (__builtin_expect(!probe->view, 0) && result == MPI_SUCCESS &&
-        !probe_is_quiet(probe)) /* made out of sight: a call, and charged to nothing */
+        !probe_is_quiet(probe)) /* its making was not seen: a call, charged to nothing */
         run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
     probe_leave(probe, shape, 0, probe->view, result, event, 0);
 }
@@ -148,10 +148,10 @@ void leave_file_view(struct access *access, enum call kind, int result, MPI_File
 void leave_file_seek(struct access *access, enum call kind, int result, MPI_File file, MPI_Offset offset, int whence);
 void leave_file_delete(struct probe *probe, enum call kind, int result, const char *filename);
 
-/* A split operation has begun that is to transfer so many bytes. */
+/* A split operation of this many bytes has begun. */
 void split_begin(struct log *log, MPI_File file, uint64_t asked);
 
-/* `asked`: of a split operation that begins; UINT64_MAX: the call is none. */
+/* `asked`: bytes of a split operation that begins. UINT64_MAX: the call does not begin one. */
 HOT void leave_file_call(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked)
 {
     object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
@@ -166,13 +166,12 @@ HOT void leave_file_post(struct access *access, enum call kind, int result, uint
     object_posted(access, FOLD_IO, kind, result, PEER_NONE, 0, asked, request);
 }
 
-/* `at`: the offset that was read or written, in units of the view; FILE_AT_POINTER: none was given. */
+/* `at`: the offset that was read or written, in units of the view. FILE_AT_POINTER: the call has no offset. */
 #define FILE_AT_POINTER ((MPI_Offset)-1)
 void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
                            MPI_Offset at, const MPI_Status *status);
 
-/* One that has transferred what it was asked for has no more to tell than that. What a collective read says of itself has
- * to be looked at. */
+/* A call that has transferred all requested bytes needs no record. The result of a collective read must be checked. */
 HOT void leave_file_transfer(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
                              MPI_Offset at, const MPI_Status *status)
 {

@@ -10,7 +10,7 @@
 #include <mpi.h>
 #include <pthread.h>
 
-/* What is called behind, by the two entries; NULL: not found yet, or there is none. */
+/* The functions to call next, for the two entries. NULL: not found yet, or there is none. */
 void *pcontrol_next HIDDEN, *pcontrol_next_profiled HIDDEN;
 void pcontrol_called(int level) HIDDEN;
 
@@ -57,7 +57,7 @@ void pcontrol_called(int level)
     pthread_mutex_lock(&lock);
     bool running = __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
     if (on != switchboard_records()) {
-        /* what is recorded lies between the two marks */
+        /* the recorded stretches are between the two marks */
         if (running && !on)
             stretch_turn(on);
         switchboard_record(on);
@@ -69,7 +69,7 @@ void pcontrol_called(int level)
     pthread_mutex_unlock(&lock);
 }
 
-/* Where there is nothing behind. */
+/* The next function if there is no other. */
 static int nothing(int level)
 {
     (void)level;
@@ -84,9 +84,9 @@ void pcontrol_find(void)
 }
 
 /*
- * A function with any arguments cannot be passed on in C: what arguments may lie in is saved around pcontrol_called,
- * and the call goes on as it came. PMPI_Pcontrol is seen as well, since Fortran and tools in front come by there; a
- * call that is seen twice switches to where it is.
+ * C cannot pass on a function with any arguments. So all places of arguments are saved around pcontrol_called, and the
+ * call goes on as it came. PMPI_Pcontrol is seen as well, because Fortran and tools in front call it. A call that is
+ * seen twice switches to the present state.
  */
 #if defined(__x86_64__)
 #define PCONTROL_PASS(entry, next)                                                                                     \

@@ -3,7 +3,7 @@
 #include "requests/completion.h"
 #include "wrappers/message.h"
 
-/* The front asks for no view, and has no room for what is said beside it. */
+/* The front table needs a view, and has no room for more than `posted`. */
 HOT bool front_keeps(const struct probe *probe, const struct posted *posted, uint64_t handle)
 {
     return posted->view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 && front_keep(posted, handle);
@@ -43,7 +43,7 @@ void request_keep(const struct probe *probe, struct request *request, uint64_t h
         request_put_new(probe->log, request, handle);
 }
 
-/* Out of line: nearly all lie in front. */
+/* Not inlined: nearly all requests are in front. */
 static __attribute__((noinline)) bool request_post_behind(struct probe *probe, const struct posted *posted,
                                                           uint64_t handle)
 {

@@ -1,12 +1,12 @@
 /*
  * Calls that post a request: nonblocking, persistent and partitioned messages, generalized requests.
  *
- * Partitioned requests are persistent, and their message is one: of all partitions together, each time that it is
- * started. Calls on single partitions are charged to the communicator of the request, by a map of its own
- * (book.partitioned): the request may be in a completion call of another thread.
+ * Partitioned requests are persistent. Each start of one is one message, of all partitions together. Calls on single
+ * partitions are charged to the communicator of the request. A map of its own has it (book.partitioned), because the
+ * request may be in a completion call of another thread.
  *
- * A generalized request is no message and on no communicator. It is known so that its completion is not taken for
- * something that was missed.
+ * A generalized request is not a message, and is on no communicator. It is known, so that its completion does not count
+ * as missed.
  */
 #ifndef MPIT_PROBES_POSTING_H
 #define MPIT_PROBES_POSTING_H
@@ -18,14 +18,14 @@ void leave_isend(struct probe *probe, enum call kind, MPI_Comm comm, int result,
                  MPI_Datatype type, const MPI_Request *request);
 void leave_irecv(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, int64_t count,
                  MPI_Datatype type, const MPI_Request *request);
-/* A persistent request is made: a call, and no message before it is started. */
+/* A persistent request is made. It counts as a call. A message counts only when it is started. */
 void leave_init(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, int result, int peer,
                 int tag, uint64_t bytes, const MPI_Request *request);
 void leave_partitioned_init(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, int result,
                             int peer, int tag, uint64_t bytes, const MPI_Request *request);
 void leave_grequest(struct probe *probe, enum call kind, int result, const MPI_Request *request);
 
-/* A call on partitions of a request. Behind probe_open. */
+/* A call on partitions of a request. Call it after probe_open. */
 void partition_begin(struct probe *probe, enum call kind, MPI_Request request);
 void leave_partition(struct probe *probe, enum call kind, int result);
 
@@ -62,17 +62,17 @@ HOT struct posted posted_of(const struct probe *probe, enum call kind, enum requ
                            .type = (uint8_t)type};
 }
 
-/* Puts what the call has posted into the table, under the handle that it has returned. The call's leave ends with
- * posted_finish. False: there was no memory for it. */
+/* Puts the request that the call has posted into the table, under the handle that MPI returned. The call's leave ends
+ * with posted_finish. False: there was no memory for it. */
 bool request_post(struct probe *probe, const struct posted *posted, uint64_t handle);
-/* The same for a message: without memory its level goes down at once. */
+/* The same for a message. Without memory its level goes down at once. */
 void message_post(struct probe *probe, enum call kind, enum request_type type, const struct event *event,
                   const MPI_Request *where);
-/* The same for a persistent request. `bytes_out`: what a collective will get out. */
+/* The same for a persistent request. `bytes_out`: the bytes that a collective will get out. */
 void persistent_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle);
-/* The same for a collective. `bytes_out`: what it will get out. */
+/* The same for a collective. `bytes_out`: the bytes that it will get out. */
 void collective_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle);
-/* A request for the table behind, filled. NULL: no memory, which is counted. */
+/* Returns a filled request for the request table, or NULL without memory (counted). */
 struct request *request_of(struct probe *probe, const struct posted *posted);
 void request_keep(const struct probe *probe, struct request *request, uint64_t handle);
 

@@ -20,8 +20,8 @@ static struct {
     __typeof__(&MPI_Finalize) Finalize;
 } real;
 
-/* Does the program reach another definition than that of libmpit.so? An entry that is only referred to (the program's
- * own stub for a function whose address it takes) is none. */
+/* True if the program reaches another definition than that in libmpit.so. A mere reference (the program's own stub for
+ * a function whose address it takes) does not count. */
 static bool is_replaced(const char *name)
 {
     const char *first = dlsym(RTLD_DEFAULT, name);
@@ -41,7 +41,7 @@ static bool is_library(void *next, void *profiled)
 
 enum rule { PASS, WHERE_REPLACED, ALL };
 
-/* Init and Finalize are not in the list: they have definitions here, which decide for themselves. */
+/* Init and Finalize are not in the list. They have definitions here, which decide for themselves. */
 static void decide(enum rule rule)
 {
     for (size_t i = 0; i < wrapped_count; i++) {
@@ -76,7 +76,7 @@ void profiled_find(void)
     decide(WHERE_REPLACED);
 }
 
-/* A part of MPI: it is no tool. */
+/* True if the caller is a part of MPI, not a tool. */
 static bool is_caller_library(const void *return_address)
 {
     Dl_info where;
@@ -87,8 +87,8 @@ static bool is_caller_library(const void *return_address)
 #undef LAYER
 }
 
-/* Begins the run where no wrapper of MPI_Init has. A tool that does not show its MPI_Init to other libraries hides its
- * other functions, too. */
+/* Begins the run if no wrapper of MPI_Init has. A tool that hides its MPI_Init from other libraries hides its other
+ * functions, too. */
 static bool init_enter(struct probe *probe, enum call kind, const void *caller)
 {
     next_find(NULL);

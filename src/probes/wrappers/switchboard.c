@@ -13,7 +13,7 @@ static bool opened, closed, passed, silent; /* silent: MPI_Pcontrol(0) */
 
 static unsigned mode_of(enum call kind)
 {
-    bool process = call_table[kind].class == CLASS_PROCESS; /* a run's begin and end are recorded whatever happens */
+    bool process = call_table[kind].class == CLASS_PROCESS; /* begin and end of a run are always recorded */
     unsigned mode = 0;
     bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
     if (left_out[kind] || local || (__atomic_load_n(&silent, __ATOMIC_SEQ_CST) && !process))
@@ -27,7 +27,7 @@ static unsigned mode_of(enum call kind)
     return mode;
 }
 
-/* NULL: past us. */
+/* Returns where the gate leads. NULL: past mpit. */
 static void *body_of(const struct wrapped *w, unsigned mode)
 {
     if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
@@ -71,7 +71,7 @@ static void switches_set(void)
     __atomic_store_n(&header->sampling_changed, 1, __ATOMIC_RELAXED);
 }
 
-/* Again when somebody has come in meanwhile: who is last sees what all have changed. Signal handlers come by, too. */
+/* Repeats if another caller came meanwhile: the last one sees the changes of all. Signal handlers call it, too. */
 void switchboard_set(void)
 {
     static unsigned version;

@@ -8,11 +8,11 @@
  *                            MPI_Isend: gate ──> the body, which keeps what is needed later, and records nothing
  *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on
  *
- * So what is not used costs nothing, and what is not recorded as little as can be. PMPI_ gates (profiled.h) and the
- * ways from Fortran go along.
+ * So an unused function costs nothing, and a call that is not recorded costs as little as possible. The PMPI_ gates
+ * (profiled.h) and the ways from Fortran follow.
  *
- * Who may run with whom: anybody may change what it depends on, a signal handler too; the gates are stored one by one,
- * and the last one who stores has seen the newest. A call that is under way is recorded as it began.
+ * Who may run with whom: any thread or signal handler may change the conditions. The gates are stored one by one, and
+ * the last one who stores has seen the newest conditions. A call that is under way is recorded as it began.
  */
 #ifndef MPIT_PROBES_SWITCHBOARD_H
 #define MPIT_PROBES_SWITCHBOARD_H
@@ -28,15 +28,15 @@ enum profiled_way { PROFILED_LEFT, PROFILED_PASS, PROFILED_WRAPPER, PROFILED_ROU
 struct wrapped {
     const char *name;
     enum call kind;
-    bool keeps; /* of a call that is not recorded something is needed later */
+    bool keeps; /* later calls need facts about this call even if it is not recorded */
     bool local;
     void **gate;
     void *usual;           /* the function of libmpit.so's entry */
-    void *general;         /* the same without a hot case; `usual` where there is none */
+    void *general;         /* the same without a hot case. `usual` if there is none */
     void **gate_profiled;  /* of PMPI_name */
     void *route;           /* where PMPI_name leads if only the Fortran layer gets to the wrapper */
     void *const *next;     /* the next definition of the symbol */
-    void *profiled;        /* PMPI_name behind us; NULL: there is none */
+    void *profiled;        /* the next PMPI_name. NULL: there is none */
     enum profiled_way way; /* of PMPI_name */
 };
 
@@ -44,11 +44,11 @@ struct wrapped {
 extern LIBRARY_LOCAL struct wrapped wrapped[];
 extern LIBRARY_LOCAL const size_t wrapped_count;
 
-/* A run begins: the filter is read, and what is switched from here on is followed. */
+/* A run begins: reads the filter, and follows all switches from here on. */
 void switchboard_open(void);
-/* The run is over: local functions are no longer counted; or (false) it goes on. */
+/* The run is over: local functions are no longer counted. False: it goes on. */
 void switchboard_close(bool over);
-/* All gates pass from now on, whatever happens. */
+/* All gates pass for good. */
 void switchboard_pass(void);
 /* MPI_Pcontrol: on or off. */
 void switchboard_record(bool on);

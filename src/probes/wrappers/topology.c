@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* What is used where there is no memory, or no topology. */
+/* Used if there is no memory, or no topology. */
 static const struct topology none;
 
 static struct topology *topology_make(int sources, int destinations, int places)
@@ -17,7 +17,7 @@ static struct topology *topology_make(int sources, int destinations, int places)
     return topology;
 }
 
-/* Two neighbours a dimension, the one before first. */
+/* Two neighbors a dimension, the one before first. */
 static struct topology *cart_ask(MPI_Comm comm)
 {
     int dimensions = 0;
@@ -59,7 +59,7 @@ const struct topology *topology_learn(struct comm *comm, MPI_Comm handle)
     struct topology *made = topology_ask(comm, handle), *before = NULL;
     if (!made)
         return &none;
-    /* release: what is found there is whole */
+    /* release: a reader that finds it sees all of it */
     if (__atomic_compare_exchange_n(&comm->topology, &before, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return made;
     free(made);

@@ -1,8 +1,8 @@
 /*
- * The neighbours of this process in a topology, as a neighbourhood collective sees them: how many blocks it gets and
- * puts in, and which of them are nobody's (the edge of a Cartesian grid that is not periodic).
+ * The neighbors of this process in a topology, as a neighborhood collective sees them: how many blocks it gets and puts
+ * in, and which places have no process (the edge of a Cartesian grid that is not periodic).
  *
- * MPI is asked once a communicator, at its first neighbourhood collective; the answer stays with the communicator until
+ * MPI is asked once a communicator, at its first neighborhood collective. The answer stays with the communicator until
  * its place is used again. Threads that ask at once agree on one answer.
  */
 #ifndef MPIT_PROBES_TOPOLOGY_H
@@ -12,7 +12,7 @@
 #include "native.h"
 
 struct topology {
-    int32_t sources, destinations; /* blocks of the buffers, one a neighbour */
+    int32_t sources, destinations; /* blocks of the buffers, one a neighbor */
     int32_t senders, receivers;    /* of these: processes */
     bool edged;                    /* some are MPI_PROC_NULL: */
     bool nobody[];                 /* which, of sources and destinations alike */

@@ -442,7 +442,7 @@ static void windows_are_remembered_while_nothing_changes(void **state)
         access_check(ledger, &last, 0x200, second, 7);
     }
     objects_set(&book.windows, 0x200, (struct object){0});
-    assert_false(accessed_holds(&book.windows, &last.last)); /* the plain path asks that */
+    assert_false(accessed_holds(&book.windows, &last.last)); /* the quick way in asks that */
     access_check(ledger, &last, 0x200, NULL, 0);
     access_check(ledger, &last, 0x100, first, 1);
     objects_set(&book.windows, 0x200, (struct object){first, 2, 0});

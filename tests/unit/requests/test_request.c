@@ -433,7 +433,7 @@ static void place_beside_is_given_back(void **state)
     kept_check(handle, &other, 2, REQUEST_SEND);
 }
 
-/* What the plain path does not complete is found by its variable alone where others share its place. */
+/* A request that the hot case does not complete is found by its variable alone if others share its place. */
 static void request_set_apart_is_found(void **state)
 {
     (void)state;
@@ -485,7 +485,7 @@ static void persistent_request_holds_its_communicator(void **state)
     book.comms = NULL;
 }
 
-/* MPICH's status for it is that of a message of rank 0, which the plain bodies would believe. */
+/* MPICH's status for it shows a message of rank 0, which the hot case would believe. */
 static void receive_from_nobody_is_set_apart(void **state)
 {
     (void)state;

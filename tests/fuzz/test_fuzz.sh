@@ -2,12 +2,11 @@
 # Builds the fuzzers with clang and runs each for a number of inputs, from its corpus. Longer:
 #   tests/fuzz/test_fuzz.sh BUILD_DIRECTORY 10000000
 # Usage: test_fuzz.sh BUILD_DIRECTORY [INPUTS]
-set -u
+. "$(dirname "$0")/../integration/common/verdict.sh"
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(mkdir -p "${1:?the build directory is missing}" && cd "$1" && pwd) || exit 2
 inputs=${2:-20000}
-failed=0
 
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMPIT_FUZZ=ON \
     -DMPIT_SANITIZE=address,undefined -DMPIT_WERROR=ON >"$build/configure.log" 2>&1 || {
@@ -31,11 +30,10 @@ for name in run columns summary; do
     log=$build/fuzz-$name.log
     if "$build/tests/fuzz_$name" -runs="$inputs" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
         -artifact_prefix="$build/found/$name/" "$build/new/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1; then
-        printf 'ok - %s: %s\n' "$name" "$(tail -1 "$log")"
+        ok "$name: $(tail -1 "$log")"
     else
-        failed=$((failed + 1))
-        printf 'not ok - %s; the input is in %s\n' "$name" "$build/found/$name/"
-        grep -vE '^#[0-9]+' "$log" | tail -40 | sed 's/^/#   /'
+        grep -vE '^#[0-9]+' "$log" | tail -40 >"$work/out"
+        not_ok "$name; the input is in $build/found/$name/" "$work/out"
     fi
 done
-exit $((failed > 0))
+verdict

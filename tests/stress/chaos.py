@@ -239,6 +239,8 @@ def main():
     mpis = trial.mpis(words.build)
     with tempfile.TemporaryDirectory(prefix="mpit-chaos.", ignore_cleanup_errors=True) as work, trial.spool() as spool:
         chaos = Chaos(words.build, work, spool)
+        missing = [mpi for mpi in mpis if not os.access(f"{words.build}/tests/chaos-{mpi}", os.X_OK)]
+        chaos.judge.check("the programs are built", missing) # without them each job would be one that crashes natively
         for number in range(words.jobs) if words.only is None else [words.only]:
             scenario = Scenario(words.seed, number, mpis)
             if words.mpi in (None, scenario.mpi):

@@ -4,32 +4,24 @@
 #   gives NAME STATUS COMMAND...   runs it, with what it prints in the files out and err
 #   says FILE PATTERN              the last command's out or err has a line like it; says_not: it has none
 #   one_says COUNT PATTERN         so many lines of err are like it
-#   check NAME COMMAND...          it succeeds
-#   has MPI                        it is here
+#   has MPI                        it is here; if not, that is a skip
 #   built MPI PROGRAM...           from PROGRAM.c here: PROGRAM-MPI
 #   script FILE LINE...            a shell script
-#   summed_up                      the closing line; fails if anything did
+# ok, not_ok, check, skip and verdict are those of verdict.sh; where no file is named, not_ok shows what the last command gave
 
-set -u
+. "$(dirname "${BASH_SOURCE[0]}")/verdict.sh"
 
 build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 PATH=$build/bin:$PATH
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LC_ALL=C.UTF-8
-export OMPI_MCA_rmaps_base_oversubscribe=1
-unset LD_PRELOAD "${!MPIT_@}"
-work=$(mktemp -d) || exit 2
-trap 'rm -rf "$work"' EXIT
+export LC_ALL=C.UTF-8
+unset OMPI_MCA_mpi_yield_when_idle LD_PRELOAD "${!MPIT_@}"
 cp "$(dirname "${BASH_SOURCE[0]}")"/tools/* "$work" && cd "$work" || exit 2
-passed=0 failed=0
 
-ok() {
-    passed=$((passed + 1))
-    echo "ok - $1"
-}
-not_ok() {
+not_ok() { # NAME [FILE]
     failed=$((failed + 1))
-    echo "not ok - $1"
-    sed 's/^/#   /' out err 2>/dev/null | head -20
+    echo "not ok $1"
+    if [ $# -gt 1 ]; then set -- "$2"; else set -- out err; fi
+    cat "$@" 2>/dev/null | head -n 40 | sed 's/^/    /'
 }
 gives() {
     local name=$1 wanted=$2 status
@@ -48,15 +40,11 @@ says() {
 says_not() {
     if grep -Eq -- "$2" "$1"; then not_ok "  $1 does not say: $2"; else ok "  $1 does not say: $2"; fi
 }
-check() {
-    local name=$1
-    shift
-    if "$@" >check.log 2>&1; then ok "$name"; else
-        sed 's/^/#   /' check.log | head -20
-        not_ok "$name"
-    fi
+has() {
+    [ -e "$build/lib/libmpit-$1.so" ] && command -v "mpicc.$1" >/dev/null && command -v "mpirun.$1" >/dev/null && return
+    skip "$1" "this build is not for it, or its compiler or launcher is not here"
+    return 1
 }
-has() { [ -e "$build/lib/libmpit-$1.so" ] && command -v "mpicc.$1" >/dev/null && command -v "mpirun.$1" >/dev/null; }
 script() {
     printf '%s\n' "#!/bin/sh" "${@:2}" >"$1"
     chmod +x "$1"
@@ -67,8 +55,4 @@ built() {
     for program; do
         check "$program.c for $mpi is built" "mpicc.$mpi" "$program.c" -o "$program-$mpi"
     done
-}
-summed_up() {
-    echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }

@@ -148,14 +148,18 @@ class Judge:
             print("\n".join("    " + line for line in lines))
         sys.stdout.flush()
 
+    def holds(self, good, name, details=""):
+        """A check by a condition. The end of DETAILS is shown where it does not hold."""
+        self.check(name, [] if good else [str(details)[-2500:]])
+
     def skip(self, name, why):
         """A check that cannot be made here."""
         self.skipped += 1
         print(f"skipped {name}: {why}", flush=True)
 
     def verdict(self):
-        """The last line, and the exit status."""
+        """The last line, and the exit status: 77 if nothing could be tested."""
         print(f"{self.passed} passed, {self.failed} failed" + (f", {self.skipped} skipped" if self.skipped else ""))
         if self.failed:
             return 1
-        return 0 if self.passed else SKIPPED
+        return 0 if self.passed else SKIPPED if self.skipped else 1

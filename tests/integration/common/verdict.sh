@@ -3,7 +3,9 @@
 #   ok NAME                     says that a promise was kept
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
 #   check NAME COMMAND...       one or the other, as the command returns
-#   verdict                     the closing line; fails if anything did
+#   skip NAME WHY               says that it cannot be tested here
+#   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
+#   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
 #   sound ARCHIVE               nothing is found in the archive ($build)
 #   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi);
@@ -15,7 +17,7 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # more processes than processors: let those that wait give way
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 
-passed=0 failed=0
+passed=0 failed=0 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/mpit-test.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 
@@ -36,8 +38,22 @@ check() {
     if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
 }
 
+skip() {
+    skipped=$((skipped + 1))
+    echo "skipped $1: $2"
+}
+
+there_is() {
+    [ -x "$build/tests/$1-$mpi" ] && return
+    if [ -e "$build/lib/libmpit-$mpi.so" ]; then not_ok "there is $1-$mpi"; else skip "$mpi" "this build is not for it"; fi
+    return 1
+}
+
 verdict() {
-    echo "$passed passed, $failed failed"
+    local also=
+    [ "$skipped" -eq 0 ] || also=", $skipped skipped"
+    echo "$passed passed, $failed failed$also"
+    if [ "$failed" -eq 0 ] && [ "$passed" -eq 0 ] && [ "$skipped" -gt 0 ]; then return 77; fi
     [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
 }
 

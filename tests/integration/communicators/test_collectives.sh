@@ -8,7 +8,7 @@
 build=$(cd "${1:?usage: test_collectives.sh BUILD_DIR}" && pwd) || exit 2
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/collectives-$mpi" ] || continue
+    there_is collectives || continue
     for ranks in 1 2 3 4; do
         keep=$work/kept counted_run collectives $ranks "$work/book"
         if python3 "${0%/*}/collectivesbook.py" "$work/kept/otf2" "$work/book" $ranks >"$work/out" 2>&1; then

@@ -37,7 +37,7 @@ verify_check() {
 }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/manycomms-$mpi" ] || continue
+    there_is manycomms || continue
     options=
     run_check "100,000 cycles" 1 100000 0
     grown=$(grep -o '[-0-9]* kilobytes' "$work/out" | cut -d' ' -f1)

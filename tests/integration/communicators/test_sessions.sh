@@ -18,10 +18,10 @@ print(job["calls"].get(sys.argv[1], {"count": 0})["count"])' "$2"
 badly="had closed the last session and did not come to an exit"
 for mpi in openmpi mpich; do
     program=$build/tests/sessions-$mpi late=$build/tests/latesession-$mpi.so
-    [ -x "$program" ] || continue
+    there_is sessions || continue
     "$program" none >/dev/null 2>&1
     if [ $? = 77 ]; then
-        ok "$mpi has no sessions"
+        skip "$mpi" "it has no sessions"
         continue
     fi
     for mode in exit killed; do

@@ -29,38 +29,39 @@ told() {
     rm -rf "$run"
 }
 
-if [ -x "$build/tests/fabriccolls-openmpi" ]; then
+# Open MPI's ways, each with settings of its own
+doubling() { OMPI_MCA_coll_tuned_barrier_algorithm=3 told "$1" openmpi "$2" "$3" doubling "${4:-}"; }
+bruck() { OMPI_MCA_coll_tuned_barrier_algorithm=4 told "$1" openmpi "$2" "$3" dissemination "${4:-}"; }
+ucx() {
+    local -x OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any
+    doubling "openmpi, ucx, doubling" 4 seen+others
+    doubling "openmpi, ucx, doubling" 3 seen+others
+    bruck "openmpi, ucx, dissemination" 3 seen+others --fabric
+}
+libfabric() { # PROVIDER
+    local -x OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi
+    [ -z "$1" ] || local -x OMPI_MCA_mtl_ofi_provider_include="$1"
+    doubling "openmpi, libfabric ${1:-as it is}" 3 seen+others+acks
+    bruck "openmpi, libfabric ${1:-as it is}, dissemination" 4 seen+others+acks
+}
+ob1() {
+    local -x OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self
+    doubling "openmpi, ob1" 3 none
+    doubling "openmpi, ob1, asked all along" 3 none --fabric
+}
+
+mpi=openmpi
+if there_is fabriccolls; then
     export OMPI_MCA_coll_tuned_use_dynamic_rules=1 OMPI_MCA_coll_tuned_bcast_algorithm=6 # binomial
     export OMPI_MCA_coll_tuned_allgather_algorithm=4                                     # ring
-    doubling() { OMPI_MCA_coll_tuned_barrier_algorithm=3 told "$1" openmpi "$2" "$3" doubling "${4:-}"; }
-    bruck() { OMPI_MCA_coll_tuned_barrier_algorithm=4 told "$1" openmpi "$2" "$3" dissemination "${4:-}"; }
-    (
-        export OMPI_MCA_pml=ucx OMPI_MCA_pml_ucx_tls=any OMPI_MCA_pml_ucx_devices=any
-        doubling "openmpi, ucx, doubling" 4 seen+others
-        doubling "openmpi, ucx, doubling" 3 seen+others
-        bruck "openmpi, ucx, dissemination" 3 seen+others --fabric
-        echo "$passed $failed" >"$work/counts"
-    )
-    read -r passed failed <"$work/counts"
+    ucx
     for provider in "tcp;ofi_rxm" sockets ""; do
-        (
-            export OMPI_MCA_pml=cm OMPI_MCA_mtl=ofi
-            [ -z "$provider" ] || export OMPI_MCA_mtl_ofi_provider_include="$provider"
-            doubling "openmpi, libfabric ${provider:-as it is}" 3 seen+others+acks
-            bruck "openmpi, libfabric ${provider:-as it is}, dissemination" 4 seen+others+acks
-            echo "$passed $failed" >"$work/counts"
-        )
-        read -r passed failed <"$work/counts"
+        libfabric "$provider"
     done
-    (
-        export OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self
-        doubling "openmpi, ob1" 3 none
-        doubling "openmpi, ob1, asked all along" 3 none --fabric
-        echo "$passed $failed" >"$work/counts"
-    )
-    read -r passed failed <"$work/counts"
+    ob1
 fi
-if [ -x "$build/tests/fabriccolls-mpich" ]; then
+mpi=mpich
+if there_is fabriccolls; then
     export MPIR_CVAR_BARRIER_INTRA_ALGORITHM=dissemination MPIR_CVAR_BCAST_INTRA_ALGORITHM=binomial
     export MPIR_CVAR_ALLGATHER_INTRA_ALGORITHM=ring MPIR_CVAR_ENABLE_SMP_COLLECTIVES=0
     export MPIR_CVAR_NOLOCAL=1 # nor others that know who shares a node

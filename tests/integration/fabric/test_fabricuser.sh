@@ -14,7 +14,7 @@ counted() {
     shift
     timeout --kill-after=10 60 mpit-run --quiet --trace --fabric --output "$run" "$@" >"$work/own" 2>"$work/err" </dev/null
     local status=$?
-    if [ $status = 77 ]; then echo "# $name: $(head -n 1 "$work/err")"; rm -rf "$run"; return; fi
+    if [ $status = 77 ]; then skip "$name" "$(head -n 1 "$work/err")"; rm -rf "$run"; return; fi
     if [ $status = 0 ]; then ok "$name"; else not_ok "$name (status $status)" "$work/err"; fi
     mpit-dump --json "$run" >"$work/json"
     check "$name: the summary has what the program has counted" python3 "$here/userbook.py" "$work/json" "$work/own" "${@: -1}"
@@ -32,6 +32,8 @@ if [ -x "$user" ]; then
     done
     counted "sockets, all that it alone can" "$user" sockets messages atomics refused shared scalable
     counted "sockets, mixed" "$user" sockets messages tagged cancelled truncated messages threads
+else
+    skip "programs of libfabric" "this build has none"
 fi
 user=$build/tests/ucxuser
 if [ -x "$user" ]; then
@@ -42,6 +44,8 @@ if [ -x "$user" ]; then
         counted "ucx on $transport, all kinds" "$user" flushes tags callbacks rma actives atomics streams odd tags
     done
     unset UCX_TLS
+else
+    skip "programs of UCX" "this build has none"
 fi
 
 # pingpong PROVIDER TYPE: 50 messages each way, and one that says the end
@@ -79,5 +83,7 @@ if command -v fi_pingpong >/dev/null; then
     for way in "tcp msg" "tcp;ofi_rxm rdm" "net rdm" "sockets msg" "sockets rdm" "sockets dgram" "udp dgram"; do
         pingpong $way
     done
+else
+    skip fi_pingpong "it is not installed"
 fi
 verdict

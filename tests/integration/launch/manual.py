@@ -9,18 +9,16 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 TOOLS = ["mpit-run", "mpit-collect", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter"]
 ROWS, COLUMNS = 24, 80
 COMMAND_LINES = {"mpit-dump": "dumprequest"}  # files of their own
 MANUAL = os.path.join(SOURCE, "share", "man")
-passed = failed = 0
-
-
-def check(good, what, more=""):
-    global passed, failed
-    print(f"{'ok' if good else 'FAILED'}  {what}" + ("" if good else f": {more}"), flush=True)
-    passed, failed = passed + bool(good), failed + (not good)
+judge = trial.Judge()
+check = judge.holds
 
 
 def read(*path):
@@ -157,6 +155,8 @@ def completion_judge():
     if shutil.which("zsh"):
         result = run("zsh", "-n", os.path.join(SOURCE, "share", "completion", "_mpit"))
         check(result.returncode == 0, "zsh reads its completion", result.stderr)
+    else:
+        judge.skip("zsh reads its completion", "there is no zsh")
 
 
 for tool in TOOLS:
@@ -166,5 +166,4 @@ references_judge()
 headers_judge()
 environment_judge()
 completion_judge()
-print(f"\n{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+sys.exit(judge.verdict())

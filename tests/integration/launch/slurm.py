@@ -17,6 +17,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 BUILD, MPI, DIRECTORY = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "share", "doc", "exporter.md")
 UNPACKED = f"{BUILD}/slurm"
@@ -51,13 +54,11 @@ PluginDir={plugins}
 NodeName={host} NodeAddr=127.0.0.1 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 State=UNKNOWN
 PartitionName=test Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
 """
-failed = []
+judge = trial.Judge()
 
 
 def check(what, good, seen=""):
-    print(("ok - " if good else "not ok - ") + what + ("" if good else f": {seen}"), flush=True)
-    if not good:
-        failed.append(what)
+    judge.holds(good, what, seen)
 
 
 def until(condition, what):
@@ -277,8 +278,8 @@ def cancelled():
 
 def main():
     if not program_of("slurmctld") or not program_of("slurmd") or not program_of("srun"):
-        print("no Slurm here")
-        return 77
+        judge.skip("jobs of Slurm", "there is no Slurm (CONTRIBUTING.md)")
+        return judge.verdict()
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     os.makedirs(DIRECTORY)
     for name in [name for name in os.environ if name.startswith(("MPIT_", "SLURM_")) or name == "LD_PRELOAD"]:
@@ -293,8 +294,7 @@ def main():
         cancelled()
     finally:
         cluster.end()
-    print(f"{len(failed)} failed")
-    return 1 if failed else 0
+    return judge.verdict()
 
 
 sys.exit(main())

@@ -108,7 +108,7 @@ several_nodes() {
 }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/differing-$mpi" ] || continue
+    there_is differing || continue
     one_node
     several_nodes
 done

@@ -2,36 +2,16 @@
 # What cmake --install promises: the tools find mpit's files wherever the installation stands, pkg-config and
 # find_package() find the installation, and both say the same. Usage: test_install.sh BUILD_DIRECTORY
 # shellcheck disable=SC2317 # functions that check() calls
-set -euo pipefail
+. "$(dirname "$0")/../common/verdict.sh"
+set -eo pipefail
 
 build=$(cd "${1:?the build directory is missing}" && pwd)
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 LC_ALL=C.UTF-8
+export LC_ALL=C.UTF-8
 unset LD_PRELOAD CMAKE_PREFIX_PATH PKG_CONFIG_PATH DESTDIR "${!MPIT_@}"
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
 cd "$work"
-passed=0 failed=0
-
-# check NAME COMMAND...: the command succeeds; if not, what it said is shown
-check() {
-    local name=$1
-    shift
-    if "$@" >check.log 2>&1 </dev/null; then
-        passed=$((passed + 1))
-        echo "ok - $name"
-    else
-        failed=$((failed + 1))
-        echo "not ok - $name"
-        sed 's/^/#   /' check.log | head -n 20
-    fi
-}
+exec </dev/null
 same() {
     [ "$1" = "$2" ] || { printf "'%s' is not '%s'\n" "$1" "$2" && false; }
-}
-finish() {
-    echo "$passed passed, $failed failed"
-    [ "$failed" -eq 0 ]
-    exit
 }
 cached() {
     sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
@@ -43,8 +23,9 @@ for mpi in openmpi mpich; do
     [ ! -e "$build/lib/libmpit-$mpi.so" ] || mpis+=("$mpi")
 done
 [[ $libdir != /* ]] || {
-    echo "# CMAKE_INSTALL_LIBDIR is absolute: an installation elsewhere would write there; skipped"
-    finish
+    skip "the installation" "CMAKE_INSTALL_LIBDIR is absolute: an installation elsewhere would write there"
+    verdict
+    exit
 }
 
 echo "# the installation"
@@ -78,15 +59,15 @@ check "  and nothing else" same "$(cd first && find . -type f -printf '%P\n' | s
 check "  no text file in it names the build directory" bash -c "! grep -rIlF '$build' first"
 for file in "${files[@]}"; do
     [[ $file == *.so || $file == bin/* || $file == libexec/* ]] || continue
-    check "  $file looks for no library there" bash -c "! readelf -d 'first/$file' | grep -E 'R(UN)?PATH.*$build'"
+    check "  $file looks for no library there" bash -c "readelf -d 'first/$file' >dynamic && ! grep -E 'R(UN)?PATH.*$build' dynamic"
 done
 # named_here PAGE: the documents that it names are there, seen from where it stands
 named_here() {
     local name missing=0
-    while read -r name; do
+    while read -r name; do # of a link the target alone
         [ -e "$(dirname "$1")/$name" ] || { echo "$1 names $name" && missing=1; }
-    done < <(grep -oE '[A-Za-z0-9_/.-]+\.md|\]\([^)#:]+\)' "$1" | sed -E 's/^\]\((.*)\)$/\1/' | sort -u)
-    return $missing
+    done < <(sed -E 's/\[[^]]*\]\(/](/g' "$1" | grep -oE '[A-Za-z0-9_/.-]+\.md|\]\([^)#:]+\)' | sed -E 's/^\]\((.*)\)$/\1/' | sort -u)
+    [ -s "$1" ] && return $missing
 }
 for page in README ARCHITECTURE CONTRIBUTING; do
     check "  the documents that $page.md names are beside it" named_here "first/share/doc/mpit/$page.md"
@@ -180,7 +161,7 @@ refused() {
 }
 list=$(IFS=';' && echo "${mpis[*]}")
 check "a project that asks for the installed version and its MPIs" client with -DWANTED="$version" -DMPIS="$list"
-cp check.log configured
+cp checked configured
 check "  mpit_VERSION" grep -qx -- "-- version $version" configured
 check "  mpit_RUN" grep -qx -- "-- run $prefix/bin/mpit-run" configured
 for mpi in "${mpis[@]}"; do
@@ -191,4 +172,4 @@ check "  the version in it" same "$(with/version)" "$version $version"
 check "a version that is not there is refused" refused later 'requested version "99.0"' -DWANTED=99.0
 check "an MPI that is not there is refused" refused other 'not for lam' -DMPIS=lam
 
-finish
+verdict

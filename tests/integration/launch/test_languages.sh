@@ -65,25 +65,30 @@ orders() {
     done
 }
 
-any= python=/usr/bin/python3 # which Debian installs its mpi4py for
+python=/usr/bin/python3 # which Debian installs its mpi4py for
 for mpi in openmpi mpich; do
-    [ -e "$build/lib/libmpit-$mpi.so" ] || continue
+    there_is heat || continue
     built "c-$mpi" mpicc.$mpi -O2 -w "$source/languages.c" || continue
-    any=yes languages=(c)
+    languages=(c)
     if command -v "mpicxx.$mpi" >/dev/null && command -v g++ >/dev/null; then
         built "cxx-$mpi" mpicxx.$mpi -O2 -w -x c++ "$source/languages.c" && languages+=(cxx)
+    else
+        skip "$mpi: C++" "there is no compiler of it"
     fi
     if command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null; then
         built "mpifh-$mpi" mpif90.$mpi -fallow-argument-mismatch "${fortran[@]}" && languages+=(mpifh)
         built "usempi-$mpi" mpif90.$mpi -fallow-argument-mismatch -DUSE_MPI "${fortran[@]}" && languages+=(usempi)
         built "usempif08-$mpi" mpif90.$mpi -DUSE_F08 "${fortran[@]}" && languages+=(usempif08)
+    else
+        skip "$mpi: Fortran" "there is no compiler of it"
     fi
     for ranks in 2 3; do
         for language in "${languages[@]}"; do run $mpi $ranks $language "$work/$language-$mpi"; done
         if [ $ranks = 2 ]; then for language in "${languages[@]}"; do orders $mpi $language; done; fi
-        [ $mpi = openmpi ] && "$python" -c "import mpi4py" 2>/dev/null &&
-            run $mpi $ranks python "$python" "$source/languages.py"
+        [ $mpi = openmpi ] || continue
+        if "$python" -c "import mpi4py" 2>/dev/null; then run $mpi $ranks python "$python" "$source/languages.py"; else
+            skip "$mpi: Python, $ranks ranks" "there is no mpi4py"
+        fi
     done
 done
-[ -n "$any" ] || not_ok "no MPI's C compiler is here"
 verdict

@@ -90,4 +90,4 @@ gives "  its second says nothing" 0 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
 check "  at all" [ ! -s err ]
 gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict true
 
-summed_up
+verdict

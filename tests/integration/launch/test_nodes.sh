@@ -12,8 +12,9 @@ build=$(cd "${1:?usage: test_nodes.sh BUILD_DIR}" && pwd) || exit 2
 
 if [ "${2:-}" != inside ]; then
     if ! hosts_possible; then
-        echo "SKIPPED: jobs on several hosts were NOT tested: $hosts_refused"
-        exit 77
+        skip "jobs on several hosts" "$hosts_refused"
+        verdict
+        exit
     fi
     shared=$(mktemp -d "$build/mpit-nodes.XXXXXX") || exit 2
     trap 'hosts_end; rm -rf "$work" "$shared"' EXIT
@@ -277,7 +278,7 @@ hosts_on mpit-a touch /dev/shm/seen /tmp/seen "$work/private/seen"
 check "  and memory and files" hosts_on mpit-b test ! -e /dev/shm/seen -a ! -e /tmp/seen -a ! -e "$work/private/seen"
 run=$work/run record=("$build/bin/mpit-run" --quiet --output "$work/run")
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/heat-$mpi" ] || continue
+    there_is heat || continue
     heat=("$build/tests/heat-$mpi" --rows 64 --columns 64 --steps 200)
     mpirun_on $mpi mpit-a:2,mpit-b:2
     # LD_PRELOAD of everything that is run: a repair of MPICH's (lateprogress.c), and a library that must stay preloaded

@@ -78,7 +78,7 @@ EOF
             says out '^job 2 of 2'
         done
     else
-        echo "# skipped: processes of one number, which need namespaces of their own"
+        skip "$mpi: processes of one number" "it takes namespaces of their own"
     fi
 
     mpit-run --trace --quiet --output "jobs-$mpi" sh -c "./starting-$mpi dies
@@ -106,4 +106,4 @@ assert len({a['archive'] for a in archives}) == 2, archives"
     gives "$mpi: where none began there is nothing" 1 mpit-dump --otf2 "no-archive-$mpi" "alone-$mpi"
     says err 'recorded without --trace|kept with mpit-run --trace'
 done
-summed_up
+verdict

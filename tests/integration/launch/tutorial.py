@@ -14,15 +14,13 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
 STARTS_WITHIN, ENDS_WITHIN = 30, 300
-passed = failed = 0
-
-
-def check(good, what, more=""):
-    global passed, failed
-    print(f"{'ok' if good else 'not ok'} - {what}" + ("" if good else f": {more}"), flush=True)
-    passed, failed = passed + good, failed + (not good)
+judge = trial.Judge()
+check = judge.holds
 
 
 def steps(text):
@@ -80,8 +78,8 @@ def run(command, where):
 
 def main():
     if not shutil.which("mpirun.openmpi"):
-        print("SKIPPED: there is no Open MPI, which the tutorial takes")
-        return 77
+        judge.skip("the tutorial", "it takes Open MPI")
+        return judge.verdict()
     with open(os.path.join(SOURCE, "share", "doc", "tutorial.md"), encoding="utf-8") as file:
         all_steps = list(steps(file.read()))
     check(len(all_steps) > 12, "the tutorial has commands", len(all_steps))
@@ -107,8 +105,7 @@ def main():
             if command.startswith("mpit-top"):
                 check("halo" in said and "MPI_" in said, "  the job is there", said)
         interrupt(jobs)
-    print(f"\n{passed} passed, {failed} failed")
-    return failed != 0
+    return judge.verdict()
 
 
 sys.exit(main())

@@ -44,7 +44,7 @@ done
 # beside each other: most of the time they wait
 mpis=()
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/livejob-$mpi" ] || continue
+    there_is livejob || continue
     mpis+=("$mpi")
     timeout 300 "$python" "$here/top.py" "$build" "$mpi" "$work" >"$work/$mpi.said" 2>&1 ||
         echo "not ok top.py ended with status $?" >>"$work/$mpi.said" &

@@ -24,7 +24,7 @@ says() { if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1: nothing matche
 headers() {
     local mpi=$1 compiler standard
     for compiler in gcc clang; do
-        command -v $compiler >/dev/null || continue
+        command -v $compiler >/dev/null || { skip "$mpi: headers" "there is no $compiler" && continue; }
         for standard in c11 c17; do
             check "$mpi: $compiler -std=$standard takes the header" env OMPI_CC=$compiler MPICH_CC=$compiler \
                 "mpicc.$mpi" -std=$standard -Wall -Wextra -Werror -Wno-unused-command-line-argument \
@@ -32,7 +32,7 @@ headers() {
                 "$root/share/examples/phases.c"
         done
     done
-    command -v "mpicxx.$mpi" >/dev/null || return
+    command -v "mpicxx.$mpi" >/dev/null || { skip "$mpi: headers in C++" "there is no mpicxx.$mpi" && return; }
     for standard in c++11 c++20; do
         check "$mpi: -std=$standard takes the header" "mpicxx.$mpi" -x c++ -std=$standard -Wall -Wextra -Werror \
             -Wno-cast-function-type \
@@ -73,7 +73,7 @@ trouble() {
 # both forms on each MPI
 fortran() {
     local mpi=$1 form library=$build/lib/libmpit-monitor.so
-    command -v "mpif90.$mpi" >/dev/null || return
+    command -v "mpif90.$mpi" >/dev/null || { skip "$mpi: Fortran" "there is no mpif90.$mpi" && return; }
     for form in module:f90 include:f; do
         local name=monitor_${form%:*} source=$here/monitor_${form%:*}.${form#*:}
         check "$mpi: Fortran, by ${form%:*}, compiles" env -C "$work" "mpif90.$mpi" -Wall -I"$root/include" \
@@ -88,11 +88,9 @@ fortran() {
     done
 }
 
-any=
 for mpi in openmpi mpich; do
     program=$build/tests/monitor-$mpi
-    [ -x "$program" ] || continue
-    any=yes
+    there_is monitor || continue
     record='' runs "$mpi: without mpit nothing monitors" $mpi "$program" absent
     MPIT_DISABLE=1 record="env LD_PRELOAD=$build/lib/libmpit.so" runs "$mpi: nor when it is disabled" $mpi \
         "$program" absent
@@ -126,5 +124,4 @@ for mpi in openmpi mpich; do
     modules=("$root/include/mpit/mpix_monitor.f90")
     fortran $mpi
 done
-[ -n "$any" ] || not_ok "monitor is in $build/tests"
 verdict

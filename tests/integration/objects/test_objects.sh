@@ -13,7 +13,7 @@ build=$(cd "${1:?usage: test_objects.sh BUILD_DIR}" && pwd) || exit 2
 export OMPI_MCA_osc=pt2pt,sm
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/objects-$mpi" ] || continue
+    there_is objects || continue
     for ranks in 1 2 4; do
         keep=$work/kept
         counted_run objects $ranks "$work/file"

@@ -9,7 +9,7 @@ export OMPI_MCA_osc=sm                               # the one that takes thread
 export OMPI_MCA_hwloc_base_binding_policy=none # two of them on two processors
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/objectvars-$mpi" ] || continue
+    there_is objectvars || continue
     for ranks in 1 2; do counted_run objectvars $ranks "$work/file"; done
     for timing in 1 0 3; do
         record="env MPIT_TIMING=$timing LD_PRELOAD=$build/lib/libmpit.so" check "$mpi, two threads, MPIT_TIMING=$timing" \

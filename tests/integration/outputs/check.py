@@ -9,14 +9,15 @@ import struct
 import subprocess
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 build, work = sys.argv[1:]
-passed = failed = 0
+judge = trial.Judge()
 
 
 def verdict(name, fine, why=""):
-    global passed, failed
-    passed, failed = passed + bool(fine), failed + (not fine)
-    print(f"{'ok' if fine else 'not ok'} {name}" + ("" if fine else f"\n    {why}"), flush=True)
+    judge.holds(fine, name, why)
 
 
 def check(path):
@@ -32,7 +33,9 @@ def plant(fault, path):
 
 def faults():
     listed = subprocess.run([f"{build}/tests/plantedfaults", "--list"], capture_output=True, check=True, text=True)
-    for line in listed.stdout.splitlines():
+    lines = listed.stdout.splitlines()
+    verdict("there are faults to be planted", len(lines) > 60, lines)
+    for line in lines:
         name, rule, rank = line.split()
         path = f"{work}/{name}"
         plant(name, path)
@@ -123,5 +126,4 @@ def damaged():
 
 faults()
 damaged()
-print(f"{passed} passed, {failed} failed")
-sys.exit(0 if passed and not failed else 1)
+sys.exit(judge.verdict())

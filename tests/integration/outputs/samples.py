@@ -22,6 +22,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 BUILD = os.path.abspath(sys.argv[1])
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 SAMPLES = SOURCE + "/tests/samples"
@@ -29,15 +32,8 @@ DUMP, SECONDS = BUILD + "/bin/mpit-dump", 120
 WORK = tempfile.mkdtemp(prefix="mpit-samples.", dir="/tmp")
 SHAPES = ("plain", "compact", "ring", "counters", "sampled")
 MODES = ("--json", "--events", "--profile")
-passed = failed = 0
-
-
-def say(good, name, details=""):
-    """A check's outcome."""
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    print("%s %s" % ("ok" if good else "not ok", name) + ("" if good else "\n    " + str(details)[-2000:].replace("\n", "\n    ")))
-    sys.stdout.flush()
+judge = trial.Judge()
+say = judge.holds
 
 
 def constant(path, name):
@@ -327,8 +323,7 @@ def main():
         older()
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
-    print("%d passed, %d failed" % (passed, failed))
-    sys.exit(1 if failed or not passed else 0)
+    sys.exit(judge.verdict())
 
 
 main()

@@ -76,7 +76,7 @@ refused() {
 says() { "$dump" --analyze "$2" 2>&1 | tee "$work/text" | grep -qE "$1" || { cat "$work/text"; return 1; }; }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/waits-$mpi" ] || continue
+    there_is waits || continue
     judged "$mpi: each wait is as long as it was" waits $mpi 3
     judged "$mpi: --events of one rank, communicator and function" only 0 sender_recv
     judged "$mpi: --analyze of a part" selected

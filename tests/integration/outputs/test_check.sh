@@ -137,7 +137,7 @@ status=$?
 grep '^not ok' -A 2 "$work/faults"
 if [ "$status" = 0 ]; then ok "planted faults: $(tail -n 1 "$work/faults")"; else not_ok "planted faults" "$work/faults"; fi
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/heat-$mpi" ] || continue
+    there_is heat || continue
     demo
     killed
 done

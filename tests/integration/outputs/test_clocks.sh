@@ -83,7 +83,7 @@ four=0:0,3000000000:100,-5000000000:-80,7000000:35
 given=$messages
 for mpi in openmpi mpich; do
     program=$build/tests/messages-$mpi
-    [ -x "$program" ] || continue
+    there_is messages || continue
 
     # MPICH's processes do not give way: with more of them than processors each message takes a time slice
     messages=$given few=2000

@@ -179,4 +179,4 @@ says err "no MPI found"
 gives "mpit-run without its libraries runs the command unrecorded" 0 ./mpit-run ls
 says err "this mpit is not whole: there is no .*libmpit.so"
 
-summed_up
+verdict

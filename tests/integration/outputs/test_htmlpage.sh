@@ -51,14 +51,14 @@ else
 fi
 if ! [ -s chromium ]; then
     check "without a plotting library --html says so" sh -c '[ -s page.html ] || grep -q "without a plotting library" said'
-    verdict
-    echo "SKIPPED: pages of --html were NOT tested: there is no Chromium, or this build has no plotting library"
-    exit 77
+    skip "pages of --html" "there is no Chromium, or this build has no plotting library"
+    verdict && exit 77
+    exit 1
 fi
 
 for mpi in openmpi mpich; do
+    there_is heat || continue
     heat=("$build/tests/heat-$mpi" --rows 128 --columns 128 --steps 60)
-    [ -x "${heat[0]}" ] || continue
     record="$build/bin/mpit-run --quiet --trace --output trace-$mpi"
     check "$mpi: a run with a trace" launch $mpi 4 "${heat[@]}"
     page "$mpi, with a trace" trace-$mpi trace files
@@ -70,7 +70,8 @@ for mpi in openmpi mpich; do
     check "$mpi: a run without" launch $mpi 2 "${heat[@]}"
     page "$mpi, with the summary alone" plain-$mpi
 done
-if [ -x "$build/tests/heat-mpich" ]; then
+mpi=mpich
+if there_is heat; then
     record="env MPIT_REDUCE=0 $build/bin/mpit-run --quiet --os --output counted"
     check "a run with run files, without a trace" launch mpich 3 "$build/tests/heat-mpich" --rows 128 --columns 128 --steps 60
     page "run files, no trace" counted files
@@ -84,7 +85,7 @@ if [ -x "$build/tests/heat-mpich" ]; then
     done
 fi
 
-if [ -x "$build/tests/livejob-mpich" ]; then
+if there_is livejob; then
     mkdir hung.go
     timeout -s INT 5 "$build/bin/mpit-run" --quiet --trace --output hung mpirun.mpich -n 3 "$build/tests/livejob-mpich" "$PWD/hung.go" \
         deadlock >hung.said 2>&1

@@ -120,7 +120,7 @@ damaged_trace() {
 }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/heat-$mpi" ] || continue
+    there_is heat || continue
     trace heat $mpi 4 "$build/tests/heat-$mpi"
     for ranks in 2 3; do
         trace traffic $mpi $ranks "$build/tests/traffic-$mpi" $((ranks + 40))

@@ -39,7 +39,7 @@ kept() {
 }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/requests-$mpi" ] || continue
+    there_is requests || continue
     run=$work/run
     record="$build/bin/mpit-run --quiet --otf2 --output $run"
     for ranks in 1 2 4; do
@@ -137,7 +137,7 @@ for mpi in openmpi mpich; do
     fi
     rm -rf "$run"
 
-    command -v "mpif90.$mpi" >/dev/null || continue
+    command -v "mpif90.$mpi" >/dev/null || { skip "matched.F90, $mpi" "there is no mpif90.$mpi" && continue; }
     if ! "mpif90.$mpi" -o "$work/matched" "$source" -J "$work" >"$work/out" 2>&1; then
         not_ok "matched.F90 compiles, $mpi" "$work/out"
         continue

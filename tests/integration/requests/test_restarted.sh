@@ -7,7 +7,7 @@
 build=$(cd "${1:?usage: test_restarted.sh BUILD_DIR}" && pwd) || exit 2
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/restarted-$mpi" ] || continue
+    there_is restarted || continue
     modes="testsome testany test sends"
     # without mpit, too, MPICH 4.0.2 waits forever in the one, and fails in the other
     [ $mpi = openmpi ] && modes="$modes waitall collectives"

@@ -8,23 +8,17 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
 RUN, DUMP, SECONDS = BUILD + "/bin/mpit-run", BUILD + "/bin/mpit-dump", 200
 COUNTED = "%s/tests/counted-%s" % (BUILD, MPI)
 WORK = tempfile.mkdtemp(prefix="mpit-counters.")
 SLACK = 300  # as in counted.c
 SOFT = "perf::PAGE-FAULTS,perf::TASK-CLOCK"
-passed = failed = 0
-
-
-def say(good, name, details=""):
-    """A check's outcome."""
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    print("%s %s" % ("ok" if good else "not ok", name))
-    if not good:
-        print("    " + str(details)[-2500:].replace("\n", "\n    "))
-    sys.stdout.flush()
+judge = trial.Judge()
+say = judge.holds
 
 
 def launcher(ranks):
@@ -170,7 +164,7 @@ def events_of_programs():
     """PAPI itself, with events whose values the program knows; and mpit's variables as events of PAPI."""
     steps, tool = ("%s/tests/%s-%s" % (BUILD, name, MPI) for name in ("sdesteps", "sdetool"))
     if not os.path.exists(steps):
-        print("skipped: there is no PAPI with software-defined events")
+        judge.skip("events of programs", "there is no PAPI with software-defined events")
         return
     done = record("steps", ["--trace", "--papi", "sde:::program::steps,sde:::program::length"], 1, program=steps)
     lines_check("an event of the program, by PAPI", done)
@@ -207,9 +201,8 @@ try:
     events_of_programs()
     loaded()
 finally:
-    if failed:
+    if judge.failed:
         print("left in " + WORK)
     else:
         shutil.rmtree(WORK, ignore_errors=True)
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(failed != 0)
+sys.exit(judge.verdict())

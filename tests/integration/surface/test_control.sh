@@ -22,7 +22,7 @@ gives() {
 kept() { awk -v rank="$1" -v tag="$2" '$1 == rank && /MPI_Isend/ && $(NF - 1) == tag' "$work/events" | wc -l; }
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/control-$mpi" ] || continue
+    there_is control || continue
     for ranks in 2 3; do
         name="$mpi, $ranks ranks" run=$work/$mpi-$ranks
         record="mpit-run --quiet --output $run" gives "$name: every write does what it says" 0 \

@@ -63,7 +63,7 @@ for part in "--window 0:" "--window :1s" "--functions coll"; do
 done
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/filters-$mpi" ] || continue
+    there_is filters || continue
     run "$mpi" "$work/$mpi-all" -- all
     checked "$mpi: everything is counted" python3 "$here/filters.py" "$work/$mpi-all.out" "$work/$mpi-all.json" ""
     for filter in -coll p2p,coll -completion -MPI_Isend,-MPI_Wait -comm "Irecv,wait*" "-*" -start,-*free,-rma; do
@@ -189,7 +189,7 @@ for mpi in openmpi mpich; do
     MPIT_RECORD_LOCAL_CALLS=1 run "$name, which are recorded" "$work/$mpi-known" --filter=local -- local
     checked "$name, which are recorded: without a word" test -z "$(grep LOCAL_CALLS "$work/$mpi-known.err")"
 
-    command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null || continue
+    command -v gfortran >/dev/null && command -v "mpif90.$mpi" >/dev/null || { skip "$mpi, Fortran" "there is no compiler of it" && continue; }
     for binding in mpifh f08; do
         name="$mpi, Fortran $binding" run=$work/$mpi-$binding
         flags=(-fallow-argument-mismatch)

@@ -36,7 +36,7 @@ sees() {
 
 for mpi in openmpi mpich; do
     mpit=$build/lib/libmpit.so example=$build/tests/umq_example-$mpi.so
-    [ -e "$mpit" ] || continue
+    there_is umq || continue
     for ranks in 2 3; do
         if record="mpit-run --quiet --output $work/umq-$mpi-$ranks" launch $mpi $ranks "$build/tests/umq-$mpi" \
             >"$work/out" 2>"$work/err" </dev/null && [ "$(grep -c ' 0 failures' "$work/out")" = $ranks ]; then

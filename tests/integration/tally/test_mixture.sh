@@ -9,7 +9,7 @@ build=$(cd "${1:?usage: test_mixture.sh BUILD_DIR [SEED [ROUNDS]]}" && pwd) || e
 seed=${2:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} rounds=${3:-150}
 
 for mpi in openmpi mpich; do
-    [ -x "$build/tests/mixture-$mpi" ] || continue
+    there_is mixture || continue
     for ranks in 1 2 4; do
         for trace in "" --trace; do
             name="mixture-$mpi with $ranks processes, seed $seed, $rounds rounds${trace:+, traced}"

@@ -19,6 +19,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 import crashledger
 import crashjobs
+import trial
 
 SECONDS = 60
 
@@ -33,7 +34,7 @@ class Bench:
         self.library = "%s/lib/libmpit.so" % self.build
         self.program = "%s/tests/crash-%s" % (self.build, mpi)
         self.work = tempfile.mkdtemp(prefix="mpit-crash.")
-        self.passed = self.failed = 0
+        self.judge = trial.Judge()
         self.environment = {name: value for name, value in os.environ.items()
                             if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
         self.environment["MPIT_SPOOL"] = os.environ["MPIT_SPOOL"] = self.work + "/spool"  # what was killed goes with it
@@ -54,13 +55,7 @@ class Bench:
 
     def say(self, good, name, details=()):
         """A check's outcome."""
-        self.passed += bool(good)
-        self.failed += not good
-        print("%s %s" % ("ok" if good else "not ok", name))
-        if not good:
-            for line in details:
-                print("\n".join("    " + part for part in str(line).splitlines()[-25:]))
-        sys.stdout.flush()
+        self.judge.check(name, [] if good else details or ["no details"])
 
 
 def tree_kill(pid):
@@ -152,8 +147,8 @@ def steps(bench):
         done = subprocess.run([stepkill, str(instructions), bench.program, ledgers, operations, "1", "mark", str(calls)],
                               env=bench.alone(settings), capture_output=True, timeout=SECONDS, check=False)
         if done.returncode == 77:
-            print("skipped: processes cannot be traced here")
-            sys.exit(77)
+            bench.judge.skip("killed after some instructions", "processes cannot be traced here")
+            return
         wrong = [] if done.returncode == 0 else ["stepkill: status %d" % done.returncode]
         wrong += crashledger.run_check(bench.dump, run, ledgers, least)
         tried += 1
@@ -174,8 +169,7 @@ def main():
         GROUPS[sys.argv[3]](bench)
     finally:
         shutil.rmtree(bench.work, ignore_errors=True)
-    print("%d passed, %d failed" % (bench.passed, bench.failed))
-    sys.exit(bench.failed != 0 or bench.passed == 0)
+    sys.exit(bench.judge.verdict())
 
 
 main()

@@ -13,23 +13,15 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 import crashledger
+import trial
 
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
 DUMP, SECONDS = BUILD + "/bin/mpit-dump", 120
 WORK = tempfile.mkdtemp(prefix="mpit-limits.")
 RUN, LEDGERS = WORK + "/run", WORK + "/ledgers"
 SPOOL = os.environ["MPIT_SPOOL"] = WORK + "/spool"  # what killed processes leave goes with it
-passed = failed = skipped = 0
-
-
-def say(good, name, details=""):
-    """A check's outcome."""
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    print("%s %s" % ("ok" if good else "not ok", name))
-    if not good:
-        print("    " + (str(details[0])[:400] if isinstance(details, list) and details else str(details)[-1500:]).replace("\n", "\n    "))
-    sys.stdout.flush()
+judge = trial.Judge()
+say = judge.holds
 
 
 def program(calls, operations="mixed"):
@@ -338,14 +330,13 @@ def main():
     try:
         if subprocess.run(["unshare", "-m", "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True,
                           check=False).returncode:
-            print("skipped: file systems cannot be mounted here")
+            judge.skip("full file systems", "nothing can be mounted here")
             GROUPS.remove(disks)
         for group in GROUPS:
             group()
     finally:
         shutil.rmtree(WORK, ignore_errors=True)
-    print("%d passed, %d failed" % (passed, failed))
-    sys.exit(1 if failed or not passed else 0 if disks in GROUPS else 77)
+    sys.exit(judge.verdict() or (trial.SKIPPED if judge.skipped else 0))
 
 
 main()

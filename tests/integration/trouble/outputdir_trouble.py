@@ -295,14 +295,14 @@ def main():
     trouble_server = words.build + "/tests/troublefs"
     if not os.access(trouble_server, os.X_OK) or not os.access("/dev/fuse", os.W_OK):
         trouble_server = None
+    judge = trial.Judge()
     if os.geteuid() != 0:
-        print("skipped: file systems cannot be mounted without root")
-        sys.exit(trial.SKIPPED)
+        judge.skip("output directories that fail", "file systems cannot be mounted without root")
+        sys.exit(judge.verdict())
     mpis = trial.mpis(words.build)
     bare = {mpi: native(words.build, mpi) for mpi in mpis}
     cases = [(words.build, mpi, traced, trouble, bare[mpi]) for number, trouble in enumerate(TROUBLES) if words.only in trouble[0]
              for traced in (False, True) for turn, mpi in enumerate(mpis) if words.all or (number + traced + turn) % len(mpis) == 0]
-    judge = trial.Judge()
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         outcomes = list(pool.map(tried, cases))
     for name, wrong, why in outcomes:

@@ -68,11 +68,10 @@ def judged(judge, mpi, prefix):
 
 def main():
     """Both MPIs."""
-    build = os.path.abspath(sys.argv[1])
+    build, judge = os.path.abspath(sys.argv[1]), trial.Judge()
     if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False, capture_output=True).returncode:
-        print("skipped: strace is not installed, or may not trace here")
-        sys.exit(trial.SKIPPED)
-    judge = trial.Judge()
+        judge.skip("the output directory is left alone", "strace is not installed, or may not trace here")
+        sys.exit(judge.verdict())
     for mpi in trial.mpis(build):
         directory = tempfile.mkdtemp(prefix="mpit-quiet.")
         try:

@@ -8,7 +8,7 @@ build=$(cd "${1:?usage: test_pitfalls.sh BUILD_DIR}" && pwd) || exit 2
 cd "$work" || exit 2
 
 for mpi in openmpi mpich; do
-    [ -e "$build/lib/libmpit-$mpi.so" ] || continue
+    there_is pitfalls || continue
     for case in null-status closed-descriptor many-communicators forked-reader jump finalized-listener kept-session left-collectives left-receives no-context-left replaced-stderr; do
         for output in "" "$work/run-$mpi-$case"; do
             bound= ranks=1

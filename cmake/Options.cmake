@@ -1,10 +1,10 @@
-# What is optional: MPIT_NAME is AUTO (built where all that it needs is there), ON (an error where something is missing) or
-# OFF. MPIT_HAS_NAME becomes 1 or 0. mpit_options_show prints the list at the end of the configuration.
+# The optional parts. MPIT_NAME is AUTO (built if all packages are there), ON (an error if one is missing) or OFF.
+# MPIT_HAS_NAME becomes 1 or 0. mpit_options_show prints the list of all parts at the end of the configuration.
 
 set(MPIT_LIST)
 set(MPIT_ERRORS)
 
-# mpit_option(NAME WHAT [VARIABLE PACKAGE]...): each variable is true where the package of Debian is installed.
+# mpit_option(NAME WHAT [VARIABLE PACKAGE]...): each variable is true if the package of Debian is installed.
 macro(mpit_option name what)
   set(MPIT_${name} AUTO CACHE STRING "${what}: AUTO, ON or OFF")
   set_property(CACHE MPIT_${name} PROPERTY STRINGS AUTO ON OFF)
@@ -34,6 +34,8 @@ endmacro()
 foreach(mpi ${MPIT_BACKENDS})
   if(mpi IN_LIST MPIT_MPIS)
     list(APPEND MPIT_LIST "  yes  recorder for ${MPIT_${mpi}_TITLE}")
+  elseif(MPIT_${mpi}_CC STREQUAL OFF)
+    list(APPEND MPIT_LIST "  no   recorder for ${MPIT_${mpi}_TITLE} (MPIT_${mpi}_CC is OFF)")
   else()
     list(APPEND MPIT_LIST "  no   recorder for ${MPIT_${mpi}_TITLE} (missing: ${MPIT_${mpi}_PACKAGE}, or -DMPIT_${mpi}_CC=WRAPPER)")
   endif()
@@ -41,7 +43,12 @@ endforeach()
 set(any_mpi MPIT_MPIS "libopenmpi-dev or libmpich-dev")
 mpit_option(FABRIC "recorder: libfabric and UCX below MPI (--fabric)" ${any_mpi} FABRIC_FOUND libfabric-dev UCX_FOUND libucx-dev)
 mpit_option(PAPI "recorder: events of PAPI (--papi), which is loaded when it is asked for" ${any_mpi})
-mpit_option(TOOLS "tools: mpit-dump, mpit-collect, mpit-run, mpit-list (the last two only with a recorder)" JANSSON_FOUND libjansson-dev ZSTD_FOUND libzstd-dev)
+if(MPIT_MPIS)
+  set(with_recorder ", mpit-run, mpit-list")
+else()
+  set(with_recorder ", without a recorder no mpit-run and no mpit-list")
+endif()
+mpit_option(TOOLS "tools: mpit-dump, mpit-collect${with_recorder}" JANSSON_FOUND libjansson-dev ZSTD_FOUND libzstd-dev)
 set(tools MPIT_HAS_TOOLS MPIT_TOOLS)
 mpit_option(OTF2 "tools: OTF2 archives (--otf2, --otf2-samples, --check)" ${tools} OTF2_FOUND libotf2-trace-dev)
 mpit_option(NAMES "tools: names of functions in profiles" ${tools} DW_FOUND libdw-dev STDCXX_FOUND g++)

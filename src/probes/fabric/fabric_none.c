@@ -1,8 +1,8 @@
 /* In place of the other files, where the headers of libfabric and UCX are missing: nothing below MPI is counted. */
 #include "fabric/fabric.h"
 
-#include "native.h"
 #include "progress/stall.h"
+#include "recorder/opening.h"
 #include "settings/demand.h"
 
 bool stall_fabric_here(void)
@@ -13,6 +13,6 @@ bool stall_fabric_here(void)
 void fabric_open(void)
 {
     if (demand_now(DEMAND_FABRIC))
-        native_say("mpit: this mpit was built without libfabric and UCX (libfabric-dev, libucx-dev): what is below MPI "
+        opened_say("mpit: this mpit was built without libfabric and UCX (libfabric-dev, libucx-dev): what is below MPI "
                    "is not counted");
 }

@@ -178,7 +178,7 @@ LOCALS = {"rank": "local: Comm_rank + Comm_size", "group": "local, group: Group_
 
 
 def class_rows(bare, recorded, titles):
-    """per class: instructions added, of a call and of an event, and beside those of the plain calls"""
+    """per class: instructions added, of a call and of an event, and beside those of the hot calls"""
     plain = (recorded["blocking"]["instructions"] - bare["blocking"]["instructions"]) / recorded["blocking"]["events"]
     for name in (name for name in titles if name in bare):
         added = recorded[name]["instructions"] - bare[name]["instructions"]

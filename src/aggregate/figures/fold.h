@@ -289,15 +289,10 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         fold_span(comm, event->begin, end);
 }
 
-/* The share of a call's time for its requests of one communicator, if it completed no other requests. */
-FOLD void fold_wait_whole(struct comm_tally *comm, uint64_t duration)
+/* The records of messages that have ended. */
+FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    cell_add(&comm->cells->wait_time, duration);
-}
-
-/* The records of messages. The second function leaves out the share of the call's time, which its caller applies. */
-FOLD void fold_send_over(const struct tally *tally, struct comm_tally *comm, const struct event *event)
-{
+    fold_wait(tally, comm);
     if (event->peer < 0)
         return;
     level_subtract(tally->concurrent, &comm->shared->sends, 1);
@@ -307,14 +302,9 @@ FOLD void fold_send_over(const struct tally *tally, struct comm_tally *comm, con
     fold_span_posted(tally, comm, event);
 }
 
-FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     fold_wait(tally, comm);
-    fold_send_over(tally, comm, event);
-}
-
-FOLD void fold_recv_over(const struct tally *tally, struct comm_tally *comm, const struct event *event)
-{
     if (event->peer == PEER_PROC_NULL)
         return;
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
@@ -323,12 +313,6 @@ FOLD void fold_recv_over(const struct tally *tally, struct comm_tally *comm, con
         fold_transfer_posted(tally, comm, event);
     }
     fold_span_posted(tally, comm, event);
-}
-
-FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
-{
-    fold_wait(tally, comm);
-    fold_recv_over(tally, comm, event);
 }
 
 /* The receiving half of a call that sends and receives. */

@@ -280,15 +280,6 @@ HOT void log_back(struct log *log)
     log_fence();
 }
 
-#define BELOW(log_, call)                                                                                              \
-    ({                                                                                                                 \
-        struct log *below_log = (log_);                                                                                \
-        log_below(below_log);                                                                                          \
-        __typeof__(call) below_result = (call);                                                                        \
-        log_back(below_log);                                                                                           \
-        below_result;                                                                                                  \
-    })
-
 /* Returns false if a signal handler has interrupted the recorder's part of a call (counted). Returns true if the call
  * is in the library, or if it was left by a jump (longjmp or an exception out of a callback or a handler). In the
  * second case the call is forgotten, and the thread is in no call. `here`: where the wrapper was called. */

@@ -20,7 +20,7 @@ HOT int32_t peer_rank(int rank)
                                     : PEER_NONE;
 }
 
-/* For a call on another communicator than the thread's last call, or a call that is not recorded as usual. */
+/* The same for a communicator that is not known, or a call that is not recorded as usual. */
 bool enter_comm_slowly(struct probe *probe, enum call kind, MPI_Comm comm, int32_t peer);
 
 /* Enters a call on a communicator. False: nothing is recorded. */
@@ -28,8 +28,8 @@ HOT bool enter_comm(struct probe *probe, enum call kind, MPI_Comm comm, int32_t 
 {
     struct log *log = thread_log_or_none;
     if (log_in_quickly(log, kind)) {
-        if (__builtin_expect(RELAXED_LOAD(&log->own.last.handle) == abi_handle_of_comm(comm), 1)) {
-            probe->view = log->own.last.view;
+        probe->view = comm_view(log, comm);
+        if (__builtin_expect(probe->view != NULL, 1)) {
             probe_begin_quickly(probe, log, kind, probe->view->slot, peer);
             return true;
         }

@@ -289,10 +289,15 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         fold_span(comm, event->begin, end);
 }
 
-/* The records of messages that have ended. */
-FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+/* The call completed requests of one communicator alone. They share its whole time. */
+FOLD void fold_wait_whole(struct comm_tally *comm, uint64_t duration)
 {
-    fold_wait(tally, comm);
+    cell_add(&comm->cells->wait_time, duration);
+}
+
+/* The records of messages that have ended, without their share of the call's time. */
+FOLD void fold_send_ended(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
     if (event->peer < 0)
         return;
     level_subtract(tally->concurrent, &comm->shared->sends, 1);
@@ -302,9 +307,8 @@ FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const str
     fold_span_posted(tally, comm, event);
 }
 
-FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+FOLD void fold_recv_ended(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    fold_wait(tally, comm);
     if (event->peer == PEER_PROC_NULL)
         return;
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
@@ -313,6 +317,19 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
         fold_transfer_posted(tally, comm, event);
     }
     fold_span_posted(tally, comm, event);
+}
+
+/* The same with their share. */
+FOLD void fold_send_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_wait(tally, comm);
+    fold_send_ended(tally, comm, event);
+}
+
+FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_wait(tally, comm);
+    fold_recv_ended(tally, comm, event);
 }
 
 /* The receiving half of a call that sends and receives. */

@@ -47,7 +47,7 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
                   "file_transfer", "file_delete"]
 
 # The functions with a hot case, which is enough for nearly all of their calls (src/probes/wrappers/hot.h).
-HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait"]
+HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Test"]
 
 # Shapes of functions that are new in MPI-4.0. Open MPI 4 has them as an extension, under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
@@ -343,23 +343,33 @@ for alias, shape in (("sendrecv_replace", "sendrecv"), ("isendrecv_replace", "is
                      ("recv_init", "send_init"), ("precv_init", "psend_init"), ("testsome", "waitsome")):
     SHAPES[alias] = SHAPES[shape]
 
+def hot_case(enter, leave, declare="", **more):
+    return Shape(enter, leave, declare="struct hot hot = {{.timed = timed}};\n    " + declare, probe="hot", **more)
+
+
+MANY, OWN = "struct hot_many many;", "MPI_Status own;"
+OWN_STATUSES = "if (statuses == MPI_STATUSES_IGNORE)\n        statuses = many.statuses;"
+
 HOT_SHAPES = {
-    "send": Shape("hot_enter_to(&hot, {kind}, comm, dest)",
+    "send": hot_case("hot_enter_to(&hot, {kind}, comm, dest)",
                   "hot_leave_send(&hot, {kind}, comm, result, dest, tag, count, type);"),
-    "recv": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+    "recv": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
                   "hot_leave_recv(&hot, {kind}, comm, result, source, count, type, status);",
-                  declare="MPI_Status own;", before=OWN_STATUS),
-    "isend": Shape("hot_enter_to(&hot, {kind}, comm, dest)",
+                  declare=OWN, before=OWN_STATUS),
+    "isend": hot_case("hot_enter_to(&hot, {kind}, comm, dest)",
                    "hot_leave_isend(&hot, {kind}, comm, result, dest, tag, count, type, request);"),
-    "irecv": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+    "irecv": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
                    "hot_leave_irecv(&hot, {kind}, comm, result, source, tag, count, type, request);"),
-    "wait": Shape("hot_enter_wait(&hot, {kind}, request)", "hot_leave_wait(&hot, {kind}, request, result, status);",
-                  declare="MPI_Status own;", before=OWN_STATUS),
+    "wait": hot_case("hot_enter_wait(&hot, {kind}, request)", "hot_leave_wait(&hot, {kind}, request, result, status);",
+                  declare=OWN, before=OWN_STATUS),
+    "test": hot_case("hot_enter_wait(&hot, {kind}, request)",
+                  "hot_leave_test(&hot, {kind}, request, result, flag, status);", declare=OWN,
+                  before=OWN_STATUS),
 }
 
 
 def warm_collective(leave, place):
-    return Shape("hot_enter_coll(&hot, {kind}, comm)", """struct coll_bytes bytes = {{0, 0}};
+    return hot_case("hot_enter_coll(&hot, {kind}, comm)", """struct coll_bytes bytes = {{0, 0}};
     if (__builtin_expect(result == MPI_SUCCESS, 1))
         bytes = coll_{detail}(""" + place + """, {large}{operation});
     """ + leave, after="{after}")
@@ -374,29 +384,43 @@ WARM_SHAPES = {
                              "coll_place(hot.view->comm)"),
     "ineighbor": warm_collective("hot_leave_icoll(&hot, {kind}, {op}, result, {root}, bytes, request);",
                                  "topology_of(hot.view->comm, comm)"),
-    "probe": Shape("hot_enter_from(&hot, {kind}, comm, source)",
+    "probe": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
                    "hot_leave_probe(&hot, {kind}, comm, result, source, tag);"),
-    "win_call": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+    "win_call": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
                       "hot_leave_win_call(&hot, {kind}{flags}, result, {target}, {hot_bytes});"),
-    "win_post": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+    "win_post": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
                       "hot_leave_win_post(&hot, {kind}{flags}, result, {target}, {hot_bytes}, request);"),
-    "win_lock": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
+    "win_lock": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
                       "hot_leave_win_lock(&hot, {kind}, result, {target}, lock_type);"),
-    "win_group": Shape("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), PEER_NONE)",
+    "win_group": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), PEER_NONE)",
                        "hot_leave_win_group(&hot, {kind}, result, win, group);"),
-    "file_call": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+    "file_call": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
                        "hot_leave_file_call(&hot, {kind}, fh, result, {hot_asked});"),
-    "file_post": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+    "file_post": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
                        "hot_leave_file_post(&hot, {kind}, result, {hot_asked}, request);"),
-    "file_transfer": Shape("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
+    "file_transfer": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
                            "hot_leave_file_transfer(&hot, {kind}, fh, result, {hot_asked}, {at}, status);",
-                           declare="MPI_Status own;", before=OWN_STATUS),
+                           declare=OWN, before=OWN_STATUS),
 }
+for name, ended in (("waitall", "true"), ("testall", "*flag")):
+    WARM_SHAPES[name] = hot_case(
+        "hot_enter_many(&hot, &many, {kind}, count, requests)",
+        "hot_leave_all(&hot, &many, {kind}, count, requests, result, " + ended + ", statuses);", declare=MANY,
+        before=OWN_STATUSES)
+for name, ended in (("waitany", "true"), ("testany", "*flag")):
+    WARM_SHAPES[name] = hot_case(
+        "hot_enter_many(&hot, &many, {kind}, count, requests)",
+        "hot_leave_any(&hot, &many, {kind}, count, requests, result, " + ended + ", index, status);",
+        declare=MANY + "\n    " + OWN, before=OWN_STATUS)
+WARM_SHAPES["start"] = hot_case("hot_enter_start(&hot, {kind}, request)",
+                                "hot_leave_start(&hot, {kind}, request, result);")
+WARM_SHAPES["startall"] = hot_case("hot_enter_startall(&hot, &many, {kind}, count, requests)",
+                                   "hot_leave_startall(&hot, &many, {kind}, count, requests, result);", declare=MANY)
 WARM_SHAPES["iprobe"] = WARM_SHAPES["probe"]
-WARM_SHAPES["sendrecv"] = Shape(
+WARM_SHAPES["sendrecv"] = hot_case(
     "hot_enter_sendrecv(&hot, {kind}, comm, dest, source)",
     "hot_leave_sendrecv(&hot, {kind}, comm, result, dest, sendtag, {sends}, source, {receives}, status);",
-    declare="MPI_Status own;", before=OWN_STATUS)
+    declare=OWN, before=OWN_STATUS)
 WARM_SHAPES["sendrecv_replace"] = WARM_SHAPES["sendrecv"]
 
 # The functions that begin and end a run, where the recorder decides.
@@ -475,12 +499,9 @@ def words_of(call, name, large):
 
 def body_print(head, shape, words, fallback, hot=False):
     """Prints the function `head`: the shape around the call. `fallback`: its result if the shape is not entered."""
-    probe = "hot" if hot else shape.probe
-    declare = shape.declare.format(**words)
-    if hot:
-        declare = "struct hot hot = {.timed = timed};" + ("\n    MPI_Status own;" if "own" in shape.declare else "")
+    probe = shape.probe
     print(f"{head}\n{{")
-    lines = [declare, shape.first.format(**words)]
+    lines = [shape.declare.format(**words).rstrip(), shape.first.format(**words)]
     after = shape.after.format(**words)
     if after and not hot:  # else the body does that
         lines.append(f"if (!{shape.enter.format(**words)}) {{\n        int unseen = {fallback};\n        {after}\n"

@@ -2,8 +2,10 @@
 
 #include "requests/ending.h"
 #include "requests/persistence.h"
+#include "requests/usual.h"
 #include "thread/raising.h"
-#include "wrappers/hot.h"
+#include "wrappers/message.h"
+#include "wrappers/next.h"
 
 #include <stdlib.h>
 
@@ -84,6 +86,20 @@ void completion_take(struct completion *c, enum call kind, int count, MPI_Reques
         c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i], &handles[i]);
 }
 
+void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
+{
+    c->kind = kind;
+    c->handles = handles;
+    c->count = count;
+    c->done_count = c->quiet_count = 0;
+    if (count <= COMPLETION_FEW)
+        few_lay(c, false, false);
+    else
+        many_lay(c, false, false);
+    for (int i = 0; i < c->count; i++)
+        c->saved[i] = saved[i];
+}
+
 void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
                         struct request *taken)
 {
@@ -152,103 +168,6 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
     return true;
 }
 
-/* ---- one request in front ---------------------------------------------------------------------------------------- */
-
-/* Fills in source and bytes from the status. False: this is not the usual case. */
-HOT bool received_as_told(const struct posted *posted, const MPI_Status *status, struct event *done)
-{
-    if (!received_simply(posted, status))
-        return received_whole(posted, status);
-    done->peer = status->MPI_SOURCE;
-    done->tag = status->MPI_TAG;
-    if (abi_status_bytes(status) < done->bytes)
-        done->bytes = abi_status_bytes(status);
-    return true;
-}
-
-/* Fills in how it ended. False: this is not the usual case. */
-HOT bool front_end_fill(const struct posted *posted, const MPI_Status *status, struct event *done)
-{
-    switch (posted->type & POSTED_TYPE) {
-    case REQUEST_SEND:
-        done->kind = RECORD_SEND_DONE;
-        return hot_small(done->bytes);
-    case REQUEST_RECV:
-        done->kind = RECORD_RECV_DONE;
-        return received_as_told(posted, status, done) && hot_small(done->bytes);
-    case REQUEST_COLL:
-        done->kind = RECORD_COLL_DONE;
-        return true;
-    case REQUEST_RMA:
-        done->kind = RECORD_RMA_DONE;
-        return true;
-    case REQUEST_IO:
-        done->kind = RECORD_IO_DONE;
-        done->bytes = abi_status_bytes(status);
-        return !object_cells_wanted();
-    default:
-        return false;
-    }
-}
-
-HOT void front_end_fold(struct tally *tally, struct view *view, const struct event *done)
-{
-    switch (done->kind) {
-    case RECORD_SEND_DONE:
-        fold_send_done(tally, &view->tally, done);
-        break;
-    case RECORD_RECV_DONE:
-        view_page_select(view, done->peer);
-        fold_recv_done(tally, &view->tally, done);
-        break;
-    case RECORD_COLL_DONE:
-        fold_coll_done(tally, &view->tally, done, NULL);
-        break;
-    case RECORD_IO_DONE:
-        fold_transferred(tally, &view->tally, done);
-        break;
-    default:
-        fold_wait(tally, &view->tally);
-    }
-}
-
-bool front_leave(struct log *log, uint64_t call_begin, enum call kind, int count, uint64_t saved,
-                 const MPI_Request *where, const MPI_Status *status)
-{
-    struct front_place *place = saved && !book.concurrent ? front_find(saved, where) : NULL;
-    bool timed = call_begin != 0;
-    if (!place || place->posted.view->thread != log->own.index || (place->posted.type & POSTED_IDLE) ||
-        log->stall.times || (!timed && place->posted.begin))
-        return false;
-    const struct posted *posted = &place->posted;
-    struct view *view = posted->view;
-    uint64_t begin = timed ? call_begin : cell_load(&log->own.tally.end);
-    uint64_t end = timed ? clock_counter() : begin;
-    struct event call = {
-        .begin = begin, .duration = (uint32_t)(end - begin), .kind = (uint16_t)kind, .peer = 1, .tag = count};
-    struct event done = {.begin = posted->begin,
-                         .duration = posted->kind,
-                         .comm = (uint16_t)view->slot,
-                         .peer = posted->peer,
-                         .tag = posted->tag,
-                         .bytes = posted->bytes};
-    uint64_t lasted = timed ? end - done.begin : 0; /* a request without a begin was posted too long ago */
-    if (lasted >= COMPARED_LOAD(&knob_rare_ticks) || !front_end_fill(posted, status, &done))
-        return false;
-    if (kind >= CALL_COUNT) /* for the compiler */
-        __builtin_unreachable();
-    struct tally tally = tally_unseen(log);
-    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
-    cell_store(&log->own.tally.end, tally.end);
-    /* A copy without stores to it, so that the compiler need not keep it in memory. */
-    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
-    front_end_fold(&known, view, &done);
-    log_commit_two(log, &call, &done);
-    front_end(place);
-    RELAXED_STORE(&log->state->call, CALL_NONE);
-    return true;
-}
-
 /* A usual call, or one that is only counted: then it has no begin. */
 HOT bool leaves_in_front(const struct probe *probe)
 {
@@ -268,7 +187,7 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
     }
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
         if (taken == LEFT_THERE) {
-            if (leaves_in_front(probe) && front_leave(probe->log, probe->begin, kind, 1, saved, handle, status))
+            if (leaves_in_front(probe) && usual_one_ended(probe->log, probe->begin, kind, 1, saved, handle, status))
                 return;
             taken = request_left(probe->log, saved, handle);
         }
@@ -500,7 +419,7 @@ static void ended_record(struct log *log, struct request *request, const MPI_Sta
 }
 
 /* Writes all records first, then releases or makes communicators: requests in front no longer protect theirs. */
-static void completion_records(struct completion *c, int result)
+void completion_records(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
     int behind = 0;
@@ -531,7 +450,7 @@ void completion_flush(struct completion *c, int result)
 void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
 {
     if (result == MPI_SUCCESS && !c->taken && index < c->count && leaves_in_front(&c->probe) &&
-        front_leave(c->probe.log, c->probe.begin, c->kind, c->count, c->saved[index], &c->handles[index], status)) {
+        usual_one_ended(c->probe.log, c->probe.begin, c->kind, c->count, c->saved[index], &c->handles[index], status)) {
         completion_end(c);
         return;
     }
@@ -540,173 +459,15 @@ void completion_any(struct completion *c, int index, int result, const MPI_Statu
     completion_flush(c, result);
 }
 
-/* ---- calls that have completed all of many ----------------------------------------------------------------------- */
-
-/* Takes out a request that shares its place, is persistent, or is not a message. False: this is not the usual case. */
-HOT bool many_take_other(struct front_place *place, const MPI_Status *status)
-{
-    const struct posted *posted = &place->posted;
-    if ((posted->type & POSTED_IDLE) || !ended_simply(posted, status) || posted->kind == CALL_MPI_Precv_init)
-        return false;
-    front_end(place);
-    return true;
-}
-
-/* Returns the place of a send in request_beside, or NULL. Libraries return one handle for all sends that are complete
- * when posted. */
-HOT struct front_place *beside_sent(const struct front_place *front, uint64_t handle, const MPI_Request *where)
-{
-    struct front_place *place = front_kept(beside_place(where));
-    if (place->handle != handle || place->posted.where != where || place->posted.type != REQUEST_SEND ||
-        (front->apart && front->handle == handle))
-        return NULL;
-    return place;
-}
-
-HOT bool many_take_sent(struct front_place *front, uint64_t handle, const MPI_Request *where, uint32_t thread)
-{
-    struct front_place *place = beside_sent(front, handle, where);
-    if (!place || place->posted.view->thread != thread)
-        return false;
-    beside_free_of(front, place);
-    return true;
-}
-
-/* Takes completed requests out of the front, in order, up to the first that is not there or did not end in the usual
- * way. Returns their number. */
-HOT int many_take(const struct log *log, int count, const MPI_Request *handles, const uint64_t *saved,
-                  struct request **done, const MPI_Status *statuses)
-{
-    uint32_t thread = log->own.index;
-    for (int i = 0; i < count; i++) {
-        struct front_place *place = front_kept(front_place(saved[i]));
-        const MPI_Status *status = statuses ? &statuses[i] : NULL;
-        if (__builtin_expect(saved[i] == 0, 0))
-            return i;
-        if (place->handle == saved[i] && (place->posted.where == &handles[i] || !place->overflow)) {
-            const struct posted *posted = &place->posted; /* a message that was posted once */
-            if (posted->view->thread != thread || (posted->type != REQUEST_SEND && !received_simply(posted, status)))
-                return i;
-            place->handle = 0;
-        } else if (place->beside && many_take_sent(place, saved[i], &handles[i], thread)) {
-            place = beside_place(&handles[i]);
-        } else {
-            place = front_find(saved[i], &handles[i]);
-            if (!place || place->posted.view->thread != thread || !many_take_other(place, status))
-                return i;
-        }
-        done[i] = (struct request *)((uintptr_t)place + 1);
-    }
-    return count;
-}
-
-/* Folds and stores the record of a message in front. False: it is rare, or not a message. */
-HOT bool many_record(struct tally *tally, struct event *at, const struct posted *posted, const MPI_Status *status)
-{
-    struct view *view = posted->view;
-    unsigned type = posted->type & POSTED_TYPE;
-    struct event event = {.begin = posted->begin,
-                          .duration = posted->kind,
-                          .kind = RECORD_SEND_DONE,
-                          .comm = (uint16_t)view->slot,
-                          .peer = posted->peer,
-                          .tag = posted->tag,
-                          .bytes = posted->bytes};
-    if (__builtin_expect(tally->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks), 0))
-        return false;
-    if (event.begin == 0) /* for the compiler: a message that was not timed was posted too long ago */
-        __builtin_unreachable();
-    if (type == REQUEST_SEND) {
-        fold_send_done(tally, &view->tally, &event);
-        event_store(at, &event);
-        return true;
-    }
-    if (__builtin_expect(type != REQUEST_RECV, 0))
-        return false;
-    event.kind = RECORD_RECV_DONE;
-    event.peer = status->MPI_SOURCE;
-    event.tag = status->MPI_TAG;
-    event.bytes = abi_status_bytes(status);
-    if (__builtin_expect(!hot_small(event.bytes), 0))
-        return false;
-    view_page_select(view, event.peer);
-    fold_recv_done(tally, &view->tally, &event);
-    event_store(at, &event);
-    return true;
-}
-
-/* Copies the shares of a call's time that were a stall, or below MPI. */
-HOT void shares_copy(struct tally *to, const struct tally *from)
-{
-    to->shared = from->shared;
-    to->stall_share = from->stall_share;
-    to->stall_remainder = from->stall_remainder;
-    to->fabric_share = from->fabric_share;
-    to->fabric_remainder = from->fabric_remainder;
-}
-
-/* Writes the records of the requests that were taken. Threads do not run at once, so an accumulator on the stack is
- * enough for the folds. `stalled`: the call may have stalled. */
-HOT void many_records(struct log *log, bool stalled, int count, struct request *const *done, const MPI_Status *statuses)
-{
-    struct tally *own = &log->own.tally;
-    struct tally tally = {
-        .cells = own->cells, .end = own->end, .share = own->share, .remainder = own->remainder, .message_weight = 1};
-    if (stalled)
-        shares_copy(&tally, own);
-    for (int i = 0; i < count;) {
-        struct event *at = log->cursor;
-        int last = log->limit - at < count - i ? i + (int)(log->limit - at) : count;
-        while (i < last && many_record(&tally, at, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL)) {
-            events_count(tally.cells, 1);
-            at++;
-            i++;
-        }
-        log->cursor = at;
-        if (__builtin_expect(at == log->limit, 0))
-            log_turn(log);
-        if (__builtin_expect(i < last, 0)) {
-            own->remainder = tally.remainder;
-            if (stalled)
-                shares_copy(own, &tally);
-            posted_record(log, &done_place(done[i])->posted, statuses ? &statuses[i] : NULL);
-            tally.remainder = tally.stall_remainder = tally.fabric_remainder = 0; /* the first one has taken it */
-            i++;
-        }
-    }
-    own->remainder = tally.remainder;
-    if (stalled)
-        shares_copy(own, &tally);
-}
-
-/* The first `taken` requests are in `done`, out of the front. */
-static void flush_rest(struct completion *c, int taken, const MPI_Status *statuses)
-{
-    for (int i = 0; i < taken; i++)
-        c->status[i] = statuses ? &statuses[i] : NULL;
-    c->done_count = taken;
-    for (int i = taken; i < c->count; i++)
-        completion_done(c, i, MPI_SUCCESS, statuses ? &statuses[i] : NULL);
-    completion_flush(c, MPI_SUCCESS);
-}
-
 void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
 {
-    struct log *log = c->probe.log;
-    if (!completion_is_usual(c, result)) {
-        completion_done_all(c, result, statuses);
-        completion_flush(c, result);
+    if (completion_is_usual(c, result) && statuses &&
+        usual_all_ended(c->probe.log, c->probe.begin, c->count, c->handles, c->saved, statuses)) {
+        completion_end(c);
         return;
     }
-    int taken = many_take(log, c->count, c->handles, c->saved, c->done, statuses);
-    if (taken < c->count) {
-        flush_rest(c, taken, statuses);
-        return;
-    }
-    struct event event = {.kind = (uint16_t)c->kind, .peer = taken, .tag = taken};
-    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
-    many_records(log, true, taken, c->done, statuses);
-    completion_end(c);
+    completion_done_all(c, result, statuses);
+    completion_flush(c, result);
 }
 
 void request_told(struct log *log, uint64_t handle, uint64_t begin)

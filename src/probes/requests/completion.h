@@ -52,6 +52,9 @@ HOT void few_lay(struct completion *c, bool own_statuses, bool takes)
 
 /* Starts a call on `count` requests, whose probe has entered. `own_statuses`: room for statuses is wanted. */
 void completion_take(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
+/* The same after the call. `saved`: the handles before it. */
+void completion_resume(struct completion *completion, enum call kind, int count, MPI_Request *handles,
+                       const uint64_t *saved);
 /* The same for MPI_Request_free: the request is out of the table from then on. */
 void completion_take_freed(struct completion *completion, enum call kind, MPI_Request *handle);
 
@@ -75,12 +78,6 @@ void completion_started(struct completion *completion, int result);
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                   int result, bool ended, const MPI_Status *status);
 
-/* Leaves a call on `count` requests that has returned the one of this variable complete, if it is in front and ended in
- * the usual way. Writes the call's event and the request's record in one go. `begin`: 0 if the call is only counted.
- * False: nothing was done. */
-bool front_leave(struct log *log, uint64_t begin, enum call kind, int count, uint64_t saved, const MPI_Request *where,
-                 const MPI_Status *status);
-
 /* Threads did not run at once when the call began, and its request stayed in the table. */
 #define LEFT_THERE ((struct request *)UINTPTR_MAX)
 
@@ -100,6 +97,8 @@ void completion_set_one(struct completion *c, enum call kind, MPI_Request *handl
                         struct request *taken);
 void completion_memory_release(struct completion *c);
 void untaken_put_back(struct completion *c);
+/* Writes the records of the requests in `done`, and ends the call. */
+void completion_records(struct completion *c, int result);
 
 /* A request in front is in `done` as the address of its place plus 1, which is odd. After the usual end its place is
  * free already. Its contents stay until the thread posts another request. */
@@ -116,7 +115,7 @@ HOT struct front_place *done_place(const struct request *done)
 /* True if requests in front may stay there. */
 HOT bool completion_is_usual(const struct completion *c, int result)
 {
-    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.mode;
+    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.unusual;
 }
 
 HOT void completion_end(struct completion *c)

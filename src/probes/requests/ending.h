@@ -37,6 +37,16 @@ HOT bool kind_is_partitioned(unsigned kind)
     return kind == CALL_MPI_Psend_init || kind == CALL_MPI_Precv_init;
 }
 
+/* True for a message that is not large. */
+HOT bool bytes_are_small(uint64_t bytes)
+{
+    if (__builtin_expect(bytes >= COMPARED_LOAD(&knob_small_limit), 0))
+        return false;
+    if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is at most this */
+        __builtin_unreachable();
+    return true;
+}
+
 /* True for a partitioned receive: it gets all bytes that it was made for. Its status does not matter. */
 HOT bool received_whole(const struct posted *posted, const MPI_Status *status)
 {

@@ -1,6 +1,7 @@
 #include "requests/front.h"
 
 struct front_place request_front[FRONT_PLACES];
+struct front_pair request_pairs[FRONT_PLACES];
 struct front_place request_beside[FRONT_PLACES + 1];
 
 struct front_place *front_oldest(uint64_t handle)
@@ -57,7 +58,8 @@ void beside_give_back(void)
 
 bool front_keep_beside(const struct posted *posted, uint64_t handle)
 {
-    struct front_place *place = posted->type & POSTED_PERSISTENT ? NULL : beside_post(handle, posted->where);
+    bool may = !(posted->type & POSTED_PERSISTENT) && posted->type != REQUEST_PAIR;
+    struct front_place *place = may ? beside_post(handle, posted->where) : NULL;
     if (place)
         place->posted = *posted;
     return place != NULL;

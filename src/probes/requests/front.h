@@ -70,6 +70,15 @@ struct front_place {
 _Static_assert(sizeof(struct front_place) == 64, "a shift finds the place");
 
 extern LIBRARY_LOCAL struct front_place request_front[FRONT_PLACES];
+
+/* The send of a nonblocking sendrecv in front. `posted` describes its receive. */
+struct front_pair {
+    uint64_t bytes;
+    int32_t dest, tag;
+};
+
+extern LIBRARY_LOCAL struct front_pair request_pairs[FRONT_PLACES];
+
 /* Place 0 is not used: its neighbors are the youngest and the oldest. */
 extern LIBRARY_LOCAL struct front_place request_beside[FRONT_PLACES + 1];
 
@@ -88,6 +97,11 @@ HOT struct front_place *front_kept(struct front_place *place)
 HOT struct front_place *front_place(uint64_t handle)
 {
     return &request_front[front_hash(handle)];
+}
+
+HOT struct front_pair *front_pair(const struct front_place *place)
+{
+    return &request_pairs[place - request_front];
 }
 
 HOT uint32_t beside_number(const void *where)

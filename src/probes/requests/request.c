@@ -213,6 +213,11 @@ static struct request *front_copy(struct log *log, const struct front_place *pla
         request->posted.more = request_number(more);
     if (type == REQUEST_COLL)
         *request_more(request) = (struct request_more){.bytes_out = (uint32_t)posted.tag};
+    if (type == REQUEST_PAIR) {
+        const struct front_pair *pair = front_pair(place);
+        *request_more(request) = (struct request_more){
+            .bytes_out = pair->bytes, .dest = pair->dest, .tag = pair->tag, .recvtag = posted.tag};
+    }
     return request;
 }
 
@@ -529,7 +534,7 @@ static void place_receive(const struct comm *comm, const struct front_place *pla
 {
     const struct posted *posted = &place->posted;
     unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle request has no type here */
-    if (place->handle && type == REQUEST_RECV && posted->view && posted->view->comm == comm &&
+    if (place->handle && (type == REQUEST_RECV || type == REQUEST_PAIR) && posted->view && posted->view->comm == comm &&
         posted->peer != PEER_PROC_NULL)
         found(data, posted->peer, posted->tag);
 }

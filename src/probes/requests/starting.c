@@ -1,65 +1,17 @@
 /* MPI_Start and MPI_Startall: persistent requests get under way. */
 #include "requests/completion.h"
 #include "requests/persistence.h"
+#include "requests/usual.h"
 #include "thread/raising.h"
 #include "wrappers/completing.h"
-
-/* A persistent request in front is started. */
-HOT void front_started(struct log *log, struct front_place *place, uint64_t begin)
-{
-    struct tally *tally = &log->own.tally;
-    struct posted *posted = &place->posted;
-    struct view *view = posted->view;
-    struct event event = {.begin = begin, .duration = posted->kind, .peer = posted->peer};
-    posted->type &= (uint8_t)~POSTED_IDLE;
-    posted->begin = begin;
-    if (posted->type == (REQUEST_COLL | POSTED_PERSISTENT)) {
-        event.kind = RECORD_COLL_POSTED;
-        LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
-        return;
-    }
-    event.tag = posted->tag;
-    event.bytes = posted->bytes;
-    if (event.peer >= 0)
-        view_page_select(view, event.peer);
-    if (posted->type == (REQUEST_SEND | POSTED_PERSISTENT)) {
-        event.kind = RECORD_SEND_POSTED | size_flag(posted->bytes);
-        LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
-    } else {
-        event.kind = RECORD_RECV_POSTED;
-        LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
-    }
-}
-
-/* True if it is inactive, or if the library treats it as inactive (inactive_find in request.c). */
-HOT bool front_is_idle(const struct front_place *place)
-{
-    return (place->posted.type & POSTED_IDLE) ||
-           ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
-}
-
-/* Returns the place of an inactive persistent request of this thread, or NULL: it is not in front. */
-HOT struct front_place *front_startable(const struct log *log, uint64_t handle, const MPI_Request *where)
-{
-    struct front_place *place = handle ? front_find(handle, where) : NULL;
-    return place && front_is_idle(place) && place->posted.view->thread == log->own.index ? place : NULL;
-}
 
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                  int result)
 {
     struct completion c;
-    struct front_place *place = NULL;
-    struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
-    if (result == MPI_SUCCESS && taken == LEFT_THERE && !book.concurrent && !probe->mode && handle &&
-        abi_handle_of_request(*handle) == saved)
-        place = front_startable(probe->log, saved, handle);
-    if (place) {
-        probe_leave(probe, FOLD_START, 0, NULL, result, event, 0);
-        front_started(probe->log, place, probe->begin);
-        raise_finish(probe->log);
+    if (result == MPI_SUCCESS && taken == LEFT_THERE && !probe->unusual && handle &&
+        usual_one_started(probe->log, probe->begin, kind, saved, handle))
         return;
-    }
     c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);
     completion_started(&c, result);
@@ -136,14 +88,12 @@ static void started_quiet(struct request *request)
 void completion_started(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
-    bool usual = completion_is_usual(c, result);
+    if (completion_is_usual(c, result) && usual_all_started(log, c->probe.begin, c->count, c->handles, c->saved)) {
+        completion_end(c);
+        return;
+    }
     for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
         handle_follow(c, i);
-        struct front_place *place = usual ? front_startable(log, c->saved[i], &c->handles[i]) : NULL;
-        if (place) {
-            c->done[c->done_count++] = (struct request *)((uintptr_t)place + 1);
-            continue;
-        }
         if (!c->taken)
             request_front_yield(log, c->saved[i]);
         struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
@@ -155,9 +105,7 @@ void completion_started(struct completion *c, int result)
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
     probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
     for (int i = 0; i < c->done_count; i++)
-        if (done_in_front(c->done[i]))
-            front_started(log, done_place(c->done[i]), c->probe.begin);
-        else if (probe_is_quiet(&c->probe))
+        if (probe_is_quiet(&c->probe))
             started_quiet(c->done[i]);
         else
             started_record(c, c->done[i]);

@@ -17,6 +17,7 @@
 
 #include "requests/completion.h"
 #include "requests/ending.h"
+#include "requests/usual.h"
 #include "wrappers/message.h"
 #include "wrappers/posting.h"
 
@@ -72,15 +73,6 @@ HOT bool hot_enter_from(struct hot *hot, enum call kind, MPI_Comm comm, int sour
     return source == MPI_ANY_SOURCE && hot_enter(hot, kind, comm, PEER_ANY);
 }
 
-HOT bool hot_small(uint64_t bytes)
-{
-    if (__builtin_expect(bytes >= COMPARED_LOAD(&knob_small_limit), 0))
-        return false;
-    if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is at most this */
-        __builtin_unreachable();
-    return true;
-}
-
 /* Returns the bytes of data of a call that succeeded, so its count is not negative. False: not a predefined type. */
 HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
@@ -108,14 +100,14 @@ HOT bool hot_leave_as(const struct hot *hot, enum fold_shape shape, enum collect
     struct log *log = hot->log;
     struct tally tally = tally_unseen(log);
     uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
-    bool objects = shape == FOLD_RMA || shape == FOLD_IO;
+    bool objects = shape == FOLD_RMA || shape == FOLD_IO, bound = shape != FOLD_COMPLETION;
     uint64_t rare = COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks);
     if (__builtin_expect(duration >= rare || log->stall.times, 0))
         return false;
     event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
-    event.comm = (uint16_t)hot->view->slot;
-    fold_call(shape, op, &tally, &hot->view->tally, &event, NULL, hot->timed);
+    event.comm = bound ? (uint16_t)hot->view->slot : 0;
+    fold_call(shape, op, &tally, bound ? &hot->view->tally : NULL, &event, NULL, hot->timed);
     cell_store(&log->own.tally.end, tally.end);
     log_commit(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
@@ -149,7 +141,8 @@ HOT void hot_leave_send(const struct hot *hot, enum call kind, MPI_Comm comm, in
                         int64_t count, MPI_Datatype type)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
-    bool plain = result == MPI_SUCCESS && hot_bytes(hot->log, count, type, &event.bytes) && hot_small(event.bytes);
+    bool plain =
+        result == MPI_SUCCESS && hot_bytes(hot->log, count, type, &event.bytes) && bytes_are_small(event.bytes);
     if (__builtin_expect(plain, 1))
         view_page_select(hot->view, dest);
     if (__builtin_expect(!plain, 0) || !hot_leave(hot, FOLD_SEND, event))
@@ -168,7 +161,7 @@ HOT bool hot_received(const struct hot *hot, enum call kind, const MPI_Status *s
 {
     struct event event = {.kind = (uint16_t)kind, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG};
     event.bytes = abi_status_bytes(status);
-    if (__builtin_expect(event.peer < 0 || !hot_small(event.bytes), 0))
+    if (__builtin_expect(event.peer < 0 || !bytes_are_small(event.bytes), 0))
         return false;
     view_page_select(hot->view, event.peer);
     return hot_leave(hot, FOLD_RECV, event);
@@ -198,8 +191,8 @@ HOT bool hot_exchanged(const struct hot *hot, enum call kind, int dest, int tag,
     struct event sent = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
     struct event received = {
         .kind = RECORD_RECEIVE, .peer = status->MPI_SOURCE, .tag = status->MPI_TAG, .bytes = abi_status_bytes(status)};
-    if (__builtin_expect(!hot_bytes(log, count, type, &sent.bytes) || !hot_small(sent.bytes) || received.peer < 0 ||
-                             !hot_small(received.bytes),
+    if (__builtin_expect(!hot_bytes(log, count, type, &sent.bytes) || !bytes_are_small(sent.bytes) ||
+                             received.peer < 0 || !bytes_are_small(received.bytes),
                          0))
         return false;
     uint64_t duration = clock_counter() - hot->begin;
@@ -309,8 +302,9 @@ HOT void hot_leave_isend(const struct hot *hot, enum call kind, MPI_Comm comm, i
                          int64_t count, MPI_Datatype type, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = dest, .tag = tag};
-    if (__builtin_expect(
-            result != MPI_SUCCESS || !hot_bytes(hot->log, count, type, &event.bytes) || !hot_small(event.bytes), 0) ||
+    if (__builtin_expect(result != MPI_SUCCESS || !hot_bytes(hot->log, count, type, &event.bytes) ||
+                             !bytes_are_small(event.bytes),
+                         0) ||
         !hot_posted(hot, FOLD_POST_SEND, REQUEST_SEND, event, request))
         hot_isent_cold(*hot, kind, comm, result, dest, tag, count, type, request);
 }
@@ -382,7 +376,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
         fold_send_done(&tally, &view->tally, &done);
     } else {
         uint64_t bytes = abi_status_bytes(status);
-        if (__builtin_expect(status->MPI_SOURCE < 0 || abi_status_cancelled(status) || !hot_small(bytes), 0))
+        if (__builtin_expect(status->MPI_SOURCE < 0 || abi_status_cancelled(status) || !bytes_are_small(bytes), 0))
             return false;
         done.kind = RECORD_RECV_DONE;
         done.peer = status->MPI_SOURCE;
@@ -399,20 +393,42 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
     return true;
 }
 
-COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, const MPI_Status *status)
+COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, bool ended,
+                          const MPI_Status *status)
 {
-    if (result == MPI_SUCCESS && front_leave(hot.log, hot.begin, kind, 1, hot.saved, request, status))
-        return;
     struct probe probe = hot_probe(&hot);
     probe.view = NULL;
-    single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, true, status);
+    single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, ended, status);
 }
 
 HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *request, int result,
                         const MPI_Status *status)
 {
-    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_waited(hot, kind, request, status))
-        hot_waited_cold(*hot, kind, request, result, status);
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        (!hot_waited(hot, kind, request, status) &&
+         !usual_one_ended(hot->log, hot->begin, kind, 1, hot->saved, request, status)))
+        hot_waited_cold(*hot, kind, request, result, true, status);
+}
+
+/* Leaves a test that has found its request pending. False: nothing was done. */
+HOT bool hot_pending(const struct hot *hot, enum call kind)
+{
+    const struct front_place *place = hot->place;
+    struct event event = {.kind = (uint16_t)kind, .tag = 1};
+    if (__builtin_expect(place->handle != hot->saved, 0))
+        return false;
+    event.bytes = place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
+    return hot_leave(hot, FOLD_COMPLETION, event);
+}
+
+HOT void hot_leave_test(const struct hot *hot, enum call kind, MPI_Request *request, int result, const int *flag,
+                        const MPI_Status *status)
+{
+    bool ended = result != MPI_SUCCESS || *flag;
+    if (ended)
+        hot_leave_wait(hot, kind, request, result, status);
+    else if (!hot_pending(hot, kind))
+        hot_waited_cold(*hot, kind, request, result, false, status);
 }
 
 #endif

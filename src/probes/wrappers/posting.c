@@ -196,6 +196,12 @@ struct halves halves_of(struct log *log, int result, int dest, int sendtag, int6
 static void halves_post(struct probe *probe, enum call kind, const struct halves *halves, const MPI_Request *request)
 {
     struct posted posted = posted_of(probe, kind, REQUEST_PAIR, &halves->receive, request);
+    uint64_t handle = abi_handle_of_request(*request);
+    if (front_keeps(probe, &posted, handle)) {
+        *front_pair(front_place(handle)) =
+            (struct front_pair){.bytes = halves->send.bytes, .dest = halves->send.peer, .tag = halves->send.tag};
+        return;
+    }
     struct request *made = request_of(probe, &posted);
     if (made) {
         struct request_more *more = request_more(made);
@@ -203,7 +209,7 @@ static void halves_post(struct probe *probe, enum call kind, const struct halves
         more->tag = halves->send.tag;
         more->bytes_out = halves->send.bytes;
         more->recvtag = halves->receive.tag;
-        request_keep(probe, made, abi_handle_of_request(*request));
+        request_keep(probe, made, handle);
     } else if (!probe_is_quiet(probe)) {
         unkept_add(probe->log, &posted, true);
         posted = posted_of(probe, kind, REQUEST_PAIR, &halves->send, request);

@@ -6,6 +6,7 @@
 #define MPIT_PROBES_WARM_H
 
 #include "wrappers/collectives.h"
+#include "wrappers/completing.h"
 #include "wrappers/hot.h"
 #include "wrappers/objects.h"
 
@@ -63,6 +64,108 @@ HOT void hot_leave_probe(const struct hot *hot, enum call kind, MPI_Comm comm, i
     struct event event = {.kind = (uint16_t)kind, .peer = source >= 0 ? source : PEER_ANY, .tag = tag};
     if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_leave(hot, FOLD_P2P, event))
         hot_probed_cold(*hot, kind, comm, result, source, tag);
+}
+
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
+
+/* The arrays of a call on several requests. A call on more takes the body. */
+enum { HOT_MOST = 32 };
+struct hot_many {
+    uint64_t saved[HOT_MOST];      /* the handles before the call */
+    MPI_Status statuses[HOT_MOST]; /* in place of MPI_STATUSES_IGNORE */
+};
+
+HOT bool hot_enter_many(struct hot *hot, struct hot_many *many, enum call kind, int count, const MPI_Request *requests)
+{
+    hot->log = thread_log_or_none;
+    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests || !book.plain, 0) || !log_in_usually(hot->log))
+        return false;
+    for (int i = 0; i < count; i++)
+        many->saved[i] = abi_handle_of_request(requests[i]);
+    hot_begin(hot, kind, 0, PEER_NONE);
+    return true;
+}
+
+COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
+                       int result, bool ended, const MPI_Status *statuses)
+{
+    struct completion c = {.probe = hot_probe(&hot)};
+    completion_resume(&c, kind, count, requests, saved);
+    leave_all(&c, result, ended, statuses);
+}
+
+/* Leaves a call that has completed nothing. False: nothing was done. */
+HOT bool hot_none(const struct hot *hot, enum call kind, int count)
+{
+    return hot_leave(hot, FOLD_COMPLETION, (struct event){.kind = (uint16_t)kind, .tag = count});
+}
+
+HOT void hot_leave_all(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+                       MPI_Request *requests, int result, bool ended, const MPI_Status *statuses)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !(ended ? usual_all_ended(hot->log, hot->begin, count, requests, many->saved, statuses)
+                : hot_none(hot, kind, count)))
+        hot_all_cold(*hot, kind, count, requests, many->saved, result, result != MPI_SUCCESS || ended, statuses);
+}
+
+COLD void hot_any_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
+                       int result, bool ended, const int *index, const MPI_Status *status)
+{
+    struct completion c = {.probe = hot_probe(&hot)};
+    completion_resume(&c, kind, count, requests, saved);
+    leave_any(&c, result, ended, index, status);
+}
+
+HOT void hot_leave_any(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+                       MPI_Request *requests, int result, bool ended, const int *index, const MPI_Status *status)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !(ended ? (unsigned)*index < (unsigned)count &&
+                      usual_one_ended(hot->log, hot->begin, kind, count, many->saved[*index], &requests[*index], status)
+                : hot_none(hot, kind, count)))
+        hot_any_cold(*hot, kind, count, requests, many->saved, result, result != MPI_SUCCESS || ended, index, status);
+}
+
+/* Starts are announced to listeners. */
+HOT bool hot_enter_start(struct hot *hot, enum call kind, const MPI_Request *request)
+{
+    return !__builtin_expect(listened(COLLECTIVE_BEGIN), 0) && hot_enter_wait(hot, kind, request);
+}
+
+COLD void hot_started_cold(struct hot hot, enum call kind, MPI_Request *request, int result)
+{
+    struct probe probe = hot_probe(&hot);
+    start_leave(&probe, kind, request, hot.saved, LEFT_THERE, result);
+}
+
+HOT void hot_leave_start(const struct hot *hot, enum call kind, MPI_Request *request, int result)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !usual_one_started(hot->log, hot->begin, kind, hot->saved, request))
+        hot_started_cold(*hot, kind, request, result);
+}
+
+HOT bool hot_enter_startall(struct hot *hot, struct hot_many *many, enum call kind, int count,
+                            const MPI_Request *requests)
+{
+    return !__builtin_expect(listened(COLLECTIVE_BEGIN), 0) && hot_enter_many(hot, many, kind, count, requests);
+}
+
+COLD void hot_startall_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
+                            int result)
+{
+    struct completion c = {.probe = hot_probe(&hot)};
+    completion_resume(&c, kind, count, requests, saved);
+    completion_started(&c, result);
+}
+
+HOT void hot_leave_startall(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+                            MPI_Request *requests, int result)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !usual_all_started(hot->log, hot->begin, count, requests, many->saved))
+        hot_startall_cold(*hot, kind, count, requests, many->saved, result);
 }
 
 /* ---- windows and files ------------------------------------------------------------------------------------------- */

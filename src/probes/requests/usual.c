@@ -1,0 +1,425 @@
+#include "requests/usual.h"
+
+#include "requests/ending.h"
+
+/* ---- how a request has ended ------------------------------------------------------------------------------------- */
+
+/* Fills in source and bytes from the status. False: this is not the usual case. */
+HOT bool received_fill(const struct posted *posted, const MPI_Status *status, struct event *done)
+{
+    if (!received_simply(posted, status))
+        return received_whole(posted, status);
+    done->peer = status->MPI_SOURCE;
+    done->tag = status->MPI_TAG;
+    if (abi_status_bytes(status) < done->bytes)
+        done->bytes = abi_status_bytes(status);
+    return true;
+}
+
+/* The same for the receive of a nonblocking sendrecv. The status of MPICH tells nothing (pair_is_untold in ending.c). */
+HOT bool pair_fill(const struct front_place *place, const MPI_Status *status, struct event *done)
+{
+#if defined(OPEN_MPI)
+    return front_pair(place)->dest >= 0 && received_fill(&place->posted, status, done);
+#else
+    (void)done;
+    return front_pair(place)->dest >= 0 && place->posted.peer >= 0 && status;
+#endif
+}
+
+/* Fills in how the request in this place has ended. False: this is not the usual case. */
+HOT bool ended_fill(const struct front_place *place, const MPI_Status *status, struct event *done)
+{
+    const struct posted *posted = &place->posted;
+    *done = (struct event){.begin = posted->begin,
+                           .duration = posted->kind,
+                           .comm = (uint16_t)posted->view->slot,
+                           .peer = posted->peer,
+                           .tag = posted->tag,
+                           .bytes = posted->bytes};
+    switch (posted->type & POSTED_TYPE) {
+    case REQUEST_SEND:
+        done->kind = RECORD_SEND_DONE;
+        return bytes_are_small(done->bytes);
+    case REQUEST_RECV:
+        done->kind = RECORD_RECV_DONE;
+        return received_fill(posted, status, done) && bytes_are_small(done->bytes);
+    case REQUEST_PAIR:
+        done->kind = RECORD_RECV_DONE;
+        return pair_fill(place, status, done) && bytes_are_small(done->bytes);
+    case REQUEST_COLL:
+        done->kind = RECORD_COLL_DONE;
+        return true;
+    case REQUEST_RMA:
+        done->kind = RECORD_RMA_DONE;
+        return true;
+    case REQUEST_IO:
+        done->kind = RECORD_IO_DONE;
+        done->bytes = abi_status_bytes(status);
+        return !object_cells_wanted();
+    default:
+        return false;
+    }
+}
+
+HOT void ended_fold(struct tally *tally, struct view *view, const struct event *done)
+{
+    switch (done->kind) {
+    case RECORD_SEND_DONE:
+        fold_send_done(tally, &view->tally, done);
+        break;
+    case RECORD_RECV_DONE:
+        view_page_select(view, done->peer);
+        fold_recv_done(tally, &view->tally, done);
+        break;
+    case RECORD_COLL_DONE:
+        fold_coll_done(tally, &view->tally, done, NULL);
+        break;
+    case RECORD_IO_DONE:
+        fold_transferred(tally, &view->tally, done);
+        break;
+    default:
+        fold_wait(tally, &view->tally);
+    }
+}
+
+/* Returns the place of this request, if it is in front and may end in the usual way, or NULL. */
+HOT struct front_place *usual_place(const struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = handle ? front_find(handle, where) : NULL;
+    return place && place->posted.view->thread == log->own.index && !(place->posted.type & POSTED_IDLE) ? place : NULL;
+}
+
+/* The event of a call on `count` requests, which has ended or started `requests` of them. */
+HOT struct event call_event(enum call kind, uint64_t begin, uint64_t duration, int requests, int count)
+{
+    return (struct event){
+        .begin = begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = requests, .tag = count};
+}
+
+/* ---- one request ------------------------------------------------------------------------------------------------- */
+
+/* Folds and keeps the records of a nonblocking sendrecv, after the event of the call. Its send comes first. */
+HOT void pair_commit(struct log *log, struct tally *tally, const struct front_place *place, const struct event *call,
+                     const struct event *received)
+{
+    struct view *view = place->posted.view;
+    const struct front_pair *pair = front_pair(place);
+    struct event sent = *received;
+    sent.kind = RECORD_HALF_DONE;
+    sent.peer = pair->dest;
+    sent.tag = pair->tag;
+    sent.bytes = pair->bytes;
+    view_page_select(view, sent.peer);
+    fold_send_ended(tally, &view->tally, &sent);
+    view_page_select(view, received->peer);
+    fold_recv_done(tally, &view->tally, received);
+    log_commit_two(log, call, &sent);
+    log_commit(log, received);
+}
+
+bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int count, uint64_t saved,
+                     const MPI_Request *where, const MPI_Status *status)
+{
+    struct front_place *place = book.concurrent ? NULL : usual_place(log, saved, where);
+    bool timed = call_begin != 0;
+    if (!place || log->stall.times || (!timed && place->posted.begin))
+        return false;
+    uint64_t begin = timed ? call_begin : cell_load(&log->own.tally.end);
+    uint64_t end = timed ? clock_counter() : begin;
+    struct event call = call_event(kind, begin, end - begin, 1, count), done;
+    uint64_t lasted = timed ? end - place->posted.begin : 0; /* a request without a begin was posted too long ago */
+    if (lasted >= COMPARED_LOAD(&knob_rare_ticks) || !ended_fill(place, status, &done))
+        return false;
+    if (kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
+    struct tally tally = tally_unseen(log);
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
+    cell_store(&log->own.tally.end, tally.end);
+    /* A copy without stores to it, so that the compiler need not keep it in memory. */
+    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
+    if ((place->posted.type & POSTED_TYPE) == REQUEST_PAIR) {
+        pair_commit(log, &known, place, &call, &done);
+    } else {
+        ended_fold(&known, place->posted.view, &done);
+        log_commit_two(log, &call, &done);
+    }
+    front_end(place);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+/* ---- all of several requests ------------------------------------------------------------------------------------- */
+
+/*
+ * The records are written first, after the place of the event of the call. The number of completed requests is known
+ * when all records are there. Then the event is written, and all are counted at once. Readers of the ring leave out the
+ * place of so many records.
+ */
+enum { ALL_MOST = 32 };
+
+_Static_assert(ALL_MOST + 1 <= RING_SPARE, "readers leave out records that may be half written");
+
+/* The requests that have their records. */
+struct ended {
+    const struct log *log;
+    uint64_t end;      /* of the call */
+    struct view *view; /* of the last one. NULL: there is none */
+    bool mixed;        /* they are on several communicators */
+};
+
+/* False: another thread posted the request. */
+HOT bool ended_on(struct ended *ended, struct view *view)
+{
+    if (__builtin_expect(ended->view == view, 1))
+        return true;
+    if (view->thread != ended->log->own.index)
+        return false;
+    ended->mixed = ended->mixed || ended->view;
+    ended->view = view;
+    return true;
+}
+
+/* Folds and writes the record of a message, without its share of the call's time. False: this is not the usual case. */
+HOT bool ended_message(struct ended *ended, struct event *at, const struct posted *posted, bool sent,
+                       const MPI_Status *status)
+{
+    const struct tally tally = {.end = ended->end, .message_weight = 1};
+    struct view *view = posted->view;
+    struct event event = {.begin = posted->begin,
+                          .duration = posted->kind,
+                          .kind = sent ? RECORD_SEND_DONE : RECORD_RECV_DONE,
+                          .bytes = sent ? posted->bytes : abi_status_bytes(status),
+                          .peer = sent ? posted->peer : status->MPI_SOURCE,
+                          .tag = sent ? posted->tag : status->MPI_TAG};
+    if (__builtin_expect(ended->end - event.begin >= COMPARED_LOAD(&knob_rare_ticks), 0) || !ended_on(ended, view))
+        return false;
+    if (event.begin == 0) /* for the compiler: a message that was not timed was posted too long ago */
+        __builtin_unreachable();
+    event.comm = (uint16_t)view->slot;
+    if (sent) {
+        fold_send_ended(&tally, &view->tally, &event);
+    } else {
+        if (__builtin_expect(event.peer < 0 || abi_status_cancelled(status) || !bytes_are_small(event.bytes), 0))
+            return false;
+        view_page_select(view, event.peer);
+        fold_recv_ended(&tally, &view->tally, &event);
+    }
+    event_store(at, &event);
+    return true;
+}
+
+/* The same for any other request in front. Returns its view, or NULL: this is not the usual case. */
+static __attribute__((noinline)) struct view *ended_other(const struct log *log, uint64_t end, struct event *at,
+                                                          uint64_t handle, const MPI_Request *where,
+                                                          const MPI_Status *status)
+{
+    struct front_place *place = usual_place(log, handle, where);
+    struct tally tally = {.end = end, .message_weight = 1};
+    struct event done;
+    if (!place || (place->posted.type & POSTED_TYPE) == REQUEST_PAIR || !ended_fill(place, status, &done) ||
+        end - done.begin >= COMPARED_LOAD(&knob_rare_ticks))
+        return NULL;
+    struct view *view = place->posted.view;
+    ended_fold(&tally, view, &done);
+    event_store(at, &done);
+    front_end(place);
+    return view;
+}
+
+/* Returns the place of a send in request_beside, or NULL. Libraries return one handle for all sends that are complete
+ * when posted. */
+HOT struct front_place *beside_sent(const struct front_place *front, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = front_kept(beside_place(where));
+    if (place->handle != handle || place->posted.where != where || place->posted.type != REQUEST_SEND ||
+        (front->apart && front->handle == handle))
+        return NULL;
+    return place;
+}
+
+/* Takes requests out of the front, in order, and writes their records after `at`, up to the first in another case.
+ * Returns the last record. The call has succeeded, so no handle is 0. */
+HOT struct event *ended_take(struct ended *ended, struct event *at, const struct event *last,
+                             const MPI_Request *handles, const uint64_t *saved, const MPI_Status *statuses)
+{
+    int i = 0;
+    do {
+        struct front_place *place = front_kept(front_place(saved[i])), *beside;
+        if (place->handle == saved[i] && place->posted.where == &handles[i]) { /* a message that was posted once */
+            if (place->posted.type == REQUEST_SEND ? !ended_message(ended, at + 1, &place->posted, true, NULL)
+                                                   : !ended_message(ended, at + 1, &place->posted, false, &statuses[i]))
+                break;
+            place->handle = 0;
+        } else if (place->beside && (beside = beside_sent(place, saved[i], &handles[i])) != NULL) {
+            if (!ended_message(ended, at + 1, &beside->posted, true, NULL))
+                break;
+            beside_free_of(place, beside);
+        } else {
+            struct view *view = ended_other(ended->log, ended->end, at + 1, saved[i], &handles[i], &statuses[i]);
+            if (!view || !ended_on(ended, view))
+                break;
+        }
+        at++;
+        i++;
+    } while (at != last);
+    return at;
+}
+
+/* Gives each record its share of the call's time. */
+static __attribute__((noinline)) void shares_fold(struct log *log, const struct event *call, uint64_t duration,
+                                                  int records, int completed)
+{
+    struct tally *tally = &log->own.tally;
+    tally->share = completed ? duration / (unsigned)completed : 0;
+    tally->remainder = completed ? duration % (unsigned)completed : 0;
+    tally->shared = false;
+    for (int i = 1; i <= records; i++)
+        fold_wait(tally, &view_of(&log->own, book.comms[call[i].comm])->tally);
+}
+
+/* Writes the event of the call in front of its records, and counts them. */
+HOT void all_commit(struct log *log, const struct event *call, int records)
+{
+    event_store(log->cursor, call);
+    log->cursor += records + 1;
+    events_count(log->own.tally.cells, (unsigned)records + 1);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+}
+
+/* The first requests have their records, up to `last`. The others get theirs one by one. */
+static __attribute__((noinline)) void ended_rest(struct log *log, struct event call, const struct event *last,
+                                                 MPI_Request *handles, const uint64_t *saved,
+                                                 const MPI_Status *statuses)
+{
+    struct completion c = {.probe = {.log = log, .begin = call.begin}};
+    int records = (int)(last - log->cursor);
+    completion_resume(&c, (enum call)call.kind, call.tag, handles, saved);
+    for (int i = records; i < c.count; i++)
+        completion_done(&c, i, MPI_SUCCESS, &statuses[i]);
+    call.peer = records + c.done_count;
+    shares_fold(log, log->cursor, call.duration, records, call.peer);
+    all_commit(log, &call, records);
+    completion_records(&c, MPI_SUCCESS);
+}
+
+/* If another thread has opened a session meanwhile, the front is empty. */
+bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,
+                     const MPI_Status *statuses)
+{
+    enum call kind = log->state->call;
+    struct event *last = log->cursor + (unsigned)count;
+    uint64_t duration = clock_counter() - begin;
+    if (__builtin_expect((unsigned)count - 1 >= ALL_MOST || last + 1 >= log->limit || log->stall.times ||
+                             duration >= COMPARED_LOAD(&knob_rare_ticks),
+                         0))
+        return false;
+    struct tally tally = tally_unseen(log);
+    struct event call = call_event(kind, begin, duration, count, count);
+    if (kind >= CALL_COUNT || statuses == NULL) /* for the compiler */
+        __builtin_unreachable();
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, 1);
+    cell_store(&log->own.tally.end, tally.end);
+    struct ended ended = {.log = log, .end = tally.end};
+    const struct event *taken = ended_take(&ended, log->cursor, last, handles, saved, statuses);
+    if (__builtin_expect(taken != last, 0)) {
+        ended_rest(log, call, taken, handles, saved, statuses);
+        return true;
+    }
+    if (__builtin_expect(ended.mixed, 0))
+        shares_fold(log, log->cursor, duration, count, count);
+    else
+        fold_wait_whole(&ended.view->tally, duration);
+    all_commit(log, &call, count);
+    return true;
+}
+
+/* ---- starts ------------------------------------------------------------------------------------------------------ */
+
+/* Folds the start of a persistent request in front. Returns its record. */
+HOT struct event started_fold(struct tally *tally, struct posted *posted, uint64_t begin)
+{
+    struct view *view = posted->view;
+    struct event event = {.begin = begin, .duration = posted->kind, .comm = (uint16_t)view->slot, .peer = posted->peer};
+    posted->type &= (uint8_t)~POSTED_IDLE;
+    posted->begin = begin;
+    if (posted->type == (REQUEST_COLL | POSTED_PERSISTENT)) { /* its bytes are counted when it is complete */
+        event.kind = RECORD_COLL_POSTED;
+        fold_coll_posted(tally, &view->tally, &event);
+        return event;
+    }
+    event.tag = posted->tag;
+    event.bytes = posted->bytes;
+    if (event.peer >= 0)
+        view_page_select(view, event.peer);
+    if (posted->type == (REQUEST_SEND | POSTED_PERSISTENT)) {
+        event.kind = RECORD_SEND_POSTED | size_flag(posted->bytes);
+        fold_send_posted(tally, &view->tally, &event);
+    } else {
+        event.kind = RECORD_RECV_POSTED;
+        fold_recv_posted(tally, &view->tally, &event);
+    }
+    return event;
+}
+
+/* Returns the place of an inactive persistent request in front, or NULL. It is never beside. MPICH treats a started
+ * request to MPI_PROC_NULL as inactive. */
+HOT struct front_place *startable_place(const struct log *log, uint64_t handle, const MPI_Request *where)
+{
+    struct front_place *place = front_kept(front_place(handle));
+    bool idle = (place->posted.type & POSTED_IDLE) ||
+                ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
+    return __builtin_expect(place->handle == handle && abi_handle_of_request(*where) == handle && idle &&
+                                place->posted.view->thread == log->own.index,
+                            1)
+               ? place
+               : NULL;
+}
+
+HOT bool starts_usually(const struct log *log, uint64_t duration)
+{
+    return __builtin_expect(!book.concurrent && !log->stall.times && duration < COMPARED_LOAD(&knob_rare_ticks), 1);
+}
+
+HOT void start_fold(struct log *log, struct tally *tally, const struct event *call)
+{
+    if (call->kind >= CALL_COUNT) /* for the compiler */
+        __builtin_unreachable();
+    fold_call(FOLD_START, 0, tally, NULL, call, NULL, 1);
+    cell_store(&log->own.tally.end, tally->end);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+}
+
+bool usual_one_started(struct log *log, uint64_t begin, enum call kind, uint64_t saved, const MPI_Request *where)
+{
+    struct front_place *place = startable_place(log, saved, where);
+    uint64_t duration = clock_counter() - begin;
+    if (!place || !starts_usually(log, duration))
+        return false;
+    struct tally tally = tally_unseen(log);
+    struct event call = call_event(kind, begin, duration, 1, 1);
+    start_fold(log, &tally, &call);
+    struct event posted = started_fold(&tally, &place->posted, begin);
+    log_commit_two(log, &call, &posted);
+    return true;
+}
+
+bool usual_all_started(struct log *log, uint64_t begin, int count, const MPI_Request *handles, const uint64_t *saved)
+{
+    enum call kind = log->state->call;
+    uint64_t duration = clock_counter() - begin;
+    if (count <= 0 || !starts_usually(log, duration))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (!startable_place(log, saved[i], &handles[i]))
+            return false;
+    struct tally tally = tally_unseen(log);
+    struct event call = call_event(kind, begin, duration, count, count);
+    start_fold(log, &tally, &call);
+    log_commit(log, &call);
+    for (int i = 0; i < count; i++) {
+        struct event posted = started_fold(&tally, &front_kept(front_place(saved[i]))->posted, begin);
+        log_commit(log, &posted);
+    }
+    return true;
+}

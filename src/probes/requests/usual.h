@@ -1,0 +1,25 @@
+/*
+ * Requests in front that end or start in the usual way. The call succeeded, is in no other call and did not take long.
+ * This thread posted its requests. Then the event of the call and the records of its requests are written in one go.
+ *
+ * Each function returns false in any other case, and completion.c or starting.c does all of it.
+ */
+#ifndef MPIT_PROBES_USUAL_H
+#define MPIT_PROBES_USUAL_H
+
+#include "requests/completion.h"
+
+/* Leaves a call on `count` requests that has returned the one of this variable complete. `begin`: 0 if the call is only
+ * counted. */
+bool usual_one_ended(struct log *log, uint64_t begin, enum call kind, int count, uint64_t saved,
+                     const MPI_Request *where, const MPI_Status *status);
+
+/* Leaves a call that has returned all of its requests complete. Its kind is the one in the live state. */
+bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,
+                     const MPI_Status *statuses);
+
+/* Leaves a call that has started one persistent request, or several. */
+bool usual_one_started(struct log *log, uint64_t begin, enum call kind, uint64_t saved, const MPI_Request *where);
+bool usual_all_started(struct log *log, uint64_t begin, int count, const MPI_Request *handles, const uint64_t *saved);
+
+#endif

@@ -402,16 +402,30 @@ WARM_SHAPES = {
                            "hot_leave_file_transfer(&hot, {kind}, fh, result, {hot_asked}, {at}, status);",
                            declare=OWN, before=OWN_STATUS),
 }
-for name, ended in (("waitall", "true"), ("testall", "*flag")):
+for name, ended in (("waitall", "true"), ("testall", "result != MPI_SUCCESS || *flag")):
     WARM_SHAPES[name] = hot_case(
         "hot_enter_many(&hot, &many, {kind}, count, requests)",
         "hot_leave_all(&hot, &many, {kind}, count, requests, result, " + ended + ", statuses);", declare=MANY,
         before=OWN_STATUSES)
-for name, ended in (("waitany", "true"), ("testany", "*flag")):
+for name, ended in (("waitany", "true"), ("testany", "result != MPI_SUCCESS || *flag")):
     WARM_SHAPES[name] = hot_case(
         "hot_enter_many(&hot, &many, {kind}, count, requests)",
         "hot_leave_any(&hot, &many, {kind}, count, requests, result, " + ended + ", index, status);",
         declare=MANY + "\n    " + OWN, before=OWN_STATUS)
+for name, found in (("mprobe", "true"), ("improbe", "result == MPI_SUCCESS && *flag")):
+    WARM_SHAPES[name] = hot_case(
+        "hot_enter_from(&hot, {kind}, comm, source)",
+        "hot_leave_mprobe(&hot, {kind}, comm, result, source, tag, " + found + ", message, status);", declare=OWN,
+        before=OWN_STATUS)
+WARM_SHAPES["mrecv"] = hot_case("hot_enter_mrecv(&hot, {kind}, message)",
+                                "hot_leave_mrecv(&hot, {kind}, result, count, type, message, status);", declare=OWN,
+                                before=OWN_STATUS)
+WARM_SHAPES["isendrecv"] = WARM_SHAPES["isendrecv_replace"] = hot_case(
+    "hot_enter_isendrecv(&hot, {kind}, comm, dest, source)",
+    "struct halves halves =\n        halves_of(hot.log, result, dest, sendtag, {sends}, source, recvtag, {receives});\n"
+    "    hot_leave_isendrecv(&hot, {kind}, comm, result, halves, request);")
+WARM_SHAPES["partition"] = hot_case("hot_enter_partition(&hot, {kind}, request)",
+                                    "hot_leave_partition(&hot, {kind}, result);")
 WARM_SHAPES["start"] = hot_case("hot_enter_start(&hot, {kind}, request)",
                                 "hot_leave_start(&hot, {kind}, request, result);")
 WARM_SHAPES["startall"] = hot_case("hot_enter_startall(&hot, &many, {kind}, count, requests)",

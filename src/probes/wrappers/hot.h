@@ -267,16 +267,16 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
 }
 
 /* Is there a place in front for a request that is no message? */
-HOT bool hot_front_is_free(const MPI_Request *where)
+HOT bool hot_front_is_free(uint64_t handle)
 {
-    const struct front_place *place = front_place(abi_handle_of_request(*where));
+    const struct front_place *place = front_place(handle);
     return __builtin_expect((place->handle | place->overflow) == 0 && book.plain, 1);
 }
 
-/* Puts a request there that is no message. */
-HOT void hot_post_apart(const struct hot *hot, enum request_type type, struct event event, const MPI_Request *where)
+/* Puts a request there that is no message. `where`: the variable of the program with its handle. */
+HOT void hot_post_apart(const struct hot *hot, enum request_type type, struct event event, const void *where,
+                        uint64_t handle)
 {
-    uint64_t handle = abi_handle_of_request(*where);
     struct front_place *place = front_kept(front_place(handle));
     place->posted.view = hot->view;
     place->posted.begin = hot->begin;
@@ -341,8 +341,9 @@ HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *requ
     return true;
 }
 
-/* Leaves a wait if the request is a message, in front. False: nothing was done. */
-HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
+/* Leaves a call on `count` requests that has completed this one, if it is a message, in front. False: nothing was done. */
+HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_Request *where,
+                    const MPI_Status *status)
 {
     struct log *log = hot->log;
     struct front_place *place = hot->place;
@@ -363,7 +364,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
                          .duration = (uint32_t)(end - hot->begin),
                          .kind = (uint16_t)kind,
                          .peer = 1,
-                         .tag = 1};
+                         .tag = count};
     struct event done = {.begin = posted,
                          .duration = place->posted.kind,
                          .kind = RECORD_SEND_DONE,
@@ -405,7 +406,7 @@ HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *requ
                         const MPI_Status *status)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        (!hot_waited(hot, kind, request, status) &&
+        (!hot_waited(hot, kind, 1, request, status) &&
          !usual_one_ended(hot->log, hot->begin, kind, 1, hot->saved, request, status)))
         hot_waited_cold(*hot, kind, request, result, true, status);
 }

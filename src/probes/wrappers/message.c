@@ -91,22 +91,11 @@ void leave_sendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int resu
 
 /* ---- matched messages -------------------------------------------------------------------------------------------- */
 
-/* No request's handle has this bit. */
-static uint64_t message_key(const MPI_Message *message)
-{
-    return abi_handle_of_message(*message) | UINT64_C(1) << 63;
-}
-
-static bool is_no_process(const MPI_Message *message)
-{
-    return message && *message == native.message_no_proc;
-}
-
 void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
                   const MPI_Message *message, const MPI_Status *status)
 {
     view_settle(probe, result, comm);
-    if (result == MPI_SUCCESS && found && *message != native.message_null && !is_no_process(message)) {
+    if (result == MPI_SUCCESS && found && message_is_one(message)) {
         struct posted posted = {.view = probe->view,
                                 .begin = probe->begin,
                                 .where = message,
@@ -123,7 +112,7 @@ void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result
 void matched_begin(struct probe *probe, struct matched *matched, enum call kind, const MPI_Message *message)
 {
     struct log *log = probe->log;
-    *matched = (struct matched){.no_process = is_no_process(message), .peer = PEER_NONE};
+    *matched = (struct matched){.no_process = message_is_no_process(message), .peer = PEER_NONE};
     matched->handle = message ? message_key(message) : 0;
     probe->view = NULL;
     if (message && !matched->no_process && *message != native.message_null)

@@ -24,6 +24,22 @@ HOT void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int res
     probe_leave(probe, FOLD_P2P, 0, probe->view, result, event, 0);
 }
 
+/* Returns the handle of a message in the table of requests. No request's handle has this bit. */
+HOT uint64_t message_key(const MPI_Message *message)
+{
+    return abi_handle_of_message(*message) | UINT64_C(1) << 63;
+}
+
+HOT bool message_is_no_process(const MPI_Message *message)
+{
+    return message && *message == native.message_no_proc;
+}
+
+HOT bool message_is_one(const MPI_Message *message)
+{
+    return *message != native.message_null && !message_is_no_process(message);
+}
+
 /* `found`: the probe has returned a message. */
 void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
                   const MPI_Message *message, const MPI_Status *status);

@@ -43,14 +43,14 @@ HOT void hot_leave_icoll(const struct hot *hot, enum call kind, enum collective 
                          struct coll_bytes bytes, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root};
-    if (__builtin_expect(result != MPI_SUCCESS || bytes.out > INT32_MAX, 0) || !hot_front_is_free(request) ||
-        !hot_leave_as(hot, FOLD_POST_COLL, op, event)) {
+    if (__builtin_expect(result != MPI_SUCCESS || bytes.out > INT32_MAX, 0) ||
+        !hot_front_is_free(abi_handle_of_request(*request)) || !hot_leave_as(hot, FOLD_POST_COLL, op, event)) {
         hot_icollected_cold(*hot, kind, op, result, root, bytes, request);
         return;
     }
     event.bytes = bytes.in;
     event.tag = (int32_t)bytes.out;
-    hot_post_apart(hot, REQUEST_COLL, event, request);
+    hot_post_apart(hot, REQUEST_COLL, event, request, abi_handle_of_request(*request));
 }
 
 COLD void hot_probed_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int source, int tag)
@@ -106,7 +106,7 @@ HOT void hot_leave_all(const struct hot *hot, const struct hot_many *many, enum 
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
         !(ended ? usual_all_ended(hot->log, hot->begin, count, requests, many->saved, statuses)
                 : hot_none(hot, kind, count)))
-        hot_all_cold(*hot, kind, count, requests, many->saved, result, result != MPI_SUCCESS || ended, statuses);
+        hot_all_cold(*hot, kind, count, requests, many->saved, result, ended, statuses);
 }
 
 COLD void hot_any_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
@@ -117,14 +117,24 @@ COLD void hot_any_cold(struct hot hot, enum call kind, int count, MPI_Request *r
     leave_any(&c, result, ended, index, status);
 }
 
+HOT bool hot_completed(const struct hot *hot, uint64_t saved, enum call kind, int count, MPI_Request *request,
+                       const MPI_Status *status)
+{
+    struct hot one = *hot;
+    one.saved = saved;
+    one.place = front_kept(front_place(saved));
+    return hot_waited(&one, kind, count, request, status) ||
+           usual_one_ended(hot->log, hot->begin, kind, count, saved, request, status);
+}
+
 HOT void hot_leave_any(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
                        MPI_Request *requests, int result, bool ended, const int *index, const MPI_Status *status)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
         !(ended ? (unsigned)*index < (unsigned)count &&
-                      usual_one_ended(hot->log, hot->begin, kind, count, many->saved[*index], &requests[*index], status)
+                      hot_completed(hot, many->saved[*index], kind, count, &requests[*index], status)
                 : hot_none(hot, kind, count)))
-        hot_any_cold(*hot, kind, count, requests, many->saved, result, result != MPI_SUCCESS || ended, index, status);
+        hot_any_cold(*hot, kind, count, requests, many->saved, result, ended, index, status);
 }
 
 /* Starts are announced to listeners. */
@@ -166,6 +176,154 @@ HOT void hot_leave_startall(const struct hot *hot, const struct hot_many *many, 
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
         !usual_all_started(hot->log, hot->begin, count, requests, many->saved))
         hot_startall_cold(*hot, kind, count, requests, many->saved, result);
+}
+
+/* ---- rarer messages ---------------------------------------------------------------------------------------------- */
+
+COLD void hot_mprobed_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
+                           const MPI_Message *message, const MPI_Status *status)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_mprobe(&probe, kind, comm, result, source, tag, found, message, status);
+}
+
+/* A message that was found lies in front. False: nothing was done. */
+HOT bool hot_mprobed(const struct hot *hot, struct event event, const MPI_Message *message, const MPI_Status *status)
+{
+    uint64_t key = message_key(message);
+    if (__builtin_expect(!message_is_one(message) || status->MPI_SOURCE < 0, 0) || !hot_front_is_free(key) ||
+        !hot_leave(hot, FOLD_P2P, event))
+        return false;
+    event.peer = status->MPI_SOURCE;
+    event.tag = status->MPI_TAG;
+    hot_post_apart(hot, REQUEST_MATCHED, event, message, key);
+    return true;
+}
+
+HOT void hot_leave_mprobe(const struct hot *hot, enum call kind, MPI_Comm comm, int result, int source, int tag,
+                          bool found, const MPI_Message *message, const MPI_Status *status)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = source >= 0 ? source : PEER_ANY, .tag = tag};
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !(found ? hot_mprobed(hot, event, message, status) : hot_leave(hot, FOLD_P2P, event)))
+        hot_mprobed_cold(*hot, kind, comm, result, source, tag, found, message, status);
+}
+
+/* Enters the receive of a message in front. No request has such a handle. A freed communicator must be held until the
+ * event of the call is written. The body does that. */
+HOT bool hot_enter_mrecv(struct hot *hot, enum call kind, const MPI_Message *message)
+{
+    hot->log = thread_log_or_none;
+    if (__builtin_expect(message == NULL, 0) || !log_in_usually(hot->log))
+        return false;
+    hot->saved = message_key(message);
+    hot->place = front_kept(front_place(hot->saved));
+    hot->view = hot->place->posted.view;
+    if (__builtin_expect(
+            hot->place->handle != hot->saved || hot->view->thread != hot->log->own.index || hot->view->comm->freed, 0))
+        return log_out(hot->log, 0), false;
+    hot_begin(hot, kind, hot->view->slot, hot->place->posted.peer);
+    return true;
+}
+
+COLD void hot_mreceived_cold(struct hot hot, enum call kind, int result, int64_t count, MPI_Datatype type,
+                             const MPI_Message *message, const MPI_Status *status)
+{
+    struct probe probe = hot_probe(&hot);
+    struct matched matched = {.handle = hot.saved, .request = request_take(hot.log, hot.saved, message)};
+    leave_mrecv(&probe, &matched, kind, result, count, type, message, status);
+}
+
+HOT void hot_leave_mrecv(const struct hot *hot, enum call kind, int result, int64_t count, MPI_Datatype type,
+                         const MPI_Message *message, const MPI_Status *status)
+{
+    if (__builtin_expect(result == MPI_SUCCESS && hot->place->handle == hot->saved, 1) &&
+        hot_received(hot, kind, status))
+        front_free(hot->place);
+    else
+        hot_mreceived_cold(*hot, kind, result, count, type, message, status);
+}
+
+/* Its live state shows the source alone, as in the body. */
+HOT bool hot_enter_isendrecv(struct hot *hot, enum call kind, MPI_Comm comm, int dest, int source)
+{
+    return __builtin_expect(dest >= 0, 1) && hot_enter_from(hot, kind, comm, source);
+}
+
+COLD void hot_halves_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, struct halves halves,
+                          const MPI_Request *request)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_isendrecv(&probe, kind, comm, result, halves, request);
+}
+
+/* The call and both messages in one go. False: nothing was done. */
+HOT bool hot_halves(const struct hot *hot, enum call kind, struct event sends, struct event receives,
+                    const MPI_Request *request)
+{
+    struct log *log = hot->log;
+    struct view *view = hot->view;
+    uint64_t handle = abi_handle_of_request(*request), duration = clock_counter() - hot->begin;
+    if (__builtin_expect(!hot_front_is_free(handle) || !bytes_are_small(sends.bytes) || log->stall.times ||
+                             duration >= COMPARED_LOAD(&knob_rare_ticks),
+                         0))
+        return false;
+    struct tally tally = tally_unseen(log);
+    struct event call = {
+        .begin = hot->begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = 2, .tag = 1};
+    sends.kind = RECORD_SEND_POSTED;
+    receives.kind = RECORD_RECV_POSTED;
+    sends.begin = receives.begin = hot->begin;
+    sends.duration = receives.duration = kind;
+    sends.comm = receives.comm = (uint16_t)view->slot;
+    fold_call(FOLD_START, 0, &tally, NULL, &call, NULL, 1);
+    cell_store(&log->own.tally.end, tally.end);
+    view_page_select(view, sends.peer);
+    fold_send_posted(&tally, &view->tally, &sends);
+    fold_recv_posted(&tally, &view->tally, &receives);
+    log_commit_two(log, &call, &sends);
+    log_commit(log, &receives);
+    *front_pair(front_place(handle)) = (struct front_pair){.bytes = sends.bytes, .dest = sends.peer, .tag = sends.tag};
+    receives.kind = (uint16_t)kind;
+    hot_post_apart(hot, REQUEST_PAIR, receives, request, handle);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    return true;
+}
+
+HOT void hot_leave_isendrecv(const struct hot *hot, enum call kind, MPI_Comm comm, int result, struct halves halves,
+                             const MPI_Request *request)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_halves(hot, kind, halves.send, halves.receive, request))
+        hot_halves_cold(*hot, kind, comm, result, halves, request);
+}
+
+/* Enters a call on partitions of a request in front. */
+HOT bool hot_enter_partition(struct hot *hot, enum call kind, MPI_Request request)
+{
+    hot->log = thread_log_or_none;
+    if (!log_in_usually(hot->log))
+        return false;
+    const struct front_place *place = front_kept(front_place(abi_handle_of_request(request)));
+    hot->view = place->posted.view;
+    if (__builtin_expect(place->handle != abi_handle_of_request(request) || !kind_is_partitioned(place->posted.kind) ||
+                             hot->view->thread != hot->log->own.index,
+                         0))
+        return log_out(hot->log, 0), false;
+    hot_begin(hot, kind, hot->view->slot, PEER_NONE);
+    return true;
+}
+
+COLD void hot_partition_cold(struct hot hot, enum call kind, int result)
+{
+    struct probe probe = hot_probe(&hot);
+    leave_partition(&probe, kind, result);
+}
+
+HOT void hot_leave_partition(const struct hot *hot, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_leave(hot, FOLD_P2P, event))
+        hot_partition_cold(*hot, kind, result);
 }
 
 /* ---- windows and files ------------------------------------------------------------------------------------------- */
@@ -276,11 +434,11 @@ HOT void hot_leave_win_post(const struct hot *hot, unsigned kind, int result, in
 {
     struct event event = {
         .kind = (uint16_t)(kind & EVENT_KIND_MASK), .peer = peer, .tag = (int32_t)hot->number, .bytes = bytes};
-    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(request) ||
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(abi_handle_of_request(*request)) ||
         !hot_object(hot, FOLD_RMA, kind, peer, bytes))
         hot_win_post_cold(*hot, kind, result, peer, bytes, request);
     else
-        hot_post_apart(hot, REQUEST_RMA, event, request);
+        hot_post_apart(hot, REQUEST_RMA, event, request, abi_handle_of_request(*request));
 }
 
 COLD void hot_file_cold(struct hot hot, enum call kind, MPI_File file, int result, uint64_t asked)
@@ -323,14 +481,14 @@ HOT void hot_leave_file_post(const struct hot *hot, enum call kind, int result, 
                              const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE, .tag = (int32_t)hot->number};
-    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(request) ||
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_front_is_free(abi_handle_of_request(*request)) ||
         !hot_object(hot, FOLD_IO, kind, PEER_NONE, 0)) {
         hot_file_post_cold(*hot, kind, result, asked, request);
         return;
     }
     if (asked)
         hot_argument(hot, (struct event){.peer = PEER_NONE, .bytes = asked});
-    hot_post_apart(hot, REQUEST_IO, event, request);
+    hot_post_apart(hot, REQUEST_IO, event, request, abi_handle_of_request(*request));
 }
 
 #endif

@@ -130,11 +130,9 @@ HOT bool front_is_alone(const struct front_place *place)
     return !(place->behind | place->beside);
 }
 
-/* Returns the place of the request of this handle and variable, if it is in front, or beside. NULL: it may still be
- * there, but another request must be looked for first. `handle` is not 0. */
-HOT struct front_place *front_find(uint64_t handle, const void *where)
+/* The same as front_find, for a caller that knows front_place(handle). */
+HOT struct front_place *front_find_at(struct front_place *place, uint64_t handle, const void *where)
 {
-    struct front_place *place = front_place(handle);
     if (__builtin_expect(place->handle == handle, 1)) {
         if (place->posted.where == where || !place->overflow)
             return place;
@@ -146,6 +144,13 @@ HOT struct front_place *front_find(uint64_t handle, const void *where)
         return NULL;
     place = beside_place(where);
     return place->handle == handle && place->posted.where == where ? place : NULL;
+}
+
+/* Returns the place of the request of this handle and variable, if it is in front, or beside. NULL: it may still be
+ * there, but another request must be looked for first. `handle` is not 0. */
+HOT struct front_place *front_find(uint64_t handle, const void *where)
+{
+    return front_find_at(front_kept(front_place(handle)), handle, where);
 }
 
 /* Returns the oldest request of this handle in front or beside, or NULL: there is none. */

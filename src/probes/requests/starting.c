@@ -10,7 +10,7 @@ void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint6
 {
     struct completion c;
     if (result == MPI_SUCCESS && taken == LEFT_THERE && !probe->unusual && handle &&
-        usual_one_started(probe->log, probe->begin, kind, saved, handle))
+        usual_one_started(probe->log, probe->begin, kind, front_place(saved), saved, handle))
         return;
     c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);

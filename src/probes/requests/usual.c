@@ -83,11 +83,10 @@ HOT void ended_fold(struct tally *tally, struct view *view, const struct event *
     }
 }
 
-/* Returns the place of this request, if it is in front and may end in the usual way, or NULL. */
-HOT struct front_place *usual_place(const struct log *log, uint64_t handle, const MPI_Request *where)
+/* True for a request in front that may end in the usual way. */
+HOT bool ends_usually(const struct log *log, const struct front_place *place)
 {
-    struct front_place *place = handle ? front_find(handle, where) : NULL;
-    return place && place->posted.view->thread == log->own.index && !(place->posted.type & POSTED_IDLE) ? place : NULL;
+    return place && place->posted.view->thread == log->own.index && !(place->posted.type & POSTED_IDLE);
 }
 
 /* The event of a call on `count` requests, which has ended or started `requests` of them. */
@@ -118,12 +117,11 @@ HOT void pair_commit(struct log *log, struct tally *tally, const struct front_pl
     log_commit(log, received);
 }
 
-bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int count, uint64_t saved,
-                     const MPI_Request *where, const MPI_Status *status)
+bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int count, struct front_place *place,
+                     const MPI_Status *status)
 {
-    struct front_place *place = book.concurrent ? NULL : usual_place(log, saved, where);
     bool timed = call_begin != 0;
-    if (!place || log->stall.times || (!timed && place->posted.begin))
+    if (book.concurrent || !ends_usually(log, place) || log->stall.times || (!timed && place->posted.begin))
         return false;
     uint64_t begin = timed ? call_begin : cell_load(&log->own.tally.end);
     uint64_t end = timed ? clock_counter() : begin;
@@ -214,11 +212,11 @@ static __attribute__((noinline)) struct view *ended_other(const struct log *log,
                                                           uint64_t handle, const MPI_Request *where,
                                                           const MPI_Status *status)
 {
-    struct front_place *place = usual_place(log, handle, where);
+    struct front_place *place = handle ? front_find(handle, where) : NULL;
     struct tally tally = {.end = end, .message_weight = 1};
     struct event done;
-    if (!place || (place->posted.type & POSTED_TYPE) == REQUEST_PAIR || !ended_fill(place, status, &done) ||
-        end - done.begin >= COMPARED_LOAD(&knob_rare_ticks))
+    if (!ends_usually(log, place) || (place->posted.type & POSTED_TYPE) == REQUEST_PAIR ||
+        !ended_fill(place, status, &done) || end - done.begin >= COMPARED_LOAD(&knob_rare_ticks))
         return NULL;
     struct view *view = place->posted.view;
     ended_fold(&tally, view, &done);
@@ -362,18 +360,15 @@ HOT struct event started_fold(struct tally *tally, struct posted *posted, uint64
     return event;
 }
 
-/* Returns the place of an inactive persistent request in front, or NULL. It is never beside. MPICH treats a started
- * request to MPI_PROC_NULL as inactive. */
-HOT struct front_place *startable_place(const struct log *log, uint64_t handle, const MPI_Request *where)
+/* True if the place has the inactive persistent request of this handle. MPICH treats a started request to MPI_PROC_NULL
+ * as inactive. */
+HOT bool starts_from(const struct log *log, const struct front_place *place, uint64_t handle, const MPI_Request *where)
 {
-    struct front_place *place = front_kept(front_place(handle));
     bool idle = (place->posted.type & POSTED_IDLE) ||
                 ((place->posted.type & POSTED_PERSISTENT) && place->posted.peer == PEER_PROC_NULL);
     return __builtin_expect(place->handle == handle && abi_handle_of_request(*where) == handle && idle &&
                                 place->posted.view->thread == log->own.index,
-                            1)
-               ? place
-               : NULL;
+                            1);
 }
 
 HOT bool starts_usually(const struct log *log, uint64_t duration)
@@ -390,11 +385,11 @@ HOT void start_fold(struct log *log, struct tally *tally, const struct event *ca
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }
 
-bool usual_one_started(struct log *log, uint64_t begin, enum call kind, uint64_t saved, const MPI_Request *where)
+bool usual_one_started(struct log *log, uint64_t begin, enum call kind, struct front_place *place, uint64_t saved,
+                       const MPI_Request *where)
 {
-    struct front_place *place = startable_place(log, saved, where);
     uint64_t duration = clock_counter() - begin;
-    if (!place || !starts_usually(log, duration))
+    if (!starts_from(log, place, saved, where) || !starts_usually(log, duration))
         return false;
     struct tally tally = tally_unseen(log);
     struct event call = call_event(kind, begin, duration, 1, 1);
@@ -411,7 +406,7 @@ bool usual_all_started(struct log *log, uint64_t begin, int count, const MPI_Req
     if (count <= 0 || !starts_usually(log, duration))
         return false;
     for (int i = 0; i < count; i++)
-        if (!startable_place(log, saved[i], &handles[i]))
+        if (!starts_from(log, front_kept(front_place(saved[i])), saved[i], &handles[i]))
             return false;
     struct tally tally = tally_unseen(log);
     struct event call = call_event(kind, begin, duration, count, count);

@@ -9,17 +9,19 @@
 
 #include "requests/completion.h"
 
-/* Leaves a call on `count` requests that has returned the one of this variable complete. `begin`: 0 if the call is only
- * counted. */
-bool usual_one_ended(struct log *log, uint64_t begin, enum call kind, int count, uint64_t saved,
-                     const MPI_Request *where, const MPI_Status *status);
+/* Leaves a call on `count` requests that has returned the one in this place complete. `begin`: 0 if the call is only
+ * counted. `place`: from front_find, may be NULL. */
+bool usual_one_ended(struct log *log, uint64_t begin, enum call kind, int count, struct front_place *place,
+                     const MPI_Status *status);
 
 /* Leaves a call that has returned all of its requests complete. Its kind is the one in the live state. */
 bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,
                      const MPI_Status *statuses);
 
-/* Leaves a call that has started one persistent request, or several. */
-bool usual_one_started(struct log *log, uint64_t begin, enum call kind, uint64_t saved, const MPI_Request *where);
+/* Leaves a call that has started one persistent request, or several. A persistent request is never beside. `place`:
+ * front_place(saved). */
+bool usual_one_started(struct log *log, uint64_t begin, enum call kind, struct front_place *place, uint64_t saved,
+                       const MPI_Request *where);
 bool usual_all_started(struct log *log, uint64_t begin, int count, const MPI_Request *handles, const uint64_t *saved);
 
 #endif

@@ -124,7 +124,7 @@ HOT bool hot_completed(const struct hot *hot, uint64_t saved, enum call kind, in
     one.saved = saved;
     one.place = front_kept(front_place(saved));
     return hot_waited(&one, kind, count, request, status) ||
-           usual_one_ended(hot->log, hot->begin, kind, count, saved, request, status);
+           usual_one_ended(hot->log, hot->begin, kind, count, front_find_at(one.place, saved, request), status);
 }
 
 HOT void hot_leave_any(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
@@ -152,7 +152,7 @@ COLD void hot_started_cold(struct hot hot, enum call kind, MPI_Request *request,
 HOT void hot_leave_start(const struct hot *hot, enum call kind, MPI_Request *request, int result)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        !usual_one_started(hot->log, hot->begin, kind, hot->saved, request))
+        !usual_one_started(hot->log, hot->begin, kind, hot->place, hot->saved, request))
         hot_started_cold(*hot, kind, request, result);
 }
 

@@ -117,10 +117,12 @@ HOT void pair_commit(struct log *log, struct tally *tally, const struct front_pl
     log_commit(log, received);
 }
 
-bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int count, struct front_place *place,
-                     const MPI_Status *status)
+bool usual_one_ended(struct log *log, uint64_t call_begin, int count, struct front_place *front, uint64_t saved,
+                     const MPI_Request *where, const MPI_Status *status)
 {
     bool timed = call_begin != 0;
+    enum call kind = log->state->call;
+    struct front_place *place = front_find_at(front, saved, where);
     if (book.concurrent || !ends_usually(log, place) || log->stall.times || (!timed && place->posted.begin))
         return false;
     uint64_t begin = timed ? call_begin : cell_load(&log->own.tally.end);

@@ -9,10 +9,10 @@
 
 #include "requests/completion.h"
 
-/* Leaves a call on `count` requests that has returned the one in this place complete. `begin`: 0 if the call is only
- * counted. `place`: from front_find, may be NULL. */
-bool usual_one_ended(struct log *log, uint64_t begin, enum call kind, int count, struct front_place *place,
-                     const MPI_Status *status);
+/* Leaves a call on `count` requests that has returned the one of this variable complete. Its kind is the one in the live
+ * state. `begin`: 0 if it is only counted. `front`: front_place(saved). */
+bool usual_one_ended(struct log *log, uint64_t begin, int count, struct front_place *front, uint64_t saved,
+                     const MPI_Request *where, const MPI_Status *status);
 
 /* Leaves a call that has returned all of its requests complete. Its kind is the one in the live state. */
 bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,

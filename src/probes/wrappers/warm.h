@@ -124,7 +124,7 @@ HOT bool hot_completed(const struct hot *hot, uint64_t saved, enum call kind, in
     one.saved = saved;
     one.place = front_kept(front_place(saved));
     return hot_waited(&one, kind, count, request, status) ||
-           usual_one_ended(hot->log, hot->begin, kind, count, front_find_at(one.place, saved, request), status);
+           usual_one_ended(hot->log, hot->begin, count, one.place, saved, request, status);
 }
 
 HOT void hot_leave_any(const struct hot *hot, const struct hot_many *many, enum call kind, int count,

@@ -105,7 +105,9 @@ extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 /* The same for code that only enters the recorder. Instead of NULL it has a log that is always in a call. */
 extern LIBRARY_LOCAL __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")));
-extern LIBRARY_LOCAL bool recorder_on; /* from the begin of MPI_Init to MPI_Finalize. False in a forked child */
+/* True while a run is open (LIFE_BELOW, LIFE_BEGUN or LIFE_KNOWN in recorder.c) and has memory. False in a forked
+ * child. It is apart from that state, since threads read it without the recorder's lock. */
+extern LIBRARY_LOCAL bool recorder_on;
 
 /* Makes or takes over a log for the calling thread. Returns NULL when nothing is recorded. */
 struct log *log_attach(void);

@@ -29,6 +29,7 @@
 #include "base/pair.h"
 #include "figures/state.h"
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define LOW_NEUTRAL UINT64_MAX
@@ -139,6 +140,19 @@ struct shared_cells {
 static inline uint64_t cell_load(const uint64_t *cell)
 {
     return RELAXED_LOAD(cell);
+}
+
+/* Adds up `count` cells, each `step` cells after the one before. Two sums at once do not wait for each other. */
+static inline uint64_t cells_sum(const uint64_t *at, size_t count, size_t step)
+{
+    uint64_t sum = 0, more = 0;
+    for (; count >= 4; count -= 4, at += 4 * step) {
+        sum += cell_load(at) + cell_load(at + step);
+        more += cell_load(at + 2 * step) + cell_load(at + 3 * step);
+    }
+    for (; count; count--, at += step)
+        sum += cell_load(at);
+    return sum + more;
 }
 
 static inline void cell_store(uint64_t *cell, uint64_t value)

@@ -70,11 +70,9 @@ uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now
     return now > since ? now - since : 0;
 }
 
-static uint64_t time_folded(const struct thread_cells *cells)
+uint64_t moment_folded(const struct thread_cells *cells)
 {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < CALL_COUNT; i++)
-        sum += cell_load(&cells->call_time[i]);
+    uint64_t sum = cells_sum(cells->call_time, CALL_COUNT, 1);
     loads_order();
     return sum - cell_load(&cells->nested_time);
 }
@@ -82,7 +80,8 @@ static uint64_t time_folded(const struct thread_cells *cells)
 static uint64_t inside_ticks(const struct ledger *ledger, uint64_t now)
 {
     for (;;) {
-        uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE), folded = time_folded(ledger->tally.cells);
+        uint64_t end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE),
+                 folded = moment_folded(ledger->tally.cells);
         uint64_t inside = folded + moment_progress(ledger, end, now);
         loads_order();
         if (cell_load(&ledger->tally.end) == end)
@@ -163,9 +162,8 @@ void moment_thread_ids(uint64_t *values, size_t count)
 /* The call in progress may be counted between the two reads. Then its stall counts once or not at all. */
 static uint64_t stalled_ticks(const struct ledger *ledger, uint64_t now)
 {
-    uint64_t sum = 0, since = RELAXED_LOAD(&ledger->record->stalled);
-    for (size_t i = 0; i < STATE_COUNT; i++)
-        sum += cell_load(&ledger->tally.cells->stall_time[i]);
+    uint64_t since = RELAXED_LOAD(&ledger->record->stalled);
+    uint64_t sum = cells_sum(ledger->tally.cells->stall_time, STATE_COUNT, 1);
     return since && since < now && RELAXED_LOAD(&ledger->record->stalled) == since ? sum + (now - since) : sum;
 }
 

@@ -30,6 +30,8 @@ void moment_call_times(uint64_t *values, size_t count);
 void moment_thread_ids(uint64_t *values, size_t count);
 
 struct presence moment_presence(void);
+/* Ticks of the thread's outermost calls that have returned. */
+uint64_t moment_folded(const struct thread_cells *cells);
 /* Ticks of the call in progress that are not counted yet. `end` is from its thread's tally. */
 uint64_t moment_progress(const struct ledger *ledger, uint64_t end, uint64_t now);
 /* The share of time that the threads were inside MPI since `then`, 0 .. 1. 0 when no time has passed. */

@@ -13,35 +13,32 @@ static const struct variable_term *term_end(const struct variable_record *record
 static inline uint64_t term_sum(const struct variable_term *term, const uint64_t *cells, size_t slot)
 {
     const uint64_t *at = cells + term->first + slot * term->stride;
-    size_t left = term->run, step = term->step;
-    uint64_t sum = 0, more = 0;
-    if (__builtin_expect(left == 1, 1))
-        return cell_load(at);
-    for (; left >= 4; left -= 4, at += 4 * step) {
-        sum += cell_load(at) + cell_load(at + step);
-        more += cell_load(at + 2 * step) + cell_load(at + 3 * step);
-    }
-    for (; left; left--, at += step)
-        sum += cell_load(at);
-    return sum + more;
+    return __builtin_expect(term->run == 1, 1) ? cell_load(at) : cells_sum(at, term->run, term->step);
 }
 
-static uint64_t peer_value(const struct variable_term *term, const struct view *view, size_t peer)
+/* Over all threads that have called MPI on the communicator. */
+static inline uint64_t views_sum(const struct variable_term *term, const struct comm *comm, size_t slot)
 {
-    const struct peer_leaf *leaf = __atomic_load_n(&view->root[peer / LEAF_PEERS], __ATOMIC_ACQUIRE);
-    const struct peer_cells *page =
-        leaf ? __atomic_load_n(&leaf->pages[peer / PEERS_PER_PAGE % LEAF_PAGES], __ATOMIC_ACQUIRE) : NULL;
-    return page ? term_sum(term, (const uint64_t *)page, peer % PEERS_PER_PAGE) : 0;
+    uint64_t sum = 0;
+    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
+        sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
+    return sum;
+}
+
+static uint64_t peer_sum(const struct variable_term *term, const struct comm *comm, size_t peer)
+{
+    uint64_t sum = 0;
+    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next) {
+        const struct peer_cells *page = view_page_find(v, (uint32_t)peer / PEERS_PER_PAGE);
+        sum += page ? term_sum(term, (const uint64_t *)page, peer % PEERS_PER_PAGE) : 0;
+    }
+    return sum;
 }
 
 static uint64_t comm_value(const struct variable_term *term, const struct comm *comm, size_t slot)
 {
-    uint64_t sum = 0;
-    if (term->block == BLOCK_SHARED)
-        return term_sum(term, (const uint64_t *)comm->shared, slot);
-    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-        sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
-    return sum;
+    return term->block == BLOCK_SHARED ? term_sum(term, (const uint64_t *)comm->shared, slot)
+                                       : views_sum(term, comm, slot);
 }
 
 /* Over all communicators, and the sums of communicators that have lost their slots. */
@@ -54,7 +51,18 @@ static uint64_t comms_value(const struct variable_term *term, size_t slot)
     return sum;
 }
 
-/* Over all threads. */
+static uint64_t threads_sum(const struct variable_term *term, size_t slot)
+{
+    uint64_t sum = 0;
+    unsigned most = thread_blocks_most(term->block);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        for (unsigned i = 1; i <= most; i++) {
+            const uint64_t *cells = thread_block_cells(l, term->block, i);
+            sum += cells ? term_sum(term, cells, slot) : 0;
+        }
+    return sum;
+}
+
 static uint64_t term_value(const struct variable_term *term, const struct comm *comm, size_t slot)
 {
     uint64_t sum = 0;
@@ -63,32 +71,7 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
     case BLOCK_COMM:
         return comm ? comm_value(term, comm, slot) : comms_value(term, slot);
     case BLOCK_PEERS:
-        for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-            sum += peer_value(term, v, slot);
-        return sum;
-    case BLOCK_THREAD:
-        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
-            sum += term_sum(term, (const uint64_t *)l->tally.cells, slot);
-        return sum;
-    case BLOCK_FABRIC:
-        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
-            for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
-                const struct fabric_cells *cells = __atomic_load_n(&l->fabric[i], __ATOMIC_ACQUIRE);
-                sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
-            }
-        return sum;
-    case BLOCK_FABRIC_CALLS:
-        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-            const struct fabric_call_cells *cells = __atomic_load_n(&l->fabric_calls, __ATOMIC_ACQUIRE);
-            sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
-        }
-        return sum;
-    case BLOCK_COUNTERS:
-        for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-            const struct counter_cells *cells = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
-            sum += cells ? term_sum(term, (const uint64_t *)cells, slot) : 0;
-        }
-        return sum;
+        return peer_sum(term, comm, slot);
     case BLOCK_FABRIC_LEVEL:
         for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
             const struct level_cells *level = __atomic_load_n(&book.pending[i], __ATOMIC_ACQUIRE);
@@ -98,7 +81,7 @@ static uint64_t term_value(const struct variable_term *term, const struct comm *
     case BLOCK_LOSSES:
         return book.run.header ? term_sum(term, book.run.header->lost, slot) : 0;
     default:
-        return 0;
+        return threads_sum(term, slot);
     }
 }
 
@@ -188,8 +171,5 @@ uint64_t book_sample(const struct variable *variable, const struct comm *comm, s
     const struct variable_term *term = variable->record.terms;
     if (__builtin_expect(term[1].block || term->block != BLOCK_COMM || variable->total, 0))
         return sample_many(variable, comm, slot);
-    uint64_t sum = 0;
-    for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next)
-        sum += term_sum(term, (const uint64_t *)v->tally.cells, slot);
-    return sum;
+    return views_sum(term, comm, slot);
 }

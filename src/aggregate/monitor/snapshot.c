@@ -91,26 +91,6 @@ static inline bool words_any(const uint64_t *from, size_t count)
     return any != 0;
 }
 
-static inline uint64_t words_sum(const uint64_t *from, size_t count)
-{
-    word_pair sums[2] = {pair_of(from) - pair_of(from)};
-    uint64_t sum = 0;
-    size_t i = 0;
-    sums[0] ^= sums[0];
-    sums[1] = sums[0];
-    for (; i + 2 * AT_ONCE <= count; i += 2 * AT_ONCE) {
-        sums[0] += pair_of(from + i);
-        sums[1] += pair_of(from + i + AT_ONCE);
-    }
-    for (; i < count; i++)
-        sum += cell_load(from + i);
-    sums[0] += sums[1];
-    const uint64_t *halves = (const uint64_t *)&sums[0];
-    for (size_t half = 0; half < AT_ONCE; half++)
-        sum += halves[half];
-    return sum;
-}
-
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static bool tape_extend(struct snapshot *snapshot, size_t words)
@@ -391,13 +371,11 @@ static void thread_take(struct snapshot *snapshot, const struct ledger *ledger, 
 {
     const struct thread_cells *cells = ledger->tally.cells;
     struct thread_state state;
-    uint64_t folded, nested, progress, end;
+    uint64_t folded, progress, end;
     int attempts = 0;
     do {
         end = __atomic_load_n(&ledger->tally.end, __ATOMIC_ACQUIRE);
-        folded = words_sum(cells->call_time, CALL_COUNT);
-        loads_order();
-        nested = cell_load(&cells->nested_time);
+        folded = moment_folded(cells);
         state.call = RELAXED_LOAD(&ledger->record->state.call);
         state.since = RELAXED_LOAD(&ledger->record->state.since);
         state.comm = RELAXED_LOAD(&ledger->record->state.comm);
@@ -406,8 +384,8 @@ static void thread_take(struct snapshot *snapshot, const struct ledger *ledger, 
         loads_order();
     } while (cell_load(&ledger->tally.end) != end && ++attempts < ATTEMPTS_MOST);
     snapshot->process.events += cell_load(&cells->events);
-    snapshot->process.folded += folded - nested;
-    snapshot->process.stalled += words_sum(cells->stall_time, STATE_COUNT);
+    snapshot->process.folded += folded;
+    snapshot->process.stalled += cells_sum(cells->stall_time, STATE_COUNT, 1);
     snapshot->process.threads++;
     if (progress)
         call_take(snapshot, ledger, &state, progress);

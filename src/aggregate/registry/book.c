@@ -515,18 +515,33 @@ static void view_accumulate(const struct variable_record *record, const struct v
                   sizeof(struct comm_cells) / sizeof(uint64_t), values, count);
     if (record->terms[0].block != BLOCK_PEERS)
         return;
-    for (uint32_t l = 0; l <= view->tally.peers / LEAF_PEERS; l++) {
-        const struct peer_leaf *leaf = __atomic_load_n(&view->root[l], __ATOMIC_ACQUIRE);
-        for (unsigned p = 0; leaf && p < LEAF_PAGES; p++) {
-            const struct peer_cells *page = __atomic_load_n(&leaf->pages[p], __ATOMIC_ACQUIRE);
-            if (page)
-                variable_take(record, BLOCK_PEERS, l * LEAF_PAGES + p, (const uint64_t *)page,
-                              sizeof *page / sizeof(uint64_t), values, count);
-        }
+    for (uint32_t p = 0; p <= view->tally.peers / PEERS_PER_PAGE; p++) {
+        const struct peer_cells *page = view_page_find(view, p);
+        if (page)
+            variable_take(record, BLOCK_PEERS, p, (const uint64_t *)page, sizeof *page / sizeof(uint64_t), values,
+                          count);
     }
 }
 
-void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count)
+static void thread_accumulate(const struct variable_record *record, const struct ledger *ledger, uint64_t *values,
+                              size_t count)
+{
+    static const struct {
+        unsigned kind;
+        size_t bytes;
+    } blocks[] = {{BLOCK_THREAD, sizeof(struct thread_cells)},
+                  {BLOCK_FABRIC, sizeof(struct fabric_cells)},
+                  {BLOCK_FABRIC_CALLS, sizeof(struct fabric_call_cells)},
+                  {BLOCK_COUNTERS, sizeof(struct counter_cells)}};
+    for (size_t b = 0; b < sizeof blocks / sizeof blocks[0]; b++)
+        for (unsigned i = 1; i <= thread_blocks_most(blocks[b].kind); i++) {
+            const uint64_t *cells = thread_block_cells(ledger, blocks[b].kind, i);
+            if (cells)
+                variable_take(record, blocks[b].kind, 0, cells, blocks[b].bytes / sizeof(uint64_t), values, count);
+        }
+}
+
+void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count)
 {
     const struct variable_record *record = &variable->record;
     variable_clear(record, values, count);
@@ -535,26 +550,11 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
             view_accumulate(record, view, values, count);
         variable_take(record, BLOCK_SHARED, 0, (const uint64_t *)comm->shared, sizeof *comm->shared / sizeof(uint64_t),
                       values, count);
+        variable_finish(record, values);
         return;
     }
-    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-        variable_take(record, BLOCK_THREAD, 0, (const uint64_t *)l->tally.cells,
-                      sizeof *l->tally.cells / sizeof(uint64_t), values, count);
-        for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
-            const struct fabric_cells *fabric = __atomic_load_n(&l->fabric[i], __ATOMIC_ACQUIRE);
-            if (fabric)
-                variable_take(record, BLOCK_FABRIC, 0, (const uint64_t *)fabric, sizeof *fabric / sizeof(uint64_t),
-                              values, count);
-        }
-        const struct fabric_call_cells *calls = __atomic_load_n(&l->fabric_calls, __ATOMIC_ACQUIRE);
-        if (calls)
-            variable_take(record, BLOCK_FABRIC_CALLS, 0, (const uint64_t *)calls, sizeof *calls / sizeof(uint64_t),
-                          values, count);
-        const struct counter_cells *counters = __atomic_load_n(&l->tally.counters, __ATOMIC_ACQUIRE);
-        if (counters)
-            variable_take(record, BLOCK_COUNTERS, 0, (const uint64_t *)counters, sizeof *counters / sizeof(uint64_t),
-                          values, count);
-    }
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next)
+        thread_accumulate(record, l, values, count);
     for (uint32_t i = 1; i <= FABRIC_PROVIDERS_MOST; i++) {
         const struct level_cells *level = __atomic_load_n(&book.pending[i], __ATOMIC_ACQUIRE);
         if (level)
@@ -563,12 +563,7 @@ void book_accumulate(const struct variable *variable, const struct comm *comm, u
     }
     if (book.run.header)
         variable_take(record, BLOCK_LOSSES, 0, book.run.header->lost, LOSS_COUNT, values, count);
-}
-
-void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count)
-{
-    book_accumulate(variable, comm, values, count);
-    variable_finish(&variable->record, values);
+    variable_finish(record, values);
 }
 
 size_t book_value_count(const struct variable *variable, const struct comm *comm)

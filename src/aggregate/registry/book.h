@@ -261,8 +261,33 @@ static inline void view_page_select(struct view *view, int32_t peer)
 /* Values of a variable, in its own unit (ticks for times). `comm` is NULL for variables that are not bound. Lock-free,
  * async-signal-safe. SPAN variables need two values. */
 void book_values(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
-/* The same without variable_finish. The results are accumulators, which can be combined further. */
-void book_accumulate(const struct variable *variable, const struct comm *comm, uint64_t *values, size_t count);
+
+/* How many blocks of this kind a thread may have. 0: threads have none of that kind. */
+static inline unsigned thread_blocks_most(unsigned kind)
+{
+    bool one = kind == BLOCK_THREAD || kind == BLOCK_FABRIC_CALLS || kind == BLOCK_COUNTERS;
+    return kind == BLOCK_FABRIC ? FABRIC_PROVIDERS_MOST : one;
+}
+
+/* The counters in one of these blocks, or NULL. `provider`, 1 .. FABRIC_PROVIDERS_MOST, says which in BLOCK_FABRIC. For
+ * readers in any thread. */
+static inline const uint64_t *thread_block_cells(const struct ledger *ledger, unsigned kind, unsigned provider)
+{
+    if (kind == BLOCK_THREAD)
+        return (const uint64_t *)ledger->tally.cells;
+    if (kind == BLOCK_FABRIC)
+        return (const uint64_t *)__atomic_load_n(&ledger->fabric[provider], __ATOMIC_ACQUIRE);
+    if (kind == BLOCK_FABRIC_CALLS)
+        return (const uint64_t *)__atomic_load_n(&ledger->fabric_calls, __ATOMIC_ACQUIRE);
+    return (const uint64_t *)__atomic_load_n(&ledger->tally.counters, __ATOMIC_ACQUIRE);
+}
+
+/* The counters of a page of peers, or NULL. For readers in any thread. */
+static inline const struct peer_cells *view_page_find(const struct view *view, uint32_t page)
+{
+    const struct peer_leaf *leaf = __atomic_load_n(&view->root[page / LEAF_PAGES], __ATOMIC_ACQUIRE);
+    return leaf ? __atomic_load_n(&leaf->pages[page % LEAF_PAGES], __ATOMIC_ACQUIRE) : NULL;
+}
 
 /* The thread's counters for a region (instrument.h). Makes them at first use. NULL: counted as lost. */
 struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot);

@@ -26,18 +26,12 @@ static pthread_mutex_t bind_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- this process ------------------------------------------------------------------------------------------------ */
 
-static const struct peer_cells *view_page(const struct view *view, int32_t rank)
-{
-    const struct peer_leaf *leaf = __atomic_load_n(&view->root[rank / LEAF_PEERS], __ATOMIC_ACQUIRE);
-    return leaf ? __atomic_load_n(&leaf->pages[rank / PEERS_PER_PAGE % LEAF_PAGES], __ATOMIC_ACQUIRE) : NULL;
-}
-
 /* Messages received from the rank, or sent to it. */
 static uint64_t own_count(const struct comm *comm, int32_t rank, bool sent)
 {
     uint64_t sum = 0;
     for (const struct view *v = __atomic_load_n(&comm->views, __ATOMIC_ACQUIRE); v; v = v->next) {
-        const struct peer_cells *page = view_page(v, rank);
+        const struct peer_cells *page = view_page_find(v, (uint32_t)rank / PEERS_PER_PAGE);
         if (page)
             sum += cell_load(sent ? &page->peer[rank % PEERS_PER_PAGE].send.count
                                   : &page->peer[rank % PEERS_PER_PAGE].recv.count);

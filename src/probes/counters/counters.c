@@ -198,7 +198,7 @@ static void counters_record(struct log *log, unsigned kind, uint64_t begin)
 }
 
 /* The begin of the call is after the readings. */
-static uint64_t call_begins(struct log *log)
+uint64_t counters_call_begin(struct log *log)
 {
     uint64_t now = clock_now();
     struct counting *counting = log->counting ? log->counting : counting_make(log);
@@ -214,7 +214,7 @@ static uint64_t call_begins(struct log *log)
 }
 
 /* First of all, so that mpit's own work for the call is not included. */
-static void call_returned(struct log *log, unsigned kind, uint64_t now)
+void counters_call_returned(struct log *log, unsigned kind, uint64_t now)
 {
     struct counting *counting = log->counting;
     enum counter_place own = counter_place_of(kind), place = counting->inside ? own : PLACE_OUTSIDE;
@@ -225,7 +225,7 @@ static void call_returned(struct log *log, unsigned kind, uint64_t now)
     counting->inside = false;
 }
 
-static void call_ended(struct log *log, const struct event *call)
+void counters_call_ended(struct log *log, const struct event *call)
 {
     if (log->counting->unrecorded)
         counters_record(log, event_kind(call), call->begin);
@@ -243,7 +243,7 @@ void counters_flush(struct log *log)
     counters_record(log, CALL_NONE, now);
 }
 
-static void thread_ends(struct log *log)
+void counters_thread_end(struct log *log)
 {
     log->counting->inside = false; /* it may have been canceled inside of a call */
     if (__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
@@ -445,10 +445,6 @@ static void cost_measure(void)
 void counters_open(void)
 {
     char text[KNOB_TEXT_BYTES];
-    log_call_begins = call_begins;
-    log_call_returned = call_returned;
-    log_call_ended = call_ended;
-    log_counting_ends = thread_ends;
     knob_read_text(KNOB_PAPI_EVENTS, text);
     names_read(text);
     if (asked_count)

@@ -4,11 +4,11 @@
  *   started handle of mpit_os_*, mpit_os ──> demand ─┐
  *   mpit_papi_events ────────────────────────────────┴─> counters_wanted: all gates lead to the bodies
  *
- *   probe_begin_mode ── log_call_begins: outside += now - last ──┐
- *   the call                                                     ├─ oscounters.h; softevents.h; papi.h
- *   probe_leave_rare ── log_call_returned: place += now - last ──┘
- *                       log_call_ended: a RECORD_COUNTER for each place where a counter has counted, folded as all
- *                       events are
+ *   probe_begin_mode ── counters_call_begin: outside += now - last ──┐
+ *   the call                                                         ├─ oscounters.h; softevents.h; papi.h
+ *   probe_leave_rare ── counters_call_returned: place += now - last ─┘
+ *                       counters_call_ended: a RECORD_COUNTER for each place where a counter has counted, folded as
+ *                       all events are
  *
  * A thread's counts since its last call are recorded when it ends. For the thread that calls MPI_Finalize they are
  * recorded there. For other threads that still run then, the counts since their last calls are not known.
@@ -19,14 +19,10 @@
 #ifndef MPIT_PROBES_COUNTERS_H
 #define MPIT_PROBES_COUNTERS_H
 
-#include "base/linkage.h"
-
 #include <stdint.h>
 
+struct event;
 struct log;
-
-/* The call that a thread leaves has returned. Called before any other work, with the hooks of log.h. */
-extern LIBRARY_LOCAL void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
 
 /* A run begins, before its registry is opened: finds the named events, and makes their variables. */
 void counters_open(void);
@@ -34,7 +30,16 @@ void counters_open(void);
 void counters_publish(void);
 /* Reports which of the named events cannot be counted, and why. */
 void counters_tell(void (*say)(const char *format, ...));
+/* An outermost call begins. Returns the time at which it begins. */
+uint64_t counters_call_begin(struct log *log);
+/* It has returned. Called before any other work, only if log->counting. */
+void counters_call_returned(struct log *log, unsigned kind, uint64_t now);
+/* Its event is written. Called after counters_call_returned. */
+void counters_call_ended(struct log *log, const struct event *call);
+
 /* Records the thread's counts since its last call. */
 void counters_flush(struct log *log);
+/* A thread ends that has log->counting. */
+void counters_thread_end(struct log *log);
 
 #endif

@@ -12,8 +12,8 @@ static void fabric_switch(bool on)
     bool before = __atomic_exchange_n(&fabric_on, on, __ATOMIC_SEQ_CST);
     if (on && book.run.header)
         RELAXED_STORE(&book.run.header->fabric_watched, 1);
-    if (on && RELAXED_LOAD(&stall_rest.rests) && stall_rest.end)
-        stall_rest.end();
+    if (on && RELAXED_LOAD(&stall_rest.rests))
+        stall_opal_rest_end();
     if (before != on)
         knobs_attend(on ? 1 : -1);
     fabric_ofi_switch(on);

@@ -140,8 +140,7 @@ static void sample_in_time(struct log *log, uint64_t now)
         instruments_sample(log);
 }
 
-/* A buffer was full: samples fill at most a part of the next one. */
-static void turned(struct log *log)
+void instruments_turned(struct log *log)
 {
     instrument_publish();
     instruments_sample(log);
@@ -490,7 +489,6 @@ static void prepare(void)
 {
     clock_open(); /* before anything is timed */
     instrument_interface_table = &table;
-    log_turned = turned;
     pthread_atfork(instrument_lock, instrument_unlock, instrument_unlock);
 }
 

@@ -10,5 +10,7 @@
 
 /* Puts the values that have changed since the last sample into the trace, if one is kept. */
 void instruments_sample(struct log *log);
+/* The same when the buffer of a thread was full. The samples fill at most a part of the next one. */
+void instruments_turned(struct log *log);
 
 #endif

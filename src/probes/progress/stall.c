@@ -43,7 +43,7 @@ static void stall_begin(struct log *log, uint64_t since)
     stall->slept = true;
     stall_rest.calls = 0;
     if (RELAXED_LOAD(&stall_rest.rests))
-        stall_rest.end();
+        stall_opal_rest_end();
     if (stall->times++ == 0) {
         stall->ticks = 0;
         stall->first = stall->since;
@@ -138,7 +138,7 @@ void poll_found(void)
         return;
     if (RELAXED_LOAD(&stall_rest.rests) && poll_is_quick(log)) { /* if in a poll, in one that is not watched */
         if (stall_waiting()) {
-            stall_rest.end();
+            stall_opal_rest_end();
             poll_moved(log);
         }
         return;

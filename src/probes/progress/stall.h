@@ -99,8 +99,7 @@ void stall_forget(struct log *log);
  * evidence of a wait (a sleep, a socket) ends the rest. */
 extern LIBRARY_LOCAL struct stall_rest {
     bool rests;
-    uint32_t calls;    /* calls with polls since the last stall */
-    void (*end)(void); /* of the probe that rests */
+    uint32_t calls; /* calls with polls since the last stall */
 } stall_rest;
 
 /* ---- the probes: each says whether MPI uses its progress engine -------- */
@@ -110,6 +109,8 @@ bool stall_opal_here(void);
 /* Of stall_opal.c: its watch may rest from now on, because one thread at a time calls MPI and MPI_Init has polled.
  * False: it may never rest again. */
 void stall_opal_rest(bool may);
+/* The watch rests, and may have missed a stall: ends the rest. */
+void stall_opal_rest_end(void);
 bool stall_fabric_here(void);
 
 #endif

@@ -177,8 +177,8 @@ static void watch_turn(bool rests)
     stall_rest.calls = 0;
 }
 
-/* The rest may have hidden a stall, so the watch rests less often from now on. */
-static void rest_end(void)
+/* The watch rests less often from now on. */
+void stall_opal_rest_end(void)
 {
     if (watch.enough < ENOUGH_MOST)
         watch.enough *= 4;
@@ -219,7 +219,6 @@ void stall_opal_rest(bool may)
         return;
     }
     int (*behind)(progress_function) = (int (*)(progress_function))native_symbol(add_low.name);
-    stall_rest.end = rest_end;
     if (!watch.able && behind && native_symbol_known(&progress) && mpit_preload.recorded)
         watch.able = behind(eighth) == 0;
 }

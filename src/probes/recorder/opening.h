@@ -9,6 +9,8 @@ struct opened {
     char spool[4096];     /* the directory of the live file (spool.h). "" = it is memory of this process */
     bool trace_asked;     /* in all processes alike, even if this one has no file for it */
     bool trace_refused;   /* there is none */
+    bool samples_refused; /* samples are wanted, and cannot be taken */
+    bool by_session;      /* the run began with a session, or without MPI */
 };
 
 /* False: there is no memory for it, which was reported, and nothing is recorded. Once in a process, by one thread. */

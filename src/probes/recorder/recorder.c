@@ -26,22 +26,55 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static struct opened opened;
-static bool samples_refused;
-
 /*
- * The run begins with the first of MPI_Init and MPI_Session_init, and ends with the last of MPI_Finalize and
- * MPI_Session_finalize. Sessions open and close on any thread, under this lock.
+ * The run and MPI_COMM_WORLD have a state each, since sessions let one go on without the other.
+ *
+ *                                                  ┌────────────4────────────┐
+ *                                                  v                         │
+ *     LIFE_NONE ──1──> LIFE_BEGUN ──2──> LIFE_KNOWN ──3──> LIFE_CLOSED ──────┘
+ *                          │                                    ^
+ *                          └──5──> LIFE_BELOW ──6───────────────┘
+ *
+ *   1  run_begin: the thread that calls the first MPI_Init or MPI_Session_init, or that opens a library below MPI
+ *   2  process_know: the thread of the first MPI_Init or MPI_Session_init that succeeds
+ *   3  run_end: the thread that leaves the last MPI_Finalize or MPI_Session_finalize, or a MPI_Session_init that failed
+ *      after these. LIFE_BEGUN is closed like this, too, if nobody could learn the facts
+ *   4  run_go_on: the thread that initializes MPI again. A run that was closed as LIFE_BEGUN becomes that again
+ *   5  below_begin: the same thread as in 1, if it opens a library below MPI in a process without MPI
+ *   6  recorder_exiting: the thread that ends the process
+ *
+ *     WORLD_NONE ──> WORLD_BEGUN ──> WORLD_KNOWN ──┬──> WORLD_ENDING ───────┬──> WORLD_ENDED
+ *                │               │                 └──> WORLD_ENDING_LAST ──┘ │
+ *             MPI_Init     it has succeeded       MPI_Finalize            it has returned
+ *
+ * The thread that calls MPI_Init or MPI_Finalize makes these steps. If MPI_Init fails, or is not recorded, WORLD_BEGUN
+ * stays until MPI_Finalize. An MPI_Finalize that is not recorded leads to WORLD_ENDED at once.
+ *
+ * The child of a fork keeps both states of its parent. There recorder_on is false, and book.run.detached is true.
  */
+enum life {
+    LIFE_NONE,   /* there is no run yet, or this process takes no part */
+    LIFE_BELOW,  /* a run without MPI */
+    LIFE_BEGUN,  /* MPI is being initialized: rank and level of threads are not known */
+    LIFE_KNOWN,  /* they are known */
+    LIFE_CLOSED, /* neither the world nor a session is open */
+};
+
+enum world {
+    WORLD_NONE,
+    WORLD_BEGUN,
+    WORLD_KNOWN,
+    WORLD_ENDING,      /* sessions were open when MPI_Finalize began */
+    WORLD_ENDING_LAST, /* none was */
+    WORLD_ENDED,
+};
+
+/* All changes are under the lock, because sessions open and close on any thread. */
 static pthread_mutex_t lifetime = PTHREAD_MUTEX_INITIALIZER;
-static bool started, by_session; /* the run has started, and a session started it */
-static bool ended;               /* all is closed */
-static bool known;               /* the facts that MPI tells when it is initialized are known */
-static bool world_begun, world_known, world_ended;
-static bool world_ending;  /* MPI_Finalize has not returned */
-static bool world_is_last; /* no session is open when MPI_Finalize begins */
-static bool below;         /* the process has begun without MPI */
-static unsigned opening;   /* calls of MPI_Session_init that have not returned */
+static enum life life; /* recorder_start_below reads it without the lock */
+static enum world world;
+static unsigned opening; /* calls of MPI_Session_init that have not returned */
+static struct opened opened;
 
 const char *recorder_directory(void)
 {
@@ -67,6 +100,19 @@ static void below_stays(void)
     next_pass();
 }
 
+/* True if a call that initializes MPI belongs to the run, or begins it. The caller holds the lock. */
+static bool mpi_joins(void)
+{
+    if (life == LIFE_BELOW)
+        below_stays();
+    return life >= LIFE_BEGUN || (life == LIFE_NONE && takes_part());
+}
+
+static void life_set(enum life next)
+{
+    __atomic_store_n(&life, next, __ATOMIC_RELEASE); /* partner: recorder_start_below */
+}
+
 static bool recording(void)
 {
     return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE);
@@ -75,13 +121,13 @@ static bool recording(void)
 /* The caller holds the lock. */
 static void run_begin(bool session)
 {
-    started = true;
-    by_session = session;
+    life_set(LIFE_BEGUN);
+    opened.by_session = session;
     book.concurrent = session; /* other threads may open theirs at once */
     if (run_start(&opened)) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
-        samples_refused = !sampler_begin();
+        opened.samples_refused = !sampler_begin();
         pcontrol_begin();
     }
 }
@@ -94,7 +140,7 @@ static bool session_is_open(void)
 
 static bool world_is_over(void)
 {
-    return !world_begun || (world_ended && !world_ending);
+    return world == WORLD_NONE || world == WORLD_ENDED;
 }
 
 /* A window that a reader opens meanwhile is ended here, or is refused. */
@@ -114,12 +160,13 @@ static void ending_revoke(void)
 /* All had been closed, and one is opened again. The caller holds the lock. */
 static void run_go_on(void)
 {
-    if (!ended)
+    struct run_header *header = book.run.header;
+    if (life != LIFE_CLOSED)
         return;
-    ended = false;
+    life_set(header && header->world_size ? LIFE_KNOWN : LIFE_BEGUN);
     ending_revoke();
     run_reopen(&book.run);
-    __atomic_store_n(&recorder_on, book.run.header != NULL && !book.run.detached, __ATOMIC_RELEASE);
+    __atomic_store_n(&recorder_on, header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     if (recorder_on)
         sampler_begin();
     switchboard_close(false);
@@ -131,7 +178,7 @@ static void run_end(enum run_phase phase)
     __atomic_store_n(&recorder_on, false, __ATOMIC_RELEASE);
     switchboard_close(true);
     sampler_end();
-    ended = true;
+    life_set(LIFE_CLOSED);
     instrument_publish();
     run_unfiled(&book.run, book_events_unfiled());
     run_close(&book.run, phase, true);
@@ -144,11 +191,10 @@ bool recorder_start(struct probe *probe, enum call kind)
     next_find(NULL);
     probe->log = NULL;
     pthread_mutex_lock(&lifetime);
-    if (below)
-        below_stays();
-    bool mine = !below && !world_begun && (started || takes_part());
-    world_begun = world_begun || mine;
-    if (mine && !started)
+    bool mine = mpi_joins() && world == WORLD_NONE;
+    if (mine)
+        world = WORLD_BEGUN;
+    if (mine && life == LIFE_NONE)
         run_begin(false);
     else if (mine)
         run_go_on();
@@ -194,7 +240,7 @@ static void below_begin(void)
     run_begin(true); /* its threads may run at once */
     if (!recorder_on)
         return;
-    below = true;
+    life_set(LIFE_BELOW);
     header = book.run.header;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
@@ -213,11 +259,11 @@ void recorder_start_below(void)
 {
     uint64_t wanted = 0;
     char problem[KNOB_PROBLEM_BYTES];
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE) || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
+    if (__atomic_load_n(&life, __ATOMIC_ACQUIRE) != LIFE_NONE || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
         !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch)
         return;
     pthread_mutex_lock(&lifetime);
-    if (!started) {
+    if (life == LIFE_NONE) {
         mpit_preload.recorded = true;
         below_begin();
     }
@@ -238,7 +284,7 @@ static void stall_learn(void)
 static void facts_learn(struct log *log)
 {
     int level = MPI_THREAD_SINGLE;
-    if (!by_session)
+    if (!opened.by_session)
         native.Query_thread(&level);
     /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
@@ -260,11 +306,11 @@ static void facts_learn(struct log *log)
 static void process_know(struct log *log)
 {
     pthread_mutex_lock(&lifetime);
-    if (!known) {
+    if (life == LIFE_BEGUN) {
         facts_learn(log);
         header_complete();
-        environment_tell(opened.trace_refused, samples_refused);
-        known = true;
+        environment_tell(opened.trace_refused, opened.samples_refused);
+        life_set(LIFE_KNOWN);
     }
     pthread_mutex_unlock(&lifetime);
 }
@@ -273,12 +319,18 @@ static void process_know(struct log *log)
 void recorder_ready(void)
 {
     struct log *log = thread_log;
-    if (world_known || world_ended)
+    if (world >= WORLD_KNOWN)
         return;
     __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
     if (!log)
         return;
-    world_known = true;
+    pthread_mutex_lock(&lifetime);
+    bool mine = life != LIFE_BELOW;
+    if (world == WORLD_BEGUN)
+        world = WORLD_KNOWN;
+    pthread_mutex_unlock(&lifetime);
+    if (!mine)
+        return;
     process_know(log);
     comm_predefined_add();
     comm_parent_add();
@@ -324,13 +376,14 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     recorder_ready();
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool measured = recorder_directory() && opened.trace_asked;
-    struct log *shown = measured && probe->log && !by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
+    struct log *shown =
+        measured && probe->log && !opened.by_session ? call_show(kind, book.run.header->init_ticks) : NULL;
     if (recorder_directory())
         clocks_begin(opened.trace_asked && probe->log);
     call_hide(shown);
     if (!probe->log)
         return;
-    if (!by_session)
+    if (!opened.by_session)
         book.run.header->init_ticks = clock_now();
     instruments_sample(probe->log);
     sde_publish(native_say);
@@ -365,28 +418,29 @@ bool recorder_finish(struct probe *probe)
     pthread_mutex_lock(&lifetime);
     /* a tool between mpit and the library calls it once more; a child of fork must not meet the others of its parent's
      * job */
-    bool mine = world_begun && !world_ended && !book.run.detached;
-    world_ended = world_ended || mine;
-    world_ending = world_ending || (mine && recorded); /* else its return is never seen */
-    if (mine)
-        world_is_last = !session_is_open();
+    bool mine = (world == WORLD_BEGUN || world == WORLD_KNOWN) && !book.run.detached;
+    bool last = mine && !session_is_open();
+    if (mine && recorded)
+        world = last ? WORLD_ENDING_LAST : WORLD_ENDING;
+    else if (mine)
+        world = WORLD_ENDED; /* its return is not seen */
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return false;
-    if (recorded && world_is_last)
+    if (recorded && last)
         windows_end();
     if (recorded) {
-        if (world_is_last)
+        if (last)
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
         instrument_publish();
         figures_complete(log_get());
     }
-    struct log *shown = world_is_last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
+    struct log *shown = recorded && last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
     if (recorder_directory())
         clocks_end(recorded && book.run.header->traced != TRACED_NOT);
     call_hide(shown);
     __atomic_store_n(&native.world, false, __ATOMIC_RELEASE);
-    if (world_is_last)
+    if (last)
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE); /* partner: native_between */
     else if (recorded)
         world_retire();
@@ -416,8 +470,9 @@ void recorder_finished(struct probe *probe, int result)
     }
     clocks_ended();
     pthread_mutex_lock(&lifetime);
-    world_ending = false;
-    if (world_is_last)
+    bool last = world == WORLD_ENDING_LAST;
+    world = WORLD_ENDED;
+    if (last)
         run_end(sessions_may_come() ? RUN_CLOSED : RUN_FINALIZED);
     else if (!session_is_open())
         run_end(RUN_CLOSED); /* the last one was closed meanwhile */
@@ -443,10 +498,8 @@ bool recorder_session_start(struct session_probe *session, enum call kind)
     next_find(NULL);
     session->probe.log = NULL;
     pthread_mutex_lock(&lifetime);
-    if (below)
-        below_stays();
-    bool part = !below && (started || takes_part());
-    session->edge = part && !started;
+    bool part = mpi_joins();
+    session->edge = part && life == LIFE_NONE;
     if (session->edge)
         run_begin(true);
     else if (part)
@@ -486,7 +539,7 @@ void recorder_session_started(struct session_probe *session, enum call kind, int
     if (result == MPI_SUCCESS) {
         native_session_add(handle);
         run_go_on();
-    } else if (known && !ended && !session_is_open() && world_is_over()) {
+    } else if (life == LIFE_KNOWN && !session_is_open() && world_is_over()) {
         run_end(RUN_CLOSED); /* it was waited for */
     }
     pthread_mutex_unlock(&lifetime);
@@ -505,10 +558,10 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
 {
     session->probe.log = NULL;
     pthread_mutex_lock(&lifetime);
-    bool part = started;
+    bool part = life >= LIFE_BEGUN;
     if (part)
         native_session_remove(handle);
-    session->edge = part && !ended && !session_is_open() && world_is_over();
+    session->edge = part && life != LIFE_CLOSED && !session_is_open() && world_is_over();
     pthread_mutex_unlock(&lifetime);
     if (!part)
         return false;
@@ -558,7 +611,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     struct run_header *header = book.run.header;
     if (!header || book.run.detached || header->pid != (uint32_t)getpid())
         return;
-    if (below && !world_begun) {
+    if (life == LIFE_BELOW) {
         if (thread_log)
             fabric_flush(thread_log);
         run_end(RUN_FINALIZED);

@@ -544,9 +544,6 @@ bool sampler_begin(void)
         knob_store(KNOB_SAMPLE_HZ, 0); /* the setting shows the real state, as for mpit_trace */
     rate = possible ? asked : 0;
     knobs_sampler = rate_set;
-    log_thread_begun = sampler_thread_begin;
-    log_thread_ending = sampler_thread_end;
-    log_forked = sampler_fork_child;
     timers_set();
     lock_give(cancel);
     return possible || !asked;

@@ -2,6 +2,7 @@
 #include "thread/backlog.h"
 
 #include "thread/log.h"
+#include "instruments/instruments.h"
 #include "handles/moment.h"
 #include "format/pack.h"
 #include "settings/tracing.h"
@@ -236,6 +237,5 @@ void backlog_turn(struct log *log)
     __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is overwritten */
     log->cursor = place_of(log, 0);
     limit_set(log, 0);
-    if (log_turned)
-        log_turned(log);
+    instruments_turned(log);
 }

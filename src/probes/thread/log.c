@@ -6,6 +6,7 @@
 #include "counters/counters.h"
 #include "handles/moment.h"
 #include "thread/raising.h"
+#include "sampler/sampler.h"
 #include "settings/tracing.h"
 #include "umq/umq.h"
 
@@ -21,12 +22,6 @@ __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
 bool counters_wanted;
-uint64_t (*log_call_begins)(struct log *log);
-void (*log_call_returned)(struct log *log, unsigned kind, uint64_t now);
-void (*log_call_ended)(struct log *log, const struct event *call);
-void (*log_counting_ends)(struct log *log);
-void (*log_turned)(struct log *log);
-void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 
 static struct log *idle_logs; /* of threads that have ended. Under logs_lock */
 static pthread_mutex_t logs_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -63,10 +58,9 @@ static void thread_end(void *value)
 {
     struct log *log = value;
     int cancel = cancel_hold();
-    if (log_thread_ending)
-        log_thread_ending();
+    sampler_thread_end();
     if (log->counting)
-        log_counting_ends(log);
+        counters_thread_end(log);
     thread_log_set(NULL);
     book_thread_state = NULL;
     uint64_t now = clock_now();
@@ -149,8 +143,7 @@ struct log *log_attach(void)
         pthread_setspecific(thread_end_key, log);
         book_thread_state = log->state;
         thread_log_set(log);
-        if (log_thread_begun)
-            log_thread_begun();
+        sampler_thread_begin();
     } else {
         refused = true; /* counted. Memory does not come back */
     }
@@ -331,7 +324,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     else
         stall_call_begin(&log->stall);
     bool counted = (probe->mode & MODE_COUNTERS) && !probe->nested;
-    uint64_t begin = counted ? log_call_begins(log) : 0;
+    uint64_t begin = counted ? counters_call_begin(log) : 0;
     probe->weight = sample_next(log);
     if (probe->weight)
         probe->begin = counted ? begin : clock_now();
@@ -426,7 +419,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     struct event_extension more = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out};
     bool counted = log->counting && !probe->nested;
     if (counted)
-        log_call_returned(log, event_kind(&event), event.begin + duration);
+        counters_call_returned(log, event_kind(&event), event.begin + duration);
     event.comm = view ? (uint16_t)view->slot : 0;
     if (probe->nested) {
         event.kind |= EVENT_NESTED;
@@ -462,7 +455,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (below.fabric.kind)
         below_commit(log, view, &below);
     if (counted)
-        log_call_ended(log, &event);
+        counters_call_ended(log, &event);
     if (RELAXED_LOAD(&listeners)) {
         raise_call(log, view, &event, duration, bytes_out);
         if (stall)
@@ -522,8 +515,7 @@ static void fork_child(void)
     book_thread_state = NULL;
     if (key_made)
         pthread_setspecific(thread_end_key, NULL); /* the end of this thread is not the end of the parent's thread */
-    if (log_forked)
-        log_forked();
+    sampler_fork_child();
 }
 
 void log_fork_prepare(void)

@@ -95,24 +95,16 @@ enum call_mode {
 extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
 /* Counters are wanted: calls have MODE_COUNTERS. */
 extern LIBRARY_LOCAL bool counters_wanted;
-/* Hooks of the counters. log_call_begins: an outermost call begins. Returns the time. log_call_ended: its event is
- * written. NULL: counters are not read. */
-extern LIBRARY_LOCAL uint64_t (*log_call_begins)(struct log *log);
-extern LIBRARY_LOCAL void (*log_call_ended)(struct log *log, const struct event *call);
-/* Hook: a thread that reads counters ends. */
-extern LIBRARY_LOCAL void (*log_counting_ends)(struct log *log);
 
 extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
 /* The same for code that only enters the recorder. Instead of NULL it has a log that is always in a call. */
 extern LIBRARY_LOCAL __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")));
-extern LIBRARY_LOCAL bool recorder_on; /* from the begin of MPI_Init to MPI_Finalize. False in a forked child */
+/* True while a run is open (LIFE_BELOW, LIFE_BEGUN or LIFE_KNOWN in recorder.c) and has memory. False in a forked
+ * child. It is apart from that state, since threads read it without the recorder's lock. */
+extern LIBRARY_LOCAL bool recorder_on;
 
 /* Makes or takes over a log for the calling thread. Returns NULL when nothing is recorded. */
 struct log *log_attach(void);
-/* Hook: the buffer starts again at its first place. May be NULL. */
-extern LIBRARY_LOCAL void (*log_turned)(struct log *log);
-/* Hooks: a thread calls MPI for the first time, a thread ends, this is the child of a fork. May be NULL. */
-extern LIBRARY_LOCAL void (*log_thread_begun)(void), (*log_thread_ending)(void), (*log_forked)(void);
 /* A piece of the event buffer is full, or there is no buffer yet: goes on to the next. */
 void log_turn(struct log *log);
 /* Returns private zeroed pages, or NULL (counted). */

@@ -153,8 +153,8 @@ bool usual_one_ended(struct log *log, uint64_t call_begin, int count, struct fro
 
 /*
  * The records are written first, after the place of the event of the call. The number of completed requests is known
- * when all records are there. Then the event is written, and all are counted at once. Readers of the ring leave out the
- * place of so many records.
+ * when all records are there. Then the event is written, and all are counted at once. Readers of the ring leave out
+ * places for up to ALL_MOST records and the event. With more records the event comes first (crowd_ended).
  */
 enum { ALL_MOST = 32 };
 
@@ -238,69 +238,109 @@ HOT struct front_place *beside_sent(const struct front_place *front, uint64_t ha
     return place;
 }
 
-/* Takes requests out of the front, in order, and writes their records after `at`, up to the first in another case.
- * Returns the last record. The call has succeeded, so no handle is 0. */
-HOT struct event *ended_take(struct ended *ended, struct event *at, const struct event *last,
-                             const MPI_Request *handles, const uint64_t *saved, const MPI_Status *statuses)
+/* Takes requests out of the front, in order, and writes their records from `first` on, up to the first in another case.
+ * Returns their number. The call has succeeded, so no handle is 0. */
+HOT int ended_take(struct ended *ended, struct event *first, int count, const MPI_Request *handles,
+                   const uint64_t *saved, const MPI_Status *statuses)
 {
     int i = 0;
     do {
         struct front_place *place = front_kept(front_place(saved[i])), *beside;
         if (place->handle == saved[i] && place->posted.where == &handles[i]) { /* a message that was posted once */
-            if (place->posted.type == REQUEST_SEND ? !ended_message(ended, at + 1, &place->posted, true, NULL)
-                                                   : !ended_message(ended, at + 1, &place->posted, false, &statuses[i]))
+            if (place->posted.type == REQUEST_SEND
+                    ? !ended_message(ended, &first[i], &place->posted, true, NULL)
+                    : !ended_message(ended, &first[i], &place->posted, false, &statuses[i]))
                 break;
             place->handle = 0;
         } else if (place->beside && (beside = beside_sent(place, saved[i], &handles[i])) != NULL) {
-            if (!ended_message(ended, at + 1, &beside->posted, true, NULL))
+            if (!ended_message(ended, &first[i], &beside->posted, true, NULL))
                 break;
             beside_free_of(place, beside);
         } else {
-            struct view *view = ended_other(ended->log, ended->end, at + 1, saved[i], &handles[i], &statuses[i]);
+            struct view *view = ended_other(ended->log, ended->end, &first[i], saved[i], &handles[i], &statuses[i]);
             if (!view || !ended_on(ended, view))
                 break;
         }
-        at++;
         i++;
-    } while (at != last);
-    return at;
+    } while (i != count);
+    return i;
 }
 
 /* Gives each record its share of the call's time. */
-static __attribute__((noinline)) void shares_fold(struct log *log, const struct event *call, uint64_t duration,
-                                                  int records, int completed)
+static __attribute__((noinline)) void shares_fold(struct log *log, const struct event *records, int count)
 {
-    struct tally *tally = &log->own.tally;
-    tally->share = completed ? duration / (unsigned)completed : 0;
-    tally->remainder = completed ? duration % (unsigned)completed : 0;
-    tally->shared = false;
-    for (int i = 1; i <= records; i++)
-        fold_wait(tally, &view_of(&log->own, book.comms[call[i].comm])->tally);
+    for (int i = 0; i < count; i++)
+        fold_wait(&log->own.tally, &view_of(&log->own, book.comms[records[i].comm])->tally);
 }
 
-/* Writes the event of the call in front of its records, and counts them. */
-HOT void all_commit(struct log *log, const struct event *call, int records)
+HOT void records_commit(struct log *log, int count)
 {
-    event_store(log->cursor, call);
-    log->cursor += records + 1;
-    events_count(log->own.tally.cells, (unsigned)records + 1);
-    RELAXED_STORE(&log->state->call, CALL_NONE);
+    log->cursor += count;
+    events_count(log->own.tally.cells, (unsigned)count);
 }
 
-/* The first requests have their records, up to `last`. The others get theirs one by one. */
-static __attribute__((noinline)) void ended_rest(struct log *log, struct event call, const struct event *last,
-                                                 MPI_Request *handles, const uint64_t *saved,
-                                                 const MPI_Status *statuses)
+/* The first `records` requests have their records, after the place of the event of the call. The others get theirs one
+ * by one. */
+static __attribute__((noinline)) void ended_rest(struct log *log, struct event call, int records, MPI_Request *handles,
+                                                 const uint64_t *saved, const MPI_Status *statuses)
 {
     struct completion c = {.probe = {.log = log, .begin = call.begin}};
-    int records = (int)(last - log->cursor);
+    struct tally *tally = &log->own.tally;
     completion_resume(&c, (enum call)call.kind, call.tag, handles, saved);
     for (int i = records; i < c.count; i++)
         completion_done(&c, i, MPI_SUCCESS, &statuses[i]);
-    call.peer = records + c.done_count;
-    shares_fold(log, log->cursor, call.duration, records, call.peer);
-    all_commit(log, &call, records);
+    int completed = call.peer = records + c.done_count;
+    tally->share = completed ? call.duration / (unsigned)completed : 0;
+    tally->remainder = completed ? call.duration % (unsigned)completed : 0;
+    tally->shared = false;
+    shares_fold(log, log->cursor + 1, records);
+    event_store(log->cursor, &call);
+    records_commit(log, records + 1);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
     completion_records(&c, MPI_SUCCESS);
+}
+
+/* True if all requests of a call are in front, and active. */
+static bool all_in_front(const struct log *log, int count, const MPI_Request *handles, const uint64_t *saved)
+{
+    for (int i = 0; i < count; i++)
+        if (!ends_usually(log, front_find(saved[i], &handles[i])))
+            return false;
+    return true;
+}
+
+/* The same as usual_all_ended for more than ALL_MOST requests. The event of the call comes first. */
+static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event call, MPI_Request *handles,
+                                                  const uint64_t *saved, const MPI_Status *statuses)
+{
+    struct tally *tally = &log->own.tally;
+    int count = call.tag, done = 0;
+    if (!all_in_front(log, count, handles, saved))
+        return false;
+    fold_call(FOLD_COMPLETION, 0, tally, NULL, &call, NULL, 1);
+    log_commit(log, &call);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+    while (done < count) {
+        struct ended ended = {.log = log, .end = tally->end};
+        int room = (int)(log->limit - log->cursor), most = count - done < ALL_MOST ? count - done : ALL_MOST;
+        most = most < room ? most : room;
+        int taken = ended_take(&ended, log->cursor, most, &handles[done], &saved[done], &statuses[done]);
+        shares_fold(log, log->cursor, taken);
+        records_commit(log, taken);
+        if (log->cursor == log->limit)
+            log_turn(log);
+        done += taken;
+        if (taken < most)
+            break;
+    }
+    if (done < count) {
+        struct completion c = {.probe = {.log = log, .begin = call.begin}};
+        completion_resume(&c, (enum call)call.kind, count, handles, saved);
+        for (int i = done; i < c.count; i++)
+            completion_done(&c, i, MPI_SUCCESS, &statuses[i]);
+        completion_records(&c, MPI_SUCCESS);
+    }
+    return true;
 }
 
 /* If another thread has opened a session meanwhile, the front is empty. */
@@ -308,29 +348,35 @@ bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *ha
                      const MPI_Status *statuses)
 {
     enum call kind = log->state->call;
-    struct event *last = log->cursor + (unsigned)count;
+    struct event *first = log->cursor + 1;
     uint64_t duration = clock_counter() - begin;
-    if (__builtin_expect((unsigned)count - 1 >= ALL_MOST || last + 1 >= log->limit || log->stall.times ||
-                             duration >= COMPARED_LOAD(&knob_rare_ticks),
-                         0))
+    if (__builtin_expect(count <= 0 || log->stall.times || duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    struct tally tally = tally_unseen(log);
-    struct event call = call_event(kind, begin, duration, count, count);
     if (kind >= CALL_COUNT || statuses == NULL) /* for the compiler */
         __builtin_unreachable();
+    struct event call = call_event(kind, begin, duration, count, count);
+    if (__builtin_expect(count > ALL_MOST || first + count >= log->limit, 0))
+        return crowd_ended(log, call, handles, saved, statuses);
+    struct tally tally = tally_unseen(log);
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, 1);
     cell_store(&log->own.tally.end, tally.end);
     struct ended ended = {.log = log, .end = tally.end};
-    const struct event *taken = ended_take(&ended, log->cursor, last, handles, saved, statuses);
-    if (__builtin_expect(taken != last, 0)) {
+    int taken = ended_take(&ended, first, count, handles, saved, statuses);
+    if (__builtin_expect(taken != count, 0)) {
         ended_rest(log, call, taken, handles, saved, statuses);
         return true;
     }
-    if (__builtin_expect(ended.mixed, 0))
-        shares_fold(log, log->cursor, duration, count, count);
-    else
+    event_store(log->cursor, &call);
+    if (__builtin_expect(ended.mixed, 0)) {
+        log->own.tally.share = duration / (unsigned)count;
+        log->own.tally.remainder = duration % (unsigned)count;
+        log->own.tally.shared = false;
+        shares_fold(log, first, count);
+    } else {
         fold_wait_whole(&ended.view->tally, duration);
-    all_commit(log, &call, count);
+    }
+    records_commit(log, count + 1);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
 

@@ -61,10 +61,10 @@ mpit_option(TESTS "tests" ${any_mpi} MPIT_HAS_FABRIC MPIT_FABRIC MPIT_HAS_PAPI M
             MPIT_HAS_NAMES MPIT_NAMES MPIT_HAS_PPROF MPIT_PPROF MPIT_HAS_TOP MPIT_TOP MPIT_HAS_EXPORTER MPIT_EXPORTER
             CMOCKA_FOUND libcmocka-dev)
 if(MPIT_ERRORS)
-  message(FATAL_ERROR "What is ON needs packages (of Debian) that are missing:" ${MPIT_ERRORS})
+  message(FATAL_ERROR "Options that are ON need missing packages (names of Debian):" ${MPIT_ERRORS})
 endif()
 
 function(mpit_options_show)
   list(JOIN MPIT_LIST "\n   " lines)
-  message(STATUS "What is built, what is not, and the packages (of Debian) that it would take:\n   ${lines}")
+  message(STATUS "Parts of the build, with missing packages (names of Debian):\n   ${lines}")
 endfunction()

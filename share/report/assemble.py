@@ -19,7 +19,7 @@ def text_of(path):
 
 def script_checked(path, text):
     if "</script" in text.lower() or "<!--" in text:
-        sys.exit(f"{path} cannot stand in a page: it has the end of a script in it")
+        sys.exit(f"{path} cannot be put into a page: it has the end of a script in it")
     return text
 
 

@@ -336,9 +336,9 @@ function rowName(part, i) {
 }
 
 function rowsNote(part) {
-  return part.per_row > 1 ?
-      " Ranks are shown in groups of " + part.per_row + " neighbours, for there are " + textOfCount(part.ranks) + "." :
-      "";
+  return part.per_row > 1 ? " Ranks are shown in groups of " + part.per_row + " neighbours, because there are " +
+          textOfCount(part.ranks) + "." :
+                            "";
 }
 
 function textOfPairs(count, one, many) {

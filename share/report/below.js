@@ -39,7 +39,7 @@ function countersFigure(job) {
   return figure(
       "counters", "Counters", textOfPairs(counters.length, "counter", "counters") + " of the system and of PAPI",
       part("counters-counts", "Counts", counts, "count"), part("counters-times", "Times", times, "ns"),
-      note("Sums over all ranks, by where the threads were when it was counted. counters.md says what each place is."));
+      note("Sums over all ranks, by place of the thread. counters.md defines the places."));
 }
 
 function fabricFigure(job) {
@@ -47,8 +47,8 @@ function fabricFigure(job) {
   if (fabric === null) return null;
   if (!fabric.providers.length)
     return figure(
-        "fabric", "Below MPI", "No call of libfabric or UCX came by",
-        missing("The transport of the MPI library (shared memory within a node, TCP of its own) does not use them."));
+        "fabric", "Below MPI", "No calls of libfabric or UCX",
+        missing("The transport of the MPI library (shared memory within a node, or its own TCP) does not use them."));
   const functions =
       fabric.providers
           .flatMap(
@@ -64,7 +64,7 @@ function fabricFigure(job) {
             {title: "Ranks", kind: "count", key: "ranks", value: (row) => row.ranks},
             {title: "Time", kind: "ns", key: "time", value: (row) => row.time_ns},
             {title: "Polls", kind: "count", key: "polls", value: (row) => row.polls},
-            {title: "of these in vain", kind: "count", key: "empty_polls", value: (row) => row.empty_polls},
+            {title: "found nothing", kind: "count", key: "empty_polls", value: (row) => row.empty_polls},
             {title: "Polling", kind: "ns", key: "poll", value: (row) => row.poll_ns},
             {title: "Again", kind: "count", key: "again", value: (row) => row.again},
             {title: "Errors", kind: "count", key: "errors", value: (row) => row.errors},
@@ -84,8 +84,8 @@ function fabricFigure(job) {
           ],
           functions, 12),
       note(
-          "What libfabric and UCX did for MPI, over all ranks; below.md defines it. Polls in vain " +
-          "found nothing; again: operations that were refused and tried again."));
+          "Calls of libfabric and UCX by MPI, over all ranks; below.md defines the columns. " +
+          "Again: operations that were refused and tried again."));
 }
 
 const SAMPLE_STATES =
@@ -155,7 +155,7 @@ function samplesFigure(job) {
       "samples", "Samples",
       functions.length ?
           functions[0].name + " itself has " + textOfShare(functions[0].self_ns / whole) + " of the sampled time" :
-          "What the threads were in, by samples",
+          "Samples of the threads",
       split, legend(texts),
       make(
           "div", {class: "columns"},
@@ -164,8 +164,8 @@ function samplesFigure(job) {
       note(
           textOfPairs(profile.time.samples, "sample", "samples") + " of " +
           textOfPairs(profile.threads, "thread", "threads") + ", one each " + textOfNs(profile.period_ns) +
-          " of a thread; each stands for the time since the one before. profile.md defines all of it; mpit-dump " +
-          "--flamegraph draws the paths."));
+          " of a thread; each represents the time since the sample before it. profile.md defines the values; " +
+          "mpit-dump --flamegraph draws the call paths."));
 }
 
 function instrumentsFigure(job) {
@@ -194,7 +194,5 @@ function instrumentsFigure(job) {
             {title: "Unit", kind: "text", value: (row) => row.unit}
           ],
           list, 20),
-      note(
-          "Declared with mpit/instrument.h; over the ranks that have them. instrument.md says what " +
-          "the classes mean."));
+      note("Declared with mpit/instrument.h; over the ranks that have them. instrument.md defines the classes."));
 }

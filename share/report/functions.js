@@ -21,7 +21,7 @@ function functionsUntimed(job) {
             {title: "Calls", kind: "count", key: "count", value: (row) => row.count}
           ],
           functionRows(job)),
-      note("Calls of all ranks and threads. What they took is not known (mpit_timing 0)."));
+      note("Calls of all ranks and threads. Their times are unknown (mpit_timing 0)."));
 }
 
 function functionsFigure(job) {
@@ -43,7 +43,7 @@ function functionsFigure(job) {
       kind: "share",
       key: "share",
       value: (row) => whole && !ENDS.includes(row.name) ? row.time_ns / whole : null,
-      hint: "of the time in all functions but MPI_Init and MPI_Finalize"
+      hint: "of the time in all functions except MPI_Init and MPI_Finalize"
     },
     {title: "Stalled", kind: "ns", key: "stall", value: (row) => row.stall_ns},
     {title: "Calls", kind: "count", key: "count", value: (row) => row.count},
@@ -71,13 +71,14 @@ function functionsFigure(job) {
       "No time was measured in MPI" :
       inner[0].name + " has " + textOfShare(inner[0].time_ns / whole) + " of the time in MPI functions";
   return figure(
-      "functions", "Functions", heading, legend([["work", "at work"], ["stall", "stalled"], ["unsplit", "not told apart"]]),
+      "functions", "Functions", heading,
+      legend([["work", "at work"], ["stall", "stalled"], ["unsplit", "not known apart"]]),
       table("functions", columns, rows),
       note(
-          "Time inside each function, all ranks and threads together; a call that another one " +
-          "makes counts in both. Shares leave MPI_Init and MPI_Finalize out." +
+          "Time inside each function, all ranks and threads together. A call made by another call " +
+          "counts in both. Shares leave out MPI_Init and MPI_Finalize." +
           (known ? " Balance is the mean of all ranks over the largest of any: 1 is even, 1/ranks is one " +
                    "rank alone." :
                    "")),
-      known ? null : missing("Which ranks took how long is not known: " + job.ranks.unknown + "."));
+      known ? null : missing("Times by rank are unknown: " + job.ranks.unknown + "."));
 }

@@ -126,11 +126,11 @@ function pairsTable(matrix, pairs) {
 function matrixFigure(job) {
   const matrix = job.matrix;
   if (matrix.unknown !== undefined)
-    return figure("matrix", "Messages by pair", "Who sent to whom is not known", reasonOf(matrix));
+    return figure("matrix", "Messages by pair", "Messages by pair are unknown", reasonOf(matrix));
   const pairs = pairsOf(matrix), rows = Math.ceil(matrix.ranks / matrix.per_row);
   const unplaced = matrix.unplaced_messages ?
       " " + textOfPairs(matrix.unplaced_messages, "message", "messages") + " (" + textOfBytes(matrix.unplaced_bytes) +
-          ") on communicators that were freed and put together, or whose members are not all known, are not in it." :
+          ") are missing: their communicators were freed and merged, or have unknown members." :
       "";
   const totals = [
     figureOf("span", "count", matrix.messages, {"data-total": "messages"}), " messages, ",
@@ -180,5 +180,5 @@ function matrixFigure(job) {
       make(
           "p", {class: "note"}, "Rows are senders, columns receivers, by their rank in MPI_COMM_WORLD: ", totals,
           " of point-to-point traffic on all communicators, counted where they were sent; " +
-              "collectives are not in it." + unplaced + rowsNote(matrix)));
+              "collectives are not included." + unplaced + rowsNote(matrix)));
 }

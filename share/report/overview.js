@@ -43,19 +43,19 @@ function partNotices(job) {
   list.push(
       "A part of the run: " + part.options + ". " +
       (part.from === "trace" ?
-           "Calls were counted anew from the trace; run time, counters, libraries below MPI and figures of other " +
-               "libraries are of whole processes, and not known of a part." :
-           "All figures are those of " + textOfPairs(part.ranks, "rank", "ranks") + " of " +
+           "Calls were counted from the trace. Run time, counters, libraries below MPI and values of other " +
+               "libraries are unknown for a part." :
+           "All values are of " + textOfPairs(part.ranks, "rank", "ranks") + " of " +
                textOfCount(job.summary.world_size) + "."));
   if (part.missing)
     list.push(
         textOfPairs(part.missing, "event record", "event records") +
-        " of these ranks are not in the trace, and not here.");
-  if (part.switched && isAnew(job)) list.push("The trace was switched on or off: what it did not keep is not here.");
-  if (job.summary.ended_badly) list.push("Calls that did not return are not here; mpit-dump --crash tells them.");
+        " of these ranks are missing in the trace, and here.");
+  if (part.switched && isAnew(job)) list.push("The trace was switched on or off: events outside of it are missing.");
+  if (job.summary.ended_badly) list.push("Calls that did not return are missing; mpit-dump --crash shows them.");
   if (job.analysis.unknown === undefined)
     list.push(
-        "Of wait states what was asked for is shown; messages were matched, and the critical path found, in the whole trace.");
+        "Wait states are of the selected part. The whole trace was used to match messages and to find the critical path.");
   return list;
 }
 
@@ -63,9 +63,9 @@ function notices(job) {
   const summary = job.summary, list = partNotices(job);
   const wanted = summary.selection === undefined ? summary.world_size : summary.selection.ranks;
   if (summary.ranks < wanted)
-    list.push(wanted - summary.ranks + " of " + wanted + " ranks left nothing: all figures are those of the others.");
+    list.push(wanted - summary.ranks + " of " + wanted + " ranks have no results: all values are of the others.");
   if (summary.ended_badly)
-    list.push(textOfPairs(summary.ended_badly, "process", "processes") + " did not come to the end.");
+    list.push(textOfPairs(summary.ended_badly, "process", "processes") + " did not end normally.");
   const lost = Object.entries(summary.lost);
   if (lost.length)
     list.push(
@@ -94,7 +94,7 @@ function unended(job) {
   const lines = job.unended.split("\n").map((line) => line.trim()).filter((line) => line);
   return make(
       "div", {class: "unended", "data-figure-part": "unended"},
-      make("p", {}, lines[0] + " The figures have calls that returned; these did not:"),
+      make("p", {}, lines[0] + " The figures have only calls that returned. Calls that did not return:"),
       make("ul", {}, lines.slice(1).map((line) => make("li", {}, line))));
 }
 

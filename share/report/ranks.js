@@ -110,10 +110,10 @@ function ranksTable(job) {
 function ranksFigure(job) {
   const ranks = job.ranks;
   if (ranks.unknown !== undefined)
-    return figure("ranks", "Ranks", "Figures of single ranks are not in this run", reasonOf(ranks));
+    return figure("ranks", "Ranks", "This run has no values of single ranks", reasonOf(ranks));
   if (isUntimed(job)) {
     return figure(
-        "ranks", "Ranks", "No call was timed", note("How long the ranks were in MPI is not known (mpit_timing 0)."),
+        "ranks", "Ranks", "No call was timed", note("The time of the ranks in MPI is unknown (mpit_timing 0)."),
         ranksTable(job));
   }
   const share = job.summary.mpi_share,
@@ -132,7 +132,7 @@ function ranksFigure(job) {
                   "In MPI: mean " + textsOf.s(mean) + ", most " + textsOf.s(most) + "; balance " +
                  (most ? mean / most : 0).toFixed(2) + ". ") +
         "The dashed line is the mean of the time in MPI. Times are sums over the threads of a " +
-        "rank" + (isAnew(job) ? ", of the calls that were chosen" : ", from MPI_Init to MPI_Finalize") +
+        "rank" + (isAnew(job) ? ", of the selected calls" : ", from MPI_Init to MPI_Finalize") +
         (spread && !isAnew(job) ? ", which are included" : "") + "." + rowsNote(ranks);
   });
   const spent = job.summary.mpi_seconds,
@@ -140,7 +140,7 @@ function ranksFigure(job) {
   return figure(
       "ranks", "Ranks",
       isAnew(job) ? "Ranks spent " + textsOf.s(spent.min) + " (rank " + spent.min_rank + ") to " +
-              textsOf.s(spent.max) + " (rank " + spent.max_rank + ") in the calls that were chosen" :
+              textsOf.s(spent.max) + " (rank " + spent.max_rank + ") in the selected calls" :
           job.summary.ranks === 1 ? (job.summary.selection ? "Rank " + share.max_rank : "The only rank") + " spends " +
               textOfShare(share.mean) + " of its time in MPI" :
           share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " +

@@ -168,10 +168,10 @@ function commsFigure(job) {
               " of the time on " + textOfPairs(count, "communicator", "communicators"),
       comms.length ? table("communicators", columns, comms, 12) : null,
       note(
-          "Sums over the ranks that have it. Time is inside all calls charged to it: messages " +
+          "Sums over the ranks of the communicator. Time is inside all calls charged to it: messages " +
           "(posting, sending, receiving), waits (completion calls), collectives, windows, files, " +
-          "its making and freeing. In use: from its first communication to the end of the last, " +
-          "the longest of any rank. A name with * stands for communicators that were freed."));
+          "creation and freeing. In use: from its first communication to the end of the last, " +
+          "the longest of any rank. A name with * is the sum of freed communicators."));
 }
 
 function commTime(comm) {

@@ -258,8 +258,8 @@ function timelineFigure(job) {
   const timeline = job.timeline;
   if (timeline.unknown !== undefined)
     return figure(
-        "timeline", "Timeline",
-        isAnew(job) ? "There is none of this part" : "When the ranks did what is not in this run", reasonOf(timeline));
+        "timeline", "Timeline", isAnew(job) ? "A part of a run has no timeline" : "This run has no timeline",
+        reasonOf(timeline));
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
   const view = timelineView(timeline);
@@ -290,9 +290,9 @@ function timelineFigure(job) {
       note(
           "The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) +
           ", from the begin of the first process, MPI_Init and MPI_Finalize included. A row is a " +
-          "rank with all its threads; where it is high enough the states of a bin stand one above " +
-          "the other by their share, else it has the colour of the largest. Where in its call a " +
-          "stall was is not in a trace: it is spread from its begin to the end of the call. Drag " +
+          "rank with all its threads. High rows show the states of a bin by their share, one above " +
+          "the other. Low rows have the colour of the largest share. The trace does not have the time " +
+          "of a stall in its call, so a stall is drawn from its begin to the end of the call. Drag " +
           "to zoom in, double-click for all." + rowsNote(timeline)),
       timelineTable(timeline, present));
 }

@@ -3,12 +3,12 @@
 const PATTERNS = {
   late_sender: ["Late Sender", "a receive waits until the send begins"],
   late_receiver: ["Late Receiver", "a send waits until the receive is posted"],
-  wait_at_barrier: ["Wait at Barrier", "until the last one comes"],
-  wait_at_nxn: ["Wait at NxN", "in an operation of all to all, until the last one comes"],
-  late_broadcast: ["Late Broadcast", "all but the root, until the root comes"],
-  early_reduce: ["Early Reduce", "the root, until the last one comes"],
-  early_scan: ["Early Scan", "until the last one of lower rank comes"],
-  wait_at_creation: ["Wait at Communicator Creation", "until the last one comes"],
+  wait_at_barrier: ["Wait at Barrier", "until the last rank enters"],
+  wait_at_nxn: ["Wait at NxN", "in an all-to-all operation, until the last rank enters"],
+  late_broadcast: ["Late Broadcast", "all ranks except the root, until the root enters"],
+  early_reduce: ["Early Reduce", "the root, until the last rank enters"],
+  early_scan: ["Early Scan", "until the last lower rank enters"],
+  wait_at_creation: ["Wait at Communicator Creation", "until the last rank enters"],
 };
 
 function commAt(analysis, index) {
@@ -80,8 +80,8 @@ function waitsDraw(view) {
     svg.append(make(
         "svg:rect", {class: "fill-stall", x: x(i), width: w, y: y(rank.waited_ns), height: y(0) - y(rank.waited_ns)}));
     svg.append(make("svg:rect", {class: "fill-sent", x: x(i), width: w, y: y(0), height: y(-rank.caused_ns) - y(0)}));
-    const told =
-        rank.name + "\nwaited " + exactly("ns", rank.waited_ns) + "\nwas waited for " + exactly("ns", rank.caused_ns);
+    const told = rank.name + "\nwaited " + exactly("ns", rank.waited_ns) + "\nothers waited for it " +
+        exactly("ns", rank.caused_ns);
     svg.append(make("svg:rect", {
       class: "hit",
       x: x(i),
@@ -197,11 +197,11 @@ function pathPart(analysis) {
 function waitsFigure(job) {
   const analysis = job.analysis;
   if (analysis.unknown !== undefined)
-    return figure("waits", "Wait states", "Who waited for whom is not in this run", reasonOf(analysis));
+    return figure("waits", "Wait states", "This run has no wait states", reasonOf(analysis));
   if (!analysis.waits || !analysis.ranks || !analysis.ranks.length)
     return figure(
-        "waits", "Wait states", "Who waited for whom cannot be told of this trace",
-        missing("Messages, collectives or times are missing in it."), collectivesPart(analysis));
+        "waits", "Wait states", "Wait states are unknown",
+        missing("Messages, collectives or times are missing in the trace."), collectivesPart(analysis));
   const waited = d3.sum(analysis.waits, (wait) => wait.time_ns),
         cause = analysis.ranks.reduce((a, b) => b.caused_ns > a.caused_ns ? b : a, analysis.ranks[0]);
   const view = {ranks: waitRows(analysis.ranks), box: make("div", {"data-plot": "waits"})};
@@ -212,7 +212,7 @@ function waitsFigure(job) {
   return figure(
       "waits", "Wait states",
       !waited               ? "No rank waited for another" :
-          analysis.selected ? "Of what was asked for, ranks waited " + textOfNs(waited) + " for others" :
+          analysis.selected ? "In the selected part, ranks waited " + textOfNs(waited) + " for others" :
                               "Ranks waited " + textOfNs(waited) + " for each other; rank " + cause.rank +
               " is the cause of " + textOfShare(cause.caused_ns / waited),
       waited ?
@@ -224,7 +224,7 @@ function waitsFigure(job) {
           null,
       collectivesPart(analysis), pathPart(analysis),
       note(
-          "A wait is the part of a call from its begin until what it waited for began on another " +
-          "rank; analyze.md defines each. The critical path is the chain of work and messages that " +
-          "the length of the run hangs on: what has no share in it does not make the run longer."));
+          "A wait is the first part of a call: it ends when the awaited call begins on another rank. " +
+          "analyze.md defines each wait state. The critical path is the chain of work and messages that " +
+          "determines the length of the run. Calls outside of it do not make the run longer."));
 }

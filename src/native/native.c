@@ -33,7 +33,8 @@ __attribute__((constructor(102))) static void gates_write(void)
     if (mpit_preload.version != PRELOAD_VERSION || !is_wanted()) {
         mpit_preload.recorded = true; /* it is reported here */
         if (!mpit_preload.wants && mpit_preload.library())
-            mpit_preload.say("mpit: nothing is recorded: the library to preload is libmpit.so, of the same version");
+            mpit_preload.say("mpit: nothing is recorded: this library must not be preloaded directly; preload "
+                             "libmpit.so of the same version");
         return;
     }
     for (struct gate *at = __start_mpit_gates; at < __stop_mpit_gates; at++)
@@ -296,7 +297,7 @@ static bool abi_fits(void)
     native.open_mpi = strncmp(native.version, "Open MPI", 8) == 0;
     bool fits = abi_is_spoken_by(native.open_mpi);
     if (!fits)
-        native_say("mpit: the recorder for the %s ABI is loaded, but the program uses \"%s\"; nothing is recorded",
+        native_say("mpit: nothing is recorded: the loaded recorder is for the %s ABI, but the program uses \"%s\"",
                    ABI_NAME, native.version);
     return fits;
 }

@@ -216,7 +216,7 @@ static bool is_second(void)
     if (!other || other == &own)
         return false;
     if (old_dladdr(other, &first))
-        snprintf(problem, sizeof problem, "mpit is loaded twice: %slibmpit.so leaves the recording to %s", here,
+        snprintf(problem, sizeof problem, "mpit is loaded twice: %slibmpit.so does not record, because %s does", here,
                  first.dli_fname);
     return true;
 }
@@ -252,7 +252,8 @@ static void attach(bool expected)
     if (!backend && library_look())
         backend = backend_here();
     if (!backend && symbol_next("PMPI_Init")) {
-        snprintf(problem, sizeof problem, "mpit: nothing is recorded: the program uses an MPI that mpit does not know");
+        snprintf(problem, sizeof problem,
+                 "mpit: nothing is recorded: mpit does not support the MPI library of this program");
         refuses = true;
         return;
     }
@@ -391,7 +392,7 @@ __attribute__((destructor)) static void preload_end(void)
         return;
     int (*ask)(int *) = (int (*)(int *))old_dlsym(library, "PMPI_Initialized");
     if (ask && ask(&initialized) == 0 && initialized)
-        say_once("mpit: the program found MPI's functions with dlsym in a library that it loaded, or bound them with "
-                 "RTLD_DEEPBIND; such calls cannot be seen, and nothing is recorded. dlsym(RTLD_DEFAULT, ...) finds "
-                 "functions that are recorded.");
+        say_once("mpit: nothing is recorded: the program gets the MPI functions with dlsym from a library handle, or "
+                 "loads MPI with RTLD_DEEPBIND. mpit cannot intercept such calls. It intercepts functions from "
+                 "dlsym(RTLD_DEFAULT, ...).");
 }

@@ -19,15 +19,15 @@ const struct pattern_text pattern_texts[WAIT_PATTERNS] = {
 
 const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
     [UNMATCHED_SEND_NO_FILE] = {"sent to a rank that has no run file", "sent_no_file"},
-    [UNMATCHED_SEND_CRASHED] = {"sent to a rank that did not come to its end", "sent_crashed"},
+    [UNMATCHED_SEND_CRASHED] = {"sent to a rank that did not end normally", "sent_crashed"},
     [UNMATCHED_SEND_GAP] = {"sent to a rank whose trace has a gap", "sent_gap"},
-    [UNMATCHED_SEND_UNTOLD] = {"sent where it is not known what a receive from anybody got", "sent_untold"},
-    [UNMATCHED_SEND_NOT_RECEIVED] = {"sent, and not received before the end", "sent_not_received"},
+    [UNMATCHED_SEND_UNTOLD] = {"sent while the sender of an MPI_ANY_SOURCE receive is unknown", "sent_untold"},
+    [UNMATCHED_SEND_NOT_RECEIVED] = {"sent, but not received before the end", "sent_not_received"},
     [UNMATCHED_RECV_NO_FILE] = {"received from a rank that has no run file", "received_no_file"},
-    [UNMATCHED_RECV_CRASHED] = {"received from a rank that did not come to its end", "received_crashed"},
+    [UNMATCHED_RECV_CRASHED] = {"received from a rank that did not end normally", "received_crashed"},
     [UNMATCHED_RECV_GAP] = {"received from a rank whose trace has a gap", "received_gap"},
-    [UNMATCHED_RECV_UNTOLD] = {"received where it is not known what a receive from anybody got", "received_untold"},
-    [UNMATCHED_RECV_NOT_SENT] = {"received, and no send of it is in the trace", "received_not_sent"},
+    [UNMATCHED_RECV_UNTOLD] = {"received while the sender of an MPI_ANY_SOURCE receive is unknown", "received_untold"},
+    [UNMATCHED_RECV_NOT_SENT] = {"received, but their sends are not in the trace", "received_not_sent"},
 };
 
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,
@@ -142,17 +142,17 @@ static const char *path_obstacle(const struct analysis *analysis, const struct a
     if (!analysis->has_messages || !analysis->has_collectives)
         return "messages or collectives are not in the trace";
     if (analysis->untimed)
-        return "there are calls that were not timed";
+        return "some calls were not timed";
     for (int32_t r = 0; r < analysis->job.size; r++) {
         if (!analysis->job.ranks[r].run)
-            return "there are ranks without a run file";
+            return "some ranks have no run file";
         if (lanes->processes[r].torn)
             return "the trace of a rank has a gap";
     }
     if (analysis->matching.early)
         return analysis->job.line.clock_count > 1
                    ? "messages arrive before they are sent: the clocks differ too much"
-                   : "messages arrive before they are sent: they are not paired as they met";
+                   : "messages arrive before they are sent: sends and receives are paired wrongly";
     return NULL;
 }
 
@@ -164,7 +164,7 @@ static void critical_path_find(struct analysis *analysis, const struct analysis_
         if (lanes->list[i].started && (!end || lanes->list[i].cursor_ns > end->cursor_ns))
             end = &lanes->list[i];
     if (!end && !analysis->no_path)
-        analysis->no_path = "there are no calls";
+        analysis->no_path = "the trace has no calls";
     if (analysis->no_path)
         return;
     analysis->path = path_shares(&analysis->paths, end->path, &analysis->path_count);
@@ -185,17 +185,18 @@ static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *
             continue;
         if (lanes->processes[r].torn)
             report_warning(report,
-                           "rank %d: records of its trace are missing; from there on neither its messages nor the "
-                           "collectives of its communicators are analysed",
+                           "rank %d: records of its trace are missing; after them, its messages and the collectives of "
+                           "its communicators are not analysed",
                            r);
         else if (!rank->ended)
-            report_warning(report, "rank %d did not come to its end: what it was in then is not in the trace", r);
+            report_warning(report, "rank %d did not end normally: the trace does not have its last, unfinished call",
+                           r);
         if (rank->run->header.filter[0] && r == 0)
-            report_warning(report, "mpit_filter was \"%.100s\": there are no waits in functions that it left out",
+            report_warning(report, "mpit_filter was \"%.100s\": waits in excluded functions are missing",
                            rank->run->header.filter);
     }
     if (analysis->untimed)
-        report_warning(report, "%llu calls were not timed (mpit_timing): waits and the critical path cannot be told",
+        report_warning(report, "%llu calls were not timed (mpit_timing): waits and the critical path are unknown",
                        (unsigned long long)analysis->untimed);
 }
 

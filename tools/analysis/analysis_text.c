@@ -50,15 +50,14 @@ static void analysis_head_print(const struct analysis *analysis, FILE *out)
         fprintf(out, ", %" PRId32 " of them with a trace", there);
     fprintf(out, "\n");
     if (selection_is_given(analysis->selection))
-        fprintf(out,
-                "  only what was asked for: waits of these ranks, what they sent, and the operations that they came "
-                "last to;\n  messages are matched, and the path is found, over the whole trace\n");
+        fprintf(out, "  selected part only: waits of the selected ranks, messages that they sent, operations that they "
+                     "entered last.\n  The whole trace is used to match messages and to find the path.\n");
     size_t kept =
         analysis->report.warning_count < OTF2_WARNINGS_MAX ? analysis->report.warning_count : OTF2_WARNINGS_MAX;
     for (size_t i = 0; i < kept; i++)
         fprintf(out, "  ! %s\n", analysis->report.warnings[i]);
     if (kept < analysis->report.warning_count)
-        fprintf(out, "  ! and %zu more of the like\n", analysis->report.warning_count - kept);
+        fprintf(out, "  ! and %zu more warnings\n", analysis->report.warning_count - kept);
 }
 
 static void doubt_print(uint64_t count, const char *text, FILE *out)
@@ -74,23 +73,24 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     const struct matching *matching = &analysis->matching;
     fprintf(out, "\nmessages\n");
     if (!analysis->has_messages) {
-        fprintf(out, "  cannot be matched\n");
+        fprintf(out, "  unknown: messages cannot be matched\n");
         return;
     }
     fprintf(out, "  %s matched\n", text_of_count(a, matching->matched));
     for (int reason = 0; reason < UNMATCHED_REASONS; reason++)
         doubt_print(analysis->unmatched[reason], unmatched_texts[reason].text, out);
-    doubt_print(matching->uneven, "matched messages have other sizes at their ends: they were cut off", out);
-    doubt_print(analysis->open_receives, "receives were posted and did not get a message", out);
-    doubt_print(analysis->unplaced, "whose communicator or peer is not known", out);
+    doubt_print(matching->uneven, "matched messages have different sizes at sender and receiver: they were truncated",
+                out);
+    doubt_print(analysis->open_receives, "posted receives did not get a message", out);
+    doubt_print(analysis->unplaced, "messages have an unknown communicator or peer", out);
     doubt_print(matching->matched - matching->unseen - analysis->decided,
-                "whose sender was not known when the receive returned: waits for them are not counted", out);
+                "messages had an unknown sender when their receive returned: waits for them are not counted", out);
     if (matching->early)
-        fprintf(out, "  ! %s are received before they are sent, by up to %s: %s\n", text_of_count(a, matching->early),
-                text_of_ns(b, matching->early_most_ns),
+        fprintf(out, "  ! %s messages are received before they are sent, by up to %s: %s\n",
+                text_of_count(a, matching->early), text_of_ns(b, matching->early_most_ns),
                 analysis->job.line.clock_count > 1
-                    ? "the clocks differ, and waits by that much"
-                    : "they are not paired as they met; a receive may have been cancelled and freed");
+                    ? "the clocks differ, so waits have this error"
+                    : "sends and receives are paired wrongly; perhaps a receive was cancelled and freed");
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
@@ -132,13 +132,14 @@ static int longest_waits_print(const struct analysis *analysis, FILE *out)
     size_t count = 0, shown = 0;
     fprintf(out, "\nwaits\n");
     if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives)) {
-        fprintf(out, "  cannot be told\n");
+        fprintf(out, "  unknown\n");
         return 0;
     }
     doubt_print(analysis->neighbours,
-                "visits of collectives among neighbours: whom they waited for is not in the trace", out);
-    doubt_print(analysis->left_early, "visits of collectives ended before all had come: no wait is counted", out);
-    doubt_print(analysis->unanalysed, "messages and collectives behind a gap are not analysed", out);
+                "calls of neighborhood collectives: the trace does not show which rank they waited for", out);
+    doubt_print(analysis->left_early, "calls of collectives returned before all ranks had entered: no wait is counted",
+                out);
+    doubt_print(analysis->unanalysed, "messages and collectives after a gap are not analysed", out);
     if (analysis->waits.count == 0) {
         fprintf(out, "  none\n");
         return 0;
@@ -155,7 +156,7 @@ static int longest_waits_print(const struct analysis *analysis, FILE *out)
             shown = 0;
         }
         if (shown++ == TOP_ROWS)
-            fprintf(out, "    ... --json has all\n");
+            fprintf(out, "    ... --json shows all\n");
         if (shown <= TOP_ROWS)
             fprintf(out, "    %-*s %-*s %9s %12s time%s\n", FUNCTION_COLUMNS,
                     call_table[lines[i].key >> 32 & 0xffff].name, COMM_COLUMNS,
@@ -215,7 +216,7 @@ static int rank_sums_print(const struct analysis *analysis, FILE *out)
         fprintf(out, "\n");
     }
     if (shown < count)
-        fprintf(out, "  ... and %" PRId32 " more ranks; --json has all\n", count - shown);
+        fprintf(out, "  ... and %" PRId32 " more ranks; --json shows all\n", count - shown);
     free(ranks);
     free(order);
     return 0;
@@ -253,7 +254,7 @@ static void worst_print(const struct analysis *analysis, FILE *out)
     for (size_t i = 0; i < analysis->worst_count; i++) {
         const struct worst_operation *worst = &analysis->worst[i];
         if (i == 0)
-            fprintf(out, "  those that cost most\n");
+            fprintf(out, "  longest waits\n");
         fprintf(out, "    at %14.9f s %-*s %-*s %9s, last: rank %" PRId32 " at %.9f s\n", (double)worst->at_ns * 1e-9,
                 FUNCTION_COLUMNS, call_table[worst->function].name, COMM_COLUMNS,
                 comm_text(title, analysis, worst->comm), text_of_ns(a, worst->waited_ns), worst->last_rank,
@@ -270,7 +271,7 @@ static int collectives_print(const struct analysis *analysis, FILE *out)
     if (analysis->operations.count || !analysis->has_collectives)
         fprintf(out, "\ncollectives\n");
     if (!analysis->has_collectives)
-        fprintf(out, "  cannot be told\n");
+        fprintf(out, "  unknown\n");
     for (size_t i = 0; !poor && i < analysis->operations.count; i++) {
         const struct operation_sum *sum = (const struct operation_sum *)sorted[i];
         uint64_t key = sum->keyed.key[0];
@@ -279,7 +280,7 @@ static int collectives_print(const struct analysis *analysis, FILE *out)
         if (analysis->has_times)
             fprintf(out, ", waited %9s,", text_of_ns(b, sum->waited_ns));
         if (sum->whole < sum->count)
-            fprintf(out, " %s not by all,", text_of_count(a, sum->count - sum->whole));
+            fprintf(out, " %s not by all ranks,", text_of_count(a, sum->count - sum->whole));
         while (at < analysis->lasts.count && lasts[at]->key[0] < key)
             at++;
         if (analysis->has_times)
@@ -307,7 +308,7 @@ static void path_print(const struct analysis *analysis, FILE *out)
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
     fprintf(out, "\ncritical path\n");
     if (!analysis->has_path) {
-        fprintf(out, "  cannot be told: %s\n", analysis->no_path);
+        fprintf(out, "  unknown: %s\n", analysis->no_path);
         return;
     }
     for (unsigned kind = 0; kind < CALL_COUNT; kind++)
@@ -368,7 +369,7 @@ static int matrix_print(const struct analysis *analysis, FILE *out)
                 text_of_count(a, sum->count), text_of_bytes(b, sum->amount));
     }
     if (pairs.count > TOP_ROWS)
-        fprintf(out, "  ... and %zu more pairs; --json has all\n", pairs.count - TOP_ROWS);
+        fprintf(out, "  ... and %zu more pairs; --json shows all\n", pairs.count - TOP_ROWS);
     free(sorted);
     keytable_release(&pairs, NULL);
     return result;

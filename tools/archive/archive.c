@@ -36,7 +36,7 @@ static int parent_check(const char *target, char error[512])
                   : access(directory, W_OK | X_OK) != 0 ? errno
                                                         : 0;
     if (problem)
-        snprintf(error, 512, "the archive %.200s cannot be made: %.200s: %s", target, directory, strerror(problem));
+        snprintf(error, 512, "the archive %.200s cannot be created: %.200s: %s", target, directory, strerror(problem));
     free(parent);
     return problem ? -1 : 0;
 }
@@ -45,16 +45,16 @@ int archive_target_check(const char *target, char error[512])
 {
     struct stat st;
     if (lstat(target, &st) == 0) {
-        snprintf(error, 512, "%.300s exists already; an archive is written to a new directory", target);
+        snprintf(error, 512, "%.300s exists already; allowed is a new directory", target);
         return -1;
     }
     if (!target[0]) {
-        snprintf(error, 512, "'' is no name for the directory of an archive");
+        snprintf(error, 512, "'' is not a name for the directory of an archive");
         return -1;
     }
     if (errno == ENOENT)
         return parent_check(target, error);
-    snprintf(error, 512, "the archive %.200s cannot be made: %s", target, strerror(errno));
+    snprintf(error, 512, "the archive %.200s cannot be created: %s", target, strerror(errno));
     return -1;
 }
 
@@ -67,7 +67,7 @@ static void warnings_print(const struct otf2_report *report, const struct team *
     for (size_t i = 0; i < kept; i++)
         warnx("%s%s%s", path ? path : "", path ? ": " : "", report->warnings[i]);
     if (kept < report->warning_count)
-        warnx("... and %zu more of the like", report->warning_count - kept);
+        warnx("... and %zu more", report->warning_count - kept);
     if (!report->error[0] && report->clocks[0])
         warnx("note: %s", report->clocks);
 }
@@ -77,7 +77,7 @@ static int job_archive_make(const struct run_job *job, const char *path, bool se
                             int *signal, char error[512])
 {
     struct otf2_report *report = calloc(1, sizeof *report);
-    snprintf(error, 512, "no memory to convert");
+    snprintf(error, 512, "out of memory for the conversion");
     if (team_failed(manner->team, !report, error, 512))
         return -1;
     int result = otf2_convert_with(job->files, job->file_count, path, manner, report);
@@ -93,7 +93,7 @@ static int parent_make(const char *target, const struct team *team, char error[5
 {
     int result = team->rank == 0 ? mkdir(target, 0777) : 0;
     if (result != 0)
-        snprintf(error, 512, "%.300s cannot be made: %s", target, strerror(errno));
+        snprintf(error, 512, "%.300s cannot be created: %s", target, strerror(errno));
     return team_failed(team, result != 0, error, 512) ? -1 : 0;
 }
 
@@ -133,7 +133,7 @@ int archive_write(const struct run_dir *dir, const char *target, const struct ot
     if (!converted)
         return -1;
     if (left_out && shared.team->rank == 0)
-        warnx("note: %zu of %zu jobs have no archive: none of their processes got through MPI_Init", left_out,
+        warnx("note: %zu of %zu jobs have no archive: MPI_Init returned in none of their processes", left_out,
               left_out + converted);
     if (converted > 1 && parent_make(target, shared.team, error) != 0)
         return -1;

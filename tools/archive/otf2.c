@@ -32,11 +32,10 @@ static void foreign_tell(const struct trace_job *job, struct otf2_report *report
     }
     if (sent || received)
         snprintf(messages, sizeof messages, " (this job sent %" PRIu64 " and received %" PRIu64 ")", sent, received);
-    report_warning(
-        report,
-        "note: an archive has one job. Communicators with processes of other jobs (the first: %s) are not in "
-        "it: of what happened on them it has the calls, and no messages%s and collectives",
-        job->foreign_name, messages);
+    report_warning(report,
+                   "note: an archive has one job. Communicators with processes of other jobs (the first: %s) are left "
+                   "out: the archive has the calls on them, but no messages%s and collectives",
+                   job->foreign_name, messages);
 }
 
 /* The input and options of one archive. */
@@ -121,7 +120,7 @@ static int archive_fill(struct conversion *c)
         result = report_error(c->report, "the archive cannot be prepared");
     if (result == 0 && c->job.selection &&
         OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", c->job.selection->described, true) != OTF2_SUCCESS)
-        result = report_error(c->report, "the archive cannot say what was selected");
+        result = report_error(c->report, "the selection cannot be written to the archive");
     result = agree(c, result);
     if (result == 0)
         result = events_write(c);
@@ -151,7 +150,7 @@ static int archive_make(struct conversion *c, const char *directory)
 {
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(otf2_error_keep, c->report);
     c->archive = otf2_archive_open(directory);
-    int result = agree(c, c->archive ? 0 : report_error(c->report, "no archive can be made"));
+    int result = agree(c, c->archive ? 0 : report_error(c->report, "the archive cannot be created"));
     if (result == 0)
         result = archive_fill(c);
     if (result == 0 && OTF2_Archive_Close(c->archive) != OTF2_SUCCESS)
@@ -185,12 +184,11 @@ static int directory_make(const struct conversion *c, const char *directory, cha
         int n = snprintf(path, PATH_MAX, "%.*s.partial.%d", (int)length, directory, (int)getpid());
         struct stat st;
         if (lstat(directory, &st) == 0)
-            result =
-                report_error(c->report, "%s is already there; name a directory that is not, or remove it", directory);
+            result = report_error(c->report, "%s exists already; name a new directory, or remove it", directory);
         else if (length == 0 || n < 0 || n >= PATH_MAX)
-            result = report_error(c->report, "\"%s\" is no name for a directory", directory);
+            result = report_error(c->report, "\"%s\" is not a name for a directory", directory);
         else if (mkdir(path, 0777) != 0)
-            result = report_error(c->report, "the archive %s cannot be made: %s", directory, strerror(errno));
+            result = report_error(c->report, "the archive %s cannot be created: %s", directory, strerror(errno));
     }
     if (agree(c, result) != 0) {
         if (c->team->rank == 0 && result == 0)
@@ -207,7 +205,7 @@ static int archive_place(struct conversion *c, const char *path, const char *dir
 {
     bool first = c->team->rank == 0;
     if (result == 0 && first && otf2_directory_publish(path, directory) != 0)
-        result = report_error(c->report, "the archive cannot be put at %s: %s", directory, strerror(errno));
+        result = report_error(c->report, "the archive cannot be moved to %s: %s", directory, strerror(errno));
     if (team_failed(c->team, result != 0, c->report->error, sizeof c->report->error))
         result = -1;
     if (result != 0 && first)

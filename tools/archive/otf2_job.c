@@ -83,16 +83,16 @@ static int run_check(const struct trace_job *job, const struct run_reader *run, 
                             " of process %u); convert one job at a time",
                             header->job, header->pid, first->header.job, first->header.pid);
     if (!job->tallies && !job->in_part && !run_has_trace(run))
-        return report_error(report, "the run of rank %d holds no trace; record it with mpit-run --trace",
+        return report_error(report, "the run of rank %d has no trace; record it with mpit-run --trace",
                             header->world_rank);
     if (header->world_size > WORLD_SIZE_MAX || header->world_rank >= WORLD_SIZE_MAX)
-        return report_error(report, "rank %d of %d is more than a job can have: the run file is damaged",
-                            header->world_rank, header->world_size);
+        return report_error(report, "rank %d of %d is not valid: the run file is damaged", header->world_rank,
+                            header->world_size);
     for (size_t kind = 1; kind < run->call_count; kind++)
         if (kind >= CALL_COUNT || strcmp(run->calls[kind].name, call_table[kind].name) != 0)
             return report_error(report,
-                                "the run of rank %d names call %zu %s, and this mpit %s: it was recorded by "
-                                "another version of mpit; convert it with that one",
+                                "the run of rank %d was recorded by another version of mpit (call %zu is %s, here %s); "
+                                "convert it with that version",
                                 header->world_rank, kind, run->calls[kind].name,
                                 kind < CALL_COUNT ? call_table[kind].name : "nothing");
     return 0;
@@ -131,13 +131,13 @@ static int rank_place(struct trace_job *job, const struct run_reader *run, struc
 
 static void left_out_tell(struct trace_job *job, const struct run_header *header, struct otf2_report *report)
 {
-    char rank[40] = "its rank is not known, and it";
+    char rank[40] = "its rank is unknown, and it";
     if (run_rank(header) >= 0)
         snprintf(rank, sizeof rank, "rank %d", run_rank(header));
     if (run_rank(header) >= 0 && run_rank(header) < job->size)
         job->ranks[run_rank(header)].starting = true;
-    report_warning(report, "process %u on %s ended before MPI_Init had returned: %s is left out", header->pid,
-                   header->host, rank);
+    report_warning(report, "process %u on %s ended before MPI_Init returned: %s is left out", header->pid, header->host,
+                   rank);
 }
 
 static int ranks_place(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
@@ -172,18 +172,18 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
             first = job->ranks[r].starting ? first : r;
         }
     if (without == job->size)
-        return report_error(report, "none of the processes got through MPI_Init: there is nothing to convert");
+        return report_error(report, "nothing to convert: MPI_Init returned in none of the processes");
     if (job->in_part)
-        report_warning(report, "the trace was switched on or off while the program ran: the calls that were "
-                               "kept are shown, and no messages and collectives, whose other ends may be missing");
+        report_warning(report, "the trace was switched on or off while the program ran: recorded calls are shown, but "
+                               "no messages and collectives, because their other sides may be missing");
     else if (job->no_collectives)
-        report_warning(report, "MPI_Pcontrol stopped the recording, or the processes have different filters: the calls "
-                               "are shown, and no messages and collectives, whose other ends may be missing");
+        report_warning(report, "MPI_Pcontrol stopped the recording, or the processes have different filters: calls are "
+                               "shown, but no messages and collectives, because their other sides may be missing");
     else if (job->no_messages)
-        report_warning(report, "mpit_filter (--filter) left out functions that send or receive: no messages are "
-                               "shown, whose other ends may be missing");
+        report_warning(report, "mpit_filter (--filter) excluded functions that send or receive: no messages are shown, "
+                               "because their other sides may be missing");
     if (missing)
-        report_warning(report, "%d of %d ranks have no run file (the first: %d): nothing of theirs is here", missing,
+        report_warning(report, "%d of %d ranks have no run file (the first: %d): their events are missing", missing,
                        job->size, first);
     return 0;
 }
@@ -212,7 +212,7 @@ static int clocks_find(struct trace_job *job, const struct run_reader *runs, siz
 static int job_open(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
     if (count == 0)
-        return report_error(report, "there are no run files to convert");
+        return report_error(report, "nothing to convert: there are no run files");
     const struct run_reader *first = NULL;
     job->in_part = runs_in_part(runs, count);
     selection_find(job, runs, count);
@@ -268,8 +268,8 @@ void trace_job_select(struct trace_job *job, const struct selection *selection, 
         }
     if (selection->windowed || selection->comm_count || selection->by_function) {
         job->in_part = true;
-        report_warning(report, "of a part of the calls the archive has no messages and collectives, whose other ends "
-                               "may be left out");
+        report_warning(report, "only a part of the calls is selected: the archive has no messages and collectives, "
+                               "because their other sides may be left out");
     }
 }
 
@@ -337,15 +337,15 @@ uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t s
 void trace_losses_tell(const struct trace_job *job, struct otf2_report *report)
 {
     static const char *const texts[TRACE_LOSS_COUNT] = {
-        [TRACE_LOSS_MISSING] = "records are missing: they were lost when it was recorded, or are damaged",
-        [TRACE_LOSS_ORPHANS] = "records are left out: the call that they belong to was lost",
-        [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or never written",
-        [TRACE_LOSS_COMM] = "sends and receives are left out: there is no record of their communicator",
-        [TRACE_LOSS_ABSENT_COMM] = "sends and receives are left out with their communicators",
-        [TRACE_LOSS_PEER] = "sends and receives are left out: their peer is no rank of the communicator",
-        [TRACE_LOSS_OBJECT] = "operations are left out: their window or file is not known",
+        [TRACE_LOSS_MISSING] = "records are missing: they were lost while recording, or are damaged",
+        [TRACE_LOSS_ORPHANS] = "records are left out: their call was lost",
+        [TRACE_LOSS_UNKNOWN] = "records are left out: they are damaged or were never written",
+        [TRACE_LOSS_COMM] = "sends and receives are left out: their communicator has no record",
+        [TRACE_LOSS_ABSENT_COMM] = "sends and receives are left out: their communicators are left out",
+        [TRACE_LOSS_PEER] = "sends and receives are left out: their peer is not a rank of the communicator",
+        [TRACE_LOSS_OBJECT] = "operations are left out: their window or file is unknown",
         [TRACE_LOSS_LEFT_OUT] = "sends and receives are left out: their peers are not selected",
-        [TRACE_LOSS_UNMATCHED] = "completions belong to requests that were not seen posted",
+        [TRACE_LOSS_UNMATCHED] = "completions have no posted request in the trace",
     };
     for (int32_t r = 0; r < job->size; r++)
         for (int i = 0; i < TRACE_LOSS_COUNT; i++)

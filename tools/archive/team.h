@@ -36,8 +36,8 @@ void team_meet(const struct team *team);
 
 /* The error text for a run directory that differs between the processes. */
 #define TEAM_DIFFERS                                                                                                   \
-    "is not the same to all processes that convert it: it has to be on a file system that all nodes share, and the "   \
-    "run to have ended"
+    "differs between the processes that convert it: it must be on a file system that all nodes share, and the "        \
+    "run must have ended"
 
 /* Returns whether all processes have the same value here. */
 bool team_same(const struct team *team, uint64_t value);

@@ -10,7 +10,7 @@
 
 static void hint_print(void)
 {
-    fprintf(stderr, "%s --help tells what there is\n", program_invocation_short_name);
+    fprintf(stderr, "%s --help shows the options\n", program_invocation_short_name);
 }
 
 void option_reject(int result, char *const argv[])

@@ -160,7 +160,7 @@ static json_t *finding_json(const struct check_finding *finding)
     if (finding->record[0])
         json_object_set_new(object, "record", json_string(finding->record));
     json_t *text = json_string(finding->text);
-    json_object_set_new(object, "text", text ? text : json_string("(a name in it is no UTF-8)"));
+    json_object_set_new(object, "text", text ? text : json_string("(a name in it is not UTF-8)"));
     return object;
 }
 
@@ -273,7 +273,7 @@ static void child_listen(struct check *check)
             told_take(check, &told);
         } else if (ready == 0 && child_is_stuck(check, &seen, &cpu, &idle_ms)) {
             kill(check->child, SIGKILL);
-            snprintf(check->unreadable, sizeof check->unreadable, "the OTF2 library does not come to an end with it");
+            snprintf(check->unreadable, sizeof check->unreadable, "the OTF2 library does not finish reading it");
             return;
         }
     }
@@ -433,11 +433,11 @@ static void child_start(struct check *check, const char *anchor)
     check->output = memfd_create("otf2", MFD_CLOEXEC);
     progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (check->output < 0 || progress == MAP_FAILED || pipe2(ends, O_CLOEXEC) != 0)
-        err(2, "the check cannot begin");
+        err(2, "the check cannot start");
     fflush(NULL);
     check->child = fork();
     if (check->child < 0)
-        err(2, "the check cannot begin");
+        err(2, "the check cannot start");
     if (check->child == 0) {
         close(ends[0]);
         child_main(anchor, ends[1], check->output, parent);
@@ -519,7 +519,7 @@ int check_run(const char *path, bool json)
         shown = json ? json_pack("{s:o}", "archives", verdicts) : NULL;
     }
     if (status < 0)
-        warnx("%s: there is no OTF2 archive: no file, and no directory with a traces.otf2", path);
+        warnx("%s is not an OTF2 archive: neither a file nor a directory with a traces.otf2", path);
     else if (json)
         json_print(shown);
     json_decref(shown);

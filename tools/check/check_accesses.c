@@ -72,7 +72,7 @@ HAPPENING(window_judge)
     else if (!creates && resource->destroyed)
         check_found(RULE_RMA_WINDOW_LIFE, &place, "RmaWin %u is destroyed a second time by its process", window->id);
     else if (!creates && !resource->created)
-        check_defer(RULE_RMA_WINDOW_LIFE, location->process, NULL, place, "RmaWin %u is destroyed and was not created",
+        check_defer(RULE_RMA_WINDOW_LIFE, location->process, NULL, place, "RmaWin %u is destroyed, but was not created",
                     window->id);
     resource->created |= creates;
     resource->destroyed |= !creates;
@@ -112,7 +112,7 @@ HAPPENING(rma_operation_judge)
     } else if (happening->what == RMA_TESTED) {
         if (!map_find(&accesses, key, happening->id))
             check_defer(RULE_RMA_COMPLETION_UNKNOWN, location->process, NULL, place,
-                        "operation %" PRIu64 " on RmaWin %u is tested and not under way", happening->id,
+                        "operation %" PRIu64 " on RmaWin %u is tested, but is not pending", happening->id,
                         happening->reference);
     } else {
         access_end(location, happening, place);
@@ -158,7 +158,7 @@ static void handle_use(const struct location *location, OTF2_IoHandleRef id, str
     if (resource->created || resource->told)
         return;
     resource->told = true;
-    check_defer(RULE_IO_HANDLE_LIFE, location->process, NULL, place, "IoHandle %u is used and not active%s", id,
+    check_defer(RULE_IO_HANDLE_LIFE, location->process, NULL, place, "IoHandle %u is used, but is not active%s", id,
                 resource->destroyed ? " any more" : "");
 }
 
@@ -197,7 +197,7 @@ HAPPENING(io_operation_judge)
     }
     if (!operation) {
         check_defer(RULE_IO_OPERATION_UNKNOWN, location->process, NULL, place,
-                    "operation %" PRIu64 " on IoHandle %u is not under way", happening->id, happening->reference);
+                    "operation %" PRIu64 " on IoHandle %u is not pending", happening->id, happening->reference);
         return;
     }
     if (happening->what != IO_ENDED)

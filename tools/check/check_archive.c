@@ -25,7 +25,7 @@ static OTF2_ErrorCode error_keep(UNUSED void *data, UNUSED const char *file, UNU
 
 const char *check_otf2_error(void)
 {
-    return last_error[0] ? last_error : "the OTF2 library does not say why";
+    return last_error[0] ? last_error : "the OTF2 library gives no reason";
 }
 
 static void chunks_judge(OTF2_Reader *reader)
@@ -47,11 +47,11 @@ static void anchor_judge(OTF2_Reader *reader)
 {
     uint64_t locations = 0, definitions = 0;
     if (OTF2_Reader_GetNumberOfLocations(reader, &locations) == OTF2_SUCCESS && locations != model.location_count)
-        check_found(RULE_ANCHOR_COUNT, NULL, "the anchor says %" PRIu64 " locations, and %zu are defined", locations,
+        check_found(RULE_ANCHOR_COUNT, NULL, "the anchor has %" PRIu64 " locations, but %zu are defined", locations,
                     model.location_count);
     if (OTF2_Reader_GetNumberOfGlobalDefinitions(reader, &definitions) == OTF2_SUCCESS &&
         definitions != check_figures.definitions)
-        check_found(RULE_ANCHOR_COUNT, NULL, "the anchor says %" PRIu64 " definitions, and there are %" PRIu64,
+        check_found(RULE_ANCHOR_COUNT, NULL, "the anchor has %" PRIu64 " definitions, but the archive has %" PRIu64,
                     definitions, check_figures.definitions);
 }
 
@@ -86,7 +86,7 @@ void check_archive(const char *anchor)
     OTF2_Error_RegisterCallback(error_keep, NULL);
     OTF2_Reader *reader = OTF2_Reader_Open(anchor);
     if (!reader || OTF2_Reader_SetSerialCollectiveCallbacks(reader) != OTF2_SUCCESS)
-        check_give_up("it is no OTF2 archive, or its anchor is damaged: %s", check_otf2_error());
+        check_give_up("it is not an OTF2 archive, or its anchor is damaged: %s", check_otf2_error());
     char *creator = NULL;
     model.by_mpit = OTF2_Reader_GetCreator(reader, &creator) == OTF2_SUCCESS && creator && strcmp(creator, "mpit") == 0;
     free(creator);

@@ -49,7 +49,7 @@ struct member *comm_member(struct location *location, OTF2_CommRef id, struct ch
         member->key = collective_member_id(location, paradigm);
         member->side = side_of(comm, world_index_of(location, paradigm));
         if (member->side == MEMBER_NOT && paradigm_has_processes(paradigm))
-            check_found(RULE_LOCATION_NOT_IN_COMMUNICATOR, &place, "its process is no member of Comm %u (%s)", id,
+            check_found(RULE_LOCATION_NOT_IN_COMMUNICATOR, &place, "its process is not a member of Comm %u (%s)", id,
                         string_text(comm->name));
     }
     return member->side == MEMBER_NOT ? NULL : member;
@@ -107,7 +107,7 @@ HAPPENING(comm_destroyed_judge)
     if (member->destroyed)
         check_found(RULE_COMM_LIFE, &place, "Comm %u is destroyed a second time by its process", happening->reference);
     else if (!member->created)
-        check_defer(RULE_COMM_LIFE, location->process, NULL, place, "Comm %u is destroyed and was not created",
+        check_defer(RULE_COMM_LIFE, location->process, NULL, place, "Comm %u is destroyed, but was not created",
                     happening->reference);
     member->destroyed = true;
 }
@@ -133,9 +133,9 @@ static void root_judge(const struct location *location, const struct member *mem
     if (root < OTF2_COLLECTIVE_ROOT_THIS_GROUP)
         comm_peer(location, member, comm->id, root, RULE_COLLECTIVE_ROOT, place);
     else if (root == OTF2_COLLECTIVE_ROOT_NONE)
-        check_found(RULE_COLLECTIVE_ROOT, &place, "the operation has a root, and the record none");
+        check_found(RULE_COLLECTIVE_ROOT, &place, "the operation has a root, but the record has none");
     else if (!comm->inter && comm->groups[0]->type != OTF2_GROUP_TYPE_COMM_SELF)
-        check_found(RULE_COLLECTIVE_ROOT, &place, "SELF and THIS_GROUP are roots on inter-communicators");
+        check_found(RULE_COLLECTIVE_ROOT, &place, "SELF and THIS_GROUP are roots only on inter-communicators");
 }
 
 /* The blocking operations must come in the same order to all members. */

@@ -59,7 +59,7 @@ static void waiting_judge(void)
         bool late = defined(w->kind, w->id);
         check_found(late ? RULE_DEFINITION_ORDER : RULE_UNDEFINED_REFERENCE, &place,
                     "%s %" PRIu64 " refers to %s %" PRIu64 ", which is %s", kind_name(w->user_kind), w->user_id,
-                    kind_name(w->kind), w->id, late ? "defined only behind it" : "not defined");
+                    kind_name(w->kind), w->id, late ? "defined only after it" : "not defined");
     }
     free(waiting);
     waiting = NULL;
@@ -87,7 +87,7 @@ DEFINITION(string, OTF2_StringRef self, const char *text)
     free(string->text);
     string->text = strdup(text ? text : "");
     if (!string->text)
-        check_give_up("there is not enough memory to read the archive");
+        check_give_up("out of memory for the archive");
     return OTF2_CALLBACK_SUCCESS;
 }
 
@@ -234,7 +234,7 @@ static void comm_group_judge(OTF2_GroupRef self, const struct defined_group *gro
         uint64_t member = group->members[i];
         if (member >= world->count || seen[member])
             check_found(RULE_GROUP_MEMBERS, &place, "Group %u: member %" PRIu64 " %s", self, member,
-                        member >= world->count ? "is no index into COMM_LOCATIONS" : "is in it twice");
+                        member >= world->count ? "is not an index into COMM_LOCATIONS" : "is in it twice");
         else
             seen[member] = 1;
     }
@@ -291,8 +291,8 @@ static void comm_group_set(struct defined_comm *comm, int side, OTF2_GroupRef id
     struct check_place place = definition_place(OTF2_MAPPING_COMM);
     refer(OTF2_MAPPING_GROUP, id, OTF2_MAPPING_COMM, comm->id);
     if (group && group->type != OTF2_GROUP_TYPE_COMM_GROUP && (comm->inter || group->type != OTF2_GROUP_TYPE_COMM_SELF))
-        check_found(RULE_COMM_GROUP, &place, "Comm %u is made of Group %u, which is of type %u", comm->id, id,
-                    group->type);
+        check_found(RULE_COMM_GROUP, &place, "Comm %u consists of Group %u, but the type of the group is %u", comm->id,
+                    id, group->type);
     else
         comm->groups[side] = group;
 }
@@ -314,7 +314,7 @@ static void comm_name_judge(const struct defined_comm *comm)
     const struct defined_group *group = comm->groups[0];
     if (defined(OTF2_MAPPING_STRING, comm->name) && !string_text(comm->name)[0] &&
         !(group && model.worlds[group->paradigm].has_comm_name_template))
-        check_found(RULE_NAME_EMPTY, &place, "Comm %u has no name, and its paradigm no template for one", comm->id);
+        check_found(RULE_NAME_EMPTY, &place, "Comm %u has no name, and its paradigm has no name template", comm->id);
 }
 
 DEFINITION(comm, OTF2_CommRef self, OTF2_StringRef name, OTF2_GroupRef group, OTF2_CommRef parent, OTF2_CommFlag flags)
@@ -353,7 +353,7 @@ void check_definitions_read(OTF2_Reader *reader)
     OTF2_GlobalDefReaderCallbacks *callbacks = OTF2_GlobalDefReaderCallbacks_New();
     OTF2_GlobalDefReader *definitions = OTF2_Reader_GetGlobalDefReader(reader);
     if (!callbacks || !definitions)
-        check_give_up("its global definitions (the .def file beside the anchor) cannot be opened");
+        check_give_up("its global definitions (the .def file in the directory of the anchor) cannot be opened");
     ON(GlobalDefReader, ClockProperties, on_clock);
     ON(GlobalDefReader, String, on_string);
     ON(GlobalDefReader, Paradigm, on_paradigm);
@@ -373,9 +373,9 @@ void check_definitions_read(OTF2_Reader *reader)
     OTF2_GlobalDefReaderCallbacks_Delete(callbacks);
     waiting_judge();
     if (!model.has_clock)
-        check_found(RULE_CLOCK_PROPERTIES, NULL, "there are no ClockProperties");
+        check_found(RULE_CLOCK_PROPERTIES, NULL, "ClockProperties are not defined");
     if (model.has_mpi && !model.has_mpi_paradigm)
-        check_found(RULE_PARADIGM, NULL, "regions or groups are of MPI, and there is no Paradigm MPI");
+        check_found(RULE_PARADIGM, NULL, "regions or groups belong to MPI, but Paradigm MPI is not defined");
     if (model.has_mpi && !model.worlds[OTF2_PARADIGM_MPI].group)
-        check_found(RULE_COMM_LOCATIONS, NULL, "there is no group COMM_LOCATIONS of MPI: ranks have no meaning");
+        check_found(RULE_COMM_LOCATIONS, NULL, "group COMM_LOCATIONS of MPI is not defined, so ranks have no meaning");
 }

@@ -26,7 +26,7 @@ struct check_place definition_place(unsigned kind);
 #define ON(set, name, callback)                                                                                        \
     do {                                                                                                               \
         if (OTF2_##set##Callbacks_Set##name##Callback(callbacks, callback) != OTF2_SUCCESS)                            \
-            check_give_up("the OTF2 library does not take the callback for " #name);                                   \
+            check_give_up("the OTF2 library refuses the callback for " #name);                                         \
     } while (0)
 
 #endif

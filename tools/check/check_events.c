@@ -32,7 +32,7 @@ static void attributes_judge(const struct location *location, OTF2_TimeStamp tim
         if (!known)
             event_refers(location, time, record, OTF2_MAPPING_ATTRIBUTE, attribute);
         else if (known->type != type)
-            check_found(RULE_ATTRIBUTE_TYPE, &place, "Attribute %u has a value of OTF2_Type %u, and is defined with %u",
+            check_found(RULE_ATTRIBUTE_TYPE, &place, "Attribute %u has a value of OTF2_Type %u, but is defined with %u",
                         attribute, type, known->type);
         else if (type == OTF2_TYPE_STRING)
             event_refers(location, time, record, OTF2_MAPPING_STRING, value.stringRef);
@@ -47,7 +47,7 @@ static void synchronous_judge(struct location *location, OTF2_TimeStamp time, bo
     if (!location->synchronous_waits)
         return;
     struct check_place place = check_place_of(location, location->synchronous_time, "Metric");
-    check_found(RULE_METRIC_SYNCHRONOUS, &place, "a synchronous metric is beside no Enter and no Leave");
+    check_found(RULE_METRIC_SYNCHRONOUS, &place, "a synchronous metric has no Enter or Leave at the same time");
     location->synchronous_waits = false;
 }
 
@@ -58,7 +58,7 @@ static void time_judge(struct location *location, OTF2_TimeStamp time, const cha
     if (location->seen && time < location->last)
         check_found(RULE_EVENT_TIME_ORDER, &place, "the event before it was at %" PRIu64, location->last);
     if (model.has_clock && (time < model.begin || time > model.end))
-        check_found(RULE_CLOCK_RANGE, &place, "ClockProperties say that all is between %" PRIu64 " and %" PRIu64,
+        check_found(RULE_CLOCK_RANGE, &place, "ClockProperties allow times between %" PRIu64 " and %" PRIu64,
                     model.begin, model.end);
     location->last = time;
     process->first_time = time < process->first_time ? time : process->first_time;
@@ -87,7 +87,7 @@ void mpi_event_at(struct location *location, OTF2_TimeStamp time, const char *re
     if (location->depth > 0)
         return;
     struct check_place place = check_place_of(location, time, record);
-    check_found(RULE_OUTSIDE_REGION, &place, "it stands outside of every region");
+    check_found(RULE_OUTSIDE_REGION, &place, "it is outside of all regions");
 }
 
 static void boundary_at(struct location *location, OTF2_TimeStamp time, const char *record,
@@ -173,7 +173,7 @@ static bool location_region_leave(struct location *location, OTF2_TimeStamp time
             location->depth--;
             return true;
         }
-        check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, which no task is in",
+        check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, but no task is in that region",
                     open_name(region, is_context));
         return false;
     }
@@ -181,7 +181,7 @@ static bool location_region_leave(struct location *location, OTF2_TimeStamp time
     if (top && top->region == region && top->is_context == is_context)
         return true;
     if (!top) {
-        check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, and is in no region",
+        check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, but is in no region",
                     open_name(region, is_context));
         return false;
     }
@@ -192,7 +192,7 @@ static bool location_region_leave(struct location *location, OTF2_TimeStamp time
                     open_name(inner.region, inner.is_context), open_name(region, is_context), time);
         return true;
     }
-    check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, and is in %s", open_name(region, is_context),
+    check_found(RULE_LEAVE_WITHOUT_ENTER, &place, "it leaves %s, but is in %s", open_name(region, is_context),
                 open_name(inner.region, inner.is_context));
     return false;
 }
@@ -284,10 +284,10 @@ static void metric_recorder_judge(const struct location *location, OTF2_TimeStam
         check_found(RULE_METRIC_RECORDER, &place, "metric instance %u is recorded by location %" PRIu64, id,
                     metric->recorder);
     else if (!metric->instance && metric->recorder_kind == OTF2_RECORDER_KIND_ABSTRACT)
-        check_found(RULE_METRIC_RECORDER, &place, "metric class %u is abstract: recorded by instances alone", id);
+        check_found(RULE_METRIC_RECORDER, &place, "metric class %u is abstract: only instances may record it", id);
     else if (!metric->instance && metric->recorder_kind == OTF2_RECORDER_KIND_CPU &&
              location->type != OTF2_LOCATION_TYPE_CPU_THREAD)
-        check_found(RULE_METRIC_RECORDER, &place, "metric class %u is recorded by CPU threads alone", id);
+        check_found(RULE_METRIC_RECORDER, &place, "metric class %u: only CPU threads may record it", id);
 }
 
 EVENT(metric, OTF2_MetricRef id_of_metric, uint8_t count, const OTF2_Type *types, UNUSED const OTF2_MetricValue *values)
@@ -300,16 +300,16 @@ EVENT(metric, OTF2_MetricRef id_of_metric, uint8_t count, const OTF2_Type *types
     if (!metric) {
         bool is_member = defined(DEFINED_METRIC_MEMBER, id_of_metric);
         check_found(is_member ? RULE_METRIC_MEMBER : RULE_UNDEFINED_REFERENCE, &place,
-                    "there is no metric class or instance %u%s", id_of_metric, is_member ? ", only a member" : "");
+                    "metric class or instance %u does not exist%s", id_of_metric, is_member ? ", only a member" : "");
         return OTF2_CALLBACK_SUCCESS;
     }
     if (count != metric->count)
-        check_found(RULE_METRIC_MEMBER, &place, "metric %u has %u values, and %u members", id_of_metric, count,
+        check_found(RULE_METRIC_MEMBER, &place, "metric %u has %u values, but %u members", id_of_metric, count,
                     metric->count);
     for (int i = 0; i < count && count == metric->count; i++)
         if (types[i] != metric->types[i]) {
-            check_found(RULE_METRIC_MEMBER, &place, "value %d of metric %u is of OTF2_Type %u, its member of %u", i,
-                        id_of_metric, types[i], metric->types[i]);
+            check_found(RULE_METRIC_MEMBER, &place, "value %d of metric %u is of OTF2_Type %u, but its member is of %u",
+                        i, id_of_metric, types[i], metric->types[i]);
             break;
         }
     metric_recorder_judge(location, time, id_of_metric, metric);
@@ -328,7 +328,7 @@ static void parameter_at(struct location *location, OTF2_TimeStamp time, const c
     event_at(location, time, record, attributes);
     event_refers(location, time, record, OTF2_MAPPING_PARAMETER, parameter);
     if (known && known->type != type)
-        check_found(RULE_PARAMETER_TYPE, &place, "Parameter %u has a value of type %u, and is defined with %u",
+        check_found(RULE_PARAMETER_TYPE, &place, "Parameter %u has a value of type %u, but is defined with %u",
                     parameter, type, known->type);
 }
 
@@ -405,7 +405,7 @@ static void pair_end(struct location *location, OTF2_TimeStamp time, const char 
     struct check_place place = check_place_of(location, time, record);
     event_at(location, time, record, attributes);
     if (*count == 0)
-        check_found(RULE_THREAD_PAIRS, &place, "nothing that it could end has begun in this location");
+        check_found(RULE_THREAD_PAIRS, &place, "no matching begin is in this location");
     else
         --*count;
 }
@@ -475,7 +475,7 @@ static void open_judge(const struct location *location)
         {
             struct check_place place = check_place_of(location, location->last, "Enter");
             if (*(int64_t *)slot->element > 0)
-                check_found(RULE_ENTER_WITHOUT_LEAVE, &place, "%s is not left by some task",
+                check_found(RULE_ENTER_WITHOUT_LEAVE, &place, "some task does not leave %s",
                             open_name(slot->a, slot->b));
         }
         return;
@@ -496,7 +496,7 @@ void check_location_end(struct location *location)
     if (location->unreadable) /* unreadable events do not also count as missing */
         return;
     if (location->seen != location->announced)
-        check_found(RULE_EVENT_COUNT, &place, "it has %" PRIu64 " events, and is defined with %" PRIu64, location->seen,
+        check_found(RULE_EVENT_COUNT, &place, "it has %" PRIu64 " events, but is defined with %" PRIu64, location->seen,
                     location->announced);
     open_judge(location);
     if (location->forks + location->teams + location->threads_begun)
@@ -509,7 +509,7 @@ OTF2_EvtReaderCallbacks *check_event_callbacks(void)
 {
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
     if (!callbacks)
-        check_give_up("there is not enough memory to read the archive");
+        check_give_up("out of memory for the archive");
     ON(EvtReader, Unknown, on_unknown);
     ON(EvtReader, Enter, on_enter);
     ON(EvtReader, Leave, on_leave);

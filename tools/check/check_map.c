@@ -11,7 +11,7 @@ void *check_allocate(size_t count, size_t size)
 {
     void *memory = calloc(count ? count : 1, size);
     if (!memory)
-        check_give_up("there is not enough memory to read the archive");
+        check_give_up("out of memory for the archive");
     return memory;
 }
 
@@ -19,7 +19,7 @@ void *check_enlarge(void *array, size_t count, size_t size)
 {
     void *memory = reallocarray(array, count, size);
     if (!memory)
-        check_give_up("there is not enough memory to read the archive");
+        check_give_up("out of memory for the archive");
     return memory;
 }
 

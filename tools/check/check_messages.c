@@ -234,7 +234,7 @@ static void request_posted(struct location *location, const struct happening *ha
     process->collective_requests += posted.kind == KIND_COLLECTIVE;
     struct request *request = map_at(&requests, process->id, happening->id);
     if (request->kind)
-        check_found(RULE_REQUEST_POSTED_TWICE, &place, "request %" PRIu64 " is under way since %" PRIu64, happening->id,
+        check_found(RULE_REQUEST_POSTED_TWICE, &place, "request %" PRIu64 " is pending since %" PRIu64, happening->id,
                     request->time);
     if (request->ended) {
         unposted--;
@@ -263,7 +263,7 @@ static void request_unposted(const struct location *location, const struct happe
         return;
     }
     if (test || unposted >= UNPOSTED_MOST) {
-        check_defer(RULE_REQUEST_UNKNOWN, location->process, NULL, place, "request %" PRIu64 " is not under way",
+        check_defer(RULE_REQUEST_UNKNOWN, location->process, NULL, place, "request %" PRIu64 " is not pending",
                     happening->id);
         return;
     }
@@ -291,7 +291,7 @@ HAPPENING(request_judge)
     }
     unsigned char kind = kind_of(happening->what);
     if (kind && kind != request->kind)
-        check_found(RULE_REQUEST_KIND, &place, "request %" PRIu64 " was posted as %s and ends as %s", happening->id,
+        check_found(RULE_REQUEST_KIND, &place, "request %" PRIu64 " was posted as %s, but ends as %s", happening->id,
                     names[request->kind], names[kind]);
     if (happening->what == REQUEST_TESTED)
         return;
@@ -309,7 +309,7 @@ void requests_finish(void)
         bool complete = process_is_complete(request->process);
         if (!request->kind)
             check_found(complete ? RULE_REQUEST_UNKNOWN : RULE_UNFINISHED, &request->place,
-                        "request %" PRIu64 " ends and was not posted", slot->b);
+                        "request %" PRIu64 " ends, but was not posted", slot->b);
         else if (request->kind != KIND_RECV)
             check_found(complete ? RULE_REQUEST_NOT_COMPLETED : RULE_UNFINISHED, &request->place,
                         "request %" PRIu64 " does not end", slot->b);
@@ -329,6 +329,6 @@ void messages_finish(void)
         check_found(complete ? RULE_MESSAGE_UNMATCHED : RULE_UNFINISHED, &channel->since,
                     "%" PRId64 " messages of rank %u to %u on Comm %u (%s), tag %u, were %s",
                     lost ? channel->balance : -channel->balance, from, to, comm, known ? string_text(known->name) : "?",
-                    (uint32_t)slot->a, lost ? "sent and not received" : "received and not sent");
+                    (uint32_t)slot->a, lost ? "sent, but not received" : "received, but not sent");
     }
 }

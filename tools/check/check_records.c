@@ -67,7 +67,7 @@ static bool collective_op_is_known(struct location *location, OTF2_TimeStamp tim
 {
     struct check_place place = check_place_of(location, time, record);
     if (op > OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE)
-        check_found(RULE_ENUM_VALUE, &place, "there is no collective operation %u", op);
+        check_found(RULE_ENUM_VALUE, &place, "collective operation %u does not exist", op);
     return op <= OTF2_COLLECTIVE_OP_DESTROY_HANDLE_AND_DEALLOCATE;
 }
 
@@ -89,7 +89,7 @@ static void open_collective_pop(struct location *location, OTF2_TimeStamp time, 
     size_t *depth = &location->collective_depth[family];
     const struct open_collective *open = *depth ? &location->collectives[family][*depth - 1] : NULL;
     if (!open || (!location->has_tasks && open->depth != location->depth)) {
-        check_found(RULE_COLLECTIVE_PAIRS, &place, "it ends an operation that did not begin in this region");
+        check_found(RULE_COLLECTIVE_PAIRS, &place, "its operation did not begin in this region");
         return;
     }
     if ((open->created && op != OTF2_COLLECTIVE_OP_CREATE_HANDLE) ||

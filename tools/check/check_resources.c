@@ -79,8 +79,8 @@ DEFINITION(metric_class_recorder, OTF2_MetricRef metric, OTF2_LocationRef record
     struct check_place place = {.rank = -1, .thread = -1, .record = "MetricClassRecorder"};
     if (!defined(OTF2_MAPPING_METRIC, metric) || !defined(OTF2_MAPPING_LOCATION, recorder))
         check_found(RULE_UNDEFINED_REFERENCE, &place,
-                    "Metric %u is said to be recorded by Location %" PRIu64 ", and one of them is not defined before",
-                    metric, recorder);
+                    "Metric %u is recorded by Location %" PRIu64 ", but one of them is not defined before", metric,
+                    recorder);
     return OTF2_CALLBACK_SUCCESS;
 }
 

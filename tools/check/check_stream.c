@@ -40,7 +40,7 @@ const struct happening_kind happening_kinds[HAPPENINGS] = {
     [LOCK_RELEASED] = {"RmaReleaseLock", PHASE_MIDDLE, lock_judge},
     [IO_CREATED] = {"IoCreateHandle", PHASE_FIRST, io_handle_judge},
     [IO_DESTROYED] = {"IoDestroyHandle", PHASE_LAST, io_handle_judge},
-    [IO_USED] = {"IoSeek or the like", PHASE_MIDDLE, io_handle_judge},
+    [IO_USED] = {"IoSeek or a similar event", PHASE_MIDDLE, io_handle_judge},
     [IO_BEGUN] = {"IoOperationBegin", PHASE_FIRST, io_operation_judge},
     [IO_TESTED] = {"IoOperationTest", PHASE_MIDDLE, io_operation_judge},
     [IO_ENDED] = {"IoOperationComplete", PHASE_MIDDLE, io_operation_judge},
@@ -79,7 +79,7 @@ static OTF2_CallbackCode on_mapping(void *data, OTF2_MappingType kind, const OTF
     struct mapping mapping = {data, kind};
     struct check_place place = check_place_of(data, CHECK_NO_TIME, "MappingTable");
     if (kind >= OTF2_MAPPING_MAX)
-        check_found(RULE_MAPPING, &place, "there is no kind %u of definitions to map", kind);
+        check_found(RULE_MAPPING, &place, "kind %u of mapped definitions does not exist", kind);
     else if (map)
         OTF2_IdMap_Traverse(map, mapping_pair, &mapping);
     return OTF2_CALLBACK_SUCCESS;
@@ -101,7 +101,7 @@ static void location_definitions_read(OTF2_Reader *reader, struct location *loca
     check_listener.progress(check_figures.events);
     if (location->clock_offsets < 2 && (model.process_count > 1 || model.by_mpit) &&
         location->type == OTF2_LOCATION_TYPE_CPU_THREAD)
-        check_found(RULE_CLOCK_OFFSETS, &place, "it has %" PRIu64 " ClockOffsets, and two are needed",
+        check_found(RULE_CLOCK_OFFSETS, &place, "it has %" PRIu64 " ClockOffsets, but needs two",
                     location->clock_offsets);
 }
 
@@ -112,7 +112,7 @@ static void all_definitions_read(OTF2_Reader *reader)
     for (size_t i = 0; i < model.location_count; i++)
         any |= model.locations[i]->has_definitions;
     if (!callbacks)
-        check_give_up("there is not enough memory to read the archive");
+        check_give_up("out of memory for the archive");
     ON(DefReader, ClockOffset, on_clock_offset);
     ON(DefReader, MappingTable, on_mapping);
     if (any && OTF2_Reader_OpenDefFiles(reader) != OTF2_SUCCESS)
@@ -160,15 +160,15 @@ static void files_find(const char *directory)
         location->unreadable = directory && !location_file_exists(directory, location->id, "evt");
         if (location->unreadable && location->announced)
             check_found(RULE_FILE_MISSING, &place,
-                        "%s/%" PRIu64 ".evt cannot be read, and should hold %" PRIu64 " events", directory,
+                        "%s/%" PRIu64 ".evt cannot be read, but should have %" PRIu64 " events", directory,
                         location->id, location->announced);
     }
     for (size_t i = 0; any && i < model.location_count; i++) {
         const struct location *location = model.locations[i];
         struct check_place place = check_place_of(location, CHECK_NO_TIME, "Location");
         if (!location->has_definitions)
-            check_found(RULE_FILE_MISSING, &place, "%s/%" PRIu64 ".def cannot be read, and others are there", directory,
-                        location->id);
+            check_found(RULE_FILE_MISSING, &place, "%s/%" PRIu64 ".def cannot be read, but other locations have one",
+                        directory, location->id);
     }
     if (directory)
         foreign_files_find(directory);
@@ -231,7 +231,7 @@ static bool location_fill(OTF2_Reader *reader, struct location *location)
                 check_place_of(location, location->seen ? location->last : CHECK_NO_TIME, "Location");
             location->unreadable = true;
             check_found(RULE_FILE_UNREADABLE, &place,
-                        "its events cannot be read on behind %" PRIu64 " of %" PRIu64 ": %s", location->seen,
+                        "its events cannot be read after event %" PRIu64 " of %" PRIu64 ": %s", location->seen,
                         location->announced, check_otf2_error());
         }
         location_close(reader, location);

@@ -242,11 +242,10 @@ static bool is_kept(const struct run_header *header)
 
 static int write_fail(struct work *work, const char *path)
 {
-    return fail(
-        work,
-        "%s cannot be written: %s; what was recorded stays in %s: mpit-dump %s shows it, mpit-collect %s brings "
-        "it when there is room, and with --to DIR elsewhere",
-        path, strerror(errno), work->spool->path, work->spool->path, work->spool->path);
+    return fail(work,
+                "%s cannot be written: %s. The recording stays in %s, and mpit-dump %s shows it. \"mpit-collect %s\" "
+                "moves it when there is room; with --to DIR it moves it to DIR",
+                path, strerror(errno), work->spool->path, work->spool->path, work->spool->path);
 }
 
 static int summary_write(struct work *work, const struct summary *summary, const char *name)
@@ -513,13 +512,13 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     struct work work = {spool, false, wish, sum, problem};
     struct parts parts = {.list = NULL};
     if (spool->owner != geteuid())
-        return fail(&work, "%s belongs to another user, who has to collect it", spool->path);
+        return fail(&work, "%s belongs to another user; only that user can collect it", spool->path);
     int lock = lock_await(spool, wish);
     if (lock < 0 && errno == ENOENT)
         return 0; /* another process has just collected it */
     if (lock < 0)
         return fail(&work, "%s cannot be locked: %s", spool->path,
-                    errno == EWOULDBLOCK ? "another process collects it" : strerror(errno));
+                    errno == EWOULDBLOCK ? "another process is collecting it" : strerror(errno));
     work.homeless = wish->idle_seconds && is_homeless(spool->output); /* holds the lock: this may take forever */
     if (work.homeless && !all_are_idle(spool, FORGET_SECONDS)) {
         close(lock);

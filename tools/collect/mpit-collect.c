@@ -20,14 +20,14 @@
 #include <unistd.h>
 
 static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
-                           "Brings what ended processes of this node recorded to their output directory DIR.\n"
-                           "DIR may be a spool, too.\n"
-                           "mpit-run and the last process of a job do that by themselves. Nodes of a job\n"
-                           "that crashed need it, by the same launcher.\n"
+                           "Moves recordings of ended processes of this node to their output directory DIR.\n"
+                           "DIR may also be a spool directory. mpit-run and the last process of a job do so\n"
+                           "automatically. After a crash, run mpit-collect on each node of the job, with the\n"
+                           "same launcher.\n"
                            "\n"
-                           "  --all         of all output directories of the user\n"
-                           "  --to DIR      bring it to DIR, where its own directory cannot be written\n"
-                           "  --handover    as the last process of a job starts it: says problems alone\n"
+                           "  --all         collect for all output directories of the user\n"
+                           "  --to DIR      move to DIR, if the output directory cannot be written\n"
+                           "  --handover    used by the last process of a job: print only problems\n"
                            "  --drain       move traces of running processes that fill the spool\n"
                            "  --help, --version\n"
                            "\n"
@@ -80,9 +80,9 @@ static struct request collect_options_read(int argc, char *argv[])
     request.directories = argv + optind;
     request.count = (size_t)(argc - optind);
     if (request.all && request.to)
-        usage_reject("--to brings what DIR names, and not all");
+        usage_reject("--to cannot be combined with --all");
     if (request.all == (request.count > 0))
-        usage_reject("either --all, or one or more output directories");
+        usage_reject("nothing to collect is named; allowed are --all, or one or more output directories");
     return request;
 }
 
@@ -144,8 +144,8 @@ static void no_files_tell(const char *directory)
     struct spool_list all;
     if (access(directory, F_OK) == 0 || spools_find(&all, NULL) != 0)
         return;
-    warnx("%s: there is no such directory, and no process of this node recorded for it%s", directory,
-          all.count ? "; live files are here for:" : "");
+    warnx("%s: no such directory, and no process of this node has a recording for it%s", directory,
+          all.count ? "; live files exist for:" : "");
     for (size_t i = 0; i < all.count && i < SHOWN; i++)
         warnx("  %s", all.list[i].output);
     if (all.count > SHOWN)
@@ -225,7 +225,7 @@ int main(int argc, char *argv[])
     else if (request.handover && !failed) /* files of earlier jobs that were killed */
         all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
     if (!request.handover)
-        printf("%zu live files merged, %zu copied, %zu still at work, %zu left\n", sum.merged, sum.kept, sum.at_work,
+        printf("%zu live files merged, %zu copied, %zu still in use, %zu left\n", sum.merged, sum.kept, sum.at_work,
                sum.left);
     return failed ? 1 : 0;
 }

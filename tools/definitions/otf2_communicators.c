@@ -191,9 +191,8 @@ static int vacancies_fill(const struct claims *claims, struct trace_comm *comm)
     free(taken);
     if (vacant)
         report_warning(claims->report,
-                       "communicator %s: %d of %d members have no record of it; which ranks they are "
-                       "is assumed",
-                       comm->name, vacant, comm->size);
+                       "communicator %s: %d of %d members have no record of it; their ranks are assumed", comm->name,
+                       vacant, comm->size);
     return 0;
 }
 
@@ -227,7 +226,7 @@ static int intra_build(const struct claims *claims)
         if (claims_place(claims, first, true) != 0)
             return -1;
         if (comms->count - first > claims->job->host_count)
-            report_warning(claims->report, "several communicators are named %s; who is in which is assumed",
+            report_warning(claims->report, "several communicators are named %s; their members are assumed",
                            claims->list[0].record->name);
     }
     for (size_t c = first; c < comms->count; c++)
@@ -295,8 +294,7 @@ static int inter_build(const struct claims *claims)
             comm->parent = NO_COMM; /* each side may have its own, so there is no common one */
     }
     if (!sound) {
-        report_warning(claims->report,
-                       "inter-communicator %s: its two groups cannot be told; its messages are left out",
+        report_warning(claims->report, "inter-communicator %s: its two groups are unknown; its messages are left out",
                        first->record->name);
         comm_drop_last(claims->comms);
         return 0;

@@ -12,27 +12,27 @@ enum { THREADS_MOST = 4096 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
 
 static const char help[] = "Usage: mpit-dump [options] RUN\n"
-                           "Shows what mpit-run recorded in RUN, a directory or a .mpit or .summary file.\n"
+                           "Shows a recording of mpit-run. RUN is a directory, or a .mpit or .summary file.\n"
                            "\n"
                            "  --summary, --json       times, messages and sizes of each job (text: default)\n"
-                           "  --html FILE             the same and more, as a page with figures\n"
-                           "  --events, --csv         every event, in the order of time (of a trace)\n"
-                           "  --crash                 the processes that did not come to their end\n"
-                           "  --analyze               who waited for whom, critical path; or with --json\n"
-                           "  --otf2 DIR [-j N]       an OTF2 archive for Vampir; by N threads\n"
-                           "  --perfetto FILE         trace events for Perfetto, speedscope and their like\n"
-                           "  --profile               where the time went, by samples; or with --json\n"
+                           "  --html FILE             a page with figures: the summary and more\n"
+                           "  --events, --csv         every event of a trace, ordered by time\n"
+                           "  --crash                 the processes that did not end normally\n"
+                           "  --analyze               wait states, critical path; as JSON with --json\n"
+                           "  --otf2 DIR [-j N]       write an OTF2 archive for Vampir, with N threads\n"
+                           "  --perfetto FILE         write trace events for Perfetto or speedscope\n"
+                           "  --profile               profile of the samples; as JSON with --json\n"
                            "  --folded FILE, --flamegraph FILE, --pprof FILE, --otf2-samples DIR\n"
-                           "                          the samples for others; --internal: with MPI's inside\n"
-                           "  --ranks LIST            a part of all of these: of ranks 0,4-7,12- alone\n"
-                           "  --window FROM:TO        of this time: 1.5:2.25, 200ms:, :3s\n"
-                           "  --comm NAME             on this communicator; * and ? stand for any others\n"
-                           "  --functions LIST        of these functions or classes: p2p,-MPI_Iprobe\n"
-                           "  --verify, --compact     count a trace again; compress the files of a run\n"
-                           "  --check ARCHIVE         judge an OTF2 archive by --check-rules; --json too\n"
-                           "  --any-owner             take files of users other than the run's, too\n"
+                           "                          export the samples; --internal: with frames inside MPI\n"
+                           "  --ranks LIST            only these ranks: 0,4-7,12-\n"
+                           "  --window FROM:TO        only this time: 1.5:2.25, 200ms:, :3s\n"
+                           "  --comm NAME             only this communicator; * and ? match any characters\n"
+                           "  --functions LIST        only these functions or classes: p2p,-MPI_Iprobe\n"
+                           "  --verify, --compact     compare counters and trace; compress the run's files\n"
+                           "  --check ARCHIVE         check an OTF2 archive by --check-rules; also --json\n"
+                           "  --any-owner             also read files of users other than the run's\n"
                            "  --help, --version\n"
-                           "Exit status 1: something could not be read, or is not sound. See man mpit-dump.\n"
+                           "Exit status 1: a file could not be read, or a check failed. See man mpit-dump.\n"
                            "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n";
 
 /* Handles an option that selects a part. Returns false for other options. */
@@ -85,11 +85,11 @@ static bool mode_has_target(enum mode mode)
 static void mode_check(enum mode mode)
 {
     if (!MPIT_HAS_OTF2 && (mode == MODE_OTF2 || mode == MODE_OTF2_SAMPLES || mode == MODE_CHECK))
-        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev): --otf2, --otf2-samples and --check "
-                     "are not there");
+        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev), so it has no --otf2, --otf2-samples "
+                     "and --check");
     if (!MPIT_HAS_PPROF && mode == MODE_PPROF)
         usage_reject("this mpit-dump was built without protobuf-c and zlib (libprotobuf-c-dev, protobuf-c-compiler, "
-                     "zlib1g-dev): --pprof is not there");
+                     "zlib1g-dev), so it has no --pprof");
 }
 
 static void mode_set(struct request *request, enum mode mode)
@@ -113,7 +113,7 @@ static unsigned threads_option_read(const char *text)
     errno = 0;
     unsigned long threads = strtoul(text, &end, 10);
     if (errno || *end || text[0] < '0' || text[0] > '9' || threads < 1 || threads > THREADS_MOST)
-        usage_reject("'%s' is no number of threads; allowed are 1 to %d", text, THREADS_MOST);
+        usage_reject("'%s' is not a number of threads; allowed are 1 to %d", text, THREADS_MOST);
     return (unsigned)threads;
 }
 
@@ -201,16 +201,16 @@ struct request request_read(int argc, char *argv[])
     }
     if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
-            "--ranks, --window, --comm and --functions go with --summary, --json, --html, --events, --csv, --crash, "
+            "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
             "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.internal && !mode_has_stacks(request.mode))
-        usage_reject("--internal goes with --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+        usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
-        usage_reject("-j goes with --otf2");
+        usage_reject("-j needs --otf2");
     if (optind == argc)
-        usage_reject("which run? A run directory, or a file of one, is missing");
+        usage_reject("no run is named; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)
-        usage_reject("one run at a time: '%s' is one too many", argv[optind + 1]);
+        usage_reject("more than one run is named ('%s'); allowed is one", argv[optind + 1]);
     request.run = argv[optind];
     return request;
 }

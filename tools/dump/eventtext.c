@@ -145,7 +145,7 @@ static const char *fabric_text(const struct run_reader *file, const struct event
                  event->tag ? text_of_count(a, (uint32_t)event->tag) : "", event->tag ? " with an error" : "");
         return "completed";
     default:
-        snprintf(detail, size, "%s  %" PRIu32 ", %s of them in vain, in %s", provider, event->duration,
+        snprintf(detail, size, "%s  %" PRIu32 ", %s of them found nothing, in %s", provider, event->duration,
                  text_of_count(a, (uint32_t)event->tag), text_of_ns(b, clock_ns(run_reader_scale(file), event->bytes)));
         return "polls";
     }
@@ -163,7 +163,7 @@ static const char *instrument_text(const struct run_reader *file, const struct e
     if (kind == EVENT_SWITCHED)
         return event->peer ? "recording on" : "recording off";
     if (kind == EVENT_PASSED) {
-        snprintf(detail, size, "a completion call that is not recorded");
+        snprintf(detail, size, "an unrecorded completion call");
         return "passed";
     }
     if (!record || (kind != EVENT_REGION && kind != EVENT_METRIC))
@@ -307,8 +307,8 @@ void eventtext_unfinished(const struct text_source *source, const struct event *
 
 void eventtext_missing(const struct text_source *source, uint64_t count)
 {
-    fprintf(source->out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records were not kept\n",
-            run_rank(&source->file->header), source->thread, count);
+    fprintf(source->out, "%5" PRId32 " %3" PRIu32 " %" PRIu64 " records are missing\n", run_rank(&source->file->header),
+            source->thread, count);
 }
 
 void eventtext_head(FILE *out, const struct text_columns *columns)

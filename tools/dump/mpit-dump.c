@@ -54,16 +54,16 @@ static int verify(const struct run_dir *dir)
             run_reader_rest(&job->files[k]);
             process_title_print(&job->files[k].header);
             if (different == 0)
-                printf(": the replayed trace equals the tallies\n");
+                printf(": the replayed trace equals the counters\n");
             else if (different < 0)
                 printf(": cannot be compared: %s\n",
-                       report[0] ? report : "its trace is not complete (mpit-run --trace keeps it)");
+                       report[0] ? report : "its trace is not complete (mpit-run --trace records all of it)");
             else
-                printf(": %d cells differ\n%s\n", different, report);
+                printf(": %d counters differ\n%s\n", different, report);
             status |= different != 0;
         }
         if (job->file_count == 0) {
-            printf("only a summary is left of this job, nothing to replay (mpit-run --trace keeps every event)\n");
+            printf("nothing to replay: this job has only a summary (mpit-run --trace records every event)\n");
             status = 1;
         }
     }
@@ -82,14 +82,14 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
         if (!csv)
             job_title_print(dir, i);
         if (events_print(job, selection, csv ? i + 1 : 0, stdout) != 0)
-            errx(1, "no memory to list the events");
+            errx(1, "out of memory for the list of events");
         if (run_job_has_trace(job))
             continue;
         if (dir->job_count > 1)
             snprintf(title, sizeof title, ", job %zu of %zu,", i + 1, dir->job_count);
         fflush(stdout);
-        warnx("%s%s was recorded without --trace: %s; mpit-run --trace keeps every event", dir->path, title,
-              job->file_count ? "only what the buffers of its threads still held is here" : "no events are left");
+        warnx("%s%s was recorded without --trace: %s; mpit-run --trace records every event", dir->path, title,
+              job->file_count ? "it has only the last events of each thread" : "it has no events");
         status = 1;
     }
     return status;
@@ -101,12 +101,12 @@ static int crash(const struct run_dir *dir, const struct selection *selection)
     for (size_t i = 0; i < dir->job_count; i++) {
         job_title_print(dir, i);
         if (!postmortem_print(&dir->jobs[i], selection, SIZE_MAX, stdout)) {
-            printf("all processes that are known of came to their end\n");
+            printf("all known processes ended normally\n");
             continue;
         }
         printf("\n");
         if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
-            errx(1, "no memory to list the events");
+            errx(1, "out of memory for the list of events");
     }
     return 0;
 }
@@ -123,10 +123,10 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
         fflush(stdout);
         warnx("%s%s%s", dir->path, job->file_count ? " cannot be analysed: " : ": ",
               job->file_count ? analysis.report.error
-                              : "no events are left to analyse; mpit-run --trace keeps every event");
+                              : "it has no events to analyse; mpit-run --trace records every event");
         *status = 1;
     } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
-        errx(1, "no memory to show the analysis");
+        errx(1, "out of memory for the analysis");
     }
     analysis_release(&analysis);
     return json;
@@ -168,11 +168,11 @@ static int compact(const struct run_dir *dir)
         putchar('\n');
     }
     if (result.already)
-        printf("%zu files were compact already\n", result.already);
+        printf("%zu files were already compact\n", result.already);
     if (result.unended)
-        printf("%zu files are left as they are: their processes did not reach MPI_Finalize\n", result.unended);
+        printf("%zu files are unchanged: their processes did not reach MPI_Finalize\n", result.unended);
     if (!result.done && !result.already && !result.unended && !failed)
-        printf("only a summary is left of this run: there is nothing to make compact\n");
+        printf("nothing to compress: this run has only a summary\n");
     if (failed)
         warnx("%s", error);
     return failed ? 1 : 0;
@@ -184,7 +184,7 @@ static void warnings_tell(const struct otf2_report *report)
     for (size_t i = 0; i < kept; i++)
         warnx("%s", report->warnings[i]);
     if (kept < report->warning_count)
-        warnx("... and %zu more of the like", report->warning_count - kept);
+        warnx("... and %zu more", report->warning_count - kept);
 }
 
 /* All jobs that have a trace. */
@@ -194,7 +194,7 @@ static int trace_events_fill(const struct run_dir *dir, const struct request *re
     struct otf2_report *report = calloc(1, sizeof *report);
     struct trace_events events;
     int result = report ? 0 : -1;
-    snprintf(error, OUTPUT_ERROR_BYTES, "%s", report ? "" : "no memory to convert");
+    snprintf(error, OUTPUT_ERROR_BYTES, "%s", report ? "" : "out of memory for the conversion");
     trace_events_begin(&events, out);
     for (size_t i = 0; result == 0 && i < dir->job_count; i++) {
         char title[64] = "";
@@ -219,7 +219,7 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     if (!converted)
         errx(1, "%s", error);
     if (left_out)
-        warnx("note: %zu of %zu jobs are left out: none of their processes got through MPI_Init", left_out,
+        warnx("note: %zu of %zu jobs are left out: MPI_Init returned in none of their processes", left_out,
               left_out + converted);
     FILE *out = output_file_open(request->target, error);
     if (!out)
@@ -330,7 +330,7 @@ static int otf2(const struct request *request, const struct team *team)
 static int status_final(const struct request *request, int status)
 {
     if (compact_trouble_seen() != COMPACT_SOUND)
-        warnx("%s %s: events of it cannot be read, and are missing here%s", request->run,
+        warnx("%s %s: its events cannot be read and are missing here%s", request->run,
               compact_trouble_seen() == COMPACT_DAMAGED ? "is damaged" : "does not fit into memory",
               request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
     return compact_trouble_seen() == COMPACT_SOUND ? status : 1;
@@ -345,7 +345,7 @@ int main(int argc, char *argv[])
     struct run_dir dir;
     char error[512];
     if (team->mpi && request.mode != MODE_OTF2)
-        usage_reject("this one runs under MPI and writes archives (--otf2 DIR); mpit-dump has the rest");
+        usage_reject("this program runs under MPI and only writes archives (--otf2 DIR); use mpit-dump for all else");
     if (request.any_owner)
         run_dir_any_owner();
     if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {

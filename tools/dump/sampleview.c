@@ -25,13 +25,13 @@ static size_t sampled_jobs(const struct run_dir *dir)
     for (size_t i = 0; i < dir->job_count; i++)
         count += run_job_has_samples(&dir->jobs[i]);
     if (!count)
-        errx(1, "%s has no samples: they are taken with mpit-run --sample HZ, in the ranks that --sample-ranks names",
+        errx(1, "%s has no samples; mpit-run --sample HZ takes samples, in the ranks that --sample-ranks names",
              dir->path);
     return count;
 }
 
 /* All outputs have the same status and message if there are no samples, and leave no file. */
-static const char nothing[] = "no sample was taken of what was asked for";
+static const char nothing[] = "the selected part has no samples";
 
 static void notes_print(const struct stacks *stacks)
 {
@@ -39,9 +39,10 @@ static void notes_print(const struct stacks *stacks)
     for (size_t i = 0; symbols_note(stacks->symbols, i, note); i++)
         warnx("%s", note);
     if (stacks->lost)
-        warnx("%" PRIu64 " samples were lost: there was no room for them", stacks->lost);
+        warnx("%" PRIu64 " samples were lost: their buffer was full", stacks->lost);
     if (stacks->damaged)
-        warnx("the samples of %" PRIu64 " threads are damaged; what follows the damage is left out", stacks->damaged);
+        warnx("the samples of %" PRIu64 " threads are damaged; all samples after the damage are left out",
+              stacks->damaged);
 }
 
 void job_title_print(const struct run_dir *dir, size_t i)
@@ -67,7 +68,7 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
         if (!run_job_has_samples(&dir->jobs[i]))
             continue;
         if (profile_open(&profile, &dir->jobs[i], request->selection, request->internal) != 0)
-            errx(1, "no memory to show the profile");
+            errx(1, "out of memory for the profile");
         if (!profile.sum.ns) {
             profile_release(&profile);
             continue;
@@ -75,7 +76,7 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
         if (!request->json)
             job_title_print(dir, i);
         if (request->json ? !(json = profile_json(&profile)) : profile_print(&profile, stdout) != 0)
-            errx(1, "no memory to show the profile");
+            errx(1, "out of memory for the profile");
         any = true;
         if (json)
             json_array_append_new(jobs, json);
@@ -111,7 +112,7 @@ int sampleview_folded(const struct run_dir *dir, const struct sample_request *re
         failed = stacks_open(&stacks, &dir->jobs[i], request->selection, request->internal) != 0 ||
                  folded_write(&stacks, title, out) != 0;
         if (failed)
-            snprintf(error, sizeof error, "no memory to fold the samples");
+            snprintf(error, sizeof error, "out of memory for the folded stacks");
         else
             notes_print(&stacks);
         taken += stacks.taken;
@@ -129,7 +130,7 @@ static const struct run_job *sampled_job(const struct run_dir *dir, const char *
 {
     const struct run_job *job = dir->jobs;
     if (sampled_jobs(dir) > 1)
-        errx(1, "%s has samples of several jobs, and %s has one: give one of its files, or use --folded", dir->path,
+        errx(1, "%s has samples of several jobs, but %s shows one; name a file of one job, or use --folded", dir->path,
              what);
     while (!run_job_has_samples(job))
         job++;
@@ -146,7 +147,7 @@ int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request
     if (!out)
         errx(1, "%s", error);
     if (profile_open(&profile, job, request->selection, request->internal) != 0) {
-        failed = failed_for(error, "no memory to draw the samples");
+        failed = failed_for(error, "out of memory for the flame graph");
     } else if (!profile.sum.ns) {
         failed = failed_for(error, nothing);
     } else {
@@ -172,7 +173,7 @@ int sampleview_pprof(const struct run_dir *dir, const struct sample_request *req
     if (!out)
         errx(1, "%s", error);
     if (stacks_open(&stacks, job, request->selection, request->internal) != 0 || pprof_write(&stacks, out) != 0)
-        failed = failed_for(error, "no memory to convert the samples");
+        failed = failed_for(error, "out of memory for the conversion of the samples");
     else if (!stacks.taken)
         failed = failed_for(error, nothing);
     else
@@ -199,7 +200,7 @@ static bool job_is_chosen(const struct run_job *job, const struct sample_request
         seen = stacks_walk(&stacks, sample_see, NULL);
     stacks_release(&stacks);
     if (seen < 0)
-        errx(1, "no memory to convert the samples");
+        errx(1, "out of memory for the conversion of the samples");
     return seen > 0;
 }
 
@@ -209,7 +210,7 @@ static int job_archive(const struct run_job *job, const struct sample_request *r
     struct stacks stacks;
     int result = stacks_open(&stacks, job, request->selection, request->internal);
     if (result != 0)
-        snprintf(report->error, sizeof report->error, "no memory to convert the samples");
+        snprintf(report->error, sizeof report->error, "out of memory for the conversion of the samples");
     else
         result = otf2_samples_write(&stacks, path, report);
     if (result == 0)
@@ -232,7 +233,7 @@ int sampleview_otf2(const struct run_dir *dir, const struct sample_request *requ
     if (archive_target_check(request->target, error) != 0)
         errx(1, "%s", error);
     if (several && mkdir(request->target, 0777) != 0)
-        err(1, "%s cannot be made", request->target);
+        err(1, "%s cannot be created", request->target);
     for (size_t i = 0; i < dir->job_count && result == 0; i++) {
         if (!run_job_has_samples(&dir->jobs[i]) || (several && !job_is_chosen(&dir->jobs[i], request)))
             continue;

@@ -280,7 +280,7 @@ static void track_enter(void *data, const struct traced_call *call)
     if (kind == EVENT_SWITCHED) {
         mark_write(track, call->event.peer ? "recording on" : "recording off", ns);
     } else if (kind == EVENT_PASSED) {
-        mark_write(track, "requests completed by a call that is not recorded", ns);
+        mark_write(track, "requests completed by an unrecorded call", ns);
     } else {
         track_event(track, 'B', ns);
         fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\"}", call_table[kind].name,
@@ -489,10 +489,10 @@ static int flows_write(struct view *view, const struct run_job *job)
         return report_no_memory(view->report);
     int result = analysis_open_flows(analysis, job->files, job->file_count, view->selection, flow_write, view);
     if (result != 0)
-        report_error(view->report, "the messages cannot be told: %s", analysis->report.error);
+        report_error(view->report, "the messages are unknown: %s", analysis->report.error);
     else if (!analysis->has_messages)
-        report_warning(view->report, "calls were left out when it was recorded, and with them ends of messages: there "
-                                     "are no arrows");
+        report_warning(view->report, "there are no arrows for messages: calls were excluded from the recording, so one "
+                                     "side of messages is missing");
     analysis_release(analysis);
     free(analysis);
     return result;
@@ -548,7 +548,8 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
     if (result == 0)
         result = flows_write(&view, job);
     if (view.untimed)
-        report_warning(report, "%" PRIu64 " calls were not timed (mpit_timing), and are left out", view.untimed);
+        report_warning(report, "%" PRIu64 " calls are left out, because they were not timed (mpit_timing)",
+                       view.untimed);
     int64_t threads = 1;
     for (int32_t r = 0; view.job.ranks && r < view.job.size; r++)
         if (trace_rank_thread_end(&view.job.ranks[r]) > threads)

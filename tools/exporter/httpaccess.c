@@ -64,7 +64,7 @@ int http_token_read(struct http_access *access, const char *path, char error[512
 {
     FILE *file = fopen(path, "re");
     if (!file || !fgets(access->token, TOKEN_BYTES, file)) {
-        snprintf(error, 512, "no token can be read from %.300s: %s", path, file ? "it is empty" : strerror(errno));
+        snprintf(error, 512, "the token file %.300s cannot be read: %s", path, file ? "it is empty" : strerror(errno));
         if (file)
             fclose(file);
         return -1;
@@ -75,7 +75,7 @@ int http_token_read(struct http_access *access, const char *path, char error[512
     access->token[bytes] = '\0';
     if (bytes && whole)
         return 0;
-    snprintf(error, 512, "the first line of %.300s is no token: it has to have 1 to %d bytes", path, TOKEN_BYTES - 2);
+    snprintf(error, 512, "the first line of %.300s is not a token; allowed are 1 to %d bytes", path, TOKEN_BYTES - 2);
     return -1;
 }
 

@@ -109,12 +109,12 @@ int http_address_listen(const char *where, char error[512])
     if (http_address_path(where))
         return unix_listen(http_address_path(where), error);
     if (!http_address_split(where, host, port)) {
-        snprintf(error, 512, "'%.200s' is no address: HOST:PORT, [HOST]:PORT of IPv6, or PORT", where);
+        snprintf(error, 512, "'%.200s' is not an address; allowed are HOST:PORT, [HOST]:PORT of IPv6, and PORT", where);
         return -1;
     }
     int result = getaddrinfo(host, port, &hints, &list);
     if (result != 0) {
-        snprintf(error, 512, "there is no address '%s': %s", host, gai_strerror(result));
+        snprintf(error, 512, "the address '%s' cannot be resolved: %s", host, gai_strerror(result));
         return -1;
     }
     int made = -1;
@@ -122,7 +122,9 @@ int http_address_listen(const char *where, char error[512])
         made = socket_bound(at);
     if (made < 0)
         snprintf(error, 512, "cannot listen on %.200s: %s%s", where, strerror(errno),
-                 errno == EADDRINUSE ? " (another exporter? --listen names another port, 0 takes a free one)" : "");
+                 errno == EADDRINUSE
+                     ? " (perhaps another exporter uses it; --listen sets another port, port 0 selects a free one)"
+                     : "");
     freeaddrinfo(list);
     return made;
 }

@@ -56,12 +56,11 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
     (void)version;
     (void)upload;
     if (!http_host_is_known(&server->access, request_header(connection, MHD_HTTP_HEADER_HOST)))
-        return refuse(connection, 403, "nothing is served here under that name; mpit-exporter --host tells it one\n",
-                      NULL, NULL);
+        return refuse(connection, 403, "this host name is not allowed; mpit-exporter --host allows it\n", NULL, NULL);
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
-        return refuse(connection, 405, "only GET and HEAD are answered here\n", MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        return refuse(connection, 405, "only GET and HEAD are allowed\n", MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (!http_token_is_right(&server->access, request_header(connection, MHD_HTTP_HEADER_AUTHORIZATION)))
-        return refuse(connection, 401, "a token is asked for here\n", MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+        return refuse(connection, 401, "a token is required\n", MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (!*state) {
         *state = server;
         return MHD_YES;
@@ -106,7 +105,7 @@ int http_open(struct http_server *server, const char *where, char error[512])
                          MHD_OPTION_NOTIFY_CONNECTION, connection_note, server, MHD_OPTION_END);
     if (server->daemon)
         return 0;
-    snprintf(error, 512, "cannot serve on %s: libmicrohttpd does not start", server->address);
+    snprintf(error, 512, "cannot serve on %s: libmicrohttpd cannot start", server->address);
     close(socket);
     return -1;
 }

@@ -266,11 +266,11 @@ static void job_add(struct emission *emission, const struct observed_job *job)
     }
     job_labels(&emission->labels, job);
     gauge_add(emission, "mpit_job_world_size", "Processes of the job, on all nodes.", (uint64_t)job->world_size);
-    gauge_add(emission, "mpit_job_processes", "Processes of the job that live on this node.", alive);
+    gauge_add(emission, "mpit_job_processes", "Running processes of the job on this node.", alive);
     gauge_add(emission, "mpit_job_stall_known",
-              "1: the progress of the MPI library is watched, and stalls are told from work.", job->stall_known);
-    seconds_add(emission, "mpit_job_longest_call_seconds",
-                "How long the call has lasted that began first of those that are under way on this node.", longest);
+              "1: stalls and work are known apart. 0: all time in calls counts as work.", job->stall_known);
+    seconds_add(emission, "mpit_job_longest_call_seconds", "Duration of the oldest call now in progress on this node.",
+                longest);
     text_label(&emission->labels, "program", job->program, sizeof job->program);
     text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
     labels_add(&emission->labels, "user", job->user);
@@ -284,13 +284,12 @@ static void process_series_add(struct emission *emission, const struct observed_
     static const char *const activities[ACTIVITY_COUNT] = {"outside", "working", "stalled"};
     struct text *labels = &emission->labels;
     process_labels(labels, job, process);
-    gauge_add(emission, "mpit_process_up", "1: the process lives. 0: it has ended; its figures are the last ones.",
+    gauge_add(emission, "mpit_process_up", "1: the process runs. 0: it has ended, and the values are its last ones.",
               !process->gone_ns);
     seconds_add(emission, "mpit_process_start_time_seconds",
                 "When the recorder of the process began, since 1970-01-01 00:00 UTC.", process->begin_realtime_ns);
     seconds_add(emission, "mpit_process_call_age_seconds",
-                "How long the call has lasted that began first of those that are under way; 0: none is.",
-                process->call_ns);
+                "Duration of the oldest call now in progress. 0: no call is in progress.", process->call_ns);
     size_t used = labels->used;
     for (unsigned i = 0; i < ACTIVITY_COUNT; i++) {
         labels_add(labels, "activity", activities[i]);
@@ -301,12 +300,12 @@ static void process_series_add(struct emission *emission, const struct observed_
     }
     number_label(labels, "pid", process->pid);
     labels_add(labels, "phase", phase_name(process->phase, process->gone_ns != 0));
-    info_add(emission, "mpit_process", "How far the process has got.");
+    info_add(emission, "mpit_process", "Phase of the process.");
     labels->used = used;
     if (process->call_ns >= CALL_NAMED_NS) {
         text_label(labels, "call", process->call, CALL_NAME_BYTES);
         text_label(labels, "communicator", process->call_comm, COMM_NAME_BYTES);
-        info_add(emission, "mpit_process_call", "The call that began first, where it has lasted for a second or more.");
+        info_add(emission, "mpit_process_call", "The oldest call in progress, if it has lasted for a second or more.");
     }
 }
 
@@ -322,7 +321,7 @@ static void comm_series_add(struct emission *emission, const struct observed_job
         text_label(&emission->labels, "communicator", comm->name, COMM_NAME_BYTES);
         text_label(&emission->labels, "label", comm->label, COMM_LABEL_BYTES);
         number_label(&emission->labels, "size", comm->size);
-        info_add(emission, "mpit_communicator", "What the program calls the communicator, and how large it is.");
+        info_add(emission, "mpit_communicator", "Name of the communicator in the program, and its size.");
     }
 }
 
@@ -378,30 +377,29 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
         processes += observation->jobs[i].count;
     size_t samples = samples_count(emission->exposition);
     text_clear(&emission->labels);
-    gauge_add(emission, "mpit_exporter_jobs", "Jobs that are told.", observation->job_count);
-    gauge_add(emission, "mpit_exporter_processes", "Processes that are told, those that have ended too.", processes);
+    gauge_add(emission, "mpit_exporter_jobs", "Jobs in this scrape.", observation->job_count);
+    gauge_add(emission, "mpit_exporter_processes", "Processes in this scrape, including ended ones.", processes);
     gauge_add(emission, "mpit_exporter_series", "Series of jobs, processes and their variables.", samples);
-    gauge_add(emission, "mpit_exporter_series_left_out", "Series beyond --max-series, which are not told.",
+    gauge_add(emission, "mpit_exporter_series_left_out", "Series left out, because of --max-series.",
               emission->left_out);
-    gauge_add(emission, "mpit_exporter_processes_unreadable", "Processes whose run files could not be read now.",
-              observation->unreadable_now);
-    gauge_add(emission, "mpit_exporter_processes_without_rank", "Processes that have no rank yet and are not told.",
+    gauge_add(emission, "mpit_exporter_processes_unreadable",
+              "Processes left out, because their run files could not be read.", observation->unreadable_now);
+    gauge_add(emission, "mpit_exporter_processes_without_rank", "Processes left out, because they have no rank yet.",
               observation->rankless_now);
     gauge_add(emission, "mpit_exporter_processes_late",
-              "Processes that made and freed communicators so fast that those were not told one by one now.",
+              "Processes whose communicators are left out, because they were created and freed too fast.",
               observation->late_now);
-    gauge_add(
-        emission, "mpit_exporter_variables_left_out",
-        "Variables of processes that are not told now, as their name is that of another one or there are too many.",
-        observation->refused_now);
-    counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and looks that failed.",
+    gauge_add(emission, "mpit_exporter_variables_left_out",
+              "Variables left out, because their names are not unique or there are too many.",
+              observation->refused_now);
+    counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and scans that failed.",
                 observation->unreadable + observation->looks_failed);
-    counter_add(emission, "mpit_exporter_scrapes", "Times that metrics were asked for.", facts->scrapes);
+    counter_add(emission, "mpit_exporter_scrapes", "Requests for metrics.", facts->scrapes);
     single_number_add(emission, "mpit_exporter_look_duration_seconds", METRIC_GAUGE,
-                      "How long it took to look at all processes and read their figures.", facts->look_seconds);
+                      "Time to scan all processes and read their values.", facts->look_seconds);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    single_number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER,
-                      "Processor time that the exporter has used.", (double)used.tv_sec + (double)used.tv_nsec / 1e9);
+    single_number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER, "Processor time of the exporter.",
+                      (double)used.tv_sec + (double)used.tv_nsec / 1e9);
     single_number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
                       "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
     labels_add(&emission->labels, "version", MPIT_VERSION);

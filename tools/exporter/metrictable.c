@@ -176,7 +176,7 @@ static void help_make(struct metric *metric, const struct variable *known, const
     if (known)
         help_shorten(metric->help, known->description);
     else if (is_asked(record))
-        snprintf(metric->help, sizeof metric->help, "PAPI event %.120s, by where the thread was%s%s.",
+        snprintf(metric->help, sizeof metric->help, "PAPI event %.120s, by place of the thread%s%s.",
                  metric->variable + strlen("mpit_papi_"),
                  metric->unit[0] || !record->unit[0] ? "" : "; its unit: ", metric->unit[0] ? "" : record->unit);
     else

@@ -29,25 +29,25 @@
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
 static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
-                           "Serves what MPI jobs on this node count, while they run, as metrics for\n"
-                           "Prometheus (OpenMetrics) over HTTP. Finds the jobs by itself; RUN (a run\n"
-                           "directory or file) names some instead. See man mpit-exporter.\n"
+                           "Exports the variables of running MPI jobs on this node as metrics for\n"
+                           "Prometheus (OpenMetrics) over HTTP. Finds the jobs automatically; RUN (a run\n"
+                           "directory or file) selects jobs instead. See man mpit-exporter.\n"
                            "\n"
-                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; port 0: any free one,\n"
+                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; port 0: a free one,\n"
                            "                         printed), or unix:PATH, a socket\n"
-                           "  --host NAME            the node may be called so, too, by those who ask\n"
-                           "  --token-file FILE      they have to send the token that is in FILE\n"
-                           "  --by WHAT              a series for each job, rank (default), or rank and\n"
-                           "                         communicator: comm\n"
-                           "  --communicators N      with --by comm: so many of a rank at most, the rest as\n"
-                           "                         \"other\" (default 16)\n"
-                           "  --variables LIST       shell patterns for names of variables, with commas;\n"
-                           "                         !PATTERN for those not\n"
+                           "  --host NAME            allow clients to use this host name, too\n"
+                           "  --token-file FILE      clients must send the token in FILE\n"
+                           "  --by WHAT              a series for each job, each rank (default), or each\n"
+                           "                         rank and communicator: comm\n"
+                           "  --communicators N      with --by comm: at most N communicators of a rank, the\n"
+                           "                         others as \"other\" (default 16)\n"
+                           "  --variables LIST       names of variables: shell patterns, separated by\n"
+                           "                         commas; !PATTERN excludes\n"
                            "  --all-sizes            a bucket for each power of two, not for each second one\n"
-                           "  --max-series N         so many at most (default 10000); a metric counts others\n"
-                           "  --own, --all-users     jobs of this user alone, or of all (root: default)\n"
-                           "  --linger SECONDS       keep the figures of ended processes (default 120)\n"
-                           "  --once, --openmetrics  print the metrics instead; in the format OpenMetrics\n"
+                           "  --max-series N         at most N series (default 10000)\n"
+                           "  --own, --all-users     jobs of this user only, or of all users (root: default)\n"
+                           "  --linger SECONDS       keep the values of ended processes (default 120)\n"
+                           "  --once, --openmetrics  print the metrics instead; in OpenMetrics format\n"
                            "  --help, --version\n"
                            "\n"
                            "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
@@ -81,7 +81,7 @@ static size_t option_number_read(const char *option, const char *text)
     errno = 0;
     unsigned long number = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno || number > NUMBER_MOST)
-        usage_reject("%s is a number from 0 to %d, not '%s'", option, NUMBER_MOST, text);
+        usage_reject("%s: allowed are numbers from 0 to %d, not '%s'", option, NUMBER_MOST, text);
     return number;
 }
 
@@ -91,7 +91,7 @@ static enum metrics_by by_read(const char *text)
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(text, names[i]) == 0)
             return (enum metrics_by)i;
-    usage_reject("--by is job, rank or comm, not '%s'", text);
+    usage_reject("--by: '%s' cannot be used; allowed are job, rank and comm", text);
 }
 
 static void option_take(struct request *request, int option)
@@ -161,7 +161,7 @@ static struct request exporter_options_read(int argc, char *argv[])
         .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
         .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
     if (!request.hosts)
-        errx(1, "there is not enough memory");
+        errx(1, "out of memory");
     opterr = 0;
     for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
         if (option == 'h')
@@ -173,14 +173,16 @@ static struct request exporter_options_read(int argc, char *argv[])
         option_take(&request, option);
     }
     if (request.once && request.listen)
-        usage_reject("--once prints, and --listen serves: one of them");
+        usage_reject("--once and --listen cannot be combined");
     if (request.openmetrics && !request.once)
-        usage_reject("--openmetrics goes with --once; over HTTP the client chooses");
+        usage_reject("--openmetrics needs --once; over HTTP the client selects the format");
     char host[ADDRESS_TEXT_BYTES], port[8];
     if (!request.listen)
         request.listen = LISTEN_DEFAULT;
     if (!http_address_path(request.listen) && !http_address_split(request.listen, host, port))
-        usage_reject("--listen is ADDRESS:PORT, [ADDRESS]:PORT of IPv6, PORT, or unix:PATH, not '%s'", request.listen);
+        usage_reject(
+            "--listen: '%s' cannot be used; allowed are ADDRESS:PORT, [ADDRESS]:PORT of IPv6, PORT, and unix:PATH",
+            request.listen);
     request.observation.by_comm = request.metrics.by == BY_COMM;
     request.observation.named = optind < argc;
     return request;
@@ -242,18 +244,18 @@ static struct page page_make(void *context, const char *path, const char *accept
 {
     static const char front[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>mpit-exporter</title></head><body>\n"
                                 "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
-                                "<p>What MPI jobs on this node count: <a href=\"/metrics\">metrics</a></p>\n"
+                                "<p>Variables of the MPI jobs on this node: <a href=\"/metrics\">metrics</a></p>\n"
                                 "</body></html>\n";
     struct text text = {0};
     if (strcmp(path, "/") == 0)
         return page_of(200, "text/html; charset=utf-8", front);
     if (strcmp(path, "/metrics") != 0)
-        return page_of(404, "text/plain; charset=utf-8", "there is /metrics here, and nothing else\n");
+        return page_of(404, "text/plain; charset=utf-8", "not found; this server has only /metrics\n");
     enum metric_format format = format_negotiate(accept);
     if (metrics_text_write(context, format, &text))
         return (struct page){200, format_content_type(format), text.bytes, text.used};
     text_free(&text);
-    return page_of(500, "text/plain; charset=utf-8", "there is not enough memory\n");
+    return page_of(500, "text/plain; charset=utf-8", "out of memory\n");
 }
 
 /* ---- serving
@@ -281,7 +283,7 @@ static void server_open(struct http_server *server, const struct request *reques
     if (http_open(server, request->listen, error) != 0)
         errx(1, "%s", error);
     if (!server->loopback && !request->token_file)
-        warnx("%s can be reached from other nodes, and nobody is asked for a password", server->address);
+        warnx("%s can be reached from other nodes, without a password", server->address);
     if (http_address_path(server->address))
         printf("%s\n", server->address);
     else
@@ -296,7 +298,7 @@ static void serve(struct exporter *exporter, const struct request *request)
                                  .access = {.hosts = request->hosts, .host_count = request->host_count}};
     int signals = signals_open();
     if (signals < 0)
-        err(1, "signals cannot be waited for");
+        err(1, "waiting for signals failed");
     server_open(&server, request);
     struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
     uint64_t scrapes = 0;
@@ -321,7 +323,7 @@ static void print_once(struct exporter *exporter, enum metric_format format)
 {
     struct text text = {0};
     if (!metrics_text_write(exporter, format, &text))
-        errx(1, "there is not enough memory");
+        errx(1, "out of memory");
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
     output_close();
@@ -339,7 +341,7 @@ int main(int argc, char *argv[])
     exporter.choice = request.metrics;
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
     if (live_files_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
-        errx(1, "there is not enough memory");
+        errx(1, "out of memory");
     if (request.all_users)
         live_of_all_users(&exporter.live);
     if (request.once)

@@ -226,7 +226,7 @@ static int live_process_take(struct observation *observation, const struct live_
     if (!job)
         return -1;
     if (job->owner != run_reader_owner(&live->run)) { /* it would show another user's job */
-        process_excuse(observation, live, "says that it is of a job of another user");
+        process_excuse(observation, live, "names another user as its owner");
         return 0;
     }
     struct observed_process *process = process_find(job, header);
@@ -356,8 +356,8 @@ int observation_take(struct observation *observation, struct live *live)
     observation->job_count = kept;
     size_t used = strlen(observation->problem);
     if (observation->unreadable_now > 1)
-        snprintf(observation->problem + used, sizeof observation->problem - used, " (and so for %" PRIu64 " others)",
-                 observation->unreadable_now - 1);
+        snprintf(observation->problem + used, sizeof observation->problem - used,
+                 " (and the same for %" PRIu64 " others)", observation->unreadable_now - 1);
     text_tidy(observation->problem, sizeof observation->problem); /* it is named after a file */
     metrics_keep(observation);
     return result ? -1 : 0;

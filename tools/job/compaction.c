@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
 static int bytes_put(struct work *work, const void *bytes, size_t count)
 {
     if (count && fwrite(bytes, count, 1, work->out) != 1)
-        return fail(work, "%s cannot be made compact: %s", work->path, strerror(errno));
+        return fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
     work->header.bytes += count;
     return 0;
 }
@@ -227,7 +227,7 @@ static int read_back(struct work *work)
     for (uint32_t thread = 0; same && thread < work->run->thread_count; thread++)
         same = thread_is_same(work->run, &made, thread);
     run_reader_close(&made);
-    return same ? 0 : fail(work, "%s is left as it is: its compact form would not be the same", work->path);
+    return same ? 0 : fail(work, "%s is unchanged: its compact form would not be the same", work->path);
 }
 
 /* ---- one file */
@@ -244,7 +244,7 @@ static int out_open(struct work *work, const struct stat *st)
     }
     if (fd < 0) {
         work->temporary[0] = '\0';
-        return fail(work, "no file can be made beside %s: %s", work->target, strerror(errno));
+        return fail(work, "no file can be created in the directory of %s: %s", work->target, strerror(errno));
     }
     if (fchown(fd, st->st_uid, st->st_gid) != 0) /* for root and the run of another user */
         errno = 0;
@@ -269,7 +269,7 @@ static int out_put(struct work *work)
         if (thread_put(work, thread) != 0)
             return -1;
     if (fflush(work->out) != 0 || pwrite(fileno(work->out), header, sizeof *header, 0) != (ssize_t)sizeof *header)
-        return fail(work, "%s cannot be made compact: %s", work->path, strerror(errno));
+        return fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
     return 0;
 }
 

@@ -88,20 +88,20 @@ static int files_check(struct job_part *part, char error[512])
             untraced = header->world_rank;
     }
     if (job->file_count == 0 || (part->part.anew && untraced >= 0)) {
-        const char *why = part->part.anew ? "--window, --comm and --functions look at every call, and " : "";
+        const char *why = part->part.anew ? "--window, --comm and --functions need every call, but " : "";
         if (untraced >= 0)
-            snprintf(error, 512, "%srank %" PRId32 " was recorded without a trace; mpit-run --trace keeps it", why,
+            snprintf(error, 512, "%srank %" PRId32 " was recorded without a trace; mpit-run --trace records one", why,
                      untraced);
         else
             snprintf(error, 512,
-                     "%sthe processes made the summary together, and left no files of their own; %smpit-run --trace "
-                     "keeps these",
+                     "%sthe processes of the run have only a common summary, and no files; %smpit-run --trace keeps "
+                     "their files",
                      why, part->part.anew ? "" : "MPIT_REDUCE=0 or ");
         return -1;
     }
     if (part->part.wanted && !part->part.found) {
         snprintf(error, 512,
-                 "of the ranks that were asked for none left a run file; MPIT_REDUCE=0 or mpit-run --trace keeps them");
+                 "none of the selected ranks has a run file; MPIT_REDUCE=0 or mpit-run --trace keeps run files");
         return -1;
     }
     return 0;

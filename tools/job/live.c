@@ -346,7 +346,7 @@ static int missing_tell(const struct live *live, char error[512])
     struct stat st;
     for (size_t i = 0; live->looks == 1 && i < live->path_count; i++)
         if (stat(live->paths[i], &st) != 0 && !live_has_spool(live->paths[i])) {
-            snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", live->paths[i],
+            snprintf(error, 512, errno == ENOENT ? "%.300s does not exist" : "%.300s: %s", live->paths[i],
                      strerror(errno));
             return -1;
         }
@@ -359,13 +359,13 @@ static int nothing_tell(const struct live *live, char error[512])
     struct stat st;
     const char *path = live->paths[0];
     if (stat(path, &st) != 0)
-        snprintf(error, 512, errno == ENOENT ? "there is no %.300s" : "%.300s: %s", path, strerror(errno));
+        snprintf(error, 512, errno == ENOENT ? "%.300s does not exist" : "%.300s: %s", path, strerror(errno));
     else if (S_ISDIR(st.st_mode) && run_dir_count(path) > 0)
-        snprintf(error, 512, "the job in %.300s has ended and has left its summary alone; mpit-dump shows that", path);
+        snprintf(error, 512, "the job in %.300s has ended and has only a summary; mpit-dump shows it", path);
     else if (S_ISDIR(st.st_mode))
-        snprintf(error, 512, "there is no run file (*" RUN_FILE_SUFFIX ") in %.300s", path);
+        snprintf(error, 512, "no run file (*" RUN_FILE_SUFFIX ") in %.300s", path);
     else
-        snprintf(error, 512, "%.300s is no run file", path);
+        snprintf(error, 512, "%.300s is not a run file", path);
     return -1;
 }
 

@@ -52,15 +52,15 @@ static const char *ending(const struct patient *patient)
 {
     if (patient->unseen)
         return patient->alive
-                   ? "runs still, as far as its file tells"
-                   : "crashed, was killed, or ended by _exit(), or runs still where it cannot be seen from here";
+                   ? "still running, according to its file"
+                   : "crashed, was killed, ended by _exit(), or is still running where this process cannot see it";
     if (patient->alive)
-        return "runs still";
+        return "still running";
     switch (patient->file->header.phase) {
     case RUN_ABORTED:
         return "called MPI_Abort";
     case RUN_CLOSED:
-        return "had closed the last session, and was killed or ended by _exit()";
+        return "closed the last session, then was killed or ended by _exit()";
     case RUN_EXITED:
         return "ended by exit() or the end of main";
     default:
@@ -88,9 +88,9 @@ static void spent_print(const struct ward *ward, const struct patient *const *gr
     if (seen)
         fprintf(out, ", for %s", text_of_ns(time, (uint64_t)longest));
     else if (others || longest == 0)
-        fputs(", until it died, which nobody saw", out);
+        fputs(", until it died at an unknown time", out);
     else
-        fprintf(out, ", for %s at least, until it died, which nobody saw", text_of_ns(time, (uint64_t)longest));
+        fprintf(out, ", for %s at least, until it died at an unknown time", text_of_ns(time, (uint64_t)longest));
 }
 
 static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
@@ -136,7 +136,7 @@ static void dead_print(const struct ward *ward, FILE *out)
         if (!count)
             continue;
         ranks_text(text, ranks, count);
-        fprintf(out, "             %s wait%s for rank %" PRId32 ", which had died before\n", text,
+        fprintf(out, "             %s wait%s for rank %" PRId32 ", which died before\n", text,
                 text[4] == 's' ? "" : "s", run_rank(&dead->file->header));
         lines++;
     }
@@ -152,7 +152,7 @@ static void absent_print(const struct ward *ward, FILE *out)
     for (size_t i = 0; i < ward->count && !starting; i++)
         starting = ward->patients[i].file->header.world_size == 0;
     if (starting && run_job_ranks_missing(ward->job, ranks))
-        fprintf(out, "             rank%s %s: no run file; did not call MPI_Init, or nothing could be recorded there\n",
+        fprintf(out, "             rank%s %s: no run file; MPI_Init was not called, or recording was not possible\n",
                 strpbrk(ranks, ",-") ? "s" : "", ranks);
 }
 
@@ -216,11 +216,11 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
     if (ward.processes) {
         int32_t of = run_job_size(job) > 0 ? run_job_size(job) : (int32_t)job->file_count;
         if (ward.count && all_run)
-            fprintf(out, "\n  %zu of %" PRId32 " process%s run%s still:\n", ward.processes, of, of == 1 ? "" : "es",
-                    ward.processes == 1 ? "s" : "");
+            fprintf(out, "\n  %zu of %" PRId32 " process%s %s still running:\n", ward.processes, of,
+                    of == 1 ? "" : "es", ward.processes == 1 ? "is" : "are");
         else
-            fprintf(out, "\n  %zu of %" PRId32 " process%s did not come to %s end:\n", ward.processes, of,
-                    of == 1 ? "" : "es", ward.processes == 1 ? "its" : "their");
+            fprintf(out, "\n  %zu of %" PRId32 " process%s did not end normally:\n", ward.processes, of,
+                    of == 1 ? "" : "es");
         if (selection)
             others_hide(&ward, selection);
         groups_print(&ward, most, out);

@@ -83,15 +83,15 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
     summary_hosts(job->summary, hosts, sizeof hosts);
     dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
     if (asprintf(&dir->notes[dir->note_count],
-                 "%s has %zu of the %" PRId32
-                 " processes of a job: rank%s missing%s (those there are from %s%s. It ran "
-                 "without mpit (another LD_PRELOAD, MPIT_DISABLE), or on another host: there mpit has to be installed, "
-                 "and mpit-collect %s has to run",
+                 "%s has files of only %zu of the %" PRId32
+                 " processes of a job: rank%s missing%s (the files are from %s%s. A missing process ran without mpit "
+                 "(another LD_PRELOAD, MPIT_DISABLE) or on another host. On that host mpit must be installed, and "
+                 "mpit-collect %s must run",
                  dir->path, job->summary->row_count, run_job_size(job), text,
                  dir->problem_count ? ", or could not be read" : "", hosts,
                  !all_are_starting(job) ? ")"
-                 : several              ? ", and none came out of MPI_Init): they may not have called MPI_Init"
-                                        : ", and none came out of MPI_Init): it may not have called MPI_Init",
+                 : several ? ", and MPI_Init returned in none of them): the missing ones may not have called MPI_Init"
+                           : ", and MPI_Init returned in none of them): the missing one may not have called MPI_Init",
                  dir->path) < 0)
         err(1, "no memory");
     dir->note_count++;
@@ -160,8 +160,8 @@ static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
     user_name(user, owner);
     if (dir->foreign++ == 0)
         problem_add(dir,
-                    "%s is left out: it belongs to user %s, and not to the owner of the directory; mpit-dump takes it "
-                    "with --any-owner",
+                    "%s is left out: it belongs to user %s, not to the owner of the directory; mpit-dump --any-owner "
+                    "includes it",
                     path, user);
     return false;
 }
@@ -213,7 +213,7 @@ static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char
     if (fd < 0 || fstat(fd, &st) != 0)
         snprintf(error, 128, "cannot be opened: %s", strerror(errno));
     else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
-        snprintf(error, 128, "is no summary");
+        snprintf(error, 128, "is not a summary");
     else if (!(data = malloc((size_t)st.st_size + 1)))
         snprintf(error, 128, "cannot be read: no memory");
     *bytes = 0;
@@ -341,9 +341,9 @@ size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[
         converted += run_job_converts(&dir->jobs[i]);
     }
     if (traced)
-        snprintf(error, 512, "none of the processes got through MPI_Init: there is nothing to convert");
+        snprintf(error, 512, "nothing to convert: MPI_Init returned in none of the processes");
     else
-        snprintf(error, 512, "%.300s has no events to convert: they are kept with mpit-run --trace", dir->path);
+        snprintf(error, 512, "%.300s has no events to convert; mpit-run --trace records events", dir->path);
     *left_out = traced - converted;
     return converted;
 }
@@ -505,16 +505,15 @@ static int run_files_read(struct run_dir *dir, const char *path, char error[512]
     }
     spools_release(&spools);
     if (problem) {
-        snprintf(error, 512, problem == ENOENT ? "there is no %.300s" : "%.300s cannot be read: %s", path,
+        snprintf(error, 512, problem == ENOENT ? "%.300s does not exist" : "%.300s cannot be read: %s", path,
                  strerror(problem));
         return -1;
     }
     if (dir->foreign > 1)
-        problem_add(dir, "%s: %zu more files are left out, which belong to other users", path, dir->foreign - 1);
+        problem_add(dir, "%s: %zu more files of other users are left out", path, dir->foreign - 1);
     if (count == 0) {
         snprintf(error, 512,
-                 "%.300s is no run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file in it",
-                 path);
+                 "%.300s is not a run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file", path);
         return -1;
     }
     return 0;

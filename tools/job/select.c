@@ -20,7 +20,7 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
         }
         selection->ranks = ranks;
         if (!rank_range_read(&at, &ranks[selection->rank_count])) {
-            snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' names no ranks; " RANK_LIST_ALLOWED, text);
+            snprintf(problem, SELECT_PROBLEM_BYTES, "'%.60s' is not a list of ranks; " RANK_LIST_ALLOWED, text);
             return -1;
         }
         selection->rank_count++;
@@ -65,7 +65,7 @@ int selection_window(struct selection *selection, const char *text, char problem
     if (good)
         return 0;
     snprintf(problem, SELECT_PROBLEM_BYTES,
-             "'%.60s' is no window of time; allowed are FROM:TO, FROM: and :TO, in seconds since the job began or with "
+             "'%.60s' is not a time window; allowed are FROM:TO, FROM: and :TO, in seconds since the job began or with "
              "a unit (s, ms, us, ns), as in 1.5:2.25 or 200ms:",
              text);
     return -1;
@@ -75,8 +75,8 @@ int selection_comm(struct selection *selection, const char *text, char problem[S
 {
     if (!text[0] || selection->comm_count == SELECT_COMMS_MAX) {
         snprintf(problem, SELECT_PROBLEM_BYTES,
-                 text[0] ? "more than %d communicators cannot be asked for; * and ? in a name stand for others"
-                         : "no communicator is named",
+                 text[0] ? "more than %d communicators are named; use the wildcards * and ? in a name"
+                         : "the name of the communicator is empty",
                  SELECT_COMMS_MAX);
         return -1;
     }
@@ -87,7 +87,7 @@ int selection_comm(struct selection *selection, const char *text, char problem[S
 int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES])
 {
     if (!text[0]) {
-        snprintf(problem, SELECT_PROBLEM_BYTES, "no function is named");
+        snprintf(problem, SELECT_PROBLEM_BYTES, "the list of functions is empty");
         return -1;
     }
     if (filter_select(text, selection->left_out, problem, SELECT_PROBLEM_BYTES) != 0)

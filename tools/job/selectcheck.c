@@ -49,7 +49,7 @@ static void names_tell(const char *pattern, const struct names *names, char prob
 {
     static const char others[] = " and others (--json lists them)";
     size_t used =
-        (size_t)snprintf(problem, SELECT_PROBLEM_BYTES, "no communicator is called '%.60s'; there are", pattern);
+        (size_t)snprintf(problem, SELECT_PROBLEM_BYTES, "no communicator has the name '%.60s'; the names are", pattern);
     size_t room = SELECT_PROBLEM_BYTES - sizeof others, n = 0;
     for (; n < names->count && n < NAMES_SHOWN && used + strlen(names->list[n]) + 2 < room; n++)
         used += (size_t)snprintf(problem + used, room - used, "%s %s", n ? "," : "", names->list[n]);
@@ -109,7 +109,7 @@ static int window_check(const struct selection *selection, const struct run_dir 
     if (!selection->windowed || longest < 0 || selection->from_ns <= CLOCKS_DIFFER_NS ||
         selection->from_ns - CLOCKS_DIFFER_NS <= longest)
         return 0;
-    snprintf(problem, SELECT_PROBLEM_BYTES, "--window: there is nothing from %.3f s on; the job lasted %.3f s",
+    snprintf(problem, SELECT_PROBLEM_BYTES, "--window begins at %.3f s, but the job lasted only %.3f s",
              (double)selection->from_ns / 1e9, (double)longest / 1e9);
     return -1;
 }
@@ -131,8 +131,8 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
         int32_t beyond = range->last != INT32_MAX ? range->last : range->first;
         if (beyond < size)
             continue;
-        snprintf(problem, SELECT_PROBLEM_BYTES, "there is no rank %" PRId32 "; the job has ranks 0 to %" PRId32, beyond,
-                 size - 1);
+        snprintf(problem, SELECT_PROBLEM_BYTES,
+                 "--ranks: rank %" PRId32 " does not exist; the job has ranks 0 to %" PRId32, beyond, size - 1);
         return -1;
     }
     if (!files)

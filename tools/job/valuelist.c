@@ -100,11 +100,10 @@ json_t *value_list(const char *path, const char *pattern, char error[512])
     for (size_t i = 0; opened == 0 && i < dir.job_count; i++)
         files += dir.jobs[i].file_count;
     if (opened == 0 && !files)
-        snprintf(
-            error, 512,
-            "%s holds the summary of its job alone, which mpit-dump shows; processes keep their files with a trace, "
-            "or with MPIT_REDUCE=0",
-            path);
+        snprintf(error, 512,
+                 "%s has only the summary of its job, which mpit-dump shows. Processes keep their files with a trace, "
+                 "or with MPIT_REDUCE=0",
+                 path);
     else if (opened == 0)
         list = json_array();
     for (size_t i = 0; list && i < dir.job_count; i++)

@@ -166,7 +166,7 @@ void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
             return;
         }
         if (ranks[i] < 0)
-            ranks_text_add(text, "%s (not known)", i ? "," : "");
+            ranks_text_add(text, "%s (unknown)", i ? "," : "");
         else if (last > i)
             ranks_text_add(text, "%s %" PRId32 "-%" PRId32, i ? "," : "", ranks[i], ranks[last]);
         else
@@ -215,8 +215,8 @@ void waits_print(const struct patient *const *group, size_t count, FILE *out)
             fprintf(out, "%s%s%s %s%s", kind == WAIT_ALL && collective ? ", in a nonblocking collective, " : between,
                     doing, word, text,
                     kind != WAIT_FROM || !anybody ? ""
-                    : text[0]                     ? " and anybody"
-                                                  : "anybody");
+                    : text[0]                     ? " and any rank"
+                                                  : "any rank");
             between = " and ";
             collective = collective && kind != WAIT_ALL;
         }

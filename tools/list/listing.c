@@ -88,7 +88,7 @@ static char *walker_run(char *walker, const char *library, char **libraries, siz
         return text;
     free(text);
     if (pid > 0 && WIFSIGNALED(status))
-        snprintf(error, 512, "%.400s was ended by signal %d", walker, WTERMSIG(status));
+        snprintf(error, 512, "%.400s was killed by signal %d", walker, WTERMSIG(status));
     else if (pid > 0)
         snprintf(error, 512, "%.400s failed (exit status %d)", walker, WEXITSTATUS(status));
     else
@@ -100,12 +100,12 @@ json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[
 {
     char walker[PATH_MAX], library[PATH_MAX];
     if (!installed_walker(abi, walker) || (!native && !installed_library(abi, library))) {
-        snprintf(error, 512, "this mpit was built without %s: there is no %.400s", mpi_abi_title(abi),
+        snprintf(error, 512, "this mpit was built without %s: %.400s does not exist", mpi_abi_title(abi),
                  access(walker, X_OK) == 0 ? library : walker);
         return NULL;
     }
     if (!native && !installed_preload(library)) {
-        snprintf(error, 512, "there is no %.400s", library);
+        snprintf(error, 512, "%.400s does not exist", library);
         return NULL;
     }
     size_t bytes = 0;
@@ -113,7 +113,7 @@ json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[
     json_error_t reason;
     json_t *listing = text ? json_loadb(text, bytes, 0, &reason) : NULL;
     if (text && !json_is_array(json_object_get(listing, "pvars"))) {
-        snprintf(error, 512, "%.300s did not answer as it should: %.160s", walker, reason.text);
+        snprintf(error, 512, "the output of %.300s is not valid: %.160s", walker, reason.text);
         json_decref(listing);
         listing = NULL;
     }

@@ -12,21 +12,21 @@
 #include <stdlib.h>
 
 static const char help[] = "Usage: mpit-list [options] [PATTERN]\n"
-                           "Lists the MPI_T variables that a program finds with mpit loaded: the MPI's own\n"
-                           "and mpit's. PATTERN is a shell pattern for their names. See man mpit-list.\n"
+                           "Lists the MPI_T variables of the MPI library and of mpit, as a program with mpit\n"
+                           "sees them. PATTERN is a shell pattern for their names. See man mpit-list.\n"
                            "\n"
-                           "  --mpi NAME   openmpi or mpich (default: each that mpit was built for)\n"
+                           "  --mpi NAME   openmpi or mpich (default: each MPI that mpit was built for)\n"
                            "  --pvars      performance variables only\n"
                            "  --cvars      control variables only\n"
-                           "  --load FILE  loads a library first, with variables of its own (needs --mpi)\n"
-                           "  --native     without mpit loaded: what the MPI shows by itself\n"
-                           "  --run RUN    instead: the variables of a run, with what each process counted\n"
-                           "               (of a job that kept its files: a trace, MPIT_REDUCE=0, no MPI)\n"
+                           "  --load FILE  load a library with its own variables first (needs --mpi)\n"
+                           "  --native     list without mpit: only the variables of the MPI library\n"
+                           "  --run RUN    list the variables of a run instead, with their values by process\n"
+                           "               (the job must have kept its files: trace, MPIT_REDUCE=0, no MPI)\n"
                            "  --json       as JSON\n"
                            "  --help, --version\n"
                            "\n"
-                           "The count of a variable of a communicator is that for MPI_COMM_WORLD; \"-\": not\n"
-                           "asked for, because handles of native variables can crash the library.\n"
+                           "Counts of communicator variables are for MPI_COMM_WORLD. \"-\": count unknown,\n"
+                           "because handles of native variables can crash the MPI library.\n"
                            "\n"
                            "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
                            "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
@@ -56,7 +56,7 @@ static struct request list_options_read(int argc, char *argv[])
         switch (option) {
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
+                usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
             break;
         case 'l':
             request.libraries[request.library_count++] = optarg;
@@ -85,13 +85,12 @@ static struct request list_options_read(int argc, char *argv[])
         }
     }
     if (optind + 1 < argc)
-        usage_reject("one pattern at a time: '%s' is one too many", argv[optind + 1]);
+        usage_reject("more than one pattern is given ('%s'); allowed is one", argv[optind + 1]);
     if (request.library_count && request.abi == ABI_NONE)
-        usage_reject("--load needs --mpi: the MPI that %s is linked to", request.libraries[0]);
+        usage_reject("--load needs --mpi, with the MPI that %s is linked to", request.libraries[0]);
     if (request.run && (request.abi != ABI_NONE || request.native || request.library_count || request.choice.cvars ||
                         request.choice.pvars))
-        usage_reject(
-            "--run shows what is in files: --mpi, --pvars, --cvars, --load and --native have no meaning there");
+        usage_reject("--run cannot be combined with --mpi, --pvars, --cvars, --load and --native");
     request.choice.pattern = argv[optind];
     if (!request.choice.pvars && !request.choice.cvars)
         request.choice.pvars = request.choice.cvars = true;
@@ -116,7 +115,7 @@ static json_t *listings_ask(const struct request *request, int *status)
         *status |= !listing;
     }
     if (!built)
-        errx(1, "no MPI found: this mpit was built for none (no mpit-list-walk-NAME, NAME being %s)",
+        errx(1, "no MPI found: this mpit was built without an MPI (no mpit-list-walk-NAME; NAME is %s)",
              mpi_abi_choices());
     return listings;
 }

@@ -23,21 +23,21 @@ json_t *page_unknown(const char *why)
 
 json_t *page_unknown_ranks(void)
 {
-    return page_unknown("none of the ranks that were asked for is in this job");
+    return page_unknown("none of the selected ranks is in this job");
 }
 
 json_t *page_unknown_files(const struct run_job *job)
 {
     if (job->part && !job->part->found)
         return page_unknown_ranks();
-    return page_unknown(job->file_count ? "none of the processes that left files got through MPI_Init"
-                                        : "the processes made the summary together, and left no files of their own; "
-                                          "MPIT_REDUCE=0 or mpit-run --trace keeps these");
+    return page_unknown(job->file_count ? "MPI_Init returned in none of the processes with files"
+                                        : "the processes have only a common summary, and no files; MPIT_REDUCE=0 or "
+                                          "mpit-run --trace keeps their files");
 }
 
 json_t *page_unknown_trace(void)
 {
-    return page_unknown("the run was recorded without a trace; mpit-run --trace keeps every call with its times");
+    return page_unknown("the run was recorded without a trace; mpit-run --trace records every call with its times");
 }
 
 /* JSON's integers are signed here. */
@@ -233,8 +233,8 @@ int page_write(const struct run_dir *dir, const char *target)
     char error[OUTPUT_ERROR_BYTES] = "";
     size_t bytes;
     if (!page_template_head(&bytes)) {
-        warnx("--html: this mpit was built without a plotting library (D3; Debian's package node-d3): configure "
-              "and build it again where that is installed");
+        warnx("--html: this mpit was built without the plotting library D3; install it (Debian: node-d3), then "
+              "configure and build mpit again");
         return 1;
     }
     FILE *out = output_file_open(target, error);
@@ -244,7 +244,7 @@ int page_write(const struct run_dir *dir, const char *target)
     }
     json_t *document = document_make(dir);
     if (!document)
-        snprintf(error, sizeof error, "no memory for the page");
+        snprintf(error, sizeof error, "out of memory for the page");
     int failed = !document || page_put(document, out) != 0;
     if (document && failed && ferror(out)) /* its reason is known only now */
         snprintf(error, sizeof error, "%.300s cannot be written: %s", out == stdout ? "standard output" : target,

@@ -387,8 +387,8 @@ json_t *page_timeline(const struct run_job *job)
     if (job->part && !job->part->found)
         return page_unknown_ranks();
     if (job->part && job->part->anew)
-        return page_unknown("a timeline shows all that ranks were doing, and is not drawn of calls that were chosen by "
-                            "time, communicator or function; the page of whole ranks has it, to be zoomed into");
+        return page_unknown("a timeline needs all calls of a rank, so a page of a part by time, communicator or "
+                            "function has none; make a page of whole ranks and zoom in");
     struct binning *binning = calloc(1, sizeof *binning);
     struct otf2_report *report = calloc(1, sizeof *report);
     json_t *json = NULL;

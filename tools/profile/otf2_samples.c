@@ -286,7 +286,7 @@ static int sample_events_write(struct conversion *c)
     if (result != 0 || sampled_location_close(c) != 0)
         return -1;
     if (!c->location_count)
-        return report_error(c->report, "no sample was taken of what was asked for");
+        return report_error(c->report, "the selected part has no samples");
     if (locations_complete(c) != 0)
         return -1;
     if (OTF2_Archive_CloseEvtFiles(c->archive) != OTF2_SUCCESS)
@@ -322,8 +322,8 @@ static void head_write(struct conversion *c)
     WRITE(c, OTF2_GlobalDefWriter_WriteParadigm(c->definitions, OTF2_PARADIGM_SAMPLING, sampling,
                                                 OTF2_PARADIGM_CLASS_THREAD_FORK_JOIN));
     OTF2_StringRef weight = text_id(c, "weight"), on_cpu = text_id(c, "on processor");
-    OTF2_StringRef weight_text = text_id(c, "For so many periods of the timer the sample stands."),
-                   on_cpu_text = text_id(c, "1: the thread had a processor for most of that time.");
+    OTF2_StringRef weight_text = text_id(c, "Number of timer periods that the sample represents."),
+                   on_cpu_text = text_id(c, "1: the thread was on a processor for most of that time.");
     WRITE(c,
           OTF2_GlobalDefWriter_WriteAttribute(c->definitions, ATTRIBUTE_WEIGHT, weight, weight_text, OTF2_TYPE_UINT32));
     WRITE(c,
@@ -478,13 +478,13 @@ static int samples_archive_make(struct conversion *c, const char *directory)
     const struct selection *selection = c->stacks->selection;
     OTF2_ErrorCallback before = OTF2_Error_RegisterCallback(otf2_error_keep, c->report);
     c->archive = otf2_archive_open(directory);
-    int result =
-        c->archive ? otf2_archive_prepare(c->archive, c->report) : report_error(c->report, "no archive can be made");
+    int result = c->archive ? otf2_archive_prepare(c->archive, c->report)
+                            : report_error(c->report, "the archive cannot be created");
     if (result == 0 && OTF2_Archive_SetSerialCollectiveCallbacks(c->archive) != OTF2_SUCCESS)
         result = report_error(c->report, "the archive cannot be prepared");
     if (result == 0 && selection && selection_is_given(selection) &&
         OTF2_Archive_SetProperty(c->archive, "MPIT::SELECTION", selection->described, true) != OTF2_SUCCESS)
-        result = report_error(c->report, "the archive cannot say what was selected");
+        result = report_error(c->report, "the selection cannot be written to the archive");
     if (result == 0)
         result = sample_events_write(c);
     if (result == 0)
@@ -506,10 +506,10 @@ static int samples_archive_place(struct conversion *c, const char *directory)
     if (n < 0 || n >= PATH_MAX)
         return report_error(c->report, "the path of the archive is too long");
     if (mkdir(path, 0777) != 0)
-        return report_error(c->report, "the archive %s cannot be made: %s", directory, strerror(errno));
+        return report_error(c->report, "the archive %s cannot be created: %s", directory, strerror(errno));
     int result = samples_archive_make(c, path);
     if (result == 0 && otf2_directory_publish(path, directory) != 0)
-        result = report_error(c->report, "the archive cannot be put at %s: %s", directory, strerror(errno));
+        result = report_error(c->report, "the archive cannot be moved to %s: %s", directory, strerror(errno));
     if (result != 0)
         otf2_directory_remove(path);
     return result;

@@ -15,9 +15,9 @@ static const char *process_obstacle(const struct run_reader *run)
 {
     const struct run_header *header = &run->header;
     if (!header->init_ticks || !header->finalize_ticks)
-        return "a process did not come to MPI_Finalize";
+        return "a process did not reach MPI_Finalize";
     if (header->sampling != 1 || header->sampling_changed)
-        return "not all calls were timed (the stalls of those that were not are shown as work)";
+        return "not all calls were timed (stalls of the others are shown as work)";
     return NULL;
 }
 
@@ -94,7 +94,7 @@ int profile_exact_begin(struct profile *profile)
 {
     const struct selection *selection = profile->stacks.selection;
     if (selection && (selection->windowed || selection->comm_count || selection->by_function))
-        profile->exact.none = "only a part was asked for, and they are of whole processes";
+        profile->exact.none = "only a part is selected, but timers are of whole processes";
     return 0;
 }
 

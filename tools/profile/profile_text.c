@@ -44,11 +44,11 @@ static void profile_head_print(const struct profile *profile, FILE *out)
         fprintf(out, " and less, down to %s", rate_text(a, profile->period_most_ns));
     fprintf(out, ": %s samples of %s\n", text_of_count(b, profile->sum.samples), text_of_ns(c, profile->sum.ns));
     if (profile->stacks.selection && selection_is_given(profile->stacks.selection))
-        fprintf(out, "  only what was asked for: %s\n", profile->stacks.selection->described);
+        fprintf(out, "  selected part only: %s\n", profile->stacks.selection->described);
     if (profile->stacks.lost)
-        fprintf(out, "  ! %s samples were lost: there was no room for them\n", text_of_count(a, profile->stacks.lost));
+        fprintf(out, "  ! %s samples were lost: their buffer was full\n", text_of_count(a, profile->stacks.lost));
     if (profile->stacks.damaged)
-        fprintf(out, "  ! the samples of %s threads are damaged, and what follows the damage is left out\n",
+        fprintf(out, "  ! the samples of %s threads are damaged; all samples after the damage are left out\n",
                 text_of_count(a, profile->stacks.damaged));
     for (size_t i = 0; symbols_note(profile->stacks.symbols, i, note); i++)
         fprintf(out, "  ! %s\n", note);
@@ -95,14 +95,14 @@ static void states_print(const struct profile *profile, FILE *out)
     }
     fprintf(out, "  %-22s%8s\n", "on a processor",
             text_of_share(a, (double)profile->sum.on_cpu_ns, (double)profile->sum.ns));
-    fprintf(out, "  +- is what the number of samples gives: in 95 of 100 cases, 1.96 sqrt(p (1 - p) / n), n = %.0f\n",
+    fprintf(out, "  +- is the 95 %% confidence interval, 1.96 sqrt(p (1 - p) / n), with n = %.0f samples\n",
             profile_samples(profile));
     if (exact->none)
-        fprintf(out, "  they are not compared with the timers: %s\n", exact->none);
+        fprintf(out, "  samples are not compared with the timers: %s\n", exact->none);
     else if (exact->agrees)
-        fprintf(out, "  samples and timers agree: no share differs by more than chance makes of so many\n");
+        fprintf(out, "  samples and timers agree: all differences are within the statistical error\n");
     else
-        fprintf(out, "  ! samples and timers differ by more than chance makes of so many samples\n");
+        fprintf(out, "  ! samples and timers differ by more than the statistical error\n");
 }
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
@@ -173,15 +173,15 @@ static void recorder_see(struct recorder_note *note, const struct frame *frame)
 static void recorder_explain(struct recorder_note *note, const struct profile *profile, FILE *out)
 {
     if (note->seen && !note->told)
-        fprintf(out, "  [mpit] is time in mpit itself, which records, and looks at each poll of a call that waits%s\n",
-                profile->stacks.internal ? "" : "; --internal shows in which of its functions");
+        fprintf(out, "  [mpit] is time in mpit itself: recording, and checks at each poll of a waiting call%s\n",
+                profile->stacks.internal ? "" : "; --internal shows the functions");
     note->told = note->seen;
 }
 
 static void more_print(size_t count, FILE *out)
 {
     if (count > ROWS_MOST)
-        fprintf(out, "  ... and %zu more; --json has all\n", count - ROWS_MOST);
+        fprintf(out, "  ... and %zu more; --json shows all\n", count - ROWS_MOST);
 }
 
 static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64_t whole)
@@ -419,7 +419,7 @@ static int paths_print(const struct profile *profile, struct recorder_note *note
     int result = nodes_print(&paths, profile->root, 0);
     if (paths.left_out)
         fprintf(out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
-                paths.lines == PATH_LINES_MOST ? ", and more; --json and --folded have all" : "");
+                paths.lines == PATH_LINES_MOST ? ", and more; --json and --folded show all" : "");
     recorder_explain(note, profile, out);
     return result;
 }

@@ -200,8 +200,8 @@ bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOL
     static const char *const texts[] = {
         [TROUBLE_OPEN] = "%s cannot be read (%s): its functions have no names",
         [TROUBLE_KIND] = "%s is not a regular file: its functions have no names",
-        [TROUBLE_CHANGED] = "%s is not the file that ran, its build id is another one: its functions have no names",
-        [TROUBLE_FORMAT] = "%s is damaged, or no program and no library: its functions have no names",
+        [TROUBLE_CHANGED] = "%s is not the file that ran (its build id differs): its functions have no names",
+        [TROUBLE_FORMAT] = "%s is damaged, or is neither a program nor a library: its functions have no names",
     };
     char path[300];
     for (const struct object *object = symbols->objects; object; object = object->next) {

@@ -65,7 +65,7 @@ void summary_counters_print(const struct summary *summary, FILE *out)
 {
     if (!summary->counter_count)
         return;
-    fprintf(out, "\nCounters by where the threads were, over all ranks\n  %-*s", NAME_COLUMNS, "");
+    fprintf(out, "\nCounters by place of the thread, over all ranks\n  %-*s", NAME_COLUMNS, "");
     for (unsigned i = 0; i < PLACE_COUNT; i++)
         fprintf(out, " %11s", variable_slot_name(NAMES_PLACE, i));
     fprintf(out, " %11s\n", "in a second");
@@ -75,8 +75,7 @@ void summary_counters_print(const struct summary *summary, FILE *out)
             counter_ranks_print(&summary->counters[i], out);
     }
     if (summary->counter_read_ns)
-        fprintf(out,
-                "  (to read those asked for by name takes %" PRIu64 " ns, at the begin and at the end of each call)\n",
+        fprintf(out, "  (a read of the PAPI events takes %" PRIu64 " ns, at the begin and at the end of each call)\n",
                 summary->counter_read_ns);
 }
 

@@ -80,7 +80,7 @@ static void fabric_calls_print(const struct summary *summary, FILE *out)
     if (used > TOP_CALLS)
         fprintf(out, "    (%u others: mpit-dump --json)\n", used - TOP_CALLS);
     if (summary->fabric_other)
-        fprintf(out, "    %s operation%s made on behalf of another call than the one that was in progress\n",
+        fprintf(out, "    %s operation%s begun inside one MPI call, but for another call\n",
                 text_of_count(a, summary->fabric_other), summary->fabric_other == 1 ? " was" : "s were");
 }
 
@@ -106,10 +106,8 @@ void summary_fabric_print(const struct summary *summary, FILE *out)
     if (!summary->fabric_watched)
         return;
     if (!provider_is_there(summary, 0)) {
-        fprintf(
-            out,
-            "\nBelow MPI there is nothing to see: no call of libfabric or UCX came by. The MPI library's transport\n"
-            "(shared memory within a node, its own TCP) does not use them.\n");
+        fprintf(out, "\nBelow MPI: no calls. The MPI library did not call libfabric or UCX. Its transport (shared "
+                     "memory\nwithin a node, or its own TCP) does not use them.\n");
         return;
     }
     fprintf(out, summary->mpi[0] ? "\nBelow MPI, over all ranks\n" : "\nlibfabric and UCX\n");

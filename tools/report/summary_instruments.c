@@ -126,8 +126,8 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
     if (more)
         fprintf(out, "  %zu others: mpit-dump --json shows them\n", more);
     if (summary->instruments_left_out)
-        fprintf(out, "  %" PRIu64 " numbers of large arrays, or over %d, are left out\n", summary->instruments_left_out,
-                SUMMARY_INSTRUMENTS_MAX);
+        fprintf(out, "  %" PRIu64 " values are left out: they are in large arrays, or beyond the limit of %d\n",
+                summary->instruments_left_out, SUMMARY_INSTRUMENTS_MAX);
 }
 
 /* ---- JSON

@@ -71,13 +71,13 @@ static void part_print(const struct run_part *part, FILE *out)
     fprintf(out, "%s\n", part->selection->described);
     if (!part->anew)
         return;
-    fprintf(out, "             counted anew from the trace; not known of a part: run time, what is below MPI but the\n"
-                 "             time of calls, counters, other libraries' numbers, calls that did not return\n");
+    fprintf(out, "             counted from the trace. Unknown for a part: run time, counters, values of other\n       "
+                 "      libraries, calls that did not return, and all below MPI except times of calls\n");
     if (part->missing)
-        fprintf(out, "  !          %s event record%s not in the trace, and not in these numbers\n",
+        fprintf(out, "  !          %s event record%s missing in the trace, and in these values\n",
                 text_of_count(a, part->missing), part->missing == 1 ? " is" : "s are");
     if (part->switched)
-        fprintf(out, "  !          the trace was switched on or off: these numbers have what it kept\n");
+        fprintf(out, "  !          the trace was switched on or off: these values have only the recorded events\n");
 }
 
 static void ranks_print(const struct summary *summary, const struct run_part *part, FILE *out)
@@ -86,7 +86,7 @@ static void ranks_print(const struct summary *summary, const struct run_part *pa
     uint32_t wanted = part ? (uint32_t)part->wanted : summary->world_size;
     fprintf(out, "  ranks      %s", text_of_count(a, summary->world_size ? summary->world_size : summary->ranks));
     if (wanted < summary->world_size)
-        fprintf(out, ", %s of them chosen", text_of_count(a, wanted));
+        fprintf(out, ", %s of them selected", text_of_count(a, wanted));
     if (summary->ranks < wanted)
         fprintf(out, ", %s of them recorded", text_of_count(a, summary->ranks));
 }
@@ -148,7 +148,7 @@ static void stalls_print(const struct summary *summary, FILE *out)
         stalled += (double)stall_ns[i];
     fprintf(out, "  stalled    ");
     if (!summary->stall_known) {
-        fprintf(out, "not known: how MPI makes progress was not watched\n");
+        fprintf(out, "unknown: mpit could not observe the progress engine of MPI\n");
         return;
     }
     fprintf(out, "%s of that", text_of_share(text, stalled, all));
@@ -167,15 +167,15 @@ static void selection_print(const struct summary *summary, const struct run_part
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
     const struct summary_spread *off = &summary->off_seconds;
     if (summary->filter_mixed)
-        fprintf(out, "  filter     processes have different ones\n");
+        fprintf(out, "  filter     differs between processes\n");
     else if (summary->filter[0])
         fprintf(out, "  filter     %s\n", summary->filter);
     if (summary->sampling_mixed)
-        fprintf(out, "  timing     not all calls were timed all the time: times are estimates, or too small\n");
+        fprintf(out, "  timing     not all calls were timed: times are estimates, or too small\n");
     else if (summary->sampling == 0)
         fprintf(out, "  timing     no call was timed\n");
     else if (summary->sampling != 1)
-        fprintf(out, "  timing     one of %s calls, and its time counts so many times\n",
+        fprintf(out, "  timing     one of %s calls was timed: times are estimates\n",
                 text_of_count(a, summary->sampling));
     if (off->max > 0 && !(part && part->anew)) {
         fprintf(out, "  off        recording was off for %s", text_of_seconds(a, off->max));
@@ -205,14 +205,14 @@ static void losses_print(const struct summary *summary, FILE *out)
     uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
     if (badly)
         fprintf(out,
-                "  !          %s rank%s did not reach MPI_Finalize (so far): times are up to the last call that\n"
-                "             returned, and what lasted since then is in none of them; mpit-dump --crash tells it\n",
+                "  !          %s rank%s did not reach MPI_Finalize (so far): times end with the last call that\n       "
+                "      returned. mpit-dump --crash shows the calls that did not return\n",
                 text_of_count(a, badly), badly == 1 ? "" : "s");
     if (later)
-        fprintf(out,
-                "  !          %s rank%s had closed the last session and did not come to an exit: killed, or left by "
-                "_exit\n",
-                text_of_count(a, later), later == 1 ? "" : "s");
+        fprintf(
+            out,
+            "  !          %s rank%s closed the last session, but did not exit normally: killed, or ended by _exit\n",
+            text_of_count(a, later), later == 1 ? "" : "s");
     for (size_t i = 0; i < LOSS_COUNT; i++)
         if (summary->lost[i])
             fprintf(out, "  !          not %s: %s, cause %s\n", i == LOSS_TRACE_LIMIT ? "in the trace" : "recorded",
@@ -499,7 +499,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     losses_print(summary, out);
     calls_print(summary, out);
     if (!comms) {
-        fprintf(out, "\n(no memory to list the communicators)\n");
+        fprintf(out, "\n(out of memory for the list of communicators)\n");
         return;
     }
     for (size_t i = 0; i < summary->comm_count; i++)

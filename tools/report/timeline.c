@@ -219,9 +219,9 @@ static void unmeasured_text(const struct timeline *line, const struct timeline_q
     uint64_t most = 0;
     for (size_t i = 0; i < line->clock_count; i++)
         most = line->clocks[i].map.moved_ns > most ? line->clocks[i].map.moved_ns : most;
-    fprintf(out, "clocks of %zu nodes: not measured, as their wall clocks say", q->nodes);
+    fprintf(out, "clocks of %zu nodes: not measured, so wall clocks are used", q->nodes);
     if (most)
-        fprintf(out, ", moved by %s, as messages were early", text_of_ns(moved, most));
+        fprintf(out, ", corrected by %s, because messages were early", text_of_ns(moved, most));
 }
 
 static void measured_text(const struct timeline_quality *q, FILE *out)
@@ -232,13 +232,13 @@ static void measured_text(const struct timeline_quality *q, FILE *out)
     fprintf(out, "clocks of %zu nodes: within %s of the first one's when measured%s, ", q->nodes,
             text_of_ns(error, q->error_ns), ways[q->way]);
     if (q->most < 2)
-        fputs("once: drift not known", out);
+        fputs("once: drift unknown", out);
     else
         fprintf(out, "%zu times: drift up to %.1f ppm", q->least, fabs(q->drift) * 1e6);
     if (q->measured < q->nodes)
         fprintf(out, "; %zu of them not measured", q->nodes - q->measured);
     if (q->moved_ns)
-        fprintf(out, "; moved by %s, as messages were early", text_of_ns(error, q->moved_ns));
+        fprintf(out, "; corrected by %s, because messages were early", text_of_ns(error, q->moved_ns));
 }
 
 const char *timeline_text(const struct timeline *line, char text[TIMELINE_TEXT_BYTES])

@@ -89,7 +89,7 @@ static void plain_find(struct abi_choice *choice, char *const words[])
 
 void abi_choose(struct abi_choice *choice, char *const words[])
 {
-    *choice = (struct abi_choice){.because = "nothing of MPI is among the words of the command"};
+    *choice = (struct abi_choice){.because = "no word of the command names an MPI program"};
     for (size_t i = 0; words[i]; i++)
         word_examine(choice, words[i]);
     if (choice->found == ABI_NONE)

@@ -184,9 +184,10 @@ static void slurm_words(struct line *line, char *const words[], char note[512])
         line_add(line, words[i]);
     }
     if (restricted)
-        snprintf(note, 512,
-                 "srun passes on only part of the environment (--export); what is not passed on is not recorded: "
-                 "add " PRELOAD ",MPIT_OUTPUT to it");
+        snprintf(
+            note, 512,
+            "srun passes only a part of the environment (--export), so its processes are not recorded: add " PRELOAD
+            ",MPIT_OUTPUT to --export");
 }
 
 bool forward_by_agent(enum launcher_kind kind, char *const words[])

@@ -51,7 +51,7 @@ static void library_check(const char *library)
         return;
     int reason = errno;
     gethostname(host, sizeof host - 1);
-    errx(127, "%s on %s: %s; mpit has to be at the same path on every node", library, host, strerror(reason));
+    errx(127, "%s on %s: %s; mpit must be at the same path on every node", library, host, strerror(reason));
 }
 
 static void preload_one(const char *library)
@@ -81,7 +81,7 @@ int main(int argc, char *argv[])
     for (; at < argc && strcmp(argv[at], "--") != 0; at++) {
         char *equals = strchr(argv[at], '=');
         if (!equals)
-            errx(126, "'%s' is no NAME=VALUE", argv[at]);
+            errx(126, "'%s' is not NAME=VALUE", argv[at]);
         *equals = '\0';
         decode(equals + 1);
         if (strcmp(argv[at], "LD_PRELOAD") == 0)
@@ -90,7 +90,8 @@ int main(int argc, char *argv[])
             err(126, "%s cannot be set", argv[at]);
     }
     if (at + 1 >= argc)
-        errx(126, "which program? Open MPI's daemons run this for mpit-run; it is not for use by hand");
+        errx(126,
+             "no program is named. Only daemons of Open MPI run this program, for mpit-run; do not run it directly");
     execvp(argv[at + 1], argv + at + 1);
     int reason = errno;
     warn("cannot run %s", argv[at + 1]);

@@ -31,24 +31,24 @@
 
 static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
-                           "processes that it starts, and shows what they did. man mpit-run says more.\n"
+                           "processes that COMMAND starts, and prints a summary. See man mpit-run.\n"
                            "\n"
-                           "  --output DIR           what is recorded goes to DIR (mpit-run-DATE-TIME-PID);\n"
-                           "  --spool DIR            until then it lies in DIR of each node (/dev/shm)\n"
-                           "  --trace, --otf2        keep every event; and write an OTF2 archive to DIR/otf2\n"
-                           "  --trace-limit BYTES    keep a trace of so much a process; 0: no limit\n"
-                           "  --trace-policy POLICY  what goes then: stop, the newest; ring, the oldest\n"
+                           "  --output DIR           directory of results (default: mpit-run-DATE-TIME-PID)\n"
+                           "  --spool DIR            local directory of live files (default: /dev/shm)\n"
+                           "  --trace, --otf2        record every event; also write an archive to DIR/otf2\n"
+                           "  --trace-limit BYTES    limit of the trace of a process; 0: no limit\n"
+                           "  --trace-policy POLICY  at the limit drop new events (stop) or old ones (ring)\n"
                            "  --clock-sync WAY, --no-compact  clocks by tcp, mpi, none; no compression\n"
-                           "  --filter LIST          record only these, or with - in front all but these:\n"
+                           "  --filter LIST          record only these, or with a leading - all others:\n"
                            "                         \"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
                            "                         p2p completion coll comm rma io process other\n"
                            "  --timing N             0: count only; N: time one of N calls (1: every call)\n"
-                           "  --sample HZ            see HZ times a second what threads do (see mpit-dump)\n"
-                           "  --sample-ranks LIST    in these ranks alone: 0,4-7,12-\n"
-                           "  --fabric, --os, --papi EVENTS  count below MPI; in the kernel; PAPI's events\n"
-                           "  --summary FILE         the summary as text, or as JSON if it ends in .json\n"
-                           "  --quiet, --strict      show no summary; run nothing that cannot be recorded\n"
-                           "  --mpi NAME             openmpi or mpich, for programs that find no MPI\n"
+                           "  --sample HZ            sample the stacks of threads HZ times a second\n"
+                           "  --sample-ranks LIST    sample only these ranks: 0,4-7,12-\n"
+                           "  --fabric, --os, --papi EVENTS  count below MPI; in the kernel; PAPI events\n"
+                           "  --summary FILE         write the summary as text, or JSON if FILE is *.json\n"
+                           "  --quiet, --strict      print no summary; fail if recording is not possible\n"
+                           "  --mpi NAME             openmpi or mpich, if mpit-run cannot find the MPI\n"
                            "  --help, --version\n"
                            "\n"
                            "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
@@ -105,17 +105,18 @@ static struct request run_options_read(int argc, char *argv[])
         switch (option) {
         case 'o':
             if (!*optarg || strlen(optarg) >= PATH_MAX)
-                usage_reject("'%.60s' is no name for an output directory", optarg);
+                usage_reject("'%.60s' is not a name for an output directory", optarg);
             request.output = optarg;
             break;
         case 'a':
             if (!MPIT_HAS_OTF2)
-                usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev): --otf2 is not there");
+                usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev), so it has no --otf2");
             request.otf2 = request.trace = true;
             break;
         case 'd':
             if (optarg[0] != '/')
-                usage_reject("--spool takes the absolute path of a directory on each node, not '%.100s'", optarg);
+                usage_reject("--spool: '%.100s' cannot be used; allowed is an absolute path, the same on each node",
+                             optarg);
             request.spool = optarg;
             break;
         case 't':
@@ -146,7 +147,7 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'r':
             if (!rank_list_is_good(optarg))
-                usage_reject("option --sample-ranks: '%.100s' names no ranks; " RANK_LIST_ALLOWED, optarg);
+                usage_reject("option --sample-ranks: '%.100s' is not a list of ranks; " RANK_LIST_ALLOWED, optarg);
             request.sample_ranks = optarg;
             break;
         case 'c':
@@ -154,8 +155,8 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'b':
             if (!MPIT_HAS_FABRIC)
-                usage_reject("this mpit-run was built without libfabric and UCX (libfabric-dev, libucx-dev): --fabric "
-                             "is not there");
+                usage_reject("this mpit-run was built without libfabric and UCX (libfabric-dev, libucx-dev), so it has "
+                             "no --fabric");
             request.fabric = true;
             break;
         case 'k':
@@ -172,7 +173,7 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi is %s, not '%s'", mpi_abi_choices(), optarg);
+                usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
             break;
         case 'h':
             text_and_exit(help);
@@ -184,10 +185,9 @@ static struct request run_options_read(int argc, char *argv[])
     }
     if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
         usage_reject(
-            "--sample-ranks says which ranks are sampled, and needs --sample HZ; with --sample 0 they wait for "
-            "mpit_sample_hz");
+            "--sample-ranks needs --sample HZ; with --sample 0 sampling begins when a program sets mpit_sample_hz");
     if (optind == argc)
-        usage_reject("which command? There is none behind the options");
+        usage_reject("no command follows the options");
     request.words = argv + optind;
     return request;
 }
@@ -202,7 +202,7 @@ static void command_check(const char *word)
     char path[PATH_MAX];
     int problem = program_find(word, path);
     if (problem == ENOENT)
-        errx(127, "%s: there is no such command", word);
+        errx(127, "%s: command not found", word);
     if (problem != 0)
         errx(126, "%s: %s", word, strerror(problem));
 }
@@ -214,12 +214,13 @@ static bool preload_choose(const struct request *request, char preload[2 * PATH_
     const struct refusal refusal = refusal_of(request);
     bool sampled = request->sample || getenv("MPIT_SAMPLE_HZ");
     if (!installed_preload(library) || (sampled && !installed_sampler(sampler))) {
-        refusal_say(&refusal, "this mpit is not whole: there is no %s", sampler[0] ? sampler : library);
+        refusal_say(&refusal, "this installation of mpit is not complete: %s does not exist",
+                    sampler[0] ? sampler : library);
         return false;
     }
     snprintf(preload, 2 * PATH_MAX, "%s%s%s", sampler, sampler[0] ? ":" : "", library);
     if (strchr(preload, ' ') || strchr(library, ':')) {
-        refusal_say(&refusal, "%s cannot be preloaded: its path has a space or a colon in it", library);
+        refusal_say(&refusal, "%s cannot be preloaded: its path has a space or a colon", library);
         return false;
     }
     return true;
@@ -233,7 +234,7 @@ static bool abi_check(const struct request *request)
     const struct refusal refusal = refusal_of(request);
     if (request->abi == ABI_NONE || installed_library(request->abi, recorder))
         return true;
-    refusal_say(&refusal, "--mpi asks for it, but this mpit was built without %s: there is no %s",
+    refusal_say(&refusal, "--mpi names it, but this mpit was built without %s: %s does not exist",
                 mpi_abi_title(request->abi), recorder);
     return false;
 }
@@ -324,13 +325,13 @@ static void environment_check(void)
     for (char **variable = environ; *variable; variable++) {
         size_t bytes = strcspn(*variable, "=");
         if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !variable_is_known(*variable, bytes))
-            warnx("%.*s in the environment is no variable of mpit's, and does nothing; man mpit has those that are",
-                  (int)bytes, *variable);
+            warnx("%.*s in the environment has no effect: mpit has no such variable; see man mpit", (int)bytes,
+                  *variable);
     }
     const char *reduce = getenv("MPIT_REDUCE");
     if (!reduce || strcmp(reduce, "0") == 0 || strcmp(reduce, "1") == 0)
         return;
-    warnx("MPIT_REDUCE is '%s': allowed are 0 and 1 (the default, which holds)", reduce);
+    warnx("MPIT_REDUCE is '%s'; allowed are 0 and 1. The default, 1, is used", reduce);
     unsetenv("MPIT_REDUCE");
 }
 
@@ -361,7 +362,7 @@ static void policy_explain(const struct request *request)
 {
     if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
         !request->trace_limit && !getenv("MPIT_TRACE_LIMIT_BYTES"))
-        warnx("note: --trace-policy ring: there is no limit, so every event is kept; --trace-limit sets one");
+        warnx("note: --trace-policy ring has no effect without a limit; --trace-limit sets a limit");
 }
 
 /* Reports invalid settings once, so that the processes, which then use the default, need not. */
@@ -390,14 +391,13 @@ static void filter_explain(const struct request *request)
     if (!request->filter)
         return;
     if (!request->quiet && !request->silent && filter_is_narrow(request->filter, word, &meant, &other))
-        warnx("note: --filter: '%s' is the function %s alone; %s* stands for %s, too", word, meant, word, other);
+        warnx("note: --filter: '%s' selects only the function %s; use %s* to include %s", word, meant, word, other);
     if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
         (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
         return;
     if (!request->silent)
-        warnx("--filter: nothing is recorded for '%s', which stands for local functions alone; these are recorded with "
-              "%s=1",
-              word, name);
+        warnx("--filter: '%s' selects only local functions, which are not recorded; set %s=1 to record them", word,
+              name);
     if (setenv(name, "0", 1) != 0)
         err(EXIT_USAGE, "no memory");
 }
@@ -458,7 +458,7 @@ static void below_choose(struct request *request, const struct abi_choice *choic
         return;
     request->fabric = true; /* there is nothing else to see */
     if (!request->quiet && !request->silent)
-        warnx("note: %s is linked to no MPI library, but to %s: what that does is recorded (--fabric)",
+        warnx("note: %s is linked to no MPI library, but to %s, whose calls are recorded (--fabric)",
               choice->plain_program, choice->plain_below);
 }
 

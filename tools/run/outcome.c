@@ -46,16 +46,17 @@ static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYT
     const struct abi_choice *choice = outcome->choice;
     if (choice->static_program[0])
         fact_add(facts,
-                 "%s has MPI linked in statically, where its calls cannot be seen; link it with the shared MPI library",
+                 "%s is linked to a static MPI library, and mpit cannot intercept its calls; link it to the shared MPI "
+                 "library",
                  choice->static_program);
     if (choice->plain_program[0] && choice->plain_is_static)
-        fact_add(facts, "%s is linked statically, so that nothing can be preloaded into it", choice->plain_program);
+        fact_add(facts, "%s is linked statically, so mpit cannot be preloaded", choice->plain_program);
     else if (choice->plain_program[0])
-        fact_add(facts, "%s is linked to no MPI library, and nothing that ran here called MPI_Init",
+        fact_add(facts, "%s is linked to no MPI library, and no process on this host called MPI_Init",
                  choice->plain_program);
     else if (choice->found == ABI_NONE && !choice->static_program[0])
-        fact_add(facts, "no process called MPI_Init, or only on other hosts, where mpit-collect has to bring what they "
-                        "recorded");
+        fact_add(facts,
+                 "no process on this host called MPI_Init; run mpit-collect on the other hosts, if there are any");
 }
 
 static void nothing_say(const struct outcome *outcome)
@@ -65,15 +66,15 @@ static void nothing_say(const struct outcome *outcome)
         fact_add(facts, "the command ended with exit status %d", outcome->status);
     size_t before = strlen(facts);
     if (outcome->disabled)
-        fact_add(facts, "MPIT_DISABLE is set, which turns recording off");
+        fact_add(facts, "MPIT_DISABLE is set, which switches recording off");
     else if (outcome->status != 0 && outcome->choice->missing_program[0])
-        fact_add(facts, "there is no %s on this host", outcome->choice->missing_program);
+        fact_add(facts, "%s does not exist on this host", outcome->choice->missing_program);
     else
         programs_explain(outcome, facts);
     if (strlen(facts) == before)
         fact_add(facts,
-                 "no process called MPI_Init with %s loaded (%s), or only on other hosts, where mpit-collect has to "
-                 "bring it",
+                 "no process on this host called MPI_Init with %s loaded (%s); run mpit-collect on the other hosts, if "
+                 "there are any",
                  outcome->library, outcome->choice->because);
     warnx("no MPI process recorded: %s", facts);
     output_dir_drop(outcome->output);
@@ -117,7 +118,7 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
         int problem = summary_to_file(dir, path);
         if (!problem)
             return;
-        warnx("the summary cannot be written to %s: %s; here it is", path, strerror(problem));
+        warnx("the summary cannot be written to %s: %s. It follows here", path, strerror(problem));
     }
     FILE *out = to_stdout ? stdout : stderr;
     fprintf(out, "\n"); /* separated from the program's output */
@@ -135,7 +136,7 @@ static void traces_compact(const struct run_dir *dir)
     for (size_t i = 0; i < dir->job_count; i++)
         some = some || run_job_has_trace(&dir->jobs[i]);
     if (some && compaction_run(dir, 0, &result, error) != 0)
-        warnx("note: the trace is larger than it could be: %s", error);
+        warnx("note: the trace is not compressed: %s", error);
 }
 
 static bool has_samples(const struct run_dir *dir)
@@ -158,7 +159,7 @@ static void sample_ranks_check(const char *ranks, const struct run_dir *dir)
         if (rank_list_has(ranks, rank))
             return;
     if (size)
-        warnx("no samples were taken: --sample-ranks %.100s names none of the job's ranks, 0 to %d", ranks, size - 1);
+        warnx("no samples were taken: --sample-ranks %.100s selects no rank of the job (0 to %d)", ranks, size - 1);
 }
 
 /* Collects the recordings of this node's processes into the output directory. Returns false if that failed, which it
@@ -176,14 +177,14 @@ static bool results_collect(const struct outcome *outcome)
     enum collect_end end = collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
                                          outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
     if (end == COLLECT_STUCK)
-        warnx("the output directory %s is slow, and mpit-run does not wait for it: the results come later; until then "
-              "they are in %s, and mpit-collect %s brings them",
+        warnx("the output directory %s is slow, and mpit-run does not wait for it. The results will be there later; "
+              "until then they are in %s. \"mpit-collect %s\" moves them",
               given, spool, given);
     else if (end == COLLECT_FAILED)
         warnx("%s", problem);
     else if (sum.at_work)
-        warnx("note: %zu processes of the job run still; mpit-collect %s brings what they record when they have ended",
-              sum.at_work, given);
+        warnx("note: %zu processes of the job are still running; run mpit-collect %s when they have ended", sum.at_work,
+              given);
     return end == COLLECT_DONE;
 }
 
@@ -210,8 +211,8 @@ void outcome_show(const struct outcome *outcome)
     signal(SIGXFSZ, SIG_IGN); /* a failed write is reported, without effect on the exit status */
     if (!results_collect(outcome)) {
         if (outcome->otf2)
-            warnx("no OTF2 archive was written: the trace is not in %s; when it is, mpit-dump --otf2 %s/otf2 %s makes "
-                  "one",
+            warnx("no OTF2 archive was written, because the trace is not in %s yet. When it is there, mpit-dump --otf2 "
+                  "%s/otf2 %s writes one",
                   given, given, given);
         spool_show(outcome);
         return;
@@ -236,7 +237,7 @@ void outcome_show(const struct outcome *outcome)
     snprintf(archive, sizeof archive, "%s/otf2", given);
     bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
     if (outcome->otf2 && !converted)
-        warnx("no OTF2 archive: %s", error);
+        warnx("no OTF2 archive was written: %s", error);
     bool badly = false;
     for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
         badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
@@ -244,7 +245,7 @@ void outcome_show(const struct outcome *outcome)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     for (size_t i = 0; i < dir.job_count; i++)
         if (run_job_unite(&dir.jobs[i]) != 0)
-            warn("note: the summaries of the nodes in %s stay apart", given);
+            warn("note: the summaries of the nodes in %s are not merged", given);
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)
@@ -252,6 +253,6 @@ void outcome_show(const struct outcome *outcome)
                 !converted          ? ""
                 : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
                                     : " (OTF2 archive: otf2/traces.otf2)",
-                given, has_samples(&dir) ? ", and with --profile where the time went" : "");
+                given, has_samples(&dir) ? ", and mpit-dump --profile the samples" : "");
     run_dir_close(&dir);
 }

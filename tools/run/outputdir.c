@@ -59,8 +59,8 @@ static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
     strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &local));
     if (!wanted && launched && !launched->id[0]) {
         refusal_say(&wish->refusal,
-                    "this is one of %d processes that a launcher started, and nothing tells of which job: --output "
-                    "names the directory for all of them; or put mpit-run in front of the launcher",
+                    "a launcher started %d processes like this one, but their job is unknown: name the directory for "
+                    "all of them with --output, or put mpit-run before the launcher",
                     launched->size);
         return false;
     }
@@ -69,7 +69,7 @@ static bool name_choose(struct output_dir *dir, const struct output_wish *wish)
                             : snprintf(dir->given, sizeof dir->given, "mpit-run-%s-%ld", stamp, (long)getpid());
     if (length > 0 && length < (int)sizeof dir->given)
         return true;
-    refusal_say(&wish->refusal, "'%.60s' is no name for an output directory", wanted);
+    refusal_say(&wish->refusal, "'%.60s' is not a name for an output directory", wanted);
     return false;
 }
 
@@ -118,7 +118,7 @@ static int candidate_take(struct output_dir *dir, const struct output_wish *wish
     if (problem)
         return problem;
     bool empty = run_dir_count(dir->path) <= 0;
-    *reason = "holds a recorded run already";
+    *reason = "already has a recorded run";
     if (!empty) /* the job's other processes may have begun */
         return launched ? launched_claim(launched, dir->path, false) : EEXIST;
     if ((problem = directory_try(dir->given)) != 0)
@@ -126,7 +126,7 @@ static int candidate_take(struct output_dir *dir, const struct output_wish *wish
     if (launched && launched_claim(launched, dir->path, false) == 0)
         return 0;
     snprintf(archive, sizeof archive, "%s/otf2", dir->given);
-    *reason = "has an archive in it already";
+    *reason = "already has an archive";
     if (wish->archive && access(archive, F_OK) == 0)
         return EEXIST;
     *reason = "belongs to another job";
@@ -176,7 +176,7 @@ static void output_owner_check(const struct output_dir *dir, const struct output
         return;
     refused_drop(dir, wish);
     user_name(user, st.st_uid);
-    refusal_warn(&wish->refusal, "%sthe output directory %s %s%s: what is recorded there can be replaced",
+    refusal_warn(&wish->refusal, "%sthe output directory %s %s%s: others can replace the recordings in it",
                  wish->refusal.strict ? "" : "note: ", dir->given,
                  everybody ? "can be written by every user" : "belongs to user ", everybody ? "" : user);
 }
@@ -191,7 +191,7 @@ bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
     memcpy(wanted, dir->given, sizeof wanted);
     int problem = candidate_take(dir, wish, &reason);
     if (problem == EEXIST && wish->refusal.strict)
-        refusal_say(&wish->refusal, "the output directory %s %s; --output names a new one", wanted, reason);
+        refusal_say(&wish->refusal, "the output directory %s %s; name a new one with --output", wanted, reason);
     bool taken = problem == EEXIST;
     if (taken)
         problem = numbered_take(dir, wish);
@@ -199,12 +199,12 @@ bool output_dir_make(struct output_dir *dir, const struct output_wish *wish)
         output_dir_drop(dir);
         refusal_say(&wish->refusal, "the output directory %s cannot be %s: %s%s", dir->given,
                     dir->made ? "written" : "used", strerror(problem),
-                    wish->directory ? "" : "; --output names another one");
+                    wish->directory ? "" : "; name another one with --output");
         return false;
     }
     dir->shared = wish->launched;
     if (taken)
-        refusal_warn(&wish->refusal, "note: the output directory %s %s: this run goes to %s", wanted, reason,
+        refusal_warn(&wish->refusal, "note: the output directory %s %s, so this run is written to %s", wanted, reason,
                      dir->given);
     output_owner_check(dir, wish);
     summary_check(dir, wish);

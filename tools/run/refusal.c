@@ -24,7 +24,7 @@ void refusal_say(const struct refusal *refusal, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    reason_print(refusal, "; the program runs unrecorded", format, args);
+    reason_print(refusal, "; the program runs without recording", format, args);
     va_end(args);
 }
 

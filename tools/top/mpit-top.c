@@ -23,22 +23,22 @@
 #include <unistd.h>
 
 static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
-                           "Shows what your MPI jobs that run with mpit on this node do now: by rank the\n"
-                           "share of time in MPI, at work and stalled, messages and bytes a second, the call\n"
-                           "that each is in, and of ranks that hang for whom they wait. Or looks at run\n"
-                           "directories and run files. See man mpit-top.\n"
+                           "Shows your running MPI jobs on this node, live. For each rank: share of time in\n"
+                           "MPI, at work and stalled; messages and bytes a second; current call; and for a\n"
+                           "rank that hangs, the ranks it waits for. RUN and FILE select run directories and\n"
+                           "run files instead. See man mpit-top.\n"
                            "\n"
-                           "  --interval SECONDS  from one look to the next (0.1 to 3600; default 1)\n"
+                           "  --interval SECONDS  time between updates (0.1 to 3600; default 1)\n"
                            "  --all-users         jobs of all users, for root\n"
-                           "  --ranks LIST        these ranks alone: 0,4-7,12-\n"
-                           "  --once              one screen as text, after one interval (so it is where\n"
-                           "                      standard output is no terminal, too)\n"
-                           "  --json              a line of JSON for each look; with --once one object.\n"
-                           "                      Of a RUN until it has ended\n"
+                           "  --ranks LIST        only these ranks: 0,4-7,12-\n"
+                           "  --once              print one screen as text, after one interval (the default\n"
+                           "                      if standard output is not a terminal)\n"
+                           "  --json              print a line of JSON for each update; with --once one\n"
+                           "                      object. With RUN, until the run has ended\n"
                            "  --help, --version\n"
                            "\n"
-                           "Keys: r ranks, c communicators, s sizes, v variables, enter into one, < > sort,\n"
-                           "/ filter, p pause, j next job, h help, q end.\n"
+                           "Keys: r ranks, c communicators, s sizes, v variables, enter details, < > sort,\n"
+                           "/ filter, p pause, j next job, h help, q quit.\n"
                            "\n"
                            "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
                            "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
@@ -59,7 +59,7 @@ static double interval_read(const char *text)
     errno = 0;
     double value = strtod(text, &end);
     if (end == text || *end || errno || !(value >= 0.1 && value <= INTERVAL_MOST))
-        usage_reject("--interval is a number of seconds from 0.1 to %d, not '%s'", INTERVAL_MOST, text);
+        usage_reject("--interval: allowed are 0.1 to %d seconds, not '%s'", INTERVAL_MOST, text);
     return value;
 }
 
@@ -79,7 +79,7 @@ static struct request top_options_read(int argc, char *argv[])
             break;
         case 'r':
             if (!rank_list_is_good(optarg))
-                usage_reject("--ranks: '%s' is no list of ranks; " RANK_LIST_ALLOWED, optarg);
+                usage_reject("--ranks: '%s' is not a list of ranks; " RANK_LIST_ALLOWED, optarg);
             request.ranks = optarg;
             break;
         case 'u':
@@ -150,7 +150,7 @@ static int unreadable_report(const struct live *live)
                 first = &live->jobs[i].processes[k];
     char text[1024], others[64] = "";
     if (count > 1)
-        snprintf(others, sizeof others, " (and so for %zu others)", count - 1);
+        snprintf(others, sizeof others, " (and the same for %zu others)", count - 1);
     if (count) {
         snprintf(text, sizeof text, "%.400s %.400s%s", first->path, first->problem, others);
         text_tidy(text, sizeof text); /* any user may have named the file */
@@ -194,9 +194,9 @@ static void ranks_check(const struct top_model *model, const struct request *req
     if (!here[0])
         return;
     if (model->job_count > 1)
-        errx(EXIT_USAGE, "none of --ranks %s is seen in any of %zu jobs; in the last one %s", request->ranks,
+        errx(EXIT_USAGE, "no rank of --ranks %s is in any of the %zu jobs; the last one has %s", request->ranks,
              model->job_count, here);
-    errx(EXIT_USAGE, "none of --ranks %s is seen here, but %s", request->ranks, here);
+    errx(EXIT_USAGE, "no rank of --ranks %s is on this node, only %s", request->ranks, here);
 }
 
 /* Returns whether some process lives, or no file can be read yet. A new run file is empty for a moment. */

@@ -210,7 +210,7 @@ void top_comm_add(struct top_page *page, const struct top_view *view, const stru
     const struct top_comm *comm = comm_chosen(view, job);
     char title[COMM_TITLE_BYTES], time[UNIT_TEXT_BYTES], count[UNIT_TEXT_BYTES];
     if (!comm) {
-        top_page_add(page, 0, 0, "the communicator is not there any more");
+        top_page_add(page, 0, 0, "the communicator no longer exists");
         return;
     }
     struct member *members = calloc(job->rank_count + 1, sizeof *members);

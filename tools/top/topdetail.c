@@ -271,7 +271,7 @@ void top_rank_add(struct top_page *page, const struct top_view *view, const stru
 {
     const struct top_rank *rank = top_view_rank(view, job);
     if (!rank) {
-        top_page_add(page, 0, 0, "the process is not there any more");
+        top_page_add(page, 0, 0, "the process no longer exists");
         return;
     }
     rank_title(page, rank);
@@ -291,7 +291,7 @@ void top_values_add(struct top_page *page, const struct top_view *view, const st
     if (!rank && job->rank_count)
         rank = job->ranks[0];
     if (!rank || rank->state == TOP_UNREADABLE) {
-        top_page_add(page, 0, 0, "no file to read them from");
+        top_page_add(page, 0, 0, "its run file does not exist");
         return;
     }
     rank_title(page, rank);

@@ -332,16 +332,16 @@ static void help_add(struct top_page *page)
 {
     static const char *const lines[] = {
         "  r  ranks            c  communicators     s  sizes of messages     v  variables",
-        "  up, down, page up, page down, home, end   go through the rows",
-        "  enter               into a rank or a communicator;  backspace, escape: back",
-        "  <  >                sort by another column;  R: the other way round",
+        "  up, down, page up, page down, home, end   move between rows",
+        "  enter               details of a rank or communicator;  backspace, escape: back",
+        "  <  >                sort by another column;  R: reverse order",
         "  /                   filter: ranks (0,4-7) or a part of the text; empty: none",
         "  p, space            pause             j, tab  the next job",
         "  +  -                shorter or longer interval",
-        "  h, ?  this          q  end",
+        "  h, ?  this help     q  quit",
         "",
-        "  MPI    share of the time of the threads that have called MPI, in calls; those under way count",
-        "  work   of that at work;  stall: MPI found nothing to do",
+        "  MPI    share of time in MPI calls, of all threads that have called MPI; includes calls in progress",
+        "  work   share at work in MPI;  stall: share in which MPI found nothing to do",
         "  bars   # work  | stall  . outside of MPI",
         "  rates  by second, over the last interval; sent counts when posted, received when complete",
     };

@@ -231,7 +231,7 @@ void top_ranks_add(struct top_page *page, const struct top_view *view, const str
     if (top_ranks_missed(job, view->ranks)) {
         char here[RANKS_TEXT_BYTES];
         top_ranks_here(here, job);
-        top_page_add(page, 0, 0, "  none of --ranks %s is seen here, but %s", view->ranks, here);
+        top_page_add(page, 0, 0, "  no rank of --ranks %s is on this node, only %s", view->ranks, here);
     }
 }
 

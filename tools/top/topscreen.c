@@ -140,9 +140,10 @@ static void status_paint(const struct screen *screen)
     if (screen->editing)
         snprintf(text, sizeof text, "only: %s_   (ranks such as 0,4-7, or a part of the text)", screen->view->filter);
     else
-        snprintf(text, sizeof text,
-                 "r ranks  c communicators  s sizes  v variables  / filter  < > sort%s%s  h help  q end   every %.3g s",
-                 sorted[0] ? ": " : "", sorted, screen->view->interval);
+        snprintf(
+            text, sizeof text,
+            "r ranks  c communicators  s sizes  v variables  / filter  < > sort%s%s  h help  q quit   every %.3g s",
+            sorted[0] ? ": " : "", sorted, screen->view->interval);
     text[top_text_fitting(text, COLS - 1)] = '\0';
     move(LINES - 1, 0);
     attrset(A_DIM);

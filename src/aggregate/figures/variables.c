@@ -167,8 +167,8 @@ const struct variable variables[] = {
         TERM(BLOCK_THREAD, thread_cells, call_time, CALL_COUNT, 0), MINUS(BLOCK_THREAD, thread_cells, nested_time),
         MINUS_RUN(BLOCK_THREAD, thread_cells, stall_time, STATE_COUNT)),
     NAMED("mpit_stall_time", TIMER, "ticks", 0, STATE_COUNT, NAMES_STATE,
-          "Time stalled inside recorded MPI calls, which then found nothing to do, by reason, in nanoseconds. The "
-          "enumeration mpit_state names the slots.",
+          "Time stalled inside recorded MPI calls, by reason, in nanoseconds. A call is stalled while the MPI library "
+          "finds nothing to do. The enumeration mpit_state names the slots.",
           THREAD_SLOTS(stall_time)),
     NAMED("mpit_call_stall_time", TIMER, "ticks", 0, CALL_COUNT, NAMES_CALL,
           "Time stalled, by MPI function, in nanoseconds. The enumeration of mpit_current_call names the slots.",
@@ -381,7 +381,7 @@ const struct variable variables[] = {
     INSIDE("mpit_os_time", TIMER, "ns", 1, NAMES_NONE, COUNTER_OS_TIME,
            "Time that threads spent in the kernel inside recorded MPI calls, in nanoseconds, as reported by the "
            "kernel. Sleeping does not count. Many kernels check only some hundred times a second whether a thread is "
-           "in the kernel. Then the figure is not valid for single calls, and mpit prints a message." ASKED),
+           "in the kernel. Then the value is not valid for single calls, and mpit prints a message." ASKED),
     INSIDE("mpit_os_switches", COUNTER, "", 2, NAMES_SWITCH, COUNTER_SWITCHES_VOLUNTARY,
            "Context switches inside recorded MPI calls. The enumeration mpit_os_switch names the slots." ASKED),
     INSIDE("mpit_os_faults", COUNTER, "", 2, NAMES_FAULT, COUNTER_FAULTS_MINOR,
@@ -463,8 +463,7 @@ const struct variable *variable_add_counter(unsigned counter, const char *name, 
     if (number >= COUNTER_ASKED_MOST || asprintf(&title, "mpit_papi_%s", name) < 0)
         return NULL;
     if (asprintf(&text,
-                 "PAPI event %s%s%s, counted by where the thread was; the enumeration mpit_papi_place names the "
-                 "slots." SAFE,
+                 "PAPI event %s%s%s, by place of the thread. The enumeration mpit_papi_place names the slots." SAFE,
                  name, unit[0] ? ", in " : "", strcmp(unit, "ns") == 0 ? "nanoseconds" : unit) < 0) {
         free(title);
         return NULL;

@@ -92,19 +92,18 @@ static const struct event_element io_elements[] = {
 struct event_type event_types[EVENT_TYPES] = {
     [MESSAGE_POSTED] = {.name = "mpit_message_posted",
                         .description =
-                            "A message was handed to MPI: a send, or a receive that a request stands for. "
-                            "direction: 0 send, 1 receive; peer and tag as the program gave them; call: item "
-                            "of enumeration mpit_call; bytes: of the message, or of the room for it. "
-                            "Timestamp: begin of the call.",
+                            "A send was posted, or a receive with a request. direction: 0 send, 1 receive; peer, tag: "
+                            "arguments of the call; call: item of enumeration mpit_call; bytes: size of the message "
+                            "(send) or of the buffer (receive). Timestamp: begin of the call.",
                         .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                         .bound = true,
                         .bytes = sizeof(struct message_instance),
                         ALL(posted_elements)},
     [MESSAGE_COMPLETED] = {.name = "mpit_message_completed",
-                           .description = "A message was sent or has arrived, and the program knows. direction: 0 "
-                                          "send, 1 receive; peer, tag, bytes: of the message; call: that posted it, "
-                                          "item of enumeration mpit_call; time_ns: nanoseconds since that call began. "
-                                          "Timestamp: return of the call that completed it.",
+                           .description =
+                               "A send or receive was completed. direction: 0 send, 1 receive; peer, tag, bytes: of "
+                               "the message; call: the posting call, item of enumeration mpit_call; time_ns: "
+                               "nanoseconds since the posting call began. Timestamp: return of the completing call.",
                            .bound = true,
                            .bytes = sizeof(struct message_instance),
                            ALL(message_elements)},
@@ -115,75 +114,80 @@ struct event_type event_types[EVENT_TYPES] = {
                           .bound = true,
                           .bytes = sizeof(struct collective_instance),
                           ALL(begin_elements)},
-    [COLLECTIVE_END] = {.name = "mpit_collective_end",
-                        .description = "A collective has ended in this process; a nonblocking one when its request "
-                                       "was completed. call: that began it, item of enumeration mpit_call; coll: item "
-                                       "of enumeration mpit_coll; root: MPI_UNDEFINED where there is none; failed: 1 "
-                                       "when MPI returned an error; bytes_in, bytes_out: what this process put in and "
-                                       "got out; time_ns: nanoseconds since the call began.",
-                        .bound = true,
-                        .bytes = sizeof(struct collective_instance),
-                        ALL(collective_elements)},
-    [REQUEST_COMPLETED] = {.name = "mpit_request_completed",
-                           .description = "A request was completed. call: that posted it, completed_by: that "
-                                          "completed it, items of enumeration mpit_call; peer, tag, bytes: of the "
-                                          "message (peer: the root in collectives, tag: -1 there); outcome: 0 done, 1 "
-                                          "failed, 2 cancelled; time_ns: nanoseconds since it was posted.",
-                           .verbosity = MPIT_VERBOSITY_USER_DETAIL,
-                           .bound = true,
-                           .bytes = sizeof(struct request_instance),
-                           ALL(request_elements)},
-    [PENDING_SENDS_OVER] = {.name = "mpit_pending_sends_over",
-                            .description = "The level of mpit_pending_sends went over the handle's threshold (hint "
-                                           "mpit_threshold), from at most that.",
-                            .verbosity = MPIT_VERBOSITY_TUNER,
-                            .bound = true,
-                            .threshold = true,
-                            .bytes = sizeof(struct level_instance),
-                            ALL(level_elements)},
-    [PENDING_RECVS_OVER] = {.name = "mpit_pending_recvs_over",
-                            .description = "The level of mpit_pending_recvs went over the handle's threshold (hint "
-                                           "mpit_threshold), from at most that.",
-                            .verbosity = MPIT_VERBOSITY_TUNER,
-                            .bound = true,
-                            .threshold = true,
-                            .bytes = sizeof(struct level_instance),
-                            ALL(level_elements)},
-    [PENDING_BYTES_OVER] = {.name = "mpit_pending_bytes_over",
-                            .description = "The level of mpit_pending_bytes, in bytes, went over the handle's "
-                                           "threshold (hint mpit_threshold), from at most that.",
-                            .verbosity = MPIT_VERBOSITY_TUNER,
-                            .bound = true,
-                            .threshold = true,
-                            .bytes = sizeof(struct level_instance),
-                            ALL(level_elements)},
-    [EVENT_LOST] = {.name = "mpit_event_lost",
-                    .description = "The recorder could not record something. cause: item of enumeration mpit_loss; "
-                                   "count: how often since the last such event. Timestamp: when it was noticed, at the "
-                                   "end of a call.",
-                    .bytes = sizeof(struct loss_instance),
-                    ALL(loss_elements)},
+    [COLLECTIVE_END] =
+        {.name = "mpit_collective_end",
+         .description =
+             "A collective has ended in this process. A nonblocking one ends when its request is completed. call: the "
+             "starting call, item of enumeration mpit_call; coll: item of enumeration mpit_coll; root: MPI_UNDEFINED "
+             "without a root; failed: 1 when MPI returned an error; bytes_in, bytes_out: bytes that this process sent "
+             "and received; time_ns: nanoseconds since the starting call began.",
+         .bound = true,
+         .bytes = sizeof(struct collective_instance),
+         ALL(collective_elements)},
+    [REQUEST_COMPLETED] =
+        {.name = "mpit_request_completed",
+         .description =
+             "A request was completed. call: the posting call, completed_by: the completing call, items of enumeration "
+             "mpit_call; peer, tag, bytes: of the message (collectives: peer is the root, tag is -1); outcome: 0 done, "
+             "1 failed, 2 cancelled; time_ns: nanoseconds since the posting call began.",
+         .verbosity = MPIT_VERBOSITY_USER_DETAIL,
+         .bound = true,
+         .bytes = sizeof(struct request_instance),
+         ALL(request_elements)},
+    [PENDING_SENDS_OVER] =
+        {.name = "mpit_pending_sends_over",
+         .description = "The level of mpit_pending_sends rose above the handle's threshold (hint mpit_threshold).",
+         .verbosity = MPIT_VERBOSITY_TUNER,
+         .bound = true,
+         .threshold = true,
+         .bytes = sizeof(struct level_instance),
+         ALL(level_elements)},
+    [PENDING_RECVS_OVER] =
+        {.name = "mpit_pending_recvs_over",
+         .description = "The level of mpit_pending_recvs rose above the handle's threshold (hint mpit_threshold).",
+         .verbosity = MPIT_VERBOSITY_TUNER,
+         .bound = true,
+         .threshold = true,
+         .bytes = sizeof(struct level_instance),
+         ALL(level_elements)},
+    [PENDING_BYTES_OVER] =
+        {.name = "mpit_pending_bytes_over",
+         .description =
+             "The level of mpit_pending_bytes, in bytes, rose above the handle's threshold (hint mpit_threshold).",
+         .verbosity = MPIT_VERBOSITY_TUNER,
+         .bound = true,
+         .threshold = true,
+         .bytes = sizeof(struct level_instance),
+         ALL(level_elements)},
+    [EVENT_LOST] =
+        {.name = "mpit_event_lost",
+         .description =
+             "The recorder lost events or records. cause: item of enumeration mpit_loss; count: losses since the last "
+             "such event. Timestamp: end of the call in which the recorder detected the loss.",
+         .bytes = sizeof(struct loss_instance),
+         ALL(loss_elements)},
     [COMM_CREATION] = {.name = "mpit_comm_created",
-                       .description = "A communicator was made. call: that made it, item of enumeration mpit_call; "
-                                      "size: processes in it (of the own group); comm, parent: handles as numbers, "
-                                      "parent 0 where there is none. Timestamp: when the program got it.",
+                       .description =
+                           "A communicator was created. call: the creating call, item of enumeration mpit_call; size: "
+                           "processes in it (in the local group); comm, parent: handles as numbers, parent is 0 "
+                           "without a parent. Timestamp: when the program received the handle.",
                        .bytes = sizeof(struct comm_instance),
                        ALL(comm_elements)},
     [COMM_FREEING] = {.name = "mpit_comm_freed",
-                      .description = "A communicator was freed. call: that freed it, item of enumeration mpit_call; "
-                                     "size: processes in it (of the own group); comm, parent: handles as numbers; comm "
-                                     "is none any more. Timestamp: return of that call.",
+                      .description = "A communicator was freed. call: the freeing call, item of enumeration mpit_call; "
+                                     "size: processes in it (in the local group); comm, parent: handles as numbers; "
+                                     "comm is no longer valid. Timestamp: return of the freeing call.",
                       .bytes = sizeof(struct comm_instance),
                       ALL(comm_elements)},
     [WINDOW_CREATED] = {.name = "mpit_window_created",
-                        .description = "A window was made. call: item of enumeration mpit_call; number: counts "
-                                       "the windows made on comm, from 1; window, comm: handles as numbers. "
-                                       "Timestamp: return of the call.",
+                        .description =
+                            "A window was created. call: item of enumeration mpit_call; number: counts the windows "
+                            "created on comm, from 1; window, comm: handles as numbers. Timestamp: return of the call.",
                         .bytes = sizeof(struct object_instance),
                         ALL(window_elements)},
     [WINDOW_FREED] = {.name = "mpit_window_freed",
-                      .description = "A window was freed. Elements as in mpit_window_created; window is no handle any "
-                                     "more. Timestamp: return of the call.",
+                      .description = "A window was freed. Elements as in mpit_window_created; window is no longer a "
+                                     "valid handle. Timestamp: return of the call.",
                       .bytes = sizeof(struct object_instance),
                       ALL(window_elements)},
     [FILE_OPENED] = {.name = "mpit_file_opened",
@@ -193,38 +197,38 @@ struct event_type event_types[EVENT_TYPES] = {
                      .bytes = sizeof(struct object_instance),
                      ALL(file_elements)},
     [FILE_CLOSED] = {.name = "mpit_file_closed",
-                     .description = "A file was closed. Elements as in mpit_file_opened; file is no handle any more. "
-                                    "Timestamp: return of the call.",
+                     .description = "A file was closed. Elements as in mpit_file_opened; file is no longer a valid "
+                                    "handle. Timestamp: return of the call.",
                      .bytes = sizeof(struct object_instance),
                      ALL(file_elements)},
     [CALL_ERROR] = {.name = "mpit_call_error",
-                    .description = "A recorded call of MPI returned an error. call: item of enumeration mpit_call; "
-                                   "code: what it returned; error_class: the class of that; comm: the communicator's "
-                                   "handle as a number, 0 where there is none. Timestamp: return of the call.",
+                    .description =
+                        "A recorded MPI call returned an error. call: item of enumeration mpit_call; code: error code "
+                        "that the call returned; error_class: class of the error code; comm: the communicator's handle "
+                        "as a number, 0 without a communicator. Timestamp: return of the call.",
                     .bytes = sizeof(struct error_instance),
                     ALL(error_elements)},
     [CALL_STALLED] = {.name = "mpit_call_stalled",
-                      .description = "A call of MPI waited without progress. call: item of enumeration mpit_call; "
-                                     "time_ns: nanoseconds of that, as mpit_stall_time adds them; comm: the "
-                                     "communicator's handle as a number, 0 where there is none. Timestamp: return of "
-                                     "the call.",
+                      .description = "An MPI call waited without progress. call: item of enumeration mpit_call; "
+                                     "time_ns: nanoseconds stalled, as in mpit_stall_time; comm: the communicator's "
+                                     "handle as a number, 0 without a communicator. Timestamp: return of the call.",
                       .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                       .bytes = sizeof(struct stall_instance),
                       ALL(stall_elements)},
     [RMA_CALL] = {.name = "mpit_rma_call",
                   .description = "A call on a window has returned. call: item of enumeration mpit_call; number: of the "
                                  "window on its communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED "
-                                 "where there is none; failed: 1 when MPI returned an error; bytes: at the target; "
-                                 "time_ns: nanoseconds that the call took. Timestamp: its return.",
+                                 "without a target; failed: 1 when MPI returned an error; bytes: at the target; "
+                                 "time_ns: nanoseconds inside the call. Timestamp: return of the call.",
                   .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                   .bound = true,
                   .bytes = sizeof(struct access_instance),
                   ALL(rma_elements)},
     [IO_CALL] = {.name = "mpit_io_call",
-                 .description = "A call on a file has returned. call: item of enumeration mpit_call; number: of the "
-                                "file on its communicator, as in mpit_file_opened; failed: 1 when MPI returned an "
-                                "error; bytes: that it has transferred; time_ns: nanoseconds that the call took. "
-                                "Timestamp: its return.",
+                 .description =
+                     "A call on a file has returned. call: item of enumeration mpit_call; number: of the file on its "
+                     "communicator, as in mpit_file_opened; failed: 1 when MPI returned an error; bytes: transferred "
+                     "by the call; time_ns: nanoseconds inside the call. Timestamp: return of the call.",
                  .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                  .bound = true,
                  .bytes = sizeof(struct access_instance),

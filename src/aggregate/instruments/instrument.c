@@ -127,7 +127,7 @@ static int category_of(const char *name, const char *component)
     int found = category_find(name);
     if (found >= 0)
         return found;
-    snprintf(made, sizeof made, "What %.60s measures and offers.", component[0] ? component : "the program");
+    snprintf(made, sizeof made, "Variables, events and regions of %.60s.", component[0] ? component : "the program");
     return category_enter(name, made);
 }
 
@@ -186,21 +186,22 @@ static int instrument_enter(struct instrument *fresh, const char *description, v
     struct instrument *old = namesake(fresh);
     fresh->description = text_copy(description, MPIT_DESCRIPTION_MAX);
     if (!fresh->description)
-        REFUSE(MPIT_ERR_MEMORY, "there is no memory for it");
+        REFUSE(MPIT_ERR_MEMORY, "out of memory");
     if (old && instrument_is_active(old))
-        REFUSE(MPIT_ERR_DUPLICATE, "%s has registered one of this name%s", old->component,
+        REFUSE(MPIT_ERR_DUPLICATE, "%s has already registered one of this name%s", old->component,
                is_variable(old) ? " and class" : "");
     if (old && !same_meaning(old, fresh))
-        REFUSE(MPIT_ERR_DUPLICATE, "one of this name was registered by %s with another meaning, and its index keeps it",
+        REFUSE(MPIT_ERR_DUPLICATE,
+               "%s registered one of this name with another definition, and the MPI_T index of that one is permanent",
                old->component);
     if (old) {
         instrument_free(fresh);
         fresh = old;
     } else {
         if (count == INSTRUMENTS_MAX)
-            REFUSE(MPIT_ERR_MEMORY, "there are %d already", INSTRUMENTS_MAX);
+            REFUSE(MPIT_ERR_MEMORY, "%d are registered already, which is the limit", INSTRUMENTS_MAX);
         if (fresh->bind == MPIT_BIND_NONE && !instrument_instance_make(fresh, NULL))
-            REFUSE(MPIT_ERR_MEMORY, "there is no memory for its values");
+            REFUSE(MPIT_ERR_MEMORY, "out of memory for its values");
         fresh->number = count;
         instruments[count] = fresh;
         __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
@@ -268,7 +269,7 @@ static int begin(struct instrument **fresh, enum instrument_kind kind, const cha
     if (*fresh)
         return MPIT_OK;
     instrument_unlock();
-    REFUSE(MPIT_ERR_MEMORY, "there is no memory for it");
+    REFUSE(MPIT_ERR_MEMORY, "out of memory");
 }
 
 /* The enumeration of an object of the library. Adds it if needed. */
@@ -367,7 +368,7 @@ int instrument_control_register(struct mpit_control *control, const char *compon
     if (text && !text_make(fresh, control)) {
         instrument_free(fresh);
         instrument_unlock();
-        REFUSE(MPIT_ERR_MEMORY, "there is no memory for its text");
+        REFUSE(MPIT_ERR_MEMORY, "out of memory for its text");
     }
     result = finish(fresh, control->description, control, &fresh, error);
     if (result != MPIT_OK)
@@ -395,7 +396,7 @@ int instrument_event_register(struct mpit_event_type *event, const char *compone
     if (!fresh->elements) {
         instrument_free(fresh);
         instrument_unlock();
-        REFUSE(MPIT_ERR_MEMORY, "there is no memory for its elements");
+        REFUSE(MPIT_ERR_MEMORY, "out of memory for its elements");
     }
     for (uint32_t i = 0; i < event->element_count; i++)
         fresh->elements[i] = (struct mpit_element){event->elements[i].type, event->elements[i].offset,
@@ -440,7 +441,7 @@ int instrument_enumeration_register(struct mpit_enumeration *given, char *error)
     const struct instrument_enumeration *known = enumeration_find(given->name);
     if (known && !items_equal(known, given)) {
         instrument_unlock();
-        REFUSE(MPIT_ERR_DUPLICATE, "there is one of this name with other items");
+        REFUSE(MPIT_ERR_DUPLICATE, "one of this name is registered already, with other items");
     }
     if (!known) {
         struct instrument_enumeration *fresh = enumeration_make(given);
@@ -453,7 +454,7 @@ int instrument_enumeration_register(struct mpit_enumeration *given, char *error)
     given->entry = (void *)(uintptr_t)known;
     instrument_unlock();
     if (!known)
-        REFUSE(MPIT_ERR_MEMORY, "there is no memory for it");
+        REFUSE(MPIT_ERR_MEMORY, "out of memory");
     return MPIT_OK;
 }
 
@@ -477,11 +478,11 @@ int instrument_category_register(struct mpit_category *given, char *error)
         result = MPIT_ERR_MEMORY;
     instrument_unlock();
     if (orphan)
-        REFUSE(MPIT_ERR_ARGUMENT, "there is no category \"%.63s\" for its parent", given->parent);
+        REFUSE(MPIT_ERR_ARGUMENT, "its parent category \"%.63s\" is not registered", given->parent);
     if (result == MPIT_ERR_DUPLICATE)
-        REFUSE(result, "there is one of this name with another meaning");
+        REFUSE(result, "one of this name is registered already, with another definition");
     if (result != MPIT_OK)
-        REFUSE(result, "there is no memory for it");
+        REFUSE(result, "out of memory");
     given->entry = &categories[known];
     return MPIT_OK;
 }

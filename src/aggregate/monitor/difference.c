@@ -450,15 +450,15 @@ static void warn_recording(const char *warnings[WARNINGS_MOST], unsigned *count)
     const struct run_header *header = book.run.header;
     uint64_t timing = knob_load(KNOB_TIMING);
     if (timing == 0)
-        warn(warnings, count, "times are not known: mpit_timing is 0, and calls are only counted");
+        warn(warnings, count, "times are unknown: mpit_timing is 0, so calls are only counted");
     else if (timing != 1)
-        warn(warnings, count, "times are estimates: mpit_timing lets a part of the calls be timed");
+        warn(warnings, count, "times are estimates: mpit_timing is above 1, so only some calls are timed");
     if (header->filter[0])
-        warn(warnings, count, "calls are missing that mpit_filter excludes");
+        warn(warnings, count, "calls are missing: mpit_filter excludes them");
     if (header->off_since || header->off_count)
-        warn(warnings, count, "calls may be missing: MPI_Pcontrol has switched the recording off in this run");
+        warn(warnings, count, "calls may be missing: MPI_Pcontrol switched the recording off during this run");
     if (!header->stall_known)
-        warn(warnings, count, "stalls are not known: this MPI library makes progress in a way that mpit cannot watch");
+        warn(warnings, count, "stalls are unknown: mpit cannot observe the progress engine of this MPI library");
 }
 
 unsigned difference_warnings(const struct difference *difference, const struct snapshot *begin,
@@ -469,19 +469,19 @@ unsigned difference_warnings(const struct difference *difference, const struct s
     bool known = fabric_is_known(begin, end);
     bool os = begin->process.counters_known && end->process.counters_known;
     if (!difference->whole)
-        warn(warnings, &count, "figures are missing: there was no memory for all of the window");
+        warn(warnings, &count, "values are missing: there was not enough memory for the window");
     if ((options & MPIX_MONITOR_COLL) && !(options & MPIX_MONITOR_OTHER) && !known)
-        warn(warnings, &count, "transfers inside of collectives are not known: only option other watches them");
+        warn(warnings, &count, "transfers inside collectives are unknown: only the option \"other\" counts them");
     if ((options & MPIX_MONITOR_OTHER) && !watched)
-        warn(warnings, &count, "time and transfers below MPI are not known: libfabric and UCX are not watched");
+        warn(warnings, &count, "time and transfers below MPI are unknown: libfabric and UCX are not recorded");
     else if ((options & MPIX_MONITOR_OTHER) && !known)
         warn(warnings, &count,
-             "time and transfers below MPI are not known: MPI has used neither libfabric nor UCX since they are "
-             "watched");
+             "time and transfers below MPI are unknown: MPI has called neither libfabric nor UCX since their recording "
+             "began");
     if ((options & MPIX_MONITOR_OTHER) && !os)
-        warn(warnings, &count, "time in the operating system is not known: its counters are not read");
+        warn(warnings, &count, "time in the operating system is unknown: its counters are not read");
     if ((options & MPIX_MONITOR_OTHER) && !difference->interval.other.counter_count)
-        warn(warnings, &count, "no hardware counters: none is asked for with MPIT_PAPI_EVENTS, or there is none");
+        warn(warnings, &count, "no hardware counters: MPIT_PAPI_EVENTS names none, or none is available");
     warn_recording(warnings, &count);
     return count;
 }

@@ -166,10 +166,10 @@ static bool reader_make(struct replay_part *part, const struct run_reader *run, 
 static const char *obstacle_find(const struct run_reader *run)
 {
     if (!run->header.traced)
-        return "holds no trace (record it with mpit-run --trace)";
+        return "has no trace (mpit-run --trace records one)";
     for (size_t kind = 1; kind < run->call_count; kind++)
         if (kind >= CALL_COUNT || strcmp(run->calls[kind].name, call_table[kind].name) != 0)
-            return "was recorded by another version of mpit; take that one";
+            return "was recorded by another version of mpit; use mpit-dump of that version";
     return NULL;
 }
 
@@ -217,8 +217,8 @@ int replay_part_open(struct replay_part *part, const struct run_reader *run, con
     if (!good)
         snprintf(error, size, "%s",
                  replay && replay->nameless
-                     ? "does not name the communicators of all events (events_lost says why)"
-                     : "cannot be counted again: there is no memory, or mpit-dump --verify tells more");
+                     ? "does not name the communicators of all events (mpit_events_lost has the causes)"
+                     : "cannot be counted again: out of memory, or damaged (mpit-dump --verify shows details)");
     if (replay)
         free(replay->sieve);
     free(replay);

@@ -35,7 +35,7 @@ static void cells_compare(struct replay *replay, const struct run_block *block, 
         if (live[i] == replayed[i])
             continue;
         if (replay->differences++ < REPORT_MOST)
-            report(replay, "block kind %u, thread %u, comm %u, page %u, cell %zu: live %llu, replayed %llu\n",
+            report(replay, "block kind %u, thread %u, comm %u, page %u, counter %zu: live %llu, replayed %llu\n",
                    block->kind, block->thread, block->comm, block->page, i, (unsigned long long)live[i],
                    (unsigned long long)replayed[i]);
     }
@@ -227,9 +227,9 @@ static bool thread_verify(struct replay *replay, uint32_t thread)
     uint64_t missing;
     enum replay_result result = replay_thread(replay, thread, &missing);
     if (result == REPLAY_NAMELESS)
-        report(replay, "the file does not name the communicators of all events (events_lost says why)");
+        report(replay, "the file does not name the communicators of all events (mpit_events_lost has the causes)");
     else if (result == REPLAY_TORN)
-        report(replay, "the trace of thread %u ends inside of an event", thread);
+        report(replay, "the trace of thread %u ends inside an event", thread);
     bool whole = result == REPLAY_WHOLE && !missing; /* gaps_tell reports it */
     if (whole)
         thread_compare(replay, thread);
@@ -254,7 +254,7 @@ static void gaps_tell(struct replay *replay)
         for (size_t i = 0; i < gaps.count; i++)
             sum += gaps.list[i].count;
         replay->report[0] = '\0';
-        report(replay, "%llu events are not in the trace; where and why, in seconds since the process began:",
+        report(replay, "%llu events are not in the trace. Gaps, in seconds since the process began, and their causes:",
                (unsigned long long)sum);
         for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++) {
             run_gap_cause(reader, &gaps.list[i], cause);
@@ -263,7 +263,7 @@ static void gaps_tell(struct replay *replay)
                    seconds(reader, gaps.list[i].end_ticks), cause);
         }
         if (gaps.count > REPORT_MOST)
-            report(replay, "\n  and in %zu more places", gaps.count - REPORT_MOST);
+            report(replay, "\n  and %zu more gaps", gaps.count - REPORT_MOST);
     }
     run_gaps_release(&gaps);
 }
@@ -273,9 +273,8 @@ static void stretches_tell(struct replay *replay)
 {
     const struct run_reader *reader = replay->reader;
     size_t count = reader->stretch_count;
-    report(replay,
-           "the trace was switched on or off while the program ran: it holds a part of the events, and the tallies "
-           "count all of them; it was on, in seconds since the process began:");
+    report(replay, "the trace was switched on or off while the program ran, so it has fewer events than the counters. "
+                   "The trace was on, in seconds since the process began:");
     for (size_t i = 0; i < count && i < REPORT_MOST; i++) {
         const struct trace_stretch *stretch = reader->stretches[count - 1 - i];
         if (stretch->end_ticks == UINT64_MAX)
@@ -285,7 +284,7 @@ static void stretches_tell(struct replay *replay)
                    seconds(reader, stretch->end_ticks));
     }
     if (count > REPORT_MOST)
-        report(replay, "\n  and %zu times more", count - REPORT_MOST);
+        report(replay, "\n  and %zu more times", count - REPORT_MOST);
 }
 
 int replay_verify(const struct run_reader *reader, char *text, size_t size)
@@ -293,11 +292,11 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     struct replay replay = {.reader = reader, .report = text, .size = size};
     text[0] = '\0';
     if (!reader->header.traced) {
-        snprintf(text, size, "the run holds no trace (record it with mpit-run --trace)");
+        snprintf(text, size, "the run has no trace (mpit-run --trace records one)");
         return -1;
     }
     if (reader->header.lost[LOSS_DISK_FULL] && reader->block_count == 0) {
-        snprintf(text, size, "the file could not grow (disk_full): it holds nothing that could be compared");
+        snprintf(text, size, "the disk was full (disk_full), so the file has no events to compare");
         return -1;
     }
     if (reader->header.traced == TRACED_IN_PART) {

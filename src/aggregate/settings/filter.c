@@ -75,12 +75,11 @@ static bool word_mark(const char *word, size_t length, bool marked[CALL_COUNT])
 
 static int word_refuse(const char *word, size_t length, char *problem, size_t size)
 {
-    snprintf(
-        problem, size,
-        "'%.*s' is neither a recorded MPI function (MPI_ may be left out, * stands for any characters) nor a class "
-        "(p2p, completion, coll, comm, rma, io, process, other); allowed are these, separated by commas, with - in "
-        "front to leave out",
-        length > 60 ? 60 : (int)length, word);
+    snprintf(problem, size,
+             "'%.*s' is neither a recorded MPI function nor a class; allowed are function names (with or without MPI_, "
+             "* for any characters) and the classes p2p, completion, coll, comm, rma, io, process, other, separated by "
+             "commas, with a leading - to exclude",
+             length > 60 ? 60 : (int)length, word);
     return -1;
 }
 

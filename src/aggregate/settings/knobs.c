@@ -58,8 +58,8 @@ static int clock_sync_check(const char *text, char *problem, size_t size)
 
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
-                    "1: keep all events in the run file, from the moment of writing 1. 0: stop keeping them. It needs "
-                    "a run directory (MPIT_OUTPUT). Processes may differ, except with mpit_clock_sync mpi." RUNNING,
+                    "1: write all events to the run file from now on. 0: stop writing them. It needs a run directory "
+                    "(MPIT_OUTPUT). Processes may differ, except with mpit_clock_sync mpi." RUNNING,
                     NULL, MPIT_VERBOSITY_USER, false},
     [KNOB_FLIGHT_EVENTS] = {"mpit_flight_events", KNOB_INT, false, 4096, 0, 1 << 24,
                             "How many events of each thread the flight recorder keeps." FIXED, NULL,
@@ -81,7 +81,7 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          MPIT_VERBOSITY_USER, false},
     [KNOB_RECORD_LOCAL_CALLS] = {"mpit_record_local_calls", KNOB_INT, true, 0, 0, 1,
                                  "1: local functions (MPI_Comm_rank, datatypes, groups, ...) are counted, too, for the "
-                                 "process. 0: they are not." ALWAYS,
+                                 "process. 0: they are not counted." ALWAYS,
                                  NULL, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_TIMING] = {"mpit_timing", KNOB_INT, true, 1, 0, TIMING_MOST,
                      "1: every call is timed. 0: calls are only counted. N > 1: one of N calls of a thread is timed, "
@@ -101,12 +101,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
          "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls. Each MPI call "
          "reads them twice. The summary shows the time of a read." FIXED,
          papi_check, MPIT_VERBOSITY_TUNER, false},
-    [KNOB_CLOCK_SYNC] =
-        {"mpit_clock_sync", KNOB_TEXT, false, 0, 0, 0,
-         "How the clocks of a traced run on several nodes are measured. tcp: over mpit's own connections. mpi: with "
-         "MPI messages, which needs mpit and the same settings in all processes of MPI_COMM_WORLD. none: not at "
-         "all." FIXED,
-         clock_sync_check, MPIT_VERBOSITY_TUNER_DETAIL, true},
+    [KNOB_CLOCK_SYNC] = {"mpit_clock_sync", KNOB_TEXT, false, 0, 0, 0,
+                         "How the clocks of a traced run on several nodes are measured. tcp: over mpit's own "
+                         "connections. mpi: with MPI messages; this needs mpit and the same settings in all processes "
+                         "of MPI_COMM_WORLD. none: not at all." FIXED,
+                         clock_sync_check, MPIT_VERBOSITY_TUNER_DETAIL, true},
     [KNOB_CLOCK_SYNC_BARRIERS] = {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
                                   "N > 0: the clocks of a traced run on several nodes are measured again after every "
                                   "Nth MPI_Barrier on MPI_COMM_WORLD, and not only at begin and end. It must be the "
@@ -117,22 +116,23 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                            "dropped. ring: new events replace the oldest." FIXED,
                            policy_check, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
-                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others). 0: only "
-                     "while one of these has a started handle. " COST_FABRIC ALWAYS,
+                     "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others). 0: they are "
+                     "counted only while one of these variables has a started handle. " COST_FABRIC ALWAYS,
                      NULL, MPIT_VERBOSITY_TUNER, false},
     [KNOB_OS] = {"mpit_os", KNOB_INT, true, 0, 0, 1,
-                 "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*). 0: only "
-                 "while one of these has a started handle. " COST_OS ALWAYS,
+                 "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*). 0: they "
+                 "are counted only while one of these variables has a started handle. " COST_OS ALWAYS,
                  NULL, MPIT_VERBOSITY_TUNER, false},
     [KNOB_SDE] = {"mpit_sde", KNOB_INT, false, 0, 0, 1,
                   "1: mpit's variables are software-defined events of PAPI (sde:::mpit::NAME), for tools that "
                   "initialize PAPI after MPI_Init." FIXED,
                   NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
-    [KNOB_SPOOL_LIMIT_BYTES] =
-        {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20, UINT64_C(1) << 20, INT64_MAX,
-         "Limit for the part of a process's trace in node-local memory, in bytes. Above a quarter of it the trace is "
-         "moved to the output directory while the program runs. Events that come too fast for that are lost." FIXED,
-         NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
+    [KNOB_SPOOL_LIMIT_BYTES] = {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20,
+                                UINT64_C(1) << 20, INT64_MAX,
+                                "Limit for the part of a process's trace in node-local memory, in bytes. Above a "
+                                "quarter of it the trace is moved to the output directory while the program runs. "
+                                "Events that arrive faster than the trace is moved are lost." FIXED,
+                                NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -351,7 +351,7 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
         snprintf(initial, sizeof initial, "%s", initial_text(knob));
-    snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. The default, %s, holds.", name, text,
+    snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.", name, text,
              strlen(text) > 100 ? "..." : "", reason, initial);
     return false;
 }

@@ -208,13 +208,13 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     struct flat_header header = {.version = 0};
     *summary = (struct summary){0};
     if (bytes < offsetof(struct flat_header, row_bytes) || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
-        snprintf(error, 128, "is no mpit summary");
+        snprintf(error, 128, "is not an mpit summary");
         return -1;
     }
     memcpy(&header, data, offsetof(struct flat_header, row_bytes));
     if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
         snprintf(error, 128,
-                 "has summary format version %u; this mpit reads versions %d to %d: take the mpit that wrote it",
+                 "has summary format version %u, but this mpit reads versions %d to %d; use the mpit that wrote it",
                  header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
         return -1;
     }
@@ -224,11 +224,11 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
         (header.row_count && header.row_bytes != sizeof *summary->rows) ||
         (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
-        snprintf(error, 128, "was written by another version of mpit or on another kind of machine");
+        snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;
     }
     if (!header_fits(&header, bytes)) {
-        snprintf(error, 128, "is damaged: %zu bytes do not fit its %llu communicators", bytes,
+        snprintf(error, 128, "is damaged: its size of %zu bytes does not match its %llu communicators", bytes,
                  (unsigned long long)header.comm_count);
         return -1;
     }
@@ -248,7 +248,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     texts_tidy(summary);
     if (!summary_counters_sanitize(summary) || !rows_are_sound(summary)) {
         summary_release(summary);
-        snprintf(error, 128, "is damaged: its counters or its rows are impossible");
+        snprintf(error, 128, "is damaged: its counters or its rows are not valid");
         return -1;
     }
     for (size_t i = 0; i < summary->instrument_count; i++)

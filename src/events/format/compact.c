@@ -29,8 +29,7 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
     void *image =
         mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (image == MAP_FAILED)
-        return reader_fail(reader, "needs more memory than there is (%llu bytes)",
-                           (unsigned long long)header->image_bytes);
+        return reader_fail(reader, "does not fit into memory (%llu bytes)", (unsigned long long)header->image_bytes);
     reader->base = image;
     reader->bytes = reader->mapped_bytes = header->image_bytes;
     return 0;
@@ -70,9 +69,9 @@ static int piece_unpack(struct run_reader *reader, ZSTD_DCtx *context, const str
 {
     uint64_t at = chunk->reserved[0], bytes = chunk->reserved[1];
     if (!seal_is_whole(chunk, NULL))
-        return reader_fail(reader, "is damaged: the header of a piece of its image is another");
+        return reader_fail(reader, "is damaged: a piece of its image has a wrong header");
     if (bytes > PIECE_MOST || at > reader->bytes || bytes > reader->bytes - at || bytes > image_most(reader) - *sum)
-        return reader_fail(reader, "is damaged: a piece of its image lies outside of it");
+        return reader_fail(reader, "is damaged: a piece of its image is outside the file");
     *sum += bytes;
     reader->written = *sum;
     char *to = (char *)(uintptr_t)reader->base + at;
@@ -115,7 +114,7 @@ static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t a
         return NULL;
     }
     if (chunk->kind == columns && !block_is_sound(chunk)) {
-        reader_fail(reader, "is damaged: impossible block of events at byte %llu", (unsigned long long)at);
+        reader_fail(reader, "is damaged: the block of events at byte %llu is not valid", (unsigned long long)at);
         return NULL;
     }
     return chunk;
@@ -137,7 +136,7 @@ static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const stru
         at += chunk->bytes;
     }
     if (pieces != header->piece_count || reader->chunk_count != header->block_count)
-        return reader_fail(reader, "is damaged: %llu pieces and %zu blocks of %llu and %llu",
+        return reader_fail(reader, "is damaged: %llu pieces and %zu blocks were found, but %llu and %llu are expected",
                            (unsigned long long)pieces, reader->chunk_count, (unsigned long long)header->piece_count,
                            (unsigned long long)header->block_count);
     return 0;
@@ -149,16 +148,15 @@ static int compact_open(struct run_reader *reader)
     if (header->byte_order != RUN_BYTE_ORDER)
         return reader_fail(reader, "was written on a machine of the other byte order");
     if (header->version != COMPACT_VERSION)
-        return reader_fail(reader, "has compact format version %u; this mpit reads version %d", header->version,
+        return reader_fail(reader, "has compact format version %u, but this mpit reads version %d", header->version,
                            COMPACT_VERSION);
     if (header->bytes != reader->file_bytes)
-        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->file_bytes,
+        return reader_fail(reader, "is truncated: %zu of %llu bytes", reader->file_bytes,
                            (unsigned long long)header->bytes);
     if (image_make(reader, header) != 0)
         return -1;
     ZSTD_DCtx *context = ZSTD_createDCtx();
-    int result =
-        context ? chunks_take(reader, context, header) : reader_fail(reader, "needs more memory than there is");
+    int result = context ? chunks_take(reader, context, header) : reader_fail(reader, "does not fit into memory");
     ZSTD_freeDCtx(context);
     return result;
 }

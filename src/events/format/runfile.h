@@ -198,11 +198,11 @@ enum clock_way {
     X(OFF, "MPIT_CLOCK_SYNC=none")                                                                                     \
     X(NO_ADDRESS, "rank 0 left no address in the output directory")                                                    \
     X(NO_ANSWER, "the file system of the output directory did not answer in time")                                     \
-    X(NO_SOCKET, "no TCP socket, address or thread could be had")                                                      \
+    X(NO_SOCKET, "no TCP socket, address or thread was available")                                                     \
     X(UNREACHABLE, "rank 0 could not be reached over TCP")                                                             \
     X(LEFT_OUT, "rank 0 did not answer in time")                                                                       \
     X(NO_ECHO, "the connection over TCP failed")                                                                       \
-    X(INCOMPLETE, "some nodes did not come in time")                                                                   \
+    X(INCOMPLETE, "some nodes did not connect in time")                                                                \
     X(MPI, "communication with MPI failed")
 
 enum clock_trouble {

@@ -64,7 +64,7 @@ void *sealed_unpack(const void *file, size_t file_bytes, size_t most, size_t *by
     const char *frame = (const char *)file + sizeof header;
     memcpy(&header, file, sizeof header);
     if (header.byte_order != RUN_BYTE_ORDER || header.version != SEALED_VERSION) {
-        snprintf(error, 128, "has format version %u, or is damaged; this mpit reads version %d of this machine",
+        snprintf(error, 128, "has format version %u, or is damaged; this mpit reads version %d of this architecture",
                  header.version, SEALED_VERSION);
         return NULL;
     }
@@ -74,7 +74,7 @@ void *sealed_unpack(const void *file, size_t file_bytes, size_t most, size_t *by
     }
     char *data = header.plain_bytes <= most ? malloc(header.plain_bytes + 1) : NULL;
     if (!data) {
-        snprintf(error, 128, "is longer than memory or any summary (%llu bytes)",
+        snprintf(error, 128, "is too long for a summary, or does not fit into memory (%llu bytes)",
                  (unsigned long long)header.plain_bytes);
         return NULL;
     }

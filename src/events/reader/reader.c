@@ -47,9 +47,9 @@ int reader_header_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
     if (reader->bytes < RUN_PAGE_BYTES)
-        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->bytes);
+        return reader_fail(reader, "is not an mpit run file (only %zu bytes long)", reader->bytes);
     if (memcmp(header->magic, RUN_MAGIC, sizeof header->magic) != 0)
-        return reader_fail(reader, "is no mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
+        return reader_fail(reader, "is not an mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
         return reader_fail(reader, "was written on a machine of the other byte order");
     if (reader_version_check(reader) != 0)
@@ -59,7 +59,7 @@ int reader_header_check(struct run_reader *reader)
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
     if (header->file_bytes > reader->bytes)
-        return reader_fail(reader, "is truncated: %zu bytes of %llu", reader->bytes,
+        return reader_fail(reader, "is truncated: %zu of %llu bytes", reader->bytes,
                            (unsigned long long)header->file_bytes);
     if (header->clock_kind != CLOCK_KIND_MONOTONIC && header->clock_kind != CLOCK_KIND_TSC)
         return reader_fail(reader, "has an unknown clock (%u)", header->clock_kind);
@@ -67,7 +67,7 @@ int reader_header_check(struct run_reader *reader)
         !reader_text_ends(header->boot, sizeof header->boot) ||
         !reader_text_ends(header->program, sizeof header->program) ||
         !reader_text_ends(header->filter, sizeof header->filter))
-        return reader_fail(reader, "has a damaged header (a text does not end)");
+        return reader_fail(reader, "has a damaged header (a text has no end)");
     reader->bytes = header->file_bytes; /* bytes after that were allocated and never published */
     return 0;
 }
@@ -145,13 +145,13 @@ static int chunks_find(struct run_reader *reader)
         if (chunk.magic != CHUNK_MAGIC)
             return reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)offset);
         if (chunk.bytes < sizeof chunk || chunk.bytes % RUN_PAGE_BYTES || chunk.bytes > reader->bytes - offset)
-            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible size",
+            return reader_fail(reader, "is damaged: the chunk at byte %llu has an invalid size",
                                (unsigned long long)offset);
         if (!chunk_kind_known(reader, chunk.kind))
             return reader_fail(reader, "is damaged: chunk at byte %llu has unknown kind %u", (unsigned long long)offset,
                                chunk.kind);
         if (!reader_chunk_fits(&chunk))
-            return reader_fail(reader, "is damaged: chunk at byte %llu has an impossible capacity",
+            return reader_fail(reader, "is damaged: the chunk at byte %llu has an invalid capacity",
                                (unsigned long long)offset);
         if (reader_chunk_add(reader, there, &chunk) != 0)
             return -1;
@@ -187,7 +187,7 @@ static int threads_find(struct run_reader *reader)
             reader->thread_count = count;
         }
         if (reader->threads[thread->index])
-            return reader_fail(reader, "is damaged: thread %u stands twice", thread->index);
+            return reader_fail(reader, "is damaged: it has two records of thread %u", thread->index);
         reader->threads[thread->index] = thread;
         offset = thread->next;
     }
@@ -245,7 +245,7 @@ static int instruments_find(struct run_reader *reader)
             reader->instrument_count = count;
         }
         if (reader->instruments[record->id])
-            return reader_fail(reader, "is damaged: instrument %u stands twice", record->id);
+            return reader_fail(reader, "is damaged: it has two records of instrument %u", record->id);
         reader->instruments[record->id] = record;
         offset = record->next;
     }
@@ -281,11 +281,12 @@ static int stretches_find(struct run_reader *reader)
         const struct trace_stretch *stretch = reader_object(reader, offset, sizeof *stretch);
         if (!stretch || stretch->begin_ticks > stretch->end_ticks || stretch->end_ticks > later ||
             reader->stretch_count >= most)
-            return reader_fail(reader, "is damaged: stretch of the trace at byte %llu", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: the record at byte %llu of when the trace was on is not valid",
+                               (unsigned long long)offset);
         const struct trace_stretch **stretches =
             reader_grow(reader->stretches, reader->stretch_count, sizeof *stretches);
         if (!stretches)
-            return reader_fail(reader, "has more stretches of a trace than memory can hold");
+            return reader_fail(reader, "has more records of when the trace was on than memory can hold");
         reader->stretches = stretches;
         reader->stretches[reader->stretch_count++] = stretch;
         later = stretch->begin_ticks;
@@ -300,7 +301,7 @@ static int file_map(struct run_reader *reader, const char *path)
     if (!reader->map)
         return -1;
     if (reader->map->bytes < sizeof(struct compact_header))
-        return reader_fail(reader, "is no mpit run file (only %zu bytes long)", reader->map->bytes);
+        return reader_fail(reader, "is not an mpit run file (only %zu bytes long)", reader->map->bytes);
     if (memcmp(reader->map->base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
         reader->base = reader->map->base;
         reader->bytes = reader->written = reader->map->bytes;
@@ -309,7 +310,7 @@ static int file_map(struct run_reader *reader, const char *path)
     reader->file = reader->map->base;
     reader->file_bytes = reader->map->bytes;
     return reader_compact ? reader_compact->open(reader)
-                          : reader_fail(reader, "is a compact run file, which this program does not read");
+                          : reader_fail(reader, "is a compact run file, which this program cannot read");
 }
 
 /* The size of the file is read last, so it covers everything that the lists lead to. */

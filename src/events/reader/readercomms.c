@@ -58,7 +58,7 @@ static int slots_find(struct run_reader *reader, struct found *found, bool seen[
         if (!record_is_sound(copy))
             return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
         if (seen[copy->slot]) /* the list may also be a circle */
-            return reader_fail(reader, "is damaged: communicator slot %u stands twice", copy->slot);
+            return reader_fail(reader, "is damaged: it has two records of communicator slot %u", copy->slot);
         seen[copy->slot] = true;
         copy->end_ticks = UINT64_MAX;
         next = copy->next;
@@ -118,7 +118,8 @@ static int chunk_take(struct run_reader *reader, const struct chunk_header *ther
     if (reader->header.phase != RUN_FINALIZED && memcmp(&chunk, there, sizeof chunk) != 0)
         found->count = before; /* drops the records of older events, which are gone, too */
     else if (!sound)
-        return reader_fail(reader, "is damaged: record %zu of the communicators in the chunk at byte %zu", i, offset);
+        return reader_fail(reader, "is damaged: communicator record %zu in the chunk at byte %zu is not valid", i,
+                           offset);
     return 0;
 }
 
@@ -149,7 +150,7 @@ static int comm_ring_take(struct run_reader *reader, struct found *found, const 
     uint64_t capacity = past ? past->capacity : 0;
     if (offset && (!past || capacity == 0 || capacity > MAX_SLOTS ||
                    !reader_object(reader, offset, sizeof *past + capacity * sizeof past->records[0])))
-        return reader_fail(reader, "is damaged: its past communicators lie outside of it");
+        return reader_fail(reader, "is damaged: its table of freed communicators is outside the file");
     if (!offset)
         return 0;
     uint64_t kept = __atomic_load_n(&past->kept, __ATOMIC_ACQUIRE);
@@ -164,7 +165,8 @@ static int comm_ring_take(struct run_reader *reader, struct found *found, const 
         if (lives && n + capacity <= __atomic_load_n(&past->count, __ATOMIC_ACQUIRE))
             continue;
         if (!record_is_sound(&record))
-            return reader_fail(reader, "is damaged: past communicator %llu", (unsigned long long)n);
+            return reader_fail(reader, "is damaged: the record of freed communicator %llu is not valid",
+                               (unsigned long long)n);
         if (lives && (record.since_ticks >= places[record.slot].since_ticks || !places[record.sum].is_sum))
             continue; /* it lost its slot, or its sum was made, after these copies */
         struct comm_record *copy = found_add(found);
@@ -207,7 +209,8 @@ static int past_check(struct run_reader *reader, struct comm_record *past, size_
         bool last = i + 1 == count || past[i + 1].slot != past[i].slot;
         const struct comm_record *has = past[i].slot < reader->slot_count ? reader->comms[past[i].slot] : NULL;
         if (!has || has->flags & COMM_SUM)
-            return reader_fail(reader, "is damaged: a past communicator had slot %u, which is none", past[i].slot);
+            return reader_fail(reader, "is damaged: a freed communicator had slot %u, which does not exist",
+                               past[i].slot);
         uint64_t next = last ? has->since_ticks : past[i + 1].since_ticks;
         if (next <= past[i].end_ticks)
             return reader_fail(reader, "is damaged: two communicators had slot %u at the same time", past[i].slot);
@@ -216,7 +219,7 @@ static int past_check(struct run_reader *reader, struct comm_record *past, size_
         if (!summed && full)
             past[i].sum = 0; /* the file could not store it any more */
         else if (!summed)
-            return reader_fail(reader, "is damaged: a past communicator of slot %u is in no sum", past[i].slot);
+            return reader_fail(reader, "is damaged: a freed communicator of slot %u belongs to no sum", past[i].slot);
     }
     return 0;
 }

@@ -120,11 +120,11 @@ static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_B
             used += (size_t)snprintf(text + used, GAP_CAUSE_BYTES - used, "%s%s", used ? " or " : "",
                                      loss_names[causes[i]]);
     if (used && reader->header.lost[LOSS_TRACE_LIMIT] && reader->header.trace_policy == TRACE_RING)
-        snprintf(text + used, GAP_CAUSE_BYTES - used, ", the oldest gave way");
+        snprintf(text + used, GAP_CAUSE_BYTES - used, ", the oldest events were replaced");
     if (!used && reader->header.traced == TRACED_NOT)
-        snprintf(text, GAP_CAUSE_BYTES, "no trace: the buffer of a thread keeps its last events");
+        snprintf(text, GAP_CAUSE_BYTES, "no trace: the buffer of a thread holds only its last events");
     else if (!used)
-        snprintf(text, GAP_CAUSE_BYTES, "nothing was counted as lost: the process was killed, or the file is damaged");
+        snprintf(text, GAP_CAUSE_BYTES, "no loss was counted: the process was killed, or the file is damaged");
 }
 
 /* Counts the gap's events that have a known cause, by cause. Returns the cause if the thread has no place in the
@@ -174,8 +174,8 @@ void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, c
             snprintf(number, sizeof number, "%llu ", (unsigned long long)by_cause[i]);
         if (by_cause[i])
             used += (size_t)snprintf(text + used, GAP_CAUSE_BYTES - used, "%s%s%s%s", used ? "; " : "", number,
-                                     loss_names[i], gave_way ? ", the oldest gave way" : "");
+                                     loss_names[i], gave_way ? ", the oldest events were replaced" : "");
     }
     if (rest && used < GAP_CAUSE_BYTES)
-        snprintf(text + used, GAP_CAUSE_BYTES - used, "; %llu by none that was counted", (unsigned long long)rest);
+        snprintf(text + used, GAP_CAUSE_BYTES - used, "; %llu of unknown cause", (unsigned long long)rest);
 }

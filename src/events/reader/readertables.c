@@ -31,14 +31,14 @@ static int block_owner_check(struct run_reader *reader, const struct tally_block
         head->kind == BLOCK_REGION ? run_reader_instrument(reader, head->page) : NULL;
     if (head->thread >= reader->thread_count ||
         (head->comm && (head->comm >= reader->slot_count || !reader->comms[head->comm])))
-        missing = "nobody";
+        missing = "no thread or communicator";
     else if (head->kind == BLOCK_REGION && /* the record may be of a later communicator (instrumentinstances.c) */
              (!region || region->kind != INSTRUMENT_REGION))
         missing = "no region";
     else if ((head->kind == BLOCK_FABRIC || head->kind == BLOCK_FABRIC_LEVEL) &&
              (head->comm || !run_reader_provider(reader, head->page)))
         missing = "no provider";
-    return missing ? reader_fail(reader, "is damaged: tally block at byte %llu belongs to %s",
+    return missing ? reader_fail(reader, "is damaged: the block of counters at byte %llu belongs to %s",
                                  (unsigned long long)offset, missing)
                    : 0;
 }
@@ -47,7 +47,7 @@ static int block_add(struct run_reader *reader, const struct tally_block *head, 
 {
     struct run_block *blocks = reader_grow(reader->blocks, reader->block_count, sizeof *blocks);
     if (!blocks)
-        return reader_fail(reader, "has more tally blocks than memory can hold");
+        return reader_fail(reader, "has more blocks of counters than memory can hold");
     reader->blocks = blocks;
     blocks[reader->block_count++] = (struct run_block){.at = cells,
                                                        .kind = head->kind,
@@ -66,7 +66,7 @@ static int blocks_sort(struct run_reader *reader)
     reader->comm_blocks = first;
     if (!first || !sorted) {
         free(sorted);
-        return reader_fail(reader, "has more tally blocks than memory can hold");
+        return reader_fail(reader, "has more blocks of counters than memory can hold");
     }
     for (size_t i = 0; i < reader->block_count; i++)
         first[reader->blocks[i].comm + 1]++;
@@ -93,7 +93,8 @@ int reader_blocks_find(struct run_reader *reader)
         __asm__ volatile("" : "+m"(head)); /* the checked value is the kept one: the file is read only once */
         const uint64_t *cells = there ? reader_object(reader, offset + sizeof head, head.cells * UINT64_C(8)) : NULL;
         if (!cells || !block_kind_is_known(head.kind) || reader->block_count >= most)
-            return reader_fail(reader, "is damaged: tally block at byte %llu", (unsigned long long)offset);
+            return reader_fail(reader, "is damaged: the block of counters at byte %llu is not valid",
+                               (unsigned long long)offset);
         if (block_owner_check(reader, &head, offset) != 0 || block_add(reader, &head, cells) != 0)
             return -1;
         offset = head.next;
@@ -114,12 +115,12 @@ static const void *table_take(struct run_reader *reader, uint64_t offset, size_t
 {
     const void *there = reader_object(reader, offset, bytes);
     if (!there)
-        reader_fail(reader, "is damaged: its table of %s lies outside of it", what);
+        reader_fail(reader, "is damaged: its table of %s is outside the file", what);
     if (!there || !copy)
         return there;
     *copy = malloc(bytes);
     if (!*copy)
-        reader_fail(reader, "has a table of %s for which there is no memory", what);
+        reader_fail(reader, "has a table of %s that does not fit into memory", what);
     return *copy ? memcpy(*copy, there, bytes) : NULL;
 }
 
@@ -147,7 +148,7 @@ static const void *texts_clean(struct run_reader *reader, const void *table, siz
         if (text_is_plain((const char *)table + at))
             continue;
         if (!*copy && !(*copy = malloc(bytes))) {
-            reader_fail(reader, "has texts for which there is no memory");
+            reader_fail(reader, "has texts that do not fit into memory");
             return NULL;
         }
         if (table != *copy)
@@ -168,7 +169,7 @@ static int counters_find(struct run_reader *reader, bool copies)
     for (size_t i = 0; reader->counters && i < COUNTERS_NAMED_MOST; i++)
         if (!reader_text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
             !reader_text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
-            return reader_fail(reader, "is damaged: the name of counter %zu does not end", i);
+            return reader_fail(reader, "is damaged: the name of counter %zu has no end", i);
     struct table_texts names = {offsetof(struct counter_table, list[0].name), sizeof reader->counters->list[0],
                                 COUNTERS_NAMED_MOST, COUNTER_NAME_BYTES};
     struct table_texts units = names;
@@ -193,7 +194,7 @@ static int variables_find(struct run_reader *reader, bool copies)
     for (size_t i = 0; i < count; i++)
         if (!reader_text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
             !reader_text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
-            return reader_fail(reader, "is damaged: the name of variable %zu does not end", i);
+            return reader_fail(reader, "is damaged: the name of variable %zu has no end", i);
     struct table_texts names = {offsetof(struct variable_record, name), sizeof *reader->variables, count,
                                 VARIABLE_NAME_BYTES};
     struct table_texts units = {offsetof(struct variable_record, unit), sizeof *reader->variables, count,
@@ -215,7 +216,7 @@ static int calls_find(struct run_reader *reader, bool copies)
     reader->call_count = count;
     for (size_t i = 0; i < count; i++)
         if (!reader_text_ends(reader->calls[i].name, CALL_NAME_BYTES))
-            return reader_fail(reader, "is damaged: the name of call %zu does not end", i);
+            return reader_fail(reader, "is damaged: the name of call %zu has no end", i);
     struct table_texts names = {offsetof(struct call_record, name), sizeof *reader->calls, count, CALL_NAME_BYTES};
     if (count && !(reader->calls =
                        texts_clean(reader, reader->calls, count * sizeof *reader->calls, &reader->calls_copy, names)))
@@ -227,15 +228,15 @@ int reader_tables_find(struct run_reader *reader, bool copies)
 {
     const struct run_header *header = &reader->header;
     if (header->origin && !reader_object(reader, header->origin, sizeof(struct origin_record)))
-        return reader_fail(reader, "is damaged: what it says of its origin lies outside of it");
+        return reader_fail(reader, "is damaged: its origin (command, user, time) is outside the file");
     if (header->clock_syncs && !reader_object(reader, header->clock_syncs, sizeof(struct clock_syncs)))
-        return reader_fail(reader, "is damaged: its measurements of the clock lie outside of it");
+        return reader_fail(reader, "is damaged: its clock measurements are outside the file");
     if (header->gaps && !reader_object(reader, header->gaps, sizeof(struct gap_table)))
-        return reader_fail(reader, "is damaged: its causes of gaps lie outside of it");
+        return reader_fail(reader, "is damaged: its causes of gaps are outside the file");
     if (counters_find(reader, copies) != 0)
         return -1;
     if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
-        return reader_fail(reader, "is damaged: its tables have impossible lengths");
+        return reader_fail(reader, "is damaged: its tables have invalid lengths");
     return variables_find(reader, copies) == 0 ? calls_find(reader, copies) : -1;
 }
 

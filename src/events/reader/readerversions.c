@@ -17,11 +17,10 @@ int reader_version_check(struct run_reader *reader)
 {
     struct run_header *header = &reader->header;
     if (header->version < RUN_VERSION_LEAST || header->version > RUN_VERSION)
-        return reader_fail(
-            reader,
-            "has format version %u; this mpit reads versions %d to %d: read it with the mpit-dump of the "
-            "mpit that recorded it",
-            header->version, RUN_VERSION_LEAST, RUN_VERSION);
+        return reader_fail(reader,
+                           "has format version %u, but this mpit reads versions %d to %d; use the mpit-dump of the "
+                           "mpit that recorded it",
+                           header->version, RUN_VERSION_LEAST, RUN_VERSION);
     if (header->version < VERSION_WITH_CLOCKS)
         header->clock_syncs = header->first_object = 0;
     if (header->header_bytes < offsetof(struct run_header, stall_known))
@@ -71,8 +70,8 @@ int reader_calls_check(struct run_reader *reader)
     for (size_t kind = 0; kind < reader->call_count; kind++)
         if (kind >= CALL_COUNT || strcmp(reader->calls[kind].name, call_table[kind].name) != 0)
             return reader_fail(reader,
-                               "has format version %u and other calls than this mpit (number %zu is %s): read it with "
-                               "the mpit-dump of the mpit that recorded it",
+                               "has format version %u and other calls than this mpit (number %zu is %s); use the "
+                               "mpit-dump of the mpit that recorded it",
                                reader->header.version, kind, reader->calls[kind].name);
     return 0;
 }

@@ -33,7 +33,7 @@ static int map_file_open(const char *path, struct stat *st, char *error, size_t 
     }
     if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
         return fd;
-    snprintf(error, room, "is no regular file");
+    snprintf(error, room, "is not a regular file");
     close(fd);
     return -1;
 }
@@ -104,7 +104,7 @@ struct run_map *run_map_open(const char *path, char error[512])
     struct run_map *map = calloc(1, sizeof *map + length);
     void *base = MAP_FAILED;
     if (st.st_size == 0)
-        snprintf(error, 512, "is no mpit run file (only 0 bytes long)");
+        snprintf(error, 512, "is not an mpit run file (only 0 bytes long)");
     else if (!map || (base = descriptor_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
@@ -217,7 +217,7 @@ static int map_wake(struct run_map *map, char error[128])
     if (fd < 0)
         return -1;
     if (!map_is_of(map, &st))
-        snprintf(error, 128, "has become another file while it was read");
+        snprintf(error, 128, "was replaced by another file while it was read");
     else if (descriptor_map(map->base, map->bytes, fd) == MAP_FAILED)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
     else

@@ -103,7 +103,7 @@ enum loss_cause run_file_trouble(struct run *run, int error)
     char text[sizeof run->path + 128];
     bool full = error == ENOSPC || error == EDQUOT || error == EFBIG;
     const char *slash = strrchr(run->path, '/'); /* without the name, as the processes of a job share one message */
-    snprintf(text, sizeof text, "live files in %.*s cannot grow: %s; what does not fit is counted as lost",
+    snprintf(text, sizeof text, "live files in %.*s cannot grow: %s; events without room are counted as lost",
              slash ? (int)(slash - run->path) : 0, run->path, strerror(error));
     if (run_has_file(run))
         run_tell(run, text);
@@ -187,7 +187,7 @@ static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
     run_file_release(run, fd);
     if (!memory) {
         run_lost(run, LOSS_NO_MEMORY, 1);
-        run_tell(run, "there is no memory for the recorder to grow; what does not fit is counted as lost");
+        run_tell(run, "the recorder has no more memory; events without room are counted as lost");
         return NULL;
     }
     run->memory_bytes += bytes;
@@ -556,7 +556,7 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
         run->path[0] = '\0';
         run->gone = true;
     } else if (run_has_file(run) && !file_is_there(run)) {
-        run_tell(run, "the run directory has gone: what this process recorded is lost");
+        run_tell(run, "the run directory was removed: the recording of this process is lost");
     } else if (run_has_file(run) && run->length > run->virtual_bytes)
         file_cut(run);
     run->closed = true;

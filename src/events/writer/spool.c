@@ -89,13 +89,13 @@ int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPO
     size_t count = spool_bases(bases);
     problem[0] = '\0';
     if (own && own[0] && own[0] != '/')
-        snprintf(problem, SPOOL_PROBLEM_BYTES, "MPIT_SPOOL is '%.200s': it has to be an absolute path", own);
+        snprintf(problem, SPOOL_PROBLEM_BYTES, "MPIT_SPOOL is '%.200s'; allowed is an absolute path", own);
     for (size_t i = 0; i < count; i++) {
         int error = base_try(bases[i], output, path);
         if (!error)
             return 0;
         if (!problem[0])
-            snprintf(problem, SPOOL_PROBLEM_BYTES, "no directory for live files can be made in %.500s: %s", bases[i],
+            snprintf(problem, SPOOL_PROBLEM_BYTES, "no directory for live files can be created in %.500s: %s", bases[i],
                      strerror(error));
     }
     path[0] = '\0';

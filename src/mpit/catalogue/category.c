@@ -77,13 +77,13 @@ static const char *description_of(const char *path)
     static const struct {
         const char *path, *text;
     } known[] = {
-        {"mpit", "What the mpit event recorder knows of this process."},
+        {"mpit", "All that the event recorder mpit records of this process."},
         {"mpit/process", "The process and its threads: calls, time in MPI, states."},
-        {"mpit/recorder", "The recorder itself: what it recorded, lost and uses."},
+        {"mpit/recorder", "The recorder itself: events recorded and lost, memory in use."},
         {"mpit/communicator", "Variables that are bound to communicators."},
-        {"mpit/communicator/time", "Time that was spent on a communicator."},
+        {"mpit/communicator/time", "Time spent in calls on a communicator."},
         {"mpit/communicator/workload", "Messages, bytes, sizes and peers on a communicator."},
-        {"mpit/communicator/level", "What is pending on a communicator now, and its watermarks."},
+        {"mpit/communicator/level", "Operations now pending on a communicator, and their watermarks."},
         {"mpit/window", "Variables that are bound to windows."},
         {"mpit/file", "Variables that are bound to files."},
         {"mpit/service", "Layers below MPI: fabric, operating system, hardware counters."},

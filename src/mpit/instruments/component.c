@@ -116,7 +116,7 @@ static void class_enter(struct instrument *instrument, uint32_t class)
         return;
     if (fresh.own && fresh.description)
         native_say(
-            "mpit: performance variable \"%s\" of %s is not shown: the MPI library has one of this name and class",
+            "mpit: performance variable \"%s\" of %s is hidden: the MPI library has one of the same name and class",
             instrument->name, instrument->component);
     free((void *)(uintptr_t)fresh.own);
     free(fresh.description);

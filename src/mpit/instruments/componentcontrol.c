@@ -177,6 +177,6 @@ void component_control_enter(struct instrument *instrument)
         .category = component_category_path(instrument->category),
     };
     if (control_add(&fresh) < 0)
-        native_say("mpit: control variable \"%s\" of %s is not shown: the MPI library has one of this name",
+        native_say("mpit: control variable \"%s\" of %s is hidden: the MPI library has one of the same name",
                    instrument->name, instrument->component);
 }

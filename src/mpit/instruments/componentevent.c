@@ -54,7 +54,7 @@ void component_event_enter(struct instrument *event)
         if (event_type_add(&fresh->type) >= 0)
             return;
         __atomic_store_n(&event->event, NULL, __ATOMIC_RELEASE);
-        native_say("mpit: event type \"%s\" of %s is not shown: there is one of this name", event->name,
+        native_say("mpit: event type \"%s\" of %s is hidden: another one has the same name", event->name,
                    event->component);
     }
     free(elements);

@@ -33,7 +33,7 @@ static bool options_read(const struct mpit_monitorhandle *handle, unsigned *opti
     *options = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         if (all[i].value != 0 && all[i].value != 1) {
-            native_say("mpit: " ALLOWED "monitorhandle.%s is %d; an option is 1 or 0", all[i].name, all[i].value);
+            native_say("mpit: " ALLOWED "monitorhandle.%s is %d; allowed are 0 and 1", all[i].name, all[i].value);
             return false;
         }
         *options |= all[i].value ? all[i].option : 0;
@@ -44,16 +44,17 @@ static bool options_read(const struct mpit_monitorhandle *handle, unsigned *opti
 static int handle_read(const struct mpit_monitorhandle *handle, struct monitor_order *order)
 {
     if (handle->bytes && handle->bytes < sizeof *handle) {
-        native_say("mpit: " ALLOWED "monitorhandle.bytes is %u, and no layout is so short; begin with "
-                   "MPIX_MONITORHANDLE_INIT",
-                   handle->bytes);
+        native_say(
+            "mpit: " ALLOWED
+            "monitorhandle.bytes is %u, which is too short; initialize the structure with MPIX_MONITORHANDLE_INIT",
+            handle->bytes);
         return MPIX_MONITOR_ERR_ARGUMENT;
     }
     if (!options_read(handle, &order->options))
         return MPIX_MONITOR_ERR_OPTION;
     if (handle->period_ns &&
         (handle->period_ns < MPIX_MONITOR_PERIOD_LEAST || handle->period_ns > MPIX_MONITOR_PERIOD_MOST)) {
-        native_say("mpit: " ALLOWED "monitorhandle.period_ns is %lld; a period is 0 (none) or %d ns to %llu ns",
+        native_say("mpit: " ALLOWED "monitorhandle.period_ns is %lld; allowed are 0 (no periods) and %d to %llu",
                    (long long)handle->period_ns /* Fortran's may be negative */, MPIX_MONITOR_PERIOD_LEAST,
                    (unsigned long long)MPIX_MONITOR_PERIOD_MOST);
         return MPIX_MONITOR_ERR_PERIOD;
@@ -82,7 +83,7 @@ static int comm_read(uint64_t word, struct monitor_order *order)
     if (order->only)
         return MPIX_MONITOR_OK;
     native_say("mpit: " ALLOWED
-               "monitorhandle.communicator is none that is alive; MPI_COMM_NULL stands for all of them");
+               "monitorhandle.communicator is not a valid communicator; MPI_COMM_NULL selects all communicators");
     return MPIX_MONITOR_ERR_COMM;
 }
 
@@ -96,7 +97,7 @@ static int order_file_open(const char *path, struct monitor_order *order)
     if (order->file >= 0)
         return MPIX_MONITOR_OK;
     native_say("mpit: " ALLOWED "monitorhandle.file \"%.512s\" cannot be opened for appending: %s", path,
-               errno == ENXIO ? "nobody reads it" : strerror(errno));
+               errno == ENXIO ? "no process reads it" : strerror(errno));
     return MPIX_MONITOR_ERR_FILE;
 }
 
@@ -114,9 +115,9 @@ static int not_now(const char *function)
 {
     if (native.mismatch || book.run.detached || (!book.run.header && native.present && native_between()))
         return MPIX_MONITOR_ABSENT;
-    native_say("mpit: %s is called before MPI_Init has returned or after MPI_Finalize has begun; windows are open in "
-               "between",
-               function);
+    native_say(
+        "mpit: %s was called before MPI_Init returned or after MPI_Finalize began; allowed is a call between them",
+        function);
     return MPIX_MONITOR_ERR_TIME;
 }
 
@@ -125,7 +126,8 @@ static int request_window_start(MPIX_Monitor_request *request, const struct mpit
 {
     struct monitor_order order = {.function = function, .file = -1};
     if (!request) {
-        native_say("mpit: " ALLOWED "request is a NULL pointer; it gets the window that MPIX_End_monitor ends");
+        native_say("mpit: " ALLOWED
+                   "request is a NULL pointer; allowed is the address of a variable for the window's handle");
         return MPIX_MONITOR_ERR_ARGUMENT;
     }
     *request = 0;
@@ -143,9 +145,9 @@ static int request_window_start(MPIX_Monitor_request *request, const struct mpit
     if (result == MPIX_MONITOR_ERR_TIME)
         result = not_now("MPIX_Start_monitor");
     if (result == MPIX_MONITOR_ERR_MEMORY)
-        native_say("mpit: " ALLOWED "there is no memory for another window");
+        native_say("mpit: " ALLOWED "out of memory for another window");
     if (result == MPIX_MONITOR_ERR_THREAD)
-        native_say("mpit: " ALLOWED "the thread that reports periods cannot be made");
+        native_say("mpit: " ALLOWED "the thread that reports periods cannot be started");
     if (result != MPIX_MONITOR_OK && order.file >= 0)
         close(order.file);
     return result;
@@ -169,8 +171,8 @@ static int window_end(MPIX_Monitor_request *request, struct mpit_monitorhandle *
         handle->other = 0;
     }
     if (!request) {
-        native_say("mpit: MPIX_End_monitor: request is a NULL pointer; it is the address of what MPIX_Start_monitor "
-                   "has set");
+        native_say("mpit: MPIX_End_monitor: request is a NULL pointer; allowed is the address of the handle that "
+                   "MPIX_Start_monitor set");
         return MPIX_MONITOR_ERR_ARGUMENT;
     }
     MPIX_Monitor_request ended = *request;
@@ -181,8 +183,8 @@ static int window_end(MPIX_Monitor_request *request, struct mpit_monitorhandle *
         return MPIX_MONITOR_ABSENT;
     int result = monitor_window_close(ended, cancel);
     if (result != MPIX_MONITOR_OK)
-        native_say("mpit: MPIX_End_monitor: request %#llx is of no window that is open; windows end once, by "
-                   "MPIX_End_monitor or by MPI_Finalize",
+        native_say("mpit: MPIX_End_monitor: request %#llx is not an open window; MPIX_End_monitor or MPI_Finalize ends "
+                   "a window once",
                    (unsigned long long)ended);
     return result;
 }

@@ -392,7 +392,7 @@ static void line_time(struct text *text, const char *what, uint64_t ns)
 static void line_number(struct text *text, const char *what, uint64_t number)
 {
     if (number == MPIX_MONITOR_UNKNOWN)
-        put(text, "  %-34s not known\n", what);
+        put(text, "  %-34s unknown\n", what);
     else
         put(text, "  %-34s %llu\n", what, (unsigned long long)number);
 }
@@ -446,7 +446,7 @@ static void text_pending(struct text *text, const char *edge, const MPIX_Monitor
                          const MPIX_Monitor_call *calls, uint32_t count)
 {
     if (pending->sends || pending->recvs)
-        put(text, "  at the %s: %llu sends (%llu bytes) and %llu receives posted and not complete\n", edge,
+        put(text, "  at the %s: %llu sends (%llu bytes) and %llu receives pending\n", edge,
             (unsigned long long)pending->sends, (unsigned long long)pending->send_bytes,
             (unsigned long long)pending->recvs);
     for (uint32_t i = 0; i < count; i++) {
@@ -487,7 +487,7 @@ char *monitor_text(const MPIX_Monitor_report *report, size_t *bytes)
     text_pending(&text, "begin", &interval->before, interval->calls_before, interval->call_before_count);
     text_pending(&text, "end", &interval->after, interval->calls_after, interval->call_after_count);
     if (report->missed)
-        put(&text, "  %llu periods before it had no report\n", (unsigned long long)report->missed);
+        put(&text, "  %llu periods before this one have no report\n", (unsigned long long)report->missed);
     for (uint32_t i = 0; i < report->warning_count; i++)
         put(&text, "  %s\n", report->warnings[i]);
     return text_end(&text, bytes);

@@ -116,7 +116,7 @@ static void window_text_write(int descriptor, char *text, size_t bytes)
     int before = errno, error = text ? native_output(descriptor, text, bytes, WRITE_WAIT_MS) : ENOMEM;
     if (error)
         native_say("mpit: MPIX_End_monitor: a report could not be written: %s",
-                   error == EAGAIN ? "nobody reads it" : strerror(error));
+                   error == EAGAIN ? "no process reads it" : strerror(error));
     free(text);
     errno = before;
 }

@@ -121,7 +121,7 @@ static struct counting *counting_make(struct log *log)
     bool good = counting_open(counting, reason);
     cancel_release(cancel);
     if (!good && !__atomic_exchange_n(&thread_failed, true, __ATOMIC_RELAXED))
-        native_say("mpit: MPIT_PAPI_EVENTS: not all of them can be counted in thread %u (%s); what is missing is 0",
+        native_say("mpit: MPIT_PAPI_EVENTS: thread %u cannot count all events (%s); the missing ones are 0",
                    log->own.index, reason);
     log->counting = counting;
     errno = error;
@@ -137,8 +137,8 @@ static uint64_t grown(unsigned counter, uint64_t last, uint64_t now)
         return now - last;
     uint32_t bit = 1u << counter;
     if (book.run.header->world_rank <= 0 && !(__atomic_fetch_or(&fallen, bit, __ATOMIC_RELAXED) & bit))
-        native_say("mpit: MPIT_PAPI_EVENTS: %s has fallen by %" PRIu64
-                   ": it is a level and no counter; what is counted is what it was seen to rise by",
+        native_say("mpit: MPIT_PAPI_EVENTS: %s decreased by %" PRIu64
+                   ": it is a level, not a counter; only its increases are counted",
                    asked[counter - COUNTER_ASKED].name, last - now);
     return 0;
 }
@@ -338,19 +338,19 @@ static void refused(const char *name, bool papi, const char *reason)
     unsigned most = (unsigned)strlen(name) / 3 + 1;
     for (unsigned i = 0; i < 3 && nearest.found[i][0] && nearest.distance[i] <= most; i++) {
         size_t used = strlen(like);
-        snprintf(like + used, sizeof like - used, "%s%s", used ? " " : "; names like it: ", nearest.found[i]);
+        snprintf(like + used, sizeof like - used, "%s%s", used ? " " : "; similar names: ", nearest.found[i]);
     }
-    message_add("mpit: PAPI event %s is not counted: %s%s. What the kernel counts by itself: %s; papi_native_avail and "
-                "papi_avail list what PAPI knows here",
+    message_add("mpit: PAPI event %s is not counted: %s%s. Events of the kernel: %s. papi_native_avail and papi_avail "
+                "list the events of PAPI",
                 name, reason, like, possible);
 }
 
 static void soft_refused(const char *name)
 {
     if (errno == EACCES || errno == EPERM)
-        message_add("mpit: PAPI event %s is not counted: the system does not permit it "
-                    "(/proc/sys/kernel/perf_event_paranoid must be 1 or less, or the process have CAP_PERFMON); "
-                    "mpit_os_faults and mpit_os_switches (--os) need no permission",
+        message_add("mpit: PAPI event %s is not counted: the system does not permit it (needed: 1 or less in "
+                    "/proc/sys/kernel/perf_event_paranoid, or CAP_PERFMON); mpit_os_faults and mpit_os_switches (--os) "
+                    "need no permission",
                     name);
     else
         message_add("mpit: PAPI event %s is not counted: perf_event_open: %s", name, strerror(errno));
@@ -380,7 +380,7 @@ static void event_ask(const char *name, struct papi_sets *sets)
         if (strcmp(asked[i].name, name) == 0)
             return;
     if (asked_count == COUNTER_ASKED_MOST || strlen(name) >= COUNTER_NAME_BYTES) {
-        message_add("mpit: PAPI event %.100s is not counted: there is room for %d events, of names of up to %d letters",
+        message_add("mpit: PAPI event %.100s is not counted; allowed are %d events with names of up to %d characters",
                     name, COUNTER_ASKED_MOST, COUNTER_NAME_BYTES - 1);
         return;
     }
@@ -415,7 +415,7 @@ static void names_read(char *text)
     papi_stop(&sets);
     if (!starts) {
         papi_count = 0;
-        message_add("mpit: the events of PAPI are not counted: they cannot be started here: %s", reason);
+        message_add("mpit: the events of PAPI are not counted: PAPI cannot start them: %s", reason);
     }
 }
 

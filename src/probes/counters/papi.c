@@ -118,17 +118,17 @@ bool papi_open(char reason[PAPI_REASON_BYTES])
     if (!tried) {
         void *library = library_open(&theirs);
         if (theirs)
-            snprintf(why, sizeof why, "the program has PAPI loaded itself, whose counters are left to it");
+            snprintf(why, sizeof why, "the program itself has loaded PAPI, and mpit does not touch its counters");
         else if (!library)
             snprintf(why, sizeof why, "libpapi cannot be loaded (package libpapi7.0 or the like)");
         else if (!symbols_find(library))
-            snprintf(why, sizeof why, "libpapi has not the functions of version 5 and later");
+            snprintf(why, sizeof why, "libpapi is older than version 5");
         else if (!version_find())
             snprintf(why, sizeof why, "libpapi cannot be initialized");
         else
             good = papi.thread_init(thread_number) == PAPI_OK_;
         if (!good && !why[0])
-            snprintf(why, sizeof why, "PAPI cannot count by thread here");
+            snprintf(why, sizeof why, "PAPI cannot count by thread on this system");
         tried = true;
     }
     memcpy(reason, why, PAPI_REASON_BYTES);
@@ -181,16 +181,16 @@ bool papi_add(struct papi_sets *sets, const char *name, char reason[PAPI_REASON_
     const char *processor = processor_reason();
     if (conflict != PAPI_OK_)
         snprintf(reason, PAPI_REASON_BYTES,
-                 "the processor has not enough counters for it beside the events before it; ask for it in another run "
-                 "(sharing counters by turns would make estimates of all)");
+                 "the processor has no free counter for it after the events named before; name it in another run (mpit "
+                 "does not multiplex counters, because the values would be estimates)");
     else if (result == PAPI_EPERM_)
         snprintf(reason, PAPI_REASON_BYTES,
                  "the system does not permit it (/proc/sys/kernel/perf_event_paranoid; CAP_PERFMON)");
     else if (processor)
-        snprintf(reason, PAPI_REASON_BYTES, "PAPI does not know it, and has no counters of this processor: \"%.200s\"",
-                 processor);
+        snprintf(reason, PAPI_REASON_BYTES,
+                 "PAPI does not know it, and PAPI has no counters for this processor: \"%.200s\"", processor);
     else
-        snprintf(reason, PAPI_REASON_BYTES, "PAPI says: %.200s", papi.strerror(result));
+        snprintf(reason, PAPI_REASON_BYTES, "error of PAPI: %.200s", papi.strerror(result));
     return false;
 }
 
@@ -199,7 +199,7 @@ bool papi_start(struct papi_sets *sets, char reason[PAPI_REASON_BYTES])
     for (size_t i = 0; i < sets->count; i++) {
         int result = papi.start(sets->sets[i]);
         if (result != PAPI_OK_) {
-            snprintf(reason, PAPI_REASON_BYTES, "PAPI says: %.200s", papi.strerror(result));
+            snprintf(reason, PAPI_REASON_BYTES, "error of PAPI: %.200s", papi.strerror(result));
             return false;
         }
     }

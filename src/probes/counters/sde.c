@@ -75,7 +75,7 @@ void sde_publish(void (*say)(const char *format, ...))
     memcpy(&add, &symbols[1], sizeof add);
     void *sde = open && add ? open("mpit") : NULL;
     if (!sde) {
-        say("mpit: MPIT_SDE: libsde cannot be loaded (package libsde1): mpit's variables are no events of PAPI");
+        say("mpit: MPIT_SDE: libsde cannot be loaded (package libsde1), so PAPI has no events for mpit's variables");
         return;
     }
     const struct comm *world = book_comm_find(abi_handle_of_comm(native.comm_world));

@@ -13,6 +13,6 @@ bool stall_fabric_here(void)
 void fabric_open(void)
 {
     if (demand_now(DEMAND_FABRIC))
-        opened_say("mpit: this mpit was built without libfabric and UCX (libfabric-dev, libucx-dev): what is below MPI "
-                   "is not counted");
+        opened_say("mpit: this mpit was built without libfabric and UCX (libfabric-dev, libucx-dev): operations below "
+                   "MPI are not counted");
 }

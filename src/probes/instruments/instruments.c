@@ -166,8 +166,8 @@ static void value_refused(const struct instrument *instrument)
         return;
     bool state = instrument->class == MPIT_CLASS_STATE;
     native_say("mpit: \"%s\" of %s was set to a value that %s; %s", instrument->name, instrument->component,
-               state ? "is no item of its enumeration" : "is not in 0 .. 1",
-               state ? "it keeps the one that it has" : "the nearest one is taken");
+               state ? "is not an item of its enumeration" : "is not in 0 .. 1",
+               state ? "it keeps its value" : "it gets the nearest allowed value");
 }
 
 static void update(struct mpit_cell *cell, enum mpit_operation operation, union mpit_value value)
@@ -269,7 +269,7 @@ static void region_leave(struct mpit_cell *cell)
     }
     if (!region_is_open(cell)) {
         if (!__atomic_exchange_n(&told, true, __ATOMIC_RELAXED))
-            native_say("mpit: region \"%s\" of %s is left by a thread that is not in it; that is ignored",
+            native_say("mpit: a thread ended region \"%s\" of %s without being in it; the call is ignored",
                        instance->instrument->name, instance->instrument->component);
         return;
     }

@@ -17,8 +17,8 @@ static void local_calls_tell(void)
     char word[FILTER_WORD_BYTES];
     if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !getenv("MPIT_RECORD_LOCAL_CALLS") &&
         filter_wants_local(book.run.header->filter, word))
-        opened_say("mpit: MPIT_FILTER: nothing is recorded for '%s', which stands for local functions alone; these are "
-                   "recorded with MPIT_RECORD_LOCAL_CALLS=1",
+        opened_say("mpit: MPIT_FILTER: '%s' selects only local functions, which are not recorded; set "
+                   "MPIT_RECORD_LOCAL_CALLS=1 to record them",
                    word);
 }
 
@@ -27,7 +27,7 @@ static void clock_barriers_tell(void)
     char way[KNOB_TEXT_BYTES];
     knob_read_text(KNOB_CLOCK_SYNC, way);
     if (knob_load(KNOB_CLOCK_SYNC_BARRIERS) && strcmp(way, "mpi") != 0)
-        opened_say("mpit: MPIT_CLOCK_SYNC_BARRIERS does nothing without MPIT_CLOCK_SYNC=mpi");
+        opened_say("mpit: MPIT_CLOCK_SYNC_BARRIERS has no effect without MPIT_CLOCK_SYNC=mpi");
 }
 
 /* Warns if another MPI's launcher started the processes, so that each is alone. */
@@ -38,10 +38,9 @@ static void launcher_tell(void)
     for (size_t i = 0; i < sizeof names / sizeof names[0] && book.run.header->world_size == 1; i++) {
         const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
         if (size && rank && atoi(size) > 1 && atoi(rank) == 0 && strcmp(names[i][2], ABI_NAME) != 0) {
-            opened_say(
-                "mpit: %s's launcher started %s processes, but the program is linked to %s: each of them is a job "
-                "of its own, of one process",
-                names[i][2], size, ABI_NAME);
+            opened_say("mpit: the launcher of %s started %s processes, but the program is linked to %s: each process "
+                       "is a separate job of one process",
+                       names[i][2], size, ABI_NAME);
             return;
         }
     }
@@ -52,15 +51,14 @@ void environment_tell(bool trace_refused, bool samples_refused)
     settings_tell(opened_say);
     counters_tell(opened_say);
     if (trace_refused)
-        opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the directory to write into; no events are kept");
+        opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the output directory; no trace is written");
     if (samples_refused && !book.run.said)
-        opened_say("%s",
-                   sampler_is_guarded()
-                       ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the directory to write into; no samples are taken"
-                       : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, in front of libmpit.so; no "
-                         "samples are taken. mpit-run --sample sets both.");
+        opened_say("%s", sampler_is_guarded()
+                             ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the output directory; no samples are taken"
+                             : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, before libmpit.so; no "
+                               "samples are taken. mpit-run --sample sets both.");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
-        opened_say("mpit: a trace needs times: every call is timed while it is kept, whatever MPIT_TIMING says");
+        opened_say("mpit: MPIT_TIMING is ignored while a trace is written: a trace needs the time of every call");
     clock_barriers_tell();
     local_calls_tell();
     launcher_tell();

@@ -126,16 +126,15 @@ static void collector_run(const char *spool, const char *output)
     if (pipe_ends[1] >= 0)
         close(pipe_ends[1]);
     if (pid < 0)
-        opened_say("mpit: mpit-collect cannot be started (%s): what was recorded stays in %.200s; mpit-collect %.200s "
-                   "brings it there",
+        opened_say("mpit: mpit-collect cannot be started (%s). The recording stays in %.200s. \"mpit-collect %.200s\" "
+                   "moves it to the output directory",
                    strerror(error), spool, output);
     else if (collector_await(pid, pipe_ends[0], text))
         waitpid(pid, NULL, __WCLONE | WNOHANG); /* it may still wait for the disk */
     else
-        opened_say(
-            "mpit: the output directory %.200s is slow, and mpit does not wait for it: the results come later; until "
-            "then they are in %.200s, and mpit-collect %.200s brings them",
-            output, spool, output);
+        opened_say("mpit: the output directory %.200s is slow, and mpit does not wait for it. The results will be "
+                   "there later; until then they are in %.200s. \"mpit-collect %.200s\" moves them",
+                   output, spool, output);
     if (pipe_ends[0] >= 0)
         close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';
@@ -160,7 +159,7 @@ void handover_drain(const char *spool, const char *output)
         return;
     int cancel = cancel_hold(), error = errno, nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nothing < 0 || collect_start(words, nothing) < 0)
-        opened_say("mpit: mpit-collect cannot be started (%s): a trace ends at MPIT_SPOOL_LIMIT_BYTES",
+        opened_say("mpit: mpit-collect cannot be started (%s): the trace stops at MPIT_SPOOL_LIMIT_BYTES",
                    strerror(errno));
     if (nothing >= 0)
         close(nothing);

@@ -353,7 +353,7 @@ static struct sampler *sampler_give(struct sampled *thread)
 {
     struct sampler *s = sampler_make();
     if (!s) {
-        refusal_tell("there is no memory for its samples within MPIT_BUFFER_LIMIT_BYTES");
+        refusal_tell("its samples do not fit into MPIT_BUFFER_LIMIT_BYTES of memory");
         return NULL;
     }
     unwind_open(&s->unwinder, thread->self);
@@ -553,10 +553,9 @@ void sampler_ranked(int rank)
 {
     const char *ranks = ranks_asked(), *text = getenv("MPIT_SAMPLE_RANKS");
     if (!ranks && text && text[0] && rank == 0)
-        native_say(
-            "mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it names no ranks; allowed are lists such as 0,4-7,12-. "
-            "All ranks are sampled.",
-            text);
+        native_say("mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it is not a list of ranks; allowed are lists such "
+                   "as 0,4-7,12-. All ranks are sampled.",
+                   text);
     bool now = !ranks || rank_list_has(ranks, rank);
     int cancel = lock_take();
     if (now != chosen) {

@@ -81,9 +81,9 @@ counted_run() {
     fi
     mv "$work/out" "$work/said"
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-        ok "replayed trace equals the tallies: $mpi with $ranks processes"
+        ok "replayed trace equals the counters: $mpi with $ranks processes"
     else
-        not_ok "replayed trace equals the tallies: $mpi with $ranks processes" "$work/out"
+        not_ok "replayed trace equals the counters: $mpi with $ranks processes" "$work/out"
     fi
     if sound "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $mpi with $ranks processes"

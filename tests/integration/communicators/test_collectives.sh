@@ -2,7 +2,7 @@
 # test_collectives.sh BUILD_DIR
 #
 # The program collectives counts its neighbourhood and persistent collectives itself, with their bytes, and mpit agrees;
-# on both MPIs, with 1 to 4 processes. Nothing is lost, what is replayed from the trace equals the tallies, cell for
+# on both MPIs, with 1 to 4 processes. Nothing is lost, what is replayed from the trace equals the counters, cell for
 # cell; and the archive holds, and has what the program counted.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_collectives.sh BUILD_DIR}" && pwd) || exit 2

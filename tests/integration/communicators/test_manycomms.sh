@@ -30,9 +30,9 @@ run_check() {
 
 verify_check() {
     if "$build/bin/mpit-dump" --verify "$work/run" >"$work/told" 2>&1; then
-        ok "$mpi: $1: replayed trace equals the tallies"
+        ok "$mpi: $1: replayed trace equals the counters"
     else
-        not_ok "$mpi: $1: replayed trace equals the tallies" "$work/told"
+        not_ok "$mpi: $1: replayed trace equals the counters" "$work/told"
     fi
 }
 

@@ -15,7 +15,7 @@ import json, sys
 print(job["calls"].get(sys.argv[1], {"count": 0})["count"])' "$2"
 }
 
-badly="had closed the last session and did not come to an exit"
+badly="closed the last session, but did not exit normally"
 for mpi in openmpi mpich; do
     program=$build/tests/sessions-$mpi late=$build/tests/latesession-$mpi.so
     there_is sessions || continue

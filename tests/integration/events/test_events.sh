@@ -29,9 +29,9 @@ replayed() {
     shift 2
     if record="$build/bin/mpit-run --quiet --trace --output $work/run" launch "$mpi" 2 "$build/tests/$program-$mpi" "$@" \
         >"$work/out" 2>&1 </dev/null && "$build/bin/mpit-dump" --verify "$work/run" >"$work/out" 2>&1; then
-        ok "$mpi: the trace of $program equals the tallies"
+        ok "$mpi: the trace of $program equals the counters"
     else
-        not_ok "$mpi: the trace of $program equals the tallies" "$work/out"
+        not_ok "$mpi: the trace of $program equals the counters" "$work/out"
     fi
     rm -rf "$work/run"
 }

@@ -73,7 +73,7 @@ examples() {
     record="$build/bin/mpit-run --quiet --otf2 --output $dir/traced" check "$mpi: the same with a trace" \
         launch "$mpi" 2 "$dir/taskfarm"
     check "  the summary of the run files has them" summary_is_right "$dir/traced"
-    check "  the replayed trace equals the tallies" "$build/bin/mpit-dump" --verify "$dir/traced"
+    check "  the replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$dir/traced"
     check "  the events can be listed" "$build/bin/mpit-dump" --events "$dir/traced"
     says "  with regions" ' region +- +workqueue_transfer$'
     says "  with values" ' metric +MPI_COMM_WORLD +workqueue_sent_bytes = 480$'
@@ -109,8 +109,8 @@ for mpi in openmpi mpich; do
         LD_PRELOAD="$build/lib/libmpit.so" timeout 60 "$program" "$plugin" absent
     record="$build/bin/mpit-run --quiet --otf2 --output $work/check-$mpi" check "$mpi: what the header promises, in MPI_T" \
         launch $mpi 2 "$program" "$plugin"
-    says "  bad use is said with its reason" '"check_count" of .* has registered one of this name and class'
-    check "  the replayed trace equals the tallies" "$build/bin/mpit-dump" --verify "$work/check-$mpi"
+    says "  bad use is said with its reason" '"check_count" of .* has already registered one of this name and class'
+    check "  the replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/check-$mpi"
     check "  the archive is sound" "$build/bin/mpit-dump" --check "$work/check-$mpi/otf2"
     check "  the summary counts what was too deep" "$build/bin/mpit-dump" "$work/check-$mpi"
     says "  and says why" 'not recorded: .* cause region_depth'

@@ -99,8 +99,8 @@ try:
     say(phases(0) == running, "mpit-exporter, outside: tells both", phases(0))
     say(phases(pids[0], run) == {0: "running"}, "mpit-exporter, inside: tells its own", phases(pids[0], run))
     text = output(pids[0], DUMP, "--crash", run)
-    say("rank 0: in MPI_Recv" in text and "runs still\n" in text, "mpit-dump --crash, inside: one runs still", text)
-    say("rank 1: in MPI_Recv" in text and "runs still, as far as its file tells\n" in text and circle in text,
+    say("rank 0: in MPI_Recv" in text and "still running\n" in text, "mpit-dump --crash, inside: one runs still", text)
+    say("rank 1: in MPI_Recv" in text and "still running, according to its file\n" in text and circle in text,
         "  and the other as far as its file tells: a deadlock", text)
     watch = subprocess.Popen([TOP, "--json", "--interval", "0.2"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     until(lambda: len(watched(watch) or {}) == 2)

@@ -82,7 +82,7 @@ sys.exit(job['calls']['MPI_Sendrecv']['count'] != 20)" "$work/json" 2>>"$work/er
             fi
             says "$name" 0 "^mpit: "
         else
-            [ "$how" = "local close" ] || says "$name" 1 "found MPI's functions with dlsym"
+            [ "$how" = "local close" ] || says "$name" 1 "gets the MPI functions with dlsym"
             if [ -e "$run" ]; then not_ok "$name: leaves nothing"; else ok "$name: leaves nothing"; fi
         fi
     done
@@ -104,7 +104,7 @@ if [ -e "$archive" ] && mpicc.mpich "$work/inside.c" -o "$work/inside" -Wl,-Bsta
     if [ $? = 7 ]; then ok "mpich linked in: the status is the program's"; else
         not_ok "mpich linked in: the status is the program's" "$work/err"
     fi
-    says "mpich linked in" 1 "no MPI process recorded: .*/inside has MPI linked in statically"
+    says "mpich linked in" 1 "no MPI process recorded: .*/inside is linked to a static MPI library"
 else
     skip "mpich linked in" "there is no archive of MPICH that can be linked"
 fi

@@ -88,20 +88,20 @@ several_nodes() {
     wrapper 2 'unset LD_PRELOAD'
     differs "the leader of a node has no mpit" 4 6 - native
     quick 0 1 3
-    reports "over TCP, .*; some nodes did not come in time"
+    reports "over TCP, .*; some nodes did not connect in time"
     wrapper 2 'export MPIT_TRACE=0'
     differs "the leader of a node has no trace" 4 6
-    reports "over TCP, .*; some nodes did not come in time"
+    reports "over TCP, .*; some nodes did not connect in time"
     wrapper 1 'export MPIT_CLOCK_SYNC=none'
     differs "the leader of a node does not take part" 4 6
-    reports "over TCP, .*; some nodes did not come in time"
+    reports "over TCP, .*; some nodes did not connect in time"
     wrapper none :
     FAULT_STOP=2:listen differs "the leader of a node is stopped" 4 6
     quick 0 1 3
-    reports "over TCP, .*; some nodes did not come in time"
+    reports "over TCP, .*; some nodes did not connect in time"
     FAULT_STOP=0:accept differs "the leader of rank 0's node is stopped" 4 6
     quick 1 2 3
-    reports "(over TCP, once|not measured).*; some nodes did not come in time"
+    reports "(over TCP, once|not measured).*; some nodes did not connect in time"
     FAULT_STOP=1:accept differs "a leader that others measure against is stopped" 4 6
     quick 0 2 3
     reports "over TCP, 2 times"

@@ -18,25 +18,25 @@ for mpi in openmpi mpich; do
     one_says 1 "recorded in $mpi-1 .OTF2 archive"
     gives "  the trace is whole" 0 mpit-dump --verify "$mpi-1"
     gives "$mpi: a remark is made once, too" 0 "mpirun.$mpi" -n 3 mpit-run --trace --timing 7 ./ring-$mpi
-    one_says 1 'a trace needs times'
+    one_says 1 'a trace needs the time of every call'
     gives "  for all programs of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
-    one_says 1 'a trace needs times'
+    one_says 1 'a trace needs the time of every call'
     script some-$mpi 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 0) unset LD_PRELOAD ;; esac' "exec ./ring-$mpi"
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
         --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
-    one_says 1 'a trace needs times'
+    one_says 1 'a trace needs the time of every call'
     gives "$mpi: the directory of another run" 0 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
-    one_says 1 "$mpi-1 holds a recorded run already: this run goes to $mpi-1.1"
+    one_says 1 "$mpi-1 already has a recorded run, so this run is written to $mpi-1.1"
     one_says 1 "recorded in $mpi-1.1;"
     one_says 1 'ranks      3; '
     check "  all have taken the same other one" [ ! -e "$mpi-1.2" ]
     gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict --output "$mpi-1" ./ring-$mpi
-    says err "holds a recorded run already; --output"
+    says err "already has a recorded run; name a new one with --output"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"
     one_says 1 'ranks      2; '
     check "  the directory is there" [ -d "$(run_of)" ]
     gives "$mpi: only one of three is recorded" 0 "mpirun.$mpi" -n 1 mpit-run --trace ./ring-$mpi : -n 2 ./ring-$mpi
-    one_says 1 ' has 1 of the 3 processes of a job: ranks 1-2 are missing'
+    one_says 1 ' has files of only 1 of the 3 processes of a job: ranks 1-2 are missing'
     for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
         [ $mpi$how = mpich0 ] && continue
         timeout 60 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
@@ -47,7 +47,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: a directory for what records nothing" 0 "mpirun.$mpi" -n 2 mpit-run --output "none-$mpi" true
     one_says 1 "no MPI process recorded"
     gives "  which is not for another job" 0 env PMI_RANK=0 PMI_SIZE=2 mpit-run --output "none-$mpi" true
-    says err "none-$mpi belongs to another job: this run goes to none-$mpi.1"
+    says err "none-$mpi belongs to another job, so this run is written to none-$mpi.1"
 done
 for mpi in openmpi mpich; do
     has $mpi || continue
@@ -73,19 +73,19 @@ again=(env SLURM_JOB_ID=7 SLURM_STEP_ID=1 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0)
 gives "a job of Slurm" 0 "${again[@]}" mpit-run --output again true
 gives "  its other processes" 0 "${again[@]}" mpit-run --output again true
 gives "  queued again, with the same number" 0 "${again[@]}" SLURM_RESTART_COUNT=1 mpit-run --output again true
-says err "again belongs to another job: this run goes to again\.1"
+says err "again belongs to another job, so this run is written to again\.1"
 again=(env OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2 PMIX_NAMESPACE=77)
 key=OMPI_MCA_orte_precondition_transports # Open MPI's: mpirun has the number of a process that has gone
 gives "a job of Open MPI" 0 "${again[@]}" $key=1f-2e mpit-run true
 gives "  its other processes" 0 "${again[@]}" $key=1f-2e mpit-run true
 gives "  another of the same name" 0 "${again[@]}" $key=1f-2d mpit-run true
-says err "mpit-run-77 belongs to another job: this run goes to mpit-run-77\.1"
+says err "mpit-run-77 belongs to another job, so this run is written to mpit-run-77\.1"
 gives "a directory that takes no claim" 0 bash -o pipefail -c \
     "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
-says out "output directory unclaimed cannot be written: File too large; the program runs unrecorded"
+says out "output directory unclaimed cannot be written: File too large; the program runs without recording"
 check "  is not left behind" test ! -e unclaimed
 gives "a launcher that tells no job" 0 env PMI_RANK=0 PMI_SIZE=2 mpit-run true
-one_says 1 "one of 2 processes that a launcher started.*--output names.*; the program runs unrecorded"
+one_says 1 "a launcher started 2 processes like this one.*with --output.*; the program runs without recording"
 gives "  its second says nothing" 0 env PMI_RANK=1 PMI_SIZE=2 mpit-run true
 check "  at all" [ ! -s err ]
 gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict true

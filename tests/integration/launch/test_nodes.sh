@@ -90,9 +90,9 @@ programs() {
 traced() {
     check "  $1: two run files of each host" files 2
     check "  $1: one job with four ranks" whole 1
-    check "  $1: replay equals the tallies" "$build/bin/mpit-dump" --verify "$run"
+    check "  $1: replay equals the counters" "$build/bin/mpit-dump" --verify "$run"
     check "  $1: archive is sound" archive
-    check "  $1: archive equals the tallies" python3 "$here/../common/trace_compare.py" "$work/summary.json" "$work/check.json"
+    check "  $1: archive equals the counters" python3 "$here/../common/trace_compare.py" "$work/summary.json" "$work/check.json"
     check "  $1: archive has four programs, on both hosts" programs 4
     rm -rf "$run"
 }
@@ -157,7 +157,7 @@ scripts_started() {
     script job "export MPIT_TRACE=1" "${mpirun[*]} -n 4 ${heat[*]}"
     gives "$mpi: a script that asks for a trace" 0 "${record[@]}" ./job
     check "  two run files of each host" files 2
-    check "  replay equals the tallies" "$build/bin/mpit-dump" --verify "$run"
+    check "  replay equals the counters" "$build/bin/mpit-dump" --verify "$run"
     rm -rf "$run"
     script job "${mpirun[*]} -n 4 bash -c '$seen'"
     gives "$mpi: what daemons and programs of a script have" 0 "${record[@]}" ./job
@@ -174,7 +174,7 @@ behind() {
     traced behind
     if [ $mpi = mpich ]; then
         gives "$mpi: behind the launcher, without --output" 0 "${mpirun[@]}" -n 4 "$build/bin/mpit-run" "${heat[@]}"
-        says err "this is one of 4 processes that a launcher started.*: --output names the directory"
+        says err "a launcher started 4 processes like this one.*: name the directory for all of them with --output"
         return
     fi
     gives "$mpi: behind the launcher, without --output" 0 "${mpirun[@]}" -n 4 "$build/bin/mpit-run" "${heat[@]}"
@@ -189,7 +189,7 @@ apart() {
     gives "$mpi: a run directory that the hosts do not share" 0 "$build/bin/mpit-run" --quiet --trace --output "$run" \
         "${mpirun[@]}" -n 4 "${heat[@]}"
     check "  prints the same" diff "$work/native" "$work/out"
-    says err "has 2 of the 4 processes of a job: ranks 2-3 are missing \(those there are from mpit-a\)"
+    says err "has files of only 2 of the 4 processes of a job: ranks 2-3 are missing \(the files are from mpit-a\)"
     gives "  said by mpit-dump, too" 0 "$build/bin/mpit-dump" "$run"
     says err "ranks 2-3 are missing"
     says out "ranks +4, 2 of them recorded;"
@@ -262,7 +262,7 @@ openmpi_without_library() {
     hosts_on mpit-b mount -t tmpfs tmpfs "$build/lib"
     gives "a script, and a host without mpit" 0 "${record[@]}" ./job
     says out "^ended with ([1-9]|[1-9][0-9]|12[0-35-9])$"
-    says err "libmpit.so on mpit-b: No such file or directory; mpit has to be at the same path on every node"
+    says err "libmpit.so on mpit-b: No such file or directory; mpit must be at the same path on every node"
     hosts_on mpit-b umount "$build/lib"
     rm -rf "$run"
 }

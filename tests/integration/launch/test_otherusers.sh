@@ -74,11 +74,11 @@ done
 chmod 600 closed/*
 gives "mpit-exporter" 1 "${nobody[@]}" mpit-exporter --once closed
 says out '^mpit_exporter_processes_unreadable 2$'
-one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 gives "mpit-top" 1 "${nobody[@]}" mpit-top --once --interval 0.1 closed
-one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 gives "mpit-top --json" 1 "${nobody[@]}" mpit-top --once --json --interval 0.1 closed
-one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and so for 1 others\)'
+one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 chmod 644 closed/*
 gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
 says out '^mpit_exporter_processes_unreadable 0$'
@@ -86,7 +86,7 @@ says out '^mpit_exporter_processes_unreadable 0$'
 echo "# directories that others can change"
 "${daemon[@]}" mkdir -m 755 home/mine && "${daemon[@]}" mkdir -m 777 home/open && mkdir -m 1777 sticky && mkdir -m 777 everybody
 gives "one of another user" 0 "${nobody[@]}" mpit-run --output "$work/home/open" sh -c 'echo ran'
-one_says 1 "note: the output directory .*/home/open can be written by every user: what is recorded there can be replaced"
+one_says 1 "note: the output directory .*/home/open can be written by every user: others can replace the recordings in it"
 says out '^ran$'
 gives "  with --strict" 2 "${nobody[@]}" mpit-run --strict --output "$work/home/open" sh -c 'echo ran'
 one_says 1 "the output directory .*/home/open can be written by every user"
@@ -96,9 +96,9 @@ one_says 1 "note: the output directory everybody can be written by every user"
 gives "one of daemon's for root" 0 mpit-run --output home/mine true
 one_says 1 "note: the output directory home/mine belongs to user daemon"
 gives "  for daemon it is fine" 0 "${daemon[@]}" mpit-run --strict --output home/mine true
-says_not err "can be replaced"
+says_not err "can replace"
 gives "a new one in a directory like /tmp is fine" 0 "${nobody[@]}" mpit-run --strict --output "$work/sticky/run" true
-says_not err "can be replaced"
+says_not err "can replace"
 
 echo "# files that another user has put there"
 mkdir mixed
@@ -110,8 +110,8 @@ gives "all of one user" 0 mpit-dump --json mixed
 all=$(jobs)
 chown nobody mixed/host.2.mpit mixed/forged.summary
 gives "some of another one" 1 mpit-dump --json mixed
-one_says 1 "mixed/(host.2.mpit|forged.summary) is left out: it belongs to user nobody, and not to the owner of the directory"
-one_says 1 "mixed: 1 more files are left out, which belong to other users"
+one_says 1 "mixed/(host.2.mpit|forged.summary) is left out: it belongs to user nobody, not to the owner of the directory"
+one_says 1 "mixed: 1 more files of other users are left out"
 check "  the others are shown" [ "$(jobs)" = 1 ]
 gives "  also of a directory of theirs" 1 "${daemon[@]}" mpit-dump --json "$work/mixed"
 check "  the owner's" [ "$(jobs)" = 1 ]

@@ -6,7 +6,7 @@
 
 # one_job FILE: the post-mortem is of one job, of which all is known
 one_job() {
-    says_not "$1" 'job 1 of 2|not known|rank -1|run files of'
+    says_not "$1" 'job 1 of 2|unknown|rank -1|run files of'
 }
 for mpi in openmpi mpich; do
     has $mpi || continue
@@ -16,7 +16,7 @@ for mpi in openmpi mpich; do
     mpit-run --output "dies-$mpi" --summary "dies-$mpi.json" "mpirun.$mpi" -n 3 "./starting-$mpi" dies >out 2>err </dev/null
     check "$mpi: rank 1 dies within MPI_Init" test $? -ne 0
     one_job err
-    says err '  3 of 3 processes did not come to their end:'
+    says err '  3 of 3 processes did not end normally:'
     says err ' rank 1: in MPI_Init, for [12]\..* s; crashed, was killed'
     says err ' rank 2: in MPI_Recv on MPI_COMM_WORLD, from rank 1, for '
     says err ' rank 0: in MPI_Barrier on MPI_COMM_WORLD, which have not entered: ranks 1-2, for '
@@ -37,20 +37,20 @@ EOF
 
     mpit-run --output "trace-$mpi" --otf2 "mpirun.$mpi" -n 3 "./starting-$mpi" dies >out 2>err </dev/null
     one_job err
-    says err 'ended before MPI_Init had returned: rank 1 is left out'
+    says err 'ended before MPI_Init returned: rank 1 is left out'
     says_not err 'have no run file|outside MPI'
     gives "$mpi: the archive is of the others" 0 mpit-dump --otf2 "archive-$mpi" "trace-$mpi"
-    says err 'ended before MPI_Init had returned: rank 1 is left out'
+    says err 'ended before MPI_Init returned: rank 1 is left out'
     gives "  and sound" 0 mpit-dump --check "archive-$mpi"
 
     mpit-run --output "never-$mpi" "mpirun.$mpi" -n 3 "./starting-$mpi" never >out 2>err </dev/null
     check "$mpi: rank 1 never calls it" test $? -ne 0
-    says_not err 'job 1 of 2|not known|rank -1'
-    says err ' has 2 of the 3 processes of a job: rank 1 is missing .*: it may not have called MPI_Init'
+    says_not err 'job 1 of 2|unknown|rank -1'
+    says err ' has files of only 2 of the 3 processes of a job: rank 1 is missing .*: the missing one may not have called MPI_Init'
     says err 'ranks      3, 2 of them recorded'
-    says err '  2 of 3 processes did not come to their end:'
+    says err '  2 of 3 processes did not end normally:'
     says err ' ranks 0, 2: in MPI_Init, for '
-    says err ' rank 1: no run file; did not call MPI_Init'
+    says err ' rank 1: no run file; MPI_Init was not called'
 
     mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 3 "./starting-$mpi" hangs >out 2>err </dev/null &
     hanging=$!
@@ -68,7 +68,7 @@ EOF
     wait $hanging
 
     gives "$mpi: one that was launched by nothing" 137 mpit-run --output "alone-$mpi" "./starting-$mpi" dies
-    says err ' rank .not known.: in MPI_Init, for '
+    says err ' rank .unknown.: in MPI_Init, for '
 
     if unshare -pf --mount-proc true 2>/dev/null; then # jobs whose processes have the same numbers
         for kept in 1 0; do
@@ -84,7 +84,7 @@ EOF
     mpit-run --trace --quiet --output "jobs-$mpi" sh -c "./starting-$mpi dies
         for job in 1 2; do mpirun.$mpi -n 1 ./starting-$mpi fine; done" >out 2>err </dev/null
     gives "$mpi: of three jobs the two that began are converted" 0 mpit-dump --otf2 "archives-$mpi" "jobs-$mpi"
-    says err 'note: 1 of 3 jobs have no archive: none of their processes got through MPI_Init'
+    says err 'note: 1 of 3 jobs have no archive: MPI_Init returned in none of their processes'
     check "  each to an archive of its own" test "$(find "archives-$mpi" -name traces.otf2 | wc -l)" = 2
     gives "  and both are judged" 0 mpit-dump --check "archives-$mpi"
     check "  each by its name" test "$(grep -c "^archives-$mpi/" out)" = 2
@@ -104,6 +104,6 @@ assert len({a['archive'] for a in archives}) == 2, archives"
     says err 'note: 1 of 3 jobs are left out'
     check "  both" test "$(grep -oc 'job [23], ' "jobs-$mpi.json")" -ge 2
     gives "$mpi: where none began there is nothing" 1 mpit-dump --otf2 "no-archive-$mpi" "alone-$mpi"
-    says err 'recorded without --trace|kept with mpit-run --trace'
+    says err 'recorded without --trace|mpit-run --trace records'
 done
 verdict

@@ -24,7 +24,7 @@ says out "^Example: "
 gives "version" 0 mpit-run --version
 says out '^mpit-run [0-9]+\.[0-9]+'
 gives "no command" 2 mpit-run --quiet
-says err "which command"
+says err "no command follows"
 gives "an unknown option" 2 mpit-run --frobnicate ls
 says err "unknown option '--frobnicate'"
 says err "mpit-run --help"
@@ -113,9 +113,9 @@ runs_or_not "an output directory that cannot be made" "output directory /proc/mp
 one_says 1 "cannot be used"
 runs_or_not "an output directory that is a file" "output directory plain cannot be used: Not a directory" --output plain
 gives "a name that is none" 2 mpit-run --output "" touch ran
-says err "is no name for an output directory"
+says err "is not a name for an output directory"
 mkdir taken && touch taken/host.1.mpit
-runs_or_not "an output directory with a run in it" "taken/? holds a recorded run already" --output taken/
+runs_or_not "an output directory with a run in it" "taken/? already has a recorded run" --output taken/
 check "  the other one was not needed" test ! -e taken.1
 mkdir taken.1
 gives "  the next free number is taken" 0 mpit-run --output taken sh -c 'echo "$MPIT_OUTPUT"'
@@ -132,7 +132,7 @@ gives "a summary in the output directory that is to be made" 0 mpit-run --output
 check "  which was not needed" test ! -e made
 mkdir -p used/otf2
 gives "an archive that is there already" 0 mpit-run --otf2 --output used sh -c 'echo "$MPIT_OUTPUT"'
-says err "used has an archive in it already: this run goes to used\.1"
+says err "used already has an archive, so this run is written to used\.1"
 says out "^$work/used\.1$"
 gives "  with --strict" 2 mpit-run --strict --otf2 --output used true
 if unshare -m true 2>/dev/null; then
@@ -140,23 +140,23 @@ if unshare -m true 2>/dev/null; then
     gives "a file system without a free inode" 0 unshare -m sh -c 'mkdir full && mount -t tmpfs -o size=4k,nr_inodes=2 none full &&
         touch full/last && mpit-run --output full/run echo ran'
     says out "^ran$"
-    one_says 1 "full/run cannot be used: No space left on device; the program runs unrecorded"
+    one_says 1 "full/run cannot be used: No space left on device; the program runs without recording"
     # shellcheck disable=SC2016
     gives "a working directory that is read only" 0 unshare -m sh -c 'mkdir -p fixed && mount -t tmpfs -o ro none fixed &&
         cd fixed && mpit-run echo ran'
     says out "^ran$"
-    one_says 1 "cannot be used: Read-only file system; --output names another one; the program runs unrecorded"
+    one_says 1 "cannot be used: Read-only file system; name another one with --output; the program runs without recording"
 else
     skip "file systems that are full" "it takes a mount namespace"
 fi
 for named in "$work/a place" "$work/a:place"; do # as if mpit was installed there
     mkdir -p "$named/bin" "$named/lib" && cp "$build/bin/mpit-run" "$named/bin" && cp "$build"/lib/libmpit*.so "$named/lib"
     gives "libraries at $named" 0 "$named/bin/mpit-run" echo ran
-    one_says 1 "cannot be preloaded: its path has a space or a colon in it; the program runs unrecorded"
+    one_says 1 "cannot be preloaded: its path has a space or a colon; the program runs without recording"
     says out "^ran$"
     rm "$named"/lib/*
     gives "  and when they are missing" 7 "$named/bin/mpit-run" sh -c 'exit 7'
-    one_says 1 "this mpit is not whole: there is no .*; the program runs unrecorded"
+    one_says 1 "this installation of mpit is not complete: .* does not exist; the program runs without recording"
 done
 
 echo "# mpit-run: programs that are no MPI programs"
@@ -165,7 +165,7 @@ check "  prints what it prints" test "$(cat out)" = ring.c
 gives "ls" 0 mpit-run ls ring.c
 says err "no MPI process recorded"
 check "  one line of it" test "$(wc -l <err)" -eq 1
-says err "ls is linked to no MPI library, and nothing that ran here called MPI_Init"
+says err "ls is linked to no MPI library, and no process on this host called MPI_Init"
 says_not err "libmpit"
 says_not err "exit status"
 gives "exit status 7" 7 mpit-run sh -c 'exit 7'
@@ -185,9 +185,9 @@ says out '/libmpit\.so:libm\.so\.6$'
 gives "the run directory is absolute" 0 mpit-run --output some/where --trace sh -c 'echo "$MPIT_OUTPUT $MPIT_TRACE"'
 says out "^$(pwd)/some/where 1$"
 gives "the policy ring without a limit" 0 mpit-run --trace-policy ring true
-says err "note: --trace-policy ring: there is no limit"
+says err "note: --trace-policy ring has no effect without a limit"
 gives "  with one" 0 mpit-run --trace-limit 100000 --trace-policy ring true
-says_not err "there is no limit"
+says_not err "without a limit"
 script catch 'trap "echo caught; exit 5" TERM' 'echo ready' 'while :; do sleep 0.05; done'
 mpit-run ./catch >out 2>err &
 runner=$!
@@ -235,7 +235,7 @@ for mpi in openmpi mpich; do
     says err "/bin/true is linked to no MPI library"
     timeout 120 mpit-run mpirun.$mpi -n 1 ./no-such-program >out 2>err
     status=$?
-    says err "no MPI process recorded: the command ended with exit status $status; there is no ./no-such-program on this host$"
+    says err "no MPI process recorded: the command ended with exit status $status; ./no-such-program does not exist on this host$"
     fortran "$mpi"
     gives "settings that cannot be used are said once" 0 env MPIT_FLIGHT_EVENTS=many MPIT_TRACE=yes \
         mpit-run --quiet --output settings-$mpi mpirun.$mpi -n 3 ./ring-$mpi
@@ -246,8 +246,8 @@ for mpi in openmpi mpich; do
     check "  without a word" test ! -s err
     gives "a variable that is none" 0 env MPIT_TRASE=1 MPIT_REDUCE=no MPIT_SDE=0 MPIT_TIMING=1 MPIT_OUTPUT=named-$mpi \
         mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi
-    one_says 1 "MPIT_TRASE in the environment is no variable of mpit's"
-    one_says 1 "MPIT_REDUCE is 'no': allowed are 0 and 1"
+    one_says 1 "MPIT_TRASE in the environment has no effect"
+    one_says 1 "MPIT_REDUCE is 'no'; allowed are 0 and 1"
     one_says 2 "MPIT_"
     check "  MPIT_OUTPUT names the directory" test -d named-$mpi
     gives "  --output goes before it" 0 env MPIT_OUTPUT=named-$mpi mpit-run --quiet --output other-$mpi mpirun.$mpi -n 1 ./ring-$mpi
@@ -256,9 +256,9 @@ for mpi in openmpi mpich; do
     one_says 1 "recorded in mpit-run-20[-0-9]+;"
     gives "ranks to be sampled that are not in the job" 0 mpit-run --sample 50 --sample-ranks 9 --output beside-$mpi \
         mpirun.$mpi -n 2 ./ring-$mpi
-    says err "no samples were taken: --sample-ranks 9 names none of the job's ranks, 0 to 1"
+    says err "no samples were taken: --sample-ranks 9 selects no rank of the job .0 to 1.$"
     gives "  --profile" 1 mpit-dump --profile beside-$mpi
-    says err "has no samples: .*--sample-ranks"
+    says err "has no samples; .*--sample-ranks"
     gives "  ranks that are" 0 mpit-run --sample 50 --sample-ranks 1 --quiet mpirun.$mpi -n 2 ./ring-$mpi
     says_not err "no samples were taken"
     gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
@@ -271,10 +271,10 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     says out "Sent messages by size"
     gives "summary to a file that cannot be written" 0 mpit-run --quiet --summary no/dir/x.json --output lost-$mpi \
         mpirun.$mpi -n 2 ./ring-$mpi
-    says err "summary cannot be written to no/dir/x.json: No such file or directory; here it is"
+    says err "summary cannot be written to no/dir/x.json: No such file or directory. It follows here"
     says err "Sent messages by size"
     gives "the same directory once more, as in a job that is queued again" 0 mpit-run --output text-$mpi mpirun.$mpi -n 2 ./ring-$mpi
-    one_says 1 "note: the output directory text-$mpi holds a recorded run already: this run goes to text-$mpi.1"
+    one_says 1 "note: the output directory text-$mpi already has a recorded run, so this run is written to text-$mpi.1"
     one_says 1 "recorded in text-$mpi.1;"
     gives "  each is there" 0 mpit-dump text-$mpi.1
     if unshare -m true 2>/dev/null; then # the files of three processes have no room there
@@ -296,9 +296,9 @@ if has openmpi && has mpich; then
     gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
     says err "MPI +MPICH"
     gives "processes that are alone, whatever the launcher started" 0 mpit-run --output alone-1 mpirun.openmpi -n 2 ./ring-mpich
-    says err "Open MPI's launcher started 2 processes, but the program is linked to MPICH"
+    says err "the launcher of Open MPI started 2 processes, but the program is linked to MPICH"
     gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
-    says err "MPICH's launcher started 2 processes, but the program is linked to Open MPI"
+    says err "the launcher of MPICH started 2 processes, but the program is linked to Open MPI"
     script both "mpirun.openmpi -n 1 ./ring-openmpi" "mpirun.mpich -n 1 ./ring-mpich"
     gives "a script with both" 0 mpit-run --output both-run ./both
     says err "job 2 of 2"
@@ -313,7 +313,7 @@ gives "an MPI of an unknown kind" 0 mpit-run ./odd
 says err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77"
 cc caller.c strange.c -o inside
 gives "a program with MPI linked in" 0 mpit-run ./inside
-says err "no MPI process recorded: ./inside has MPI linked in"
+says err "no MPI process recorded: ./inside is linked to a static MPI library"
 
 echo "# mpit-run: what launchers are asked to forward"
 for kind in "Open MPI" HYDRA slurm; do

@@ -22,20 +22,20 @@ refused() {
     if [ "$status" = 2 ] && grep -q -- "$pattern" "$work/said"; then ok "$name"; else not_ok "$name (status $status)" "$work/said"; fi
 }
 for value in 0.05 0 -1 nan 1s '' 1e9; do
-    refused "an interval of '$value' is refused" "is a number of seconds from 0.1" --interval "$value"
+    refused "an interval of '$value' is refused" "allowed are 0.1" --interval "$value"
 done
-refused "a list of ranks that is none" "is no list of ranks" --ranks 1,x
+refused "a list of ranks that is none" "is not a list of ranks" --ranks 1,x
 refused "an unknown option" "unknown option" --twice
 check "the help fits a screen" bash -c '[ "$("$0" --help | wc -l)" -le 24 ] && "$0" --help | grep -q Example' "$top"
 # shellcheck disable=SC2016
-check "a run that is not there" bash -c '! "$0" --once "$1/none" >"$1/said" 2>&1 && grep -q "there is no " "$1/said"' "$top" "$work"
+check "a run that is not there" bash -c '! "$0" --once "$1/none" >"$1/said" 2>&1 && grep -q " does not exist" "$1/said"' "$top" "$work"
 
 # a run of 4 ranks that has ended
 mkdir "$work/four"
 "$build/tests/pagejob" "$work/four" 4 5 >"$work/said" 2>&1 || not_ok "a job of 4 ranks" "$work/said"
 for how in --once "--once --json"; do
     # shellcheck disable=SC2086
-    refused "ranks that the job has not ($how)" "none of --ranks 7,99- is seen here, but ranks 0-3" \
+    refused "ranks that the job has not ($how)" "no rank of --ranks 7,99- is on this node, only ranks 0-3" \
         $how --interval 0.1 --ranks 7,99- "$work/four"
     # shellcheck disable=SC2086
     check "ranks of which it has one ($how)" "$top" $how --interval 0.1 --ranks 3,99 "$work/four"

@@ -205,7 +205,7 @@ def hangs():
     until(lambda: once(ahead))
     for options in (["--once"], ["--once", "--json"]):
         done = subprocess.run([TOP, *options, "--interval", "0.1", ahead.run + "-none", ahead.run], capture_output=True, env=dict(os.environ, COLUMNS="160"))
-        say(done.returncode == 1 and b"there is no " in done.stderr and b"livejob" in done.stdout,
+        say(done.returncode == 1 and b" does not exist" in done.stderr and b"livejob" in done.stdout,
             "one of several that is not there is told, and the others are shown: " + " ".join(options), str(done))
     found = until(lambda: (lambda j: j if j and j["ranks"][0]["waits"] else None)(once(ahead)))
     say(found and "not entered: rank 1" in found["ranks"][0]["waits"] and not found["ranks"][1]["waits"],

@@ -64,8 +64,8 @@ trouble() {
         [ $mode = here ] && cp "$work/err" "$work/told"
         rm -rf "$work/trouble"
     done
-    for text in 'written: Broken pipe' 'written: nobody reads it' 'written: File too large' \
-        'opened for appending: nobody reads it' 'period_ns is -1; a period is 0'; do
+    for text in 'written: Broken pipe' 'written: no process reads it' 'written: File too large' \
+        'opened for appending: no process reads it' 'period_ns is -1; allowed are 0'; do
         says "  and says: $text" "$text" "$work/told"
     done
 }
@@ -98,8 +98,8 @@ for mpi in openmpi mpich; do
         record="$build/bin/mpit-run --quiet --trace --output $work/run" runs "$mpi, $mode: reports are right" $mpi \
             "$program" $mode "$work/$mode.json"
         check "$mpi, $mode: and so they are as JSON" python3 "$here/monitor.py" "$work/$mode.json" "$work/said"
-        check "$mpi, $mode: the replayed trace equals the tallies" "$build/bin/mpit-dump" --verify "$work/run"
-        [ $mode = threads ] || says "$mpi: what is refused is said" 'monitorhandle.coll is 7; an option is 1 or 0' \
+        check "$mpi, $mode: the replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/run"
+        [ $mode = threads ] || says "$mpi: what is refused is said" 'monitorhandle.coll is 7; allowed are 0 and 1' \
             "$work/err"
         rm -rf "$work/run" "$work/$mode.json"
     done

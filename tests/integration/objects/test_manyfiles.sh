@@ -48,7 +48,7 @@ many_check $many 1
 
 "$build/bin/mpit-dump" --verify "$work/many" >"$work/out" 2>"$work/told"
 status=$?
-seq -f 'rank %.0f: the replayed trace equals the tallies' 0 $((many - 1)) >"$work/wanted"
+seq -f 'rank %.0f: the replayed trace equals the counters' 0 $((many - 1)) >"$work/wanted"
 if [ $status = 0 ] && cmp -s "$work/out" "$work/wanted"; then ok "each of $many is replayed, by rank"; else
     not_ok "each of $many is replayed, by rank (status $status)" "$work/told"
 fi

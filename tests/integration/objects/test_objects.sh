@@ -2,7 +2,7 @@
 # test_objects.sh BUILD_DIR
 #
 # The program objects counts what it does with windows and files, and mpit agrees; on both MPIs, with 1 to 4 processes.
-# Nothing is lost, what is replayed from the trace equals the tallies, cell for cell, and the archive and the lists of
+# Nothing is lost, what is replayed from the trace equals the counters, cell for cell, and the archive and the lists of
 # events have what the program counted (objects.py).
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)

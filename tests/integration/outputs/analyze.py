@@ -159,7 +159,7 @@ def crash(job, rounds):
     lost = unmatched["sent_crashed"] + unmatched["received_crashed"]
     check(messages["matched"] + lost == 2 * int(rounds) and lost <= 1, f"messages: {messages}")
     check(sum(unmatched.values()) == lost, f"unmatched: {unmatched}")
-    check(any("did not come to its end" in note for note in job["notes"]), f"notes: {job['notes']}")
+    check(any("did not end normally" in note for note in job["notes"]), f"notes: {job['notes']}")
     check(messages["received_before_sent"] == 0, "received before it was sent")
 
 

@@ -84,7 +84,7 @@ def unlink(name):
 
 def damaged():
     events, local = "traces/0.evt", "traces/0.def"
-    damage("a missing anchor", unlink("traces.otf2"), (2,), "no OTF2 archive")
+    damage("a missing anchor", unlink("traces.otf2"), (2,), "not an OTF2 archive")
     damage("an empty anchor", write("traces.otf2", b""), (2,), "cannot be read")
     damage("an anchor of noise", write("traces.otf2", bytes(range(256)) * 8), (2,), "cannot be read")
     damage("missing definitions", unlink("traces.def"), (2,), "cannot be")

@@ -232,7 +232,7 @@ def trace_judge(title, samples):
     """Every output that goes through the events."""
     laid_out(samples)
     done = tool("--verify", "run")
-    say(done.returncode == 0 and done.stdout.count("equals the tallies") == 2, title + ": the replay equals the tallies",
+    say(done.returncode == 0 and done.stdout.count("equals the counters") == 2, title + ": the replay equals the counters",
         outcome(done))
     done = tool("--events", "run")
     found = {name: len(re.findall(r"\b%s\b" % name, done.stdout)) for name in ("MPI_Waitall", "MPI_Sendrecv", "MPI_Bcast", "MPI_Put", "MPI_Iprobe")}
@@ -268,7 +268,7 @@ def refused_judge(sample, kind, version, least, current):
     """A version that is not read: nothing is shown, nothing is written, and it is said why."""
     title, run = os.path.relpath(sample, SAMPLES), laid_out([sample])
     (path,) = glob.glob(run + "/*")
-    words = ("version %d; this mpit reads versions %d to %d" % (version, least, current), "the mpit that")
+    words = ("version %d, but this mpit reads versions %d to %d" % (version, least, current), "the mpit that")
     for mode in (["--summary"], ["--json"], ["--events"], ["--csv"], ["--verify"], ["--crash"], ["--analyze"], ["--compact"],
                  ["--otf2", "refused"], ["--perfetto", "refused"], ["--json", "--analyze"]):
         done = tool(*mode, "run")
@@ -278,7 +278,7 @@ def refused_judge(sample, kind, version, least, current):
             outcome(done) + outcome(alone))
     if kind == "run":
         done = tool("--output", "run", "true", name="mpit-run")
-        say("this run goes to run.1" in done.stderr, "mpit-run does not record into its directory", outcome(done))
+        say("this run is written to run.1" in done.stderr, "mpit-run does not record into its directory", outcome(done))
     with open(path, "rb") as file:
         say(file.read() == get(sample) and os.listdir(run) == [os.path.basename(path)], "and the file stays as it is")
 

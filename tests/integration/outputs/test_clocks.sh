@@ -121,7 +121,7 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     nodes $four
     MPIT_CLOCK_SYNC_BARRIERS=2 recorded "the same over TCP" 4 "$program" "$few" 20
     says "barriers need MPI, which is said once" \
-        "grep -c 'MPIT_CLOCK_SYNC_BARRIERS does nothing without MPIT_CLOCK_SYNC=mpi' '$work/said' | grep -qx 1"
+        "grep -c 'MPIT_CLOCK_SYNC_BARRIERS has no effect without MPIT_CLOCK_SYNC=mpi' '$work/said' | grep -qx 1"
 
     nodes 0:0,2000000000:50
     recorded "two nodes, three processes" 3 "$program" "$few"
@@ -135,7 +135,7 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     MPIT_CLOCK_SYNC=none recorded "nothing measured" 4 "$program" "$few"
     truth "messages alone set the clocks" "early == 0 and times == 0"
     says "which is said, and why" "'$build/bin/mpit-dump' --otf2 '$run/otf2' '$run' 2>&1 |
-        grep -E '^.*clocks of 4 nodes: not measured, .*, moved by .*, as messages were early; MPIT_CLOCK_SYNC=none'"
+        grep -E '^.*clocks of 4 nodes: not measured, .*, corrected by .*, because messages were early; MPIT_CLOCK_SYNC=none'"
 
     [ "$mpi" = openmpi ] || continue # MPICH cannot make this broadcast
     nodes 0:0,1000000:20

@@ -19,10 +19,10 @@ trace() {
     shift 3
     rm -rf "$run"
     check "$name: runs with --otf2" timeout 300 "$build/bin/mpit-run" --quiet --otf2 --output "$run" "mpirun.$mpi" -n "$ranks" "$@"
-    check "$name: replay equals the tallies" "$build/bin/mpit-dump" --verify "$run"
+    check "$name: replay equals the counters" "$build/bin/mpit-dump" --verify "$run"
     check "$name: archive is sound" archive "$run"
     check "$name: summary as JSON" summary "$run"
-    check "$name: archive equals the tallies" python3 "$here/../common/trace_compare.py" "$work/summary.json" "$work/check.json"
+    check "$name: archive equals the counters" python3 "$here/../common/trace_compare.py" "$work/summary.json" "$work/check.json"
     check "$name: otf2-print reads it, and each program ends" programs "$ranks"
 }
 
@@ -58,7 +58,7 @@ ring_trace() {
     check "$name: runs" timeout 300 "$build/bin/mpit-run" --quiet --no-compact --trace-limit 200000 --trace-policy ring \
         --output "$run" "mpirun.$1" -n 2 "$build/tests/heat-$1" --rows 64 --columns 64 --steps 6000
     "$build/bin/mpit-dump" --events "$run" >"$shown/before" 2>&1
-    check "$name: the gap is at the start" grep -q '(from the start) [0-9]* events are missing here (trace_limit, the oldest gave way)' "$shown/before"
+    check "$name: the gap is at the start" grep -q '(from the start) [0-9]* events are missing here (trace_limit, the oldest events were replaced)' "$shown/before"
     check "$name: the end is there" sh -c "tail -4 '$shown/before' | grep -q MPI_"
     size=$(stat -c %s "$run"/*.mpit | sort -n | tail -1)
     check "$name: the file is bounded ($size bytes)" [ "$size" -lt 1000000 ]
@@ -114,7 +114,7 @@ damaged_trace() {
     for how in --events --csv --analyze --verify '--ranks 0 --window 0:100' '--perfetto /dev/null' "--otf2 $run/otf2"; do
         # shellcheck disable=SC2086 # an option and its value
         "$build/bin/mpit-dump" $how "$run" >"$work/out" 2>&1
-        check "$name: $how tells it, status $?" sh -c "[ $? = 1 ] && grep -q 'is damaged: events of it cannot be read' '$work/out'"
+        check "$name: $how tells it, status $?" sh -c "[ $? = 1 ] && grep -q 'is damaged: its events cannot be read' '$work/out'"
     done
     check "$name: the tallies are whole" "$build/bin/mpit-dump" --json "$run"
 }

@@ -116,11 +116,11 @@ filters() {
     check "$name: between two ranks there are messages" "$dump" --otf2 "two-$1" --ranks 0-1 run
     check "$name: their archive is sound" sh -c "'$dump' --check 'two-$1' |
         grep -Eq '^sound: .* [1-9][0-9]* messages matched'"
-    refused "$name: no such rank" 'no rank 9; the job has ranks 0 to 3' "$dump" --csv --ranks 0-9 run
-    refused "$name: no such communicator" "called 'nix'; there are .*MPI_COMM_WORLD" "$dump" --csv --comm nix run
+    refused "$name: no such rank" 'rank 9 does not exist; the job has ranks 0 to 3' "$dump" --csv --ranks 0-9 run
+    refused "$name: no such communicator" "the name 'nix'; the names are .*MPI_COMM_WORLD" "$dump" --csv --comm nix run
     refused "$name: no such function" "'MPI_Nix' is neither .*p2p" "$dump" --csv --functions MPI_Nix run
     refused "$name: a window that is turned round" 'FROM:TO' "$dump" --perfetto new.json --window 3:2 run
-    refused "$name: a filter where nothing is filtered" 'go with' "$dump" --verify --ranks 0 run
+    refused "$name: a filter where nothing is filtered" 'and --functions need' "$dump" --verify --ranks 0 run
 }
 
 files() {

@@ -65,7 +65,7 @@ for mpi in "${mpis[@]}"; do
     gives "$mpi: a target that is there" 1 launch "$mpi" 2 "$tool" --otf2 one run
     says 'one exists already'
     gives "$mpi: no such run" 1 launch "$mpi" 2 "$tool" --otf2 ended-none nowhere
-    says 'there is no nowhere'
+    says 'nowhere does not exist'
     # the other has to learn of it
     gives "$mpi: one of them fails" 1 launch "$mpi" 2 bash -c "if [ \${OMPI_COMM_WORLD_RANK:-\$PMI_RANK} = 1 ]; then ulimit -f 8000; fi; trap '' XFSZ; exec '$tool' --otf2 ended-$mpi run"
     says 'too large'

@@ -3,7 +3,7 @@
 #
 # Requests of all kinds are counted as the program requests counts them itself, with one thread and with several; a
 # million of them at once, within the memory limit; and those that a Fortran program makes of matched messages. What is
-# replayed from the trace equals the tallies, cell for cell, and the archive made of it holds.
+# replayed from the trace equals the counters, cell for cell, and the archive made of it holds.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_requests.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")" && pwd)/matched.F90
@@ -23,9 +23,9 @@ counted() {
 # Warnings are right there: the program frees active receives, and mpit sees no end of what it completes out of sight.
 replayed() {
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-        ok "replayed trace equals the tallies: $1"
+        ok "replayed trace equals the counters: $1"
     else
-        not_ok "replayed trace equals the tallies: $1" "$work/out"
+        not_ok "replayed trace equals the counters: $1" "$work/out"
     fi
 }
 kept() {

@@ -147,7 +147,7 @@ several() {
         sh -c "mpirun.$mpi -n 2 $build/tests/phases-$mpi 3; mpirun.$mpi -n 1 $build/tests/sampled-$mpi rate"
     check "$mpi: --otf2-samples of a rank that one of them has" "$dump" --otf2-samples "archive-two-$mpi" --ranks 1 "two-$mpi"
     check "$mpi: the archive of that one is made" sh -c "[ \$(ls archive-two-$mpi | wc -l) = 1 ] && test -s archive-two-$mpi/*/traces.otf2"
-    refused "$mpi: of a function that none has" 1 'no sample was taken' --otf2-samples archive-none --functions MPI_Alltoallw "two-$mpi"
+    refused "$mpi: of a function that none has" 1 'has no samples' --otf2-samples archive-none --functions MPI_Alltoallw "two-$mpi"
     check "$mpi: and nothing is made" test ! -e archive-none
 }
 
@@ -172,23 +172,23 @@ changes() {
 wrong_calls() {
     local mpi=$1
     check "$mpi: a run without samples" timeout 100 "$build/bin/mpit-run" --quiet --trace --output plain "mpirun.$mpi" -n 1 "$build/tests/heat-$mpi" --steps 2
-    refused "no samples" 1 'has no samples: .* mpit-run --sample' --profile plain
+    refused "no samples" 1 'has no samples; mpit-run --sample' --profile plain
     refused "no samples for an archive" 1 'has no samples' --otf2-samples never plain
     refused "no place for folded stacks" 1 'cannot be written' --folded /nowhere/folded "run-$mpi"
     refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
-    refused "nothing of that" 1 'no sample was taken' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
-    refused "nothing of that for pprof" 1 'no sample was taken' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
-    refused "nothing of that as text" 1 'no sample was taken' --profile --functions MPI_Alltoallw "run-$mpi"
-    refused "nothing of that as JSON" 1 'no sample was taken' --profile --json --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that" 1 'has no samples' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that for pprof" 1 'has no samples' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as text" 1 'has no samples' --profile --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as JSON" 1 'has no samples' --profile --json --functions MPI_Alltoallw "run-$mpi"
     check "nothing is said instead" test ! -s said.out
-    refused "nothing of that as folded stacks" 1 'no sample was taken' --folded none.folded --functions MPI_Alltoallw "run-$mpi"
-    refused "nothing of that as an archive" 1 'no sample was taken' --otf2-samples never --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as folded stacks" 1 'has no samples' --folded none.folded --functions MPI_Alltoallw "run-$mpi"
+    refused "nothing of that as an archive" 1 'has no samples' --otf2-samples never --functions MPI_Alltoallw "run-$mpi"
     for option in --folded --flamegraph --pprof --otf2-samples --otf2 --perfetto; do
         refused "$option without its file" 2 "'$option' needs a file" $option --json "run-$mpi"
     done
     refused "two that write" 2 "'--folded' needs a file" --folded --flamegraph x.svg "run-$mpi"
     check "a file of such a name" sh -c "'$dump' --folded=--strange 'run-$mpi' && test -s ./--strange"
-    refused "--internal without stacks" 2 '--internal goes with' --summary --internal "run-$mpi"
+    refused "--internal without stacks" 2 '--internal needs' --summary --internal "run-$mpi"
     refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
     refused "no file" 2 'needs a value' --flamegraph
     check "nothing half is left" sh -c '! ls never* none.svg* none.gz* none.folded* ./--json* 2>/dev/null'

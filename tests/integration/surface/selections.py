@@ -5,7 +5,7 @@
                                                     what --csv has with the same options
     selections.py freed DUMP RUN PATTERN            of filters.c with "churn": communicators whose figures went to a sum
     selections.py csv DUMP RUN OPTION...            of any run with a trace, of which events may be missing: the same calls
-    selections.py same DUMP RUN                     of any run with a trace: counted anew from the trace, all of it is what
+    selections.py same DUMP RUN                     of any run with a trace: counted from the trace, all of it is what
                                                     was counted live; disjoint parts together are the whole
 
 Times are held exactly where one part is the same calls as the other; where they are sums of pieces each piece of each
@@ -266,11 +266,11 @@ def counted(dump, run, output):
 def texts(dump, run):
     """What a person reads of a part says which one it is, and nothing that is not known of it."""
     told = said(dump, run, "--ranks", "1")
-    for words in ("part       --ranks 1\n", "1 of them chosen", "run time"):
+    for words in ("part       --ranks 1\n", "1 of them selected", "run time"):
         if words not in told:
             fault(f"--ranks 1 does not tell '{words}'")
     told = said(dump, run, "--functions", "p2p")
-    for words in ("part       --functions p2p\n", "counted anew from the trace", "all ranks and threads together"):
+    for words in ("part       --functions p2p\n", "counted from the trace", "all ranks and threads together"):
         if words not in told:
             fault(f"--functions p2p does not tell '{words}'")
     if "\n  run time" in told or "MPI_Barrier" in told:

@@ -96,11 +96,11 @@ for mpi in openmpi mpich; do
         # shellcheck disable=SC2086
         mpit-dump $part "$run-files" >"$work/said" 2>&1
         checked "$name: $part needs a trace" test $? = 1
-        says "$name: $part says so" "rank 0 was recorded without a trace; mpit-run --trace keeps it" "$work/said"
+        says "$name: $part says so" "rank 0 was recorded without a trace; mpit-run --trace records one" "$work/said"
     done
     mpit-dump --json --ranks 0 "$work/$mpi-all" >"$work/said" 2>&1
     checked "$name: ranks need files of theirs" test $? = 1
-    says "$name: and this is said" "left no files of their own; MPIT_REDUCE=0" "$work/said"
+    says "$name: and this is said" "have only a common summary, and no files; MPIT_REDUCE=0" "$work/said"
 
     run=$work/$mpi-sections name="$mpi, MPI_Pcontrol"
     run "$name" "$run" --otf2 -- sections
@@ -172,7 +172,7 @@ for mpi in openmpi mpich; do
                 exit timing == 0 ? zeros || !none || !send : none || !share || send
             }' "$run.text"
     done
-    says "$mpi: a trace wins over the timing" "a trace needs times" "$work/$mpi-timing-7-trace.err"
+    says "$mpi: a trace wins over the timing" "a trace needs the time of every call" "$work/$mpi-timing-7-trace.err"
 
     run=$work/$mpi-wrong
     MPIT_FILTER=p2p,MPI_Sned run "$mpi, a wrong filter" "$run" -- all
@@ -182,10 +182,10 @@ for mpi in openmpi mpich; do
     name="$mpi, a filter of local functions"
     run "$name" "$work/$mpi-other" --filter=local,p2p -- local
     checked "$name: mpit-run says once what it takes" \
-        test "$(grep -c "'local'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-other.err")" = 1
+        test "$(grep -c "'local'.*not recorded; set MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-other.err")" = 1
     MPIT_FILTER=MPI_Comm_rank run "$name, in the environment" "$work/$mpi-rank" -- local
     checked "$name, in the environment: one process says it" \
-        test "$(grep -c "'MPI_Comm_rank'.*recorded with MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-rank.err")" = 1
+        test "$(grep -c "'MPI_Comm_rank'.*not recorded; set MPIT_RECORD_LOCAL_CALLS=1" "$work/$mpi-rank.err")" = 1
     MPIT_RECORD_LOCAL_CALLS=1 run "$name, which are recorded" "$work/$mpi-known" --filter=local -- local
     checked "$name, which are recorded: without a word" test -z "$(grep LOCAL_CALLS "$work/$mpi-known.err")"
 

@@ -2,7 +2,7 @@
 # test_mixture.sh BUILD_DIR [SEED [ROUNDS]]
 #
 # Random mixtures of requests, completed by calls on many of them (mixture.c): what mpit shows is what the program counts
-# itself, on both MPIs, with 1, 2 and 4 processes; and what is replayed from the trace equals the tallies, cell for cell. The seed is
+# itself, on both MPIs, with 1, 2 and 4 processes; and what is replayed from the trace equals the counters, cell for cell. The seed is
 # drawn unless it is given; each line has it.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_mixture.sh BUILD_DIR [SEED [ROUNDS]]}" && pwd) || exit 2
@@ -20,7 +20,7 @@ for mpi in openmpi mpich; do
             else
                 not_ok "$name (status $?)" "$work/out"
             fi
-            [ -z "$trace" ] || check "  replayed trace equals the tallies, seed $seed" "$build/bin/mpit-dump" --verify "$run"
+            [ -z "$trace" ] || check "  replayed trace equals the counters, seed $seed" "$build/bin/mpit-dump" --verify "$run"
             rm -rf "$run"
         done
     done

@@ -2,7 +2,7 @@
 # test_traffic.sh BUILD_DIR [SEED...]
 #
 # The program traffic counts for itself, and every variable that mpit shows agrees; on both MPIs, with 2, 3 and 4
-# processes. With a trace, what is replayed from it equals the tallies, cell for cell.
+# processes. With a trace, what is replayed from it equals the counters, cell for cell.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_traffic.sh BUILD_DIR [SEED...]}" && pwd) || exit 2
 shift
@@ -25,9 +25,9 @@ one() {
 
 verified() {
     if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-        ok "replayed trace equals the tallies: $(basename "$run")"
+        ok "replayed trace equals the counters: $(basename "$run")"
     else
-        not_ok "replayed trace equals the tallies: $(basename "$run")" "$work/out"
+        not_ok "replayed trace equals the counters: $(basename "$run")" "$work/out"
     fi
     if sound "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $(basename "$run"): $(tail -n 1 "$work/out")"

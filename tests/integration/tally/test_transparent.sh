@@ -38,9 +38,9 @@ same() {
 # replayed NAME: the trace that was kept gives the tallies, cell for cell
 replayed() {
     if "$build/bin/mpit-dump" --verify "$work/$1/run" >"$work/$1/verify" 2>&1; then
-        ok "$1: replay equals the tallies"
+        ok "$1: replay equals the counters"
     else
-        not_ok "$1: replay equals the tallies" "$work/$1/verify"
+        not_ok "$1: replay equals the counters" "$work/$1/verify"
     fi
 }
 

@@ -136,7 +136,7 @@ def launcher_killed(bench):
     wrong += crashledger.run_check(bench.dump, run, ledgers)
     if process.returncode != 137:
         wrong.append("exit status %d" % process.returncode)
-    if "did not come to their end" not in said:
+    if "did not end normally" not in said:
         wrong.append(said[-1500:])
     bench.say(not wrong, "kill -9 of mpirun", wrong)
 
@@ -186,7 +186,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     wrong = [] if wait_for(hangs, process) else ["the job did not come to hang"]
     time.sleep(1.5)  # a circle that is younger than a second may be one of messages on their way
     lives = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
-    if not re.search(r"for \d.* s; runs still", lives):
+    if not re.search(r"for \d.* s; still running", lives):
         wrong.append("while it runs: " + lives[:600])
     os.killpg(process.pid, signal.SIGINT)
     said = process.communicate(timeout=SECONDS)[1]

@@ -86,8 +86,8 @@ def complete(judge, name, build, directory, output, rings):
     the threads all the same."""
     verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
     missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) events are not in the trace", verified.out)]
-    judge.check(f"{name}: the replayed trace equals the tallies, or what it lacks equals the losses",
-                [] if verified.out.count("equals the tallies") + len(missing) == RANKS and 0 <= lost.get("spool_full", 0) - sum(missing) <= rings
+    judge.check(f"{name}: the replayed trace equals the counters, or what it lacks equals the losses",
+                [] if verified.out.count("equals the counters") + len(missing) == RANKS and 0 <= lost.get("spool_full", 0) - sum(missing) <= rings
                 else [str(verified)[-800:], str(lost)])
 
 

@@ -60,7 +60,7 @@ def elsewhere(judge, build, mpi, directory):
     with open(place, "w", encoding="ascii"):
         pass
     ended = job(build, mpi, directory, place, "finalize")
-    named = re.search(r"stays in (\S+): mpit-dump", ended.err)
+    named = re.search(r"stays in (\S+), and mpit-dump", ended.err)
     spool = named.group(1) if named else "/nowhere"
     environment = trial.environment(MPIT_SPOOL=directory + "/spool")
     failed = trial.run([build + "/bin/mpit-collect", spool], 30, environment)

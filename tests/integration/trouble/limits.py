@@ -241,7 +241,7 @@ def dumped(*words):
 
 def gaps():
     """Where events are missing and why: the replay, the list of events and the archive say the same."""
-    for policy, cause in (("stop", "trace_limit"), ("ring", "trace_limit, the oldest gave way")):
+    for policy, cause in (("stop", "trace_limit"), ("ring", "trace_limit, the oldest events were replaced")):
         fresh()
         done = subprocess.run([*program(60000)[:3], "2", "finalize", "60000"], env=environment(
             {"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": "400000", "MPIT_TRACE_POLICY": policy}),
@@ -251,12 +251,12 @@ def gaps():
         status, text = dumped("--verify")
         told = {int(thread): (int(count), begin, end) for thread, count, begin, end in
                 re.findall(r"^  thread (\d+): (\d+) between (\S+) and (\S+) \(%s\)$" % cause, text, re.M)}
-        whole = re.search(r"(\d+) events are not in the trace; where and why", text)
+        whole = re.search(r"(\d+) events are not in the trace. Gaps", text)
         say(status == 1 and whole and sorted(told) == [0, 1] and
             sum(count for count, _, _ in told.values()) == int(whole.group(1)) and
             all(float(begin) < float(end) for _, begin, end in told.values()), "  --verify tells where and why", text)
         _, text = dumped("--events")
-        listed = {int(thread): int(count) for thread, count in re.findall(r"^ +0 +(\d+) (\d+) records were not kept", text, re.M)}
+        listed = {int(thread): int(count) for thread, count in re.findall(r"^ +0 +(\d+) (\d+) records are missing", text, re.M)}
         say(listed == {thread: count for thread, (count, _, _) in told.items()}, "  --events has as many", [listed, told])
         archive = WORK + "/archive-" + policy
         status, text = dumped("--otf2", archive)
@@ -306,7 +306,7 @@ def causes():
         process.kill()
         process.wait()
     say(second, "a trace with gaps of two causes: the program goes on", process.returncode)
-    wanted = ["trace_limit, the oldest gave way", "disk_full"]
+    wanted = ["trace_limit, the oldest events were replaced", "disk_full"]
     _, text = dumped("--verify")
     told = re.findall(r"^  thread 0: (\d+) between (\S+) and (\S+) \((.*)\)$", text, re.M)
     say([cause for _, _, _, cause in told] == wanted and float(told[0][2]) <= float(told[1][1]),

@@ -138,9 +138,9 @@ static void what_is_not_known_is_told_from_what_is_left_out(void **state)
     archive_make(2);
     assert_int_equal(seen.sends + seen.recvs, 0);
     assert_int_equal(report.warning_count, 3);
-    WARNING_IS(0, "half: its two groups cannot be told; its messages are left out");
-    WARNING_IS(1, "rank 0: 2 sends and receives are left out: there is no record of their communicator");
-    WARNING_IS(2, "rank 0: 1 sends and receives are left out with their communicators");
+    WARNING_IS(0, "half: its two groups are unknown; its messages are left out");
+    WARNING_IS(1, "rank 0: 2 sends and receives are left out: their communicator has no record");
+    WARNING_IS(2, "rank 0: 1 sends and receives are left out: their communicators are left out");
 }
 
 static void names_are_one_line_of_utf8(void **state)

@@ -539,7 +539,7 @@ static void existing_target_is_not_touched(void **state)
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(mkdir(target, 0700), 0);
     assert_int_equal(convert(1), -1);
-    assert_non_null(strstr(report.error, "already there"));
+    assert_non_null(strstr(report.error, "exists already"));
     assert_int_equal(rmdir(target), 0); /* still empty */
     assert_int_equal(entries_left(), 0);
 }

@@ -257,7 +257,7 @@ static void a_program_without_the_codec_says_so(void **state)
     compact_all();
     reader_compact = NULL;
     assert_int_equal(run_reader_open(&reader, fixture.run.path), -1);
-    assert_string_equal(reader.error, "is a compact run file, which this program does not read");
+    assert_string_equal(reader.error, "is a compact run file, which this program cannot read");
     compact_enable();
 }
 

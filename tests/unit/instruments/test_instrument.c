@@ -66,7 +66,7 @@ static void every_class_takes_its_types_only(void **state)
             struct mpit_variable v = MPIT_VARIABLE_INITIAL(name, class, type, 1, MPIT_BIND_NONE, 0, NULL, NULL);
             int result = instrument_variable_register(&v, "libtest.so", error);
             assert_int_equal(result, types[class] & 1u << type ? MPIT_OK : MPIT_ERR_TYPE);
-            assert_true(result == MPIT_OK || strstr(error, "the standard allows"));
+            assert_true(result == MPIT_OK || strstr(error, "its type is not allowed"));
         }
 }
 
@@ -155,7 +155,7 @@ static void removed_one_comes_back_with_its_meaning_only(void **state)
     assert_int_equal(instrument_remove(entry, &v, error), MPIT_ERR_ARGUMENT);
     assert_false(instrument_is_active(entry));
     assert_int_equal(instrument_variable_register(&other, "libother.so", error), MPIT_ERR_DUPLICATE);
-    assert_non_null(strstr(error, "another meaning"));
+    assert_non_null(strstr(error, "another definition"));
     v.entry = NULL;
     enter(&v);
     assert_ptr_equal(v.entry, entry);

@@ -157,7 +157,7 @@ static void a_directory_gets_more_files(void **state)
     assert_int_equal(job_find(7)->processes[1].run.header.world_rank, 1);
     const struct live_process *noise = &job_find(0)->processes[0];
     assert_false(noise->readable);
-    assert_non_null(strstr(noise->problem, "is no mpit run file"));
+    assert_non_null(strstr(noise->problem, "is not an mpit run file"));
     run_close(&second, RUN_FINALIZED, false);
 }
 
@@ -194,7 +194,7 @@ static void one_of_several_that_is_missing_is_told(void **state)
     const char *const names[] = {fixture.run.path, path};
     assert_int_equal(live_files_open(&live, names, 2), 0);
     assert_int_equal(live_look(&live, error), -1);
-    assert_non_null(strstr(error, "there is no "));
+    assert_non_null(strstr(error, " does not exist"));
     assert_int_equal(live_look(&live, error), 0); /* who goes on all the same sees the other */
     assert_int_equal(live.job_count, 1);
     live_close(&live);
@@ -208,10 +208,10 @@ static void what_there_is_not_is_told(void **state)
     const char *name = path;
     assert_int_equal(live_files_open(&live, &name, 1), 0);
     assert_int_equal(live_look(&live, error), -1);
-    assert_non_null(strstr(error, "there is no "));
+    assert_non_null(strstr(error, " does not exist"));
     mkdir(path, 0700);
     assert_int_equal(live_look(&live, error), -1);
-    assert_non_null(strstr(error, "there is no run file"));
+    assert_non_null(strstr(error, "no run file"));
     char summary[160];
     snprintf(summary, sizeof summary, "%s/host.1.summary", path);
     int made = open(summary, O_CREAT | O_WRONLY, 0600);

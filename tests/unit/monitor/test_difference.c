@@ -313,7 +313,7 @@ static int told(unsigned options)
     unsigned count = difference_warnings(&difference, &a, &b, options, warnings);
     int found = 0;
     for (unsigned i = 0; i < count; i++)
-        found += strstr(warnings[i], "only option other") != NULL;
+        found += strstr(warnings[i], "only the option") != NULL;
     return found;
 }
 

@@ -26,7 +26,7 @@ static void file_that_is_none_is_an_error(void **state)
     assert_non_null(strstr(reader.error, "regular"));
     assert_int_equal(run_reader_open(&reader, "/dev/zero"), -1);
     assert_int_equal(truncate(damaged_path, 0), 0);
-    ERROR_CHECK("no mpit run file");
+    ERROR_CHECK("not an mpit run file");
 }
 
 static void fifo_does_not_hang_the_reader(void **state)
@@ -45,7 +45,7 @@ static void truncated_file_is_an_error_at_every_page(void **state)
     for (size_t length = bytes - RUN_PAGE_BYTES;; length -= RUN_PAGE_BYTES) {
         assert_int_equal(truncate(damaged_path, (off_t)length), 0);
         if (length < RUN_PAGE_BYTES)
-            ERROR_CHECK("no mpit run file");
+            ERROR_CHECK("not an mpit run file");
         else
             ERROR_CHECK("truncated");
         if (length == 0)
@@ -77,7 +77,7 @@ static void file_that_is_longer_than_what_was_published_is_read(void **state)
 static void wrong_beginning_is_an_error_that_says_what(void **state)
 {
     header()->magic[7] = 'x';
-    ERROR_CHECK("no mpit run file");
+    ERROR_CHECK("not an mpit run file");
     restore(state);
     header()->byte_order = 0x04030201;
     ERROR_CHECK("byte order");

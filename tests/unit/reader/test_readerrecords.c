@@ -17,7 +17,7 @@ static void thread_record_is_checked(void **state)
     restore(state);
     struct thread_record *other = object(thread->next);
     thread->index = other->index;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
 }
 
 static void communicator_record_is_checked(void **state)
@@ -28,7 +28,7 @@ static void communicator_record_is_checked(void **state)
     comm->slot = 1 << 16;
     ERROR_CHECK("communicator");
     comm->slot = 1;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
     restore(state);
     memset(comm->name, 'c', sizeof comm->name);
     ERROR_CHECK("communicator");
@@ -50,7 +50,7 @@ static void instrument_record_is_checked(void **state)
     array->id = 0;
     ERROR_CHECK("instrument");
     array->id = FIXTURE_STATE;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
     array->id = INSTRUMENT_IDS_MAX;
     ERROR_CHECK("instrument");
     restore(state);
@@ -86,7 +86,7 @@ static void instrument_record_is_checked(void **state)
     ERROR_CHECK("instrument");
     restore(state);
     array->next = header()->first_instrument;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
 }
 
 static void block_of_a_region_needs_its_region(void **state)
@@ -121,38 +121,38 @@ static void tally_block_is_checked(void **state)
 {
     struct tally_block *block = object(header()->first_block);
     block->kind = 0;
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
     block->kind = BLOCK_SHARED + 1; /* what the variables call the losses is no block */
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
     block->kind = BLOCK_REGION + 1;
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
     restore(state);
     block->cells = UINT32_MAX;
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
     restore(state);
     block->thread = 2;
-    ERROR_CHECK("nobody");
+    ERROR_CHECK("no thread or communicator");
     restore(state);
     block->comm = 3;
-    ERROR_CHECK("nobody");
+    ERROR_CHECK("no thread or communicator");
 }
 
 static void lists_that_run_in_circles_are_errors(void **state)
 {
     struct thread_record *thread = object(header()->first_thread);
     thread->next = header()->first_thread;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
     restore(state);
     struct comm_record *comm = object(((struct comm_record *)object(header()->first_comm))->next);
     comm->next = header()->first_comm;
-    ERROR_CHECK("twice");
+    ERROR_CHECK("two records");
     restore(state);
     struct tally_block *block = object(header()->first_block);
     block->next = header()->first_block;
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
     restore(state);
     ((struct tally_block *)object(block->next))->next = header()->first_block;
-    ERROR_CHECK("tally block");
+    ERROR_CHECK("block of counters");
 }
 
 /* ---- random damage --------------------------------------------------------------------------------------------------

@@ -186,7 +186,7 @@ static void wide_event_at_the_end_is_no_verdict(void **state)
     fixture_close(&fixture, RUN_FINALIZED);
     file_open();
     assert_int_equal(replay_verify(&reader, report, sizeof report), -1);
-    assert_non_null(strstr(report, "inside of an event"));
+    assert_non_null(strstr(report, "inside an event"));
 }
 
 static void levels_of_one_thread_are_compared_in_time(void **state)

@@ -132,7 +132,7 @@ static void oldest_of_a_ring_gave_way(void **state)
     blocks_emit(0, 2, LIMIT);
     read_back();
     assert_int_equal(gaps.count, 1);
-    gap_check(0, 0, 0, 2, "trace_limit, the oldest gave way");
+    gap_check(0, 0, 0, 2, "trace_limit, the oldest events were replaced");
     run_trace_policy(&recorded.run, TRACE_STOP); /* gives its memory back */
 }
 

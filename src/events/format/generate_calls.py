@@ -417,9 +417,9 @@ for name, found in (("mprobe", "true"), ("improbe", "result == MPI_SUCCESS && *f
         "hot_enter_from(&hot, {kind}, comm, source)",
         "hot_leave_mprobe(&hot, {kind}, comm, result, source, tag, " + found + ", message, status);", declare=OWN,
         before=OWN_STATUS)
-WARM_SHAPES["mrecv"] = hot_case("hot_enter_mrecv(&hot, {kind}, message)",
-                                "hot_leave_mrecv(&hot, {kind}, result, count, type, message, status);", declare=OWN,
-                                before=OWN_STATUS)
+WARM_SHAPES["mrecv"] = hot_case("hot_enter_mrecv(&hot, &found, {kind}, message)",
+                                "hot_leave_mrecv(&hot, &found, {kind}, result, count, type, message, status);",
+                                declare="struct posted found;\n    " + OWN, before=OWN_STATUS)
 WARM_SHAPES["isendrecv"] = WARM_SHAPES["isendrecv_replace"] = hot_case(
     "hot_enter_isendrecv(&hot, {kind}, comm, dest, source)",
     "struct halves halves =\n        halves_of(hot.log, result, dest, sendtag, {sends}, source, recvtag, {receives});\n"

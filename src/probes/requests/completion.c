@@ -188,7 +188,7 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
         if (taken == LEFT_THERE) {
             if (leaves_in_front(probe) &&
-                usual_one_ended(probe->log, probe->begin, 1, front_place(saved), saved, handle, status))
+                usual_one_ended(probe->log, probe->begin, kind, 1, front_place(saved), saved, handle, status))
                 return;
             taken = request_left(probe->log, saved, handle);
         }
@@ -451,7 +451,7 @@ void completion_flush(struct completion *c, int result)
 void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
 {
     if (result == MPI_SUCCESS && !c->taken && index < c->count && leaves_in_front(&c->probe) &&
-        usual_one_ended(c->probe.log, c->probe.begin, c->count, front_place(c->saved[index]), c->saved[index],
+        usual_one_ended(c->probe.log, c->probe.begin, c->kind, c->count, front_place(c->saved[index]), c->saved[index],
                         &c->handles[index], status)) {
         completion_end(c);
         return;
@@ -464,7 +464,7 @@ void completion_any(struct completion *c, int index, int result, const MPI_Statu
 void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
 {
     if (completion_is_usual(c, result) && statuses &&
-        usual_all_ended(c->probe.log, c->probe.begin, c->count, c->handles, c->saved, statuses)) {
+        usual_all_ended(c->probe.log, c->probe.begin, c->kind, c->count, c->handles, c->saved, statuses)) {
         completion_end(c);
         return;
     }

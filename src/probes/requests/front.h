@@ -133,7 +133,7 @@ HOT bool front_is_alone(const struct front_place *place)
 /* The same as front_find, for a caller that knows front_place(handle). */
 HOT struct front_place *front_find_at(struct front_place *place, uint64_t handle, const void *where)
 {
-    if (__builtin_expect(place->handle == handle, 1)) {
+    if (__builtin_expect(place->handle == handle && handle, 1)) {
         if (place->posted.where == where || !place->overflow)
             return place;
         if (place->apart && (place->posted.where == front_complement(where) || front_is_alone(place) ||

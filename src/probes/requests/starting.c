@@ -88,7 +88,8 @@ static void started_quiet(struct request *request)
 void completion_started(struct completion *c, int result)
 {
     struct log *log = c->probe.log;
-    if (completion_is_usual(c, result) && usual_all_started(log, c->probe.begin, c->count, c->handles, c->saved)) {
+    if (completion_is_usual(c, result) &&
+        usual_all_started(log, c->probe.begin, c->kind, c->count, c->handles, c->saved)) {
         completion_end(c);
         return;
     }

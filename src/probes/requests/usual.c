@@ -117,11 +117,10 @@ HOT void pair_commit(struct log *log, struct tally *tally, const struct front_pl
     log_commit(log, received);
 }
 
-bool usual_one_ended(struct log *log, uint64_t call_begin, int count, struct front_place *front, uint64_t saved,
-                     const MPI_Request *where, const MPI_Status *status)
+bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int count, struct front_place *front,
+                     uint64_t saved, const MPI_Request *where, const MPI_Status *status)
 {
     bool timed = call_begin != 0;
-    enum call kind = log->state->call;
     struct front_place *place = front_find_at(front, saved, where);
     if (book.concurrent || !ends_usually(log, place) || log->stall.times || (!timed && place->posted.begin))
         return false;
@@ -344,10 +343,9 @@ static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event 
 }
 
 /* If another thread has opened a session meanwhile, the front is empty. */
-bool usual_all_ended(struct log *log, uint64_t begin, int count, MPI_Request *handles, const uint64_t *saved,
-                     const MPI_Status *statuses)
+bool usual_all_ended(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
+                     const uint64_t *saved, const MPI_Status *statuses)
 {
-    enum call kind = log->state->call;
     struct event *first = log->cursor + 1;
     uint64_t duration = clock_counter() - begin;
     if (__builtin_expect(count <= 0 || log->stall.times || duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
@@ -447,9 +445,9 @@ bool usual_one_started(struct log *log, uint64_t begin, enum call kind, struct f
     return true;
 }
 
-bool usual_all_started(struct log *log, uint64_t begin, int count, const MPI_Request *handles, const uint64_t *saved)
+bool usual_all_started(struct log *log, uint64_t begin, enum call kind, int count, const MPI_Request *handles,
+                       const uint64_t *saved)
 {
-    enum call kind = log->state->call;
     uint64_t duration = clock_counter() - begin;
     if (count <= 0 || !starts_usually(log, duration))
         return false;

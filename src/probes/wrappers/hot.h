@@ -407,7 +407,7 @@ HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *requ
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
         (!hot_waited(hot, kind, 1, request, status) &&
-         !usual_one_ended(hot->log, hot->begin, 1, hot->place, hot->saved, request, status)))
+         !usual_one_ended(hot->log, hot->begin, kind, 1, hot->place, hot->saved, request, status)))
         hot_waited_cold(*hot, kind, request, result, true, status);
 }
 

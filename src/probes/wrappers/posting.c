@@ -197,11 +197,11 @@ static void halves_post(struct probe *probe, enum call kind, const struct halves
 {
     struct posted posted = posted_of(probe, kind, REQUEST_PAIR, &halves->receive, request);
     uint64_t handle = abi_handle_of_request(*request);
-    if (front_keeps(probe, &posted, handle)) {
+    if (front_place(handle)->handle == 0) /* before the place is taken, for another thread that empties the front */
         *front_pair(front_place(handle)) =
             (struct front_pair){.bytes = halves->send.bytes, .dest = halves->send.peer, .tag = halves->send.tag};
+    if (front_keeps(probe, &posted, handle))
         return;
-    }
     struct request *made = request_of(probe, &posted);
     if (made) {
         struct request_more *more = request_more(made);

@@ -104,7 +104,7 @@ HOT void hot_leave_all(const struct hot *hot, const struct hot_many *many, enum 
                        MPI_Request *requests, int result, bool ended, const MPI_Status *statuses)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        !(ended ? usual_all_ended(hot->log, hot->begin, count, requests, many->saved, statuses)
+        !(ended ? usual_all_ended(hot->log, hot->begin, kind, count, requests, many->saved, statuses)
                 : hot_none(hot, kind, count)))
         hot_all_cold(*hot, kind, count, requests, many->saved, result, ended, statuses);
 }
@@ -124,7 +124,7 @@ HOT bool hot_completed(const struct hot *hot, uint64_t saved, enum call kind, in
     one.saved = saved;
     one.place = front_kept(front_place(saved));
     return hot_waited(&one, kind, count, request, status) ||
-           usual_one_ended(hot->log, hot->begin, count, one.place, saved, request, status);
+           usual_one_ended(hot->log, hot->begin, kind, count, one.place, saved, request, status);
 }
 
 HOT void hot_leave_any(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
@@ -174,7 +174,7 @@ HOT void hot_leave_startall(const struct hot *hot, const struct hot_many *many, 
                             MPI_Request *requests, int result)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        !usual_all_started(hot->log, hot->begin, count, requests, many->saved))
+        !usual_all_started(hot->log, hot->begin, kind, count, requests, many->saved))
         hot_startall_cold(*hot, kind, count, requests, many->saved, result);
 }
 
@@ -209,9 +209,10 @@ HOT void hot_leave_mprobe(const struct hot *hot, enum call kind, MPI_Comm comm, 
         hot_mprobed_cold(*hot, kind, comm, result, source, tag, found, message, status);
 }
 
-/* Enters the receive of a message in front. No request has such a handle. A freed communicator must be held until the
- * event of the call is written. The body does that. */
-HOT bool hot_enter_mrecv(struct hot *hot, enum call kind, const MPI_Message *message)
+/* Enters the receive of a message in front, and takes it out: the library may use its handle again during the call. No
+ * request has such a handle. A freed communicator must be held until the event of the call is written. The body does
+ * that. */
+HOT bool hot_enter_mrecv(struct hot *hot, struct posted *found, enum call kind, const MPI_Message *message)
 {
     hot->log = thread_log_or_none;
     if (__builtin_expect(message == NULL, 0) || !log_in_usually(hot->log))
@@ -222,26 +223,26 @@ HOT bool hot_enter_mrecv(struct hot *hot, enum call kind, const MPI_Message *mes
     if (__builtin_expect(
             hot->place->handle != hot->saved || hot->view->thread != hot->log->own.index || hot->view->comm->freed, 0))
         return log_out(hot->log, 0), false;
-    hot_begin(hot, kind, hot->view->slot, hot->place->posted.peer);
+    *found = hot->place->posted;
+    front_free(hot->place);
+    hot_begin(hot, kind, hot->view->slot, found->peer);
     return true;
 }
 
-COLD void hot_mreceived_cold(struct hot hot, enum call kind, int result, int64_t count, MPI_Datatype type,
-                             const MPI_Message *message, const MPI_Status *status)
+COLD void hot_mreceived_cold(struct hot hot, struct posted found, enum call kind, int result, int64_t count,
+                             MPI_Datatype type, const MPI_Message *message, const MPI_Status *status)
 {
     struct probe probe = hot_probe(&hot);
-    struct matched matched = {.handle = hot.saved, .request = request_take(hot.log, hot.saved, message)};
+    found.where = message;
+    struct matched matched = {.handle = hot.saved, .request = request_of(&probe, &found)};
     leave_mrecv(&probe, &matched, kind, result, count, type, message, status);
 }
 
-HOT void hot_leave_mrecv(const struct hot *hot, enum call kind, int result, int64_t count, MPI_Datatype type,
-                         const MPI_Message *message, const MPI_Status *status)
+HOT void hot_leave_mrecv(const struct hot *hot, const struct posted *found, enum call kind, int result, int64_t count,
+                         MPI_Datatype type, const MPI_Message *message, const MPI_Status *status)
 {
-    if (__builtin_expect(result == MPI_SUCCESS && hot->place->handle == hot->saved, 1) &&
-        hot_received(hot, kind, status))
-        front_free(hot->place);
-    else
-        hot_mreceived_cold(*hot, kind, result, count, type, message, status);
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_received(hot, kind, status))
+        hot_mreceived_cold(*hot, *found, kind, result, count, type, message, status);
 }
 
 /* Its live state shows the source alone, as in the body. */
@@ -303,9 +304,10 @@ HOT bool hot_enter_partition(struct hot *hot, enum call kind, MPI_Request reques
     hot->log = thread_log_or_none;
     if (!log_in_usually(hot->log))
         return false;
-    const struct front_place *place = front_kept(front_place(abi_handle_of_request(request)));
+    uint64_t handle = abi_handle_of_request(request);
+    const struct front_place *place = front_kept(front_place(handle));
     hot->view = place->posted.view;
-    if (__builtin_expect(place->handle != abi_handle_of_request(request) || !kind_is_partitioned(place->posted.kind) ||
+    if (__builtin_expect(place->handle != handle || handle == 0 || !kind_is_partitioned(place->posted.kind) ||
                              hot->view->thread != hot->log->own.index,
                          0))
         return log_out(hot->log, 0), false;

@@ -4,6 +4,7 @@
  *     interrupted storm SECONDS     messages to itself, while handlers call MPI
  *     interrupted stack SECONDS     the same with handlers that have a stack of their own
  *     interrupted jump | exit       handlers that leave the recorder by a jump, or with their thread
+ *     interrupted callback          callbacks that leave an MPI call of their own by a jump
  *
  * Prints what it called itself: "NAME COUNT".
  */
@@ -171,6 +172,73 @@ static void leave(void)
     printf("after %d\n", CALLS_AFTER);
 }
 
+/* ---- callbacks --------------------------------------------------------------------------------------------------- */
+
+static void failed(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    siglongjmp(back, 1);
+}
+
+/* Called by the library while the program completes requests. Its send fails. */
+static int query(void *state, MPI_Status *status)
+{
+    int value = 0;
+    (void)state;
+    if (!sigsetjmp(back, 0))
+        MPI_Send(&value, 1, MPI_INT, 9999, 0, copy);
+    MPI_Status_set_elements(status, MPI_INT, 0);
+    MPI_Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = 0;
+    status->MPI_TAG = 0;
+    return MPI_SUCCESS;
+}
+
+static int nothing(void *state)
+{
+    (void)state;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *state, int complete)
+{
+    (void)state;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+static void requests_post(MPI_Request requests[3])
+{
+    static int sent = 1, received;
+    MPI_Irecv(&received, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[0]);
+    MPI_Isend(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
+    MPI_Grequest_start(query, nothing, cancel, NULL, &requests[2]);
+    MPI_Grequest_complete(requests[2]);
+}
+
+static void callbacks(void)
+{
+    MPI_Request requests[3];
+    MPI_Errhandler handler;
+    MPI_Comm_create_errhandler(failed, &handler);
+    MPI_Comm_set_errhandler(copy, handler);
+    for (int i = 0; i < ROUNDS; i++) {
+        int flag = 0;
+        requests_post(requests);
+        MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+        requests_post(requests);
+        MPI_Wait(&requests[2], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        requests_post(requests);
+        while (!flag)
+            MPI_Testall(3, requests, &flag, MPI_STATUSES_IGNORE);
+    }
+    MPI_Errhandler_free(&handler);
+    printf("MPI_Waitall %d\nMPI_Wait %d\nMPI_Isend %d\n", ROUNDS, 3 * ROUNDS, 3 * ROUNDS);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -187,6 +255,8 @@ int main(int argc, char **argv)
         jump();
     else if (!strcmp(mode, "exit"))
         leave();
+    else if (!strcmp(mode, "callback"))
+        callbacks();
     MPI_Finalize();
     return 0;
 }

@@ -50,6 +50,11 @@ for mpi in openmpi mpich; do
         interrupted "calls of handlers are recorded or lost, with operations below MPI" "$exact" stack "$seconds"
         check "$mpi: the trace gives the tallies, with operations below MPI" "$build/bin/mpit-dump" --verify "$run"
     fi
+    more=MPIT_TRACE=1
+    interrupted "a call keeps its kind when a callback leaves a call of its own by a jump" \
+        '(all(calls[n] == own[n] for n in own) and "MPI_Send" not in calls and
+          comms["MPI_COMM_SELF"]["recv_count"] == own["MPI_Isend"])' callback
+    check "$mpi: the trace gives the tallies, callbacks" "$build/bin/mpit-dump" --verify "$run"
     if [ "$(uname -m)" != x86_64 ]; then
         skip "$mpi: handlers that leave the recorder" "the program knows only on x86_64 where it was interrupted"
         continue

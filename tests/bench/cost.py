@@ -31,10 +31,8 @@ import tempfile
 LIMIT_INSTRUCTIONS = {"tallies": 170, "trace": 200, "untimed": 170}  # packing is part of a trace
 LIMIT_GROWTH_KIB = 256
 LIMIT_OF_PLAIN = 1.5  # an event of any class beside one of the hot calls; local functions are not judged
-# Where the program does not want the statuses, mpit does: what the library takes to fill them is added by mpit (waitall,
-# waitmany, write). A matched message and a nonblocking sendrecv have no place of their own in front of the requests.
-LIMIT_OF_SOME = {"waitall": 1.75, "waitmany": 1.7, "waitany": 1.6, "persistent": 1.75, "mprobe": 2.1, "isendrecv": 2.8,
-                 "write": 2}
+# mpit asks for statuses even where the program does not want them. The library takes instructions to fill them.
+LIMIT_OF_SOME = {"waitmany": 1.6, "write": 2}
 # What makes and frees communicators, once in the life of each: a name, a place, cells. Open MPI polls meanwhile, which is
 # watched. Windows and files are not judged: their libraries do not take the same way each time.
 LIMIT_OF_LIVES = {"openmpi": {"dup": 10.2, "split": 9.8, "create": 13.4, "cart": 10.4},

@@ -218,42 +218,6 @@ static void quiet_done(struct completion *c, struct request *request, const MPI_
     }
 }
 
-HOT void front_add(struct completion *c, struct front_place *place, const MPI_Status *status)
-{
-    int count = c->done_count;
-    c->done[count] = (struct request *)((uintptr_t)place + 1);
-    c->status[count] = status;
-    c->done_count = count + 1;
-}
-
-/* Ends a request in front that is persistent or not a message. */
-static __attribute__((noinline)) bool front_other_done(struct completion *c, struct front_place *place,
-                                                       const MPI_Status *status)
-{
-    if (place->posted.type & POSTED_IDLE)
-        return true; /* an inactive persistent request completes nothing */
-    if (!ended_simply(&place->posted, status))
-        return false;
-    front_end(place);
-    front_add(c, place, status);
-    return true;
-}
-
-HOT bool front_done(struct completion *c, int index, const MPI_Status *status)
-{
-    uint64_t saved = c->saved[index];
-    struct front_place *place = saved ? front_find(saved, &c->handles[index]) : NULL;
-    if (!place || place->posted.view->thread != c->probe.log->own.index)
-        return false;
-    if (__builtin_expect(place->posted.type > REQUEST_RECV, 0))
-        return front_other_done(c, place, status);
-    if (place->posted.type == REQUEST_RECV && !received_simply(&place->posted, status))
-        return false;
-    front_free(place);
-    front_add(c, place, status);
-    return true;
-}
-
 /* Returns the request that the call has completed, or NULL: not known. */
 HOT struct request *request_ended(struct completion *c, int index)
 {
@@ -267,8 +231,6 @@ HOT struct request *request_ended(struct completion *c, int index)
 void completion_done(struct completion *c, int index, int result, const MPI_Status *status)
 {
     if (index < 0 || index >= c->count || c->saved[index] == abi_handle_of_request(native.request_null))
-        return;
-    if (completion_is_usual(c, result) && front_done(c, index, status))
         return;
     struct request *request = request_ended(c, index);
     if (!request) {
@@ -398,8 +360,6 @@ static void done_release(struct completion *c, int result)
 {
     for (int i = 0; i < c->done_count; i++) {
         struct request *request = c->done[i];
-        if (done_in_front(request))
-            continue;
         comm_completed(c->probe.log, request, c->status[i], result);
         if (request->persistent)
             request_put_back(request, request->handle);
@@ -419,24 +379,13 @@ static void ended_record(struct log *log, struct request *request, const MPI_Sta
         request_record(log, request, status, request_failed(status, result));
 }
 
-/* Writes all records first, then releases or makes communicators: requests in front no longer protect theirs. */
+/* Writes all records first, then releases or makes communicators: requests that were in front do not hold theirs. */
 void completion_records(struct completion *c, int result)
 {
-    struct log *log = c->probe.log;
-    int behind = 0;
-    for (int i = 0; i < c->done_count; i++) {
-        struct request *request = c->done[i];
-        if (done_in_front(request)) {
-            posted_record(log, &done_place(request)->posted, c->status[i]);
-        } else {
-            ended_record(log, request, c->status[i], result);
-            behind++;
-        }
-    }
-    if (behind)
-        done_release(c, result);
-    if (c->quiet_count)
-        quiet_finish(c, result);
+    for (int i = 0; i < c->done_count; i++)
+        ended_record(c->probe.log, c->done[i], c->status[i], result);
+    done_release(c, result);
+    quiet_finish(c, result);
     completion_end(c);
 }
 

@@ -100,19 +100,7 @@ void untaken_put_back(struct completion *c);
 /* Writes the records of the requests in `done`, and ends the call. */
 void completion_records(struct completion *c, int result);
 
-/* A request in front is in `done` as the address of its place plus 1, which is odd. After the usual end its place is
- * free already. Its contents stay until the thread posts another request. */
-HOT bool done_in_front(const struct request *done)
-{
-    return (uintptr_t)done & 1;
-}
-
-HOT struct front_place *done_place(const struct request *done)
-{
-    return (struct front_place *)((uintptr_t)done - 1);
-}
-
-/* True if requests in front may stay there. */
+/* True if the call may leave in the usual way (usual.h). */
 HOT bool completion_is_usual(const struct completion *c, int result)
 {
     return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.unusual;

@@ -150,97 +150,9 @@ static uint64_t ended_fill(struct event *event, const struct request *request, c
     }
 }
 
-HOT void received_simply_fill(struct event *event, const MPI_Status *status)
-{
-    uint64_t bytes = abi_status_bytes(status);
-    event->peer = status->MPI_SOURCE;
-    event->tag = status->MPI_TAG;
-    event->bytes = bytes < event->bytes ? bytes : event->bytes;
-    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
-}
-
-static void other_record(struct log *log, const struct posted *posted, const MPI_Status *status)
-{
-    struct tally *tally = &log->own.tally;
-    struct view *view = posted->view;
-    struct event event = {.begin = posted->begin, .duration = posted->kind, .peer = posted->peer, .tag = posted->tag};
-    timeout_mark(&event, tally);
-    switch (posted->type & POSTED_TYPE) {
-    case REQUEST_COLL:
-        event.kind |= RECORD_COLL_DONE;
-        event.bytes = posted->bytes;
-        LOG_RECORD(log, view, &event, (uint32_t)event.tag, fold_coll_done(tally, &view->tally, &event, NULL));
-        return;
-    case REQUEST_RMA:
-        event.kind |= RECORD_RMA_DONE;
-        event.bytes = posted->bytes;
-        LOG_RECORD(log, view, &event, 0, fold_wait(tally, &view->tally));
-        return;
-    default:
-        event.kind |= RECORD_IO_DONE;
-        event.bytes = status ? abi_status_bytes(status) : 0;
-        if (object_cells_wanted())
-            log_record(log, view, &event, 0);
-        else
-            LOG_RECORD(log, view, &event, 0, fold_transferred(tally, &view->tally, &event));
-    }
-}
-
-void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status)
-{
-    struct tally *tally = &log->own.tally;
-    struct view *view = posted->view;
-    unsigned type = posted->type & POSTED_TYPE;
-    struct event event = {.begin = posted->begin,
-                          .duration = posted->kind,
-                          .kind = RECORD_SEND_DONE,
-                          .peer = posted->peer,
-                          .tag = posted->tag,
-                          .bytes = posted->bytes};
-    if (type == REQUEST_SEND) {
-        timeout_mark(&event, tally);
-        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
-    } else if (type == REQUEST_RECV) {
-        if (posted->kind == CALL_MPI_Precv_init)
-            event.kind = RECORD_RECV_DONE | size_flag(event.bytes);
-        else
-            received_simply_fill(&event, status);
-        timeout_mark(&event, tally);
-        view_page_select(view, event.peer);
-        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
-    } else {
-        other_record(log, posted, status);
-    }
-}
-
-/* Records requests that end in the usual way, with the fold of their kind alone. False: it ended in another way. */
-HOT bool record_simply(struct log *log, struct view *view, const struct request *request, const MPI_Status *status)
-{
-    struct posted posted = {.view = view,
-                            .begin = request->posted.begin,
-                            .bytes = request->posted.bytes,
-                            .peer = request->posted.peer,
-                            .kind = request->posted.kind,
-                            .type = request->posted.type};
-    if (posted.type == REQUEST_COLL) {
-        uint64_t bytes_out = request_more(request)->bytes_out;
-        if (bytes_out > INT32_MAX)
-            return false;
-        posted.tag = (int32_t)bytes_out;
-    } else if (posted.type < REQUEST_MORE) {
-        posted.tag = request->posted.tag;
-    }
-    if (!ended_simply(&posted, status))
-        return false;
-    posted_record(log, &posted, status);
-    return true;
-}
-
 void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed)
 {
     struct view *view = request_view(log, request);
-    if (__builtin_expect(view && !failed && !request->lot, 1) && record_simply(log, view, request, status))
-        return;
     struct event event = request_event(request);
     uint64_t bytes_out = 0;
     log->own.tally.message_weight = request_weight(request);

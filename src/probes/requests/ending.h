@@ -60,16 +60,4 @@ HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
            !abi_status_cancelled(status);
 }
 
-/* True if posted_record can write the record of this request, which has ended. */
-HOT bool ended_simply(const struct posted *posted, const MPI_Status *status)
-{
-    unsigned type = posted->type & POSTED_TYPE;
-    if (__builtin_expect(type == REQUEST_RECV, 1))
-        return received_simply(posted, status) || received_whole(posted, status);
-    return type <= REQUEST_IO || type == REQUEST_COLL;
-}
-
-/* Writes the record of a request that ended in the usual way, with the fold of its kind alone. */
-void posted_record(struct log *log, const struct posted *posted, const MPI_Status *status);
-
 #endif

@@ -237,31 +237,47 @@ HOT struct front_place *beside_sent(const struct front_place *front, uint64_t ha
     return place;
 }
 
-/* Takes requests out of the front, in order, and writes their records from `first` on, up to the first in another case.
- * Returns their number. The call has succeeded, so no handle is 0. */
-HOT int ended_take(struct ended *ended, struct event *first, int count, const MPI_Request *handles,
-                   const uint64_t *saved, const MPI_Status *statuses)
+/* The requests of a call, and which of them it has completed. */
+struct several {
+    MPI_Request *handles;
+    const uint64_t *saved; /* the handles before the call */
+    int count;
+    const int *indices;         /* of the completed requests. NULL: all are complete */
+    const MPI_Status *statuses; /* of the completed requests, in order */
+};
+
+HOT int several_index(const struct several *several, int i)
+{
+    return several->indices ? several->indices[i] : i;
+}
+
+/* Takes completed requests out of the front, in order from number `from` on, and writes their records. Stops at the
+ * first in another case. Returns their number. The call has succeeded, so no handle is 0. */
+HOT int ended_take(struct ended *ended, struct event *first, const struct several *several, int from, int most)
 {
     int i = 0;
     do {
-        struct front_place *place = front_kept(front_place(saved[i])), *beside;
-        if (place->handle == saved[i] && place->posted.where == &handles[i]) { /* a message that was posted once */
-            if (place->posted.type == REQUEST_SEND
-                    ? !ended_message(ended, &first[i], &place->posted, true, NULL)
-                    : !ended_message(ended, &first[i], &place->posted, false, &statuses[i]))
+        int index = several_index(several, from + i);
+        uint64_t saved = several->saved[index];
+        const MPI_Request *where = &several->handles[index];
+        const MPI_Status *status = &several->statuses[from + i];
+        struct front_place *place = front_kept(front_place(saved)), *beside;
+        if (place->handle == saved && place->posted.where == where) { /* a message that was posted once */
+            if (place->posted.type == REQUEST_SEND ? !ended_message(ended, &first[i], &place->posted, true, NULL)
+                                                   : !ended_message(ended, &first[i], &place->posted, false, status))
                 break;
             place->handle = 0;
-        } else if (place->beside && (beside = beside_sent(place, saved[i], &handles[i])) != NULL) {
+        } else if (place->beside && (beside = beside_sent(place, saved, where)) != NULL) {
             if (!ended_message(ended, &first[i], &beside->posted, true, NULL))
                 break;
             beside_free_of(place, beside);
         } else {
-            struct view *view = ended_other(ended->log, ended->end, &first[i], saved[i], &handles[i], &statuses[i]);
+            struct view *view = ended_other(ended->log, ended->end, &first[i], saved, where, status);
             if (!view || !ended_on(ended, view))
                 break;
         }
         i++;
-    } while (i != count);
+    } while (i != most);
     return i;
 }
 
@@ -278,19 +294,25 @@ HOT void records_commit(struct log *log, int count)
     events_count(log->own.tally.cells, (unsigned)count);
 }
 
-/* The first `records` requests have their records, after the place of the event of the call. The others get theirs one
- * by one. */
-static __attribute__((noinline)) void ended_rest(struct log *log, struct event call, int records, MPI_Request *handles,
-                                                 const uint64_t *saved, const MPI_Status *statuses)
+/* Completes the requests from number `from` on one by one. Returns their number. */
+static int rest_done(struct completion *c, const struct several *several, int from, int completed)
 {
-    struct completion c = {.probe = {.log = log, .begin = call.begin}};
+    completion_resume(c, c->kind, several->count, several->handles, several->saved);
+    for (int i = from; i < completed && c->count; i++)
+        completion_done(c, several_index(several, i), MPI_SUCCESS, &several->statuses[i]);
+    return c->done_count;
+}
+
+/* The first `records` requests have their records, after the place of the event of the call. The others get theirs
+ * now. */
+static __attribute__((noinline)) void ended_rest(struct log *log, struct event call, int records,
+                                                 const struct several *several)
+{
+    struct completion c = {.probe = {.log = log, .begin = call.begin}, .kind = (enum call)call.kind};
     struct tally *tally = &log->own.tally;
-    completion_resume(&c, (enum call)call.kind, call.tag, handles, saved);
-    for (int i = records; i < c.count; i++)
-        completion_done(&c, i, MPI_SUCCESS, &statuses[i]);
-    int completed = call.peer = records + c.done_count;
-    tally->share = completed ? call.duration / (unsigned)completed : 0;
-    tally->remainder = completed ? call.duration % (unsigned)completed : 0;
+    call.peer = records + rest_done(&c, several, records, call.peer);
+    tally->share = call.peer ? call.duration / (unsigned)call.peer : 0;
+    tally->remainder = call.peer ? call.duration % (unsigned)call.peer : 0;
     tally->shared = false;
     shares_fold(log, log->cursor + 1, records);
     event_store(log->cursor, &call);
@@ -299,31 +321,32 @@ static __attribute__((noinline)) void ended_rest(struct log *log, struct event c
     completion_records(&c, MPI_SUCCESS);
 }
 
-/* True if all requests of a call are in front, and active. */
-static bool all_in_front(const struct log *log, int count, const MPI_Request *handles, const uint64_t *saved)
+/* True if all completed requests are in front, and active. */
+static bool all_in_front(const struct log *log, const struct several *several, int completed)
 {
-    for (int i = 0; i < count; i++)
-        if (!ends_usually(log, front_find(saved[i], &handles[i])))
+    for (int i = 0; i < completed; i++) {
+        int index = several_index(several, i);
+        if (!ends_usually(log, front_find(several->saved[index], &several->handles[index])))
             return false;
+    }
     return true;
 }
 
-/* The same as usual_all_ended for more than ALL_MOST requests. The event of the call comes first. */
-static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event call, MPI_Request *handles,
-                                                  const uint64_t *saved, const MPI_Status *statuses)
+/* The same as several_ended for more than ALL_MOST requests. The event of the call comes first. */
+static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event call, const struct several *several)
 {
     struct tally *tally = &log->own.tally;
-    int count = call.tag, done = 0;
-    if (!all_in_front(log, count, handles, saved))
+    int completed = call.peer, done = 0;
+    if (!all_in_front(log, several, completed))
         return false;
     fold_call(FOLD_COMPLETION, 0, tally, NULL, &call, NULL, 1);
     log_commit(log, &call);
     RELAXED_STORE(&log->state->call, CALL_NONE);
-    while (done < count) {
+    while (done < completed) {
         struct ended ended = {.log = log, .end = tally->end};
-        int room = (int)(log->limit - log->cursor), most = count - done < ALL_MOST ? count - done : ALL_MOST;
+        int room = (int)(log->limit - log->cursor), most = completed - done < ALL_MOST ? completed - done : ALL_MOST;
         most = most < room ? most : room;
-        int taken = ended_take(&ended, log->cursor, most, &handles[done], &saved[done], &statuses[done]);
+        int taken = ended_take(&ended, log->cursor, several, done, most);
         shares_fold(log, log->cursor, taken);
         records_commit(log, taken);
         if (log->cursor == log->limit)
@@ -332,50 +355,65 @@ static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event 
         if (taken < most)
             break;
     }
-    if (done < count) {
-        struct completion c = {.probe = {.log = log, .begin = call.begin}};
-        completion_resume(&c, (enum call)call.kind, count, handles, saved);
-        for (int i = done; i < c.count; i++)
-            completion_done(&c, i, MPI_SUCCESS, &statuses[i]);
+    if (done < completed) {
+        struct completion c = {.probe = {.log = log, .begin = call.begin}, .kind = (enum call)call.kind};
+        rest_done(&c, several, done, completed);
         completion_records(&c, MPI_SUCCESS);
     }
     return true;
 }
 
-/* If another thread has opened a session meanwhile, the front is empty. */
-bool usual_all_ended(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
-                     const uint64_t *saved, const MPI_Status *statuses)
+/* Leaves a call that has completed so many of its requests. If another thread has opened a session meanwhile, the front
+ * is empty. */
+HOT bool several_ended(struct log *log, uint64_t begin, enum call kind, int completed, const struct several *several)
 {
     struct event *first = log->cursor + 1;
     uint64_t duration = clock_counter() - begin;
-    if (__builtin_expect(count <= 0 || log->stall.times || duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
+    if (__builtin_expect(completed <= 0 || log->stall.times || duration >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    if (kind >= CALL_COUNT || statuses == NULL) /* for the compiler */
+    if (kind >= CALL_COUNT || several->statuses == NULL) /* for the compiler */
         __builtin_unreachable();
-    struct event call = call_event(kind, begin, duration, count, count);
-    if (__builtin_expect(count > ALL_MOST || first + count >= log->limit, 0))
-        return crowd_ended(log, call, handles, saved, statuses);
+    struct event call = call_event(kind, begin, duration, completed, several->count);
+    if (__builtin_expect(completed > ALL_MOST || first + completed >= log->limit, 0)) {
+        struct several all = *several; /* else it would have to be in memory for all calls */
+        return crowd_ended(log, call, &all);
+    }
     struct tally tally = tally_unseen(log);
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, 1);
     cell_store(&log->own.tally.end, tally.end);
     struct ended ended = {.log = log, .end = tally.end};
-    int taken = ended_take(&ended, first, count, handles, saved, statuses);
-    if (__builtin_expect(taken != count, 0)) {
-        ended_rest(log, call, taken, handles, saved, statuses);
+    int taken = ended_take(&ended, first, several, 0, completed);
+    if (__builtin_expect(taken != completed, 0)) {
+        struct several all = *several;
+        ended_rest(log, call, taken, &all);
         return true;
     }
     event_store(log->cursor, &call);
     if (__builtin_expect(ended.mixed, 0)) {
-        log->own.tally.share = duration / (unsigned)count;
-        log->own.tally.remainder = duration % (unsigned)count;
+        log->own.tally.share = duration / (unsigned)completed;
+        log->own.tally.remainder = duration % (unsigned)completed;
         log->own.tally.shared = false;
-        shares_fold(log, first, count);
+        shares_fold(log, first, completed);
     } else {
         fold_wait_whole(&ended.view->tally, duration);
     }
-    records_commit(log, count + 1);
+    records_commit(log, completed + 1);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
+}
+
+bool usual_all_ended(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
+                     const uint64_t *saved, const MPI_Status *statuses)
+{
+    struct several all = {.handles = handles, .saved = saved, .count = count, .statuses = statuses};
+    return several_ended(log, begin, kind, count, &all);
+}
+
+bool usual_some_ended(const struct completion *c, int completed, const int *indices, const MPI_Status *statuses)
+{
+    struct several some = {
+        .handles = c->handles, .saved = c->saved, .count = c->count, .indices = indices, .statuses = statuses};
+    return completed <= c->count && several_ended(c->probe.log, c->probe.begin, c->kind, completed, &some);
 }
 
 /* ---- starts ------------------------------------------------------------------------------------------------------ */

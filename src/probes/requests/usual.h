@@ -21,6 +21,9 @@ bool usual_one_ended(struct log *log, uint64_t begin, enum call kind, int count,
 bool usual_all_ended(struct log *log, uint64_t begin, enum call kind, int count, MPI_Request *handles,
                      const uint64_t *saved, const MPI_Status *statuses);
 
+/* Leaves a call that has returned some of its requests complete. */
+bool usual_some_ended(const struct completion *c, int completed, const int *indices, const MPI_Status *statuses);
+
 /* Leaves a call that has started one persistent request, or several. A persistent request is never beside. `place`:
  * front_place(saved). */
 bool usual_one_started(struct log *log, uint64_t begin, enum call kind, struct front_place *place, uint64_t saved,

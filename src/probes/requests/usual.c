@@ -40,13 +40,17 @@ HOT bool ended_fill(const struct front_place *place, const MPI_Status *status, s
     switch (posted->type & POSTED_TYPE) {
     case REQUEST_SEND:
         done->kind = RECORD_SEND_DONE;
-        return bytes_are_small(done->bytes);
+        return true;
     case REQUEST_RECV:
-        done->kind = RECORD_RECV_DONE;
-        return received_fill(posted, status, done) && bytes_are_small(done->bytes);
+        if (!received_fill(posted, status, done))
+            return false;
+        done->kind = RECORD_RECV_DONE | size_flag(done->bytes);
+        return true;
     case REQUEST_PAIR:
-        done->kind = RECORD_RECV_DONE;
-        return pair_fill(place, status, done) && bytes_are_small(done->bytes);
+        if (!pair_fill(place, status, done))
+            return false;
+        done->kind = RECORD_RECV_DONE | size_flag(done->bytes);
+        return true;
     case REQUEST_COLL:
         done->kind = RECORD_COLL_DONE;
         return true;
@@ -64,7 +68,7 @@ HOT bool ended_fill(const struct front_place *place, const MPI_Status *status, s
 
 HOT void ended_fold(struct tally *tally, struct view *view, const struct event *done)
 {
-    switch (done->kind) {
+    switch (event_kind(done)) {
     case RECORD_SEND_DONE:
         fold_send_done(tally, &view->tally, done);
         break;
@@ -262,14 +266,12 @@ HOT int ended_take(struct ended *ended, struct event *first, const struct severa
         const MPI_Request *where = &several->handles[index];
         const MPI_Status *status = &several->statuses[from + i];
         struct front_place *place = front_kept(front_place(saved)), *beside;
-        if (place->handle == saved && place->posted.where == where) { /* a message that was posted once */
-            if (place->posted.type == REQUEST_SEND ? !ended_message(ended, &first[i], &place->posted, true, NULL)
-                                                   : !ended_message(ended, &first[i], &place->posted, false, status))
-                break;
+        if (place->handle == saved && place->posted.where == where && /* a message that was posted once */
+            (place->posted.type == REQUEST_SEND ? ended_message(ended, &first[i], &place->posted, true, NULL)
+                                                : ended_message(ended, &first[i], &place->posted, false, status))) {
             place->handle = 0;
-        } else if (place->beside && (beside = beside_sent(place, saved, where)) != NULL) {
-            if (!ended_message(ended, &first[i], &beside->posted, true, NULL))
-                break;
+        } else if (place->beside && (beside = beside_sent(place, saved, where)) != NULL &&
+                   ended_message(ended, &first[i], &beside->posted, true, NULL)) {
             beside_free_of(place, beside);
         } else {
             struct view *view = ended_other(ended->log, ended->end, &first[i], saved, where, status);

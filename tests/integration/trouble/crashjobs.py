@@ -205,7 +205,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
 # a launcher does not learn, or does not mind, that one has died: a shell stays in its place
 LENIENT = {"mpich": [], "openmpi": ["--enable-recovery"]}
 SHELL = ["sh", "-c", "\"$@\"; exec sleep 30", "sh"]
-DEAD = r"rank 0 waits for rank 1, which had died before"
+DEAD = r"rank 0 waits for rank 1, which died before"
 CIRCLE = r"rank 2 waits for rank 3, which waits for rank 2: a deadlock"
 
 

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <gelf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,7 @@ static enum mpi_abi soname_abi(const char *soname)
  * mpit's libraries. */
 static Elf *file_open(const char *path)
 {
-    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return NULL;
     Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);
@@ -198,9 +199,18 @@ static void needed_read(struct elf_kind *kind, Elf *file)
     }
 }
 
+static int own_loader_find(struct dl_phdr_info *program, size_t size, void *found)
+{
+    (void)size;
+    for (unsigned i = 0; i < program->dlpi_phnum; i++)
+        if (program->dlpi_phdr[i].p_type == PT_INTERP)
+            *(const char **)found = (const char *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr);
+    return 1; /* the first object is the program */
+}
+
 /*
- * Returns the file's dynamic loader, or NULL. Sets linked_statically. The file may be no more than an argument of the
- * command, and it can name any program as its loader. So the loader's own name must begin like that of a loader.
+ * Returns the file's dynamic loader if that is mpit-run's own loader, or NULL. Sets linked_statically. The file may be
+ * no more than an argument of the command, and it can name any program as its loader. Such a program must not run.
  */
 static const char *loader_find(struct elf_kind *kind, Elf *file)
 {
@@ -221,7 +231,9 @@ static const char *loader_find(struct elf_kind *kind, Elf *file)
         names_loader = true;
     }
     kind->linked_statically = !names_loader && (executable || dynamic); /* the latter: static-pie */
-    return loader && *loader == '/' && text_begins(path_name(loader), "ld") ? loader : NULL;
+    const char *own = NULL;
+    dl_iterate_phdr(own_loader_find, &own);
+    return loader && own && strcmp(loader, own) == 0 ? own : NULL;
 }
 
 int elf_kind_read(struct elf_kind *kind, const char *path)

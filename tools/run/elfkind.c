@@ -1,23 +1,20 @@
 #define _GNU_SOURCE
 #include "run/elfkind.h"
 
-#include "run/elffile.h"
-#include "run/loadpath.h"
+#include "run/answer.h"
+#include "run/launcher.h"
 #include "base/text.h"
 
+#include <fcntl.h>
+#include <gelf.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Limits for the libraries of one program. Real programs have a few dozen. */
-enum { LIBRARIES_MAX = 1024, DEPTH_MAX = 32 };
-
-/* The names so far, so that each library is read once. */
-struct walk {
-    struct elf_kind *kind;
-    char *names[LIBRARIES_MAX];
-    size_t name_count;
-};
+/* The loader's answer. Real programs need a few KB. */
+enum { LIST_BYTES = 1 << 18, LIST_TIMEOUT_MS = 30000 };
 
 static const struct backend {
     const char *name, *title, *marker, *libraries, *fortran; /* lists of words, each followed by a space */
@@ -85,31 +82,64 @@ static enum mpi_abi soname_abi(const char *soname)
     return text_begins(soname, "libmpi.so") ? ABI_UNKNOWN : ABI_NONE;
 }
 
+/* Returns NULL if the path is not an ELF file that this machine runs. No file of another class or byte order could load
+ * mpit's libraries. */
+static Elf *file_open(const char *path)
+{
+    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return NULL;
+    Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    const unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    GElf_Ehdr header;
+    bool runs = elf_kind(file) == ELF_K_ELF && gelf_getehdr(file, &header) && header.e_ident[EI_CLASS] == class &&
+                header.e_ident[EI_DATA] == order && elf_cntl(file, ELF_C_FDREAD) == 0;
+    close(fd); /* FDREAD: all of the file is in memory */
+    if (runs)
+        return file;
+    elf_end(file);
+    return NULL;
+}
+
+/* Returns the next section after this one (NULL: the first) of one of two types, or NULL. */
+static Elf_Scn *section_next(Elf *file, Elf_Scn *section, GElf_Word type, GElf_Word other, GElf_Shdr *header)
+{
+    while ((section = elf_nextscn(file, section)))
+        if (gelf_getshdr(section, header) && (header->sh_type == type || header->sh_type == other))
+            break;
+    return section;
+}
+
+/* Returns whether the file itself has the symbol (dynamic or, in an unstripped program, static). */
+static bool file_defines(Elf *file, const char *symbol)
+{
+    GElf_Shdr header;
+    for (Elf_Scn *section = NULL; (section = section_next(file, section, SHT_DYNSYM, SHT_SYMTAB, &header));) {
+        Elf_Data *table = elf_getdata(section, NULL);
+        GElf_Sym entry;
+        for (int i = 0; table && gelf_getsym(table, i, &entry); i++) {
+            const char *name = entry.st_shndx == SHN_UNDEF ? NULL : elf_strptr(file, header.sh_link, entry.st_name);
+            if (name && strcmp(name, symbol) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 /*
  * Exported symbols decide before the name: libmpi.so.12 may be Open MPI 1.10 or Intel MPI. The markers are symbols that
  * mpi.h refers to, so that all libraries of a family have them.
  */
-static enum mpi_abi library_abi(const struct elf_file *file, const char *soname)
+static enum mpi_abi library_abi(Elf *file, const char *soname)
 {
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (*backends[abi].marker && elf_defines(file, backends[abi].marker))
+        if (*backends[abi].marker && file_defines(file, backends[abi].marker))
             return (enum mpi_abi)abi;
-    if (!elf_defines(file, "MPI_Init"))
+    if (!file_defines(file, "MPI_Init"))
         return ABI_NONE; /* a binding or helper. Its own libraries tell more */
     enum mpi_abi named = soname_abi(soname);
     return named == ABI_NONE ? ABI_UNKNOWN : named;
-}
-
-/* Returns whether the name is new. */
-static bool walk_mark(struct walk *walk, const char *name)
-{
-    for (size_t i = 0; i < walk->name_count; i++)
-        if (strcmp(walk->names[i], name) == 0)
-            return false;
-    if (walk->name_count == LIBRARIES_MAX || !(walk->names[walk->name_count] = strdup(name)))
-        return false;
-    walk->name_count++;
-    return true;
 }
 
 static void found_mpi(struct elf_kind *kind, enum mpi_abi abi, const char *soname)
@@ -120,53 +150,105 @@ static void found_mpi(struct elf_kind *kind, enum mpi_abi abi, const char *sonam
     snprintf(kind->library, sizeof kind->library, "%s", soname);
 }
 
-static void libraries_walk(struct walk *walk, const struct load_origin *origin, int depth)
+/* `path` is NULL for a library that is not found. */
+static void found_library(struct elf_kind *kind, const char *name, const char *path)
 {
-    for (size_t i = 0; i < origin->file->dynamic_count && origin->file->dynamic[i].d_tag != DT_NULL; i++) {
-        const char *name = elf_dynamic_text(origin->file, i, DT_NEEDED);
-        if (!name || !walk_mark(walk, name))
+    if (text_begins(name, "libfabric.so") || text_begins(name, "libucp.so"))
+        snprintf(kind->below, sizeof kind->below, "%s", name);
+    if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
+        kind->openmpi_launcher = true;
+    if (path && !may_be_mpi(name))
+        return;
+    Elf *file = path ? file_open(path) : NULL;
+    found_mpi(kind, file ? library_abi(file, name) : soname_abi(name), name);
+    elf_end(file);
+}
+
+/* Reads the loader's list, with lines "NAME => PATH (ADDRESS)". Returns false if it is empty, as when a library is
+ * missing here. */
+static bool loader_ask(struct elf_kind *kind, const char *loader, const char *path)
+{
+    char *text = malloc(LIST_BYTES), *rest, *words[] = {(char *)loader, "--list", (char *)path, NULL};
+    if (!text)
+        return false;
+    bool any = false;
+    program_answer(words, false, LIST_TIMEOUT_MS, text, LIST_BYTES);
+    for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        char *name = line + strspn(line, " \t"), *arrow = strstr(name, " => "), *address = strstr(name, " (0x");
+        if (!arrow || !address || address < arrow)
             continue;
-        if (text_begins(name, "libfabric.so") || text_begins(name, "libucp.so"))
-            snprintf(walk->kind->below, sizeof walk->kind->below, "%s", name);
-        if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
-            walk->kind->openmpi_launcher = true;
-        char path[PATH_MAX];
-        struct elf_file file;
-        if (library_find(name, origin, path) != 0 || elf_open(&file, path) != 0) {
-            found_mpi(walk->kind, soname_abi(name), name);
-            continue;
-        }
-        if (may_be_mpi(name))
-            found_mpi(walk->kind, library_abi(&file, name), name);
-        struct load_origin next = {.file = &file, .path = path, .needed_by = origin};
-        if (depth < DEPTH_MAX)
-            libraries_walk(walk, &next, depth + 1);
-        elf_close(&file);
+        *arrow = *address = '\0';
+        found_library(kind, name, arrow + strlen(" => "));
+        any = true;
     }
+    free(text);
+    return any;
+}
+
+/* Takes only the names that the file itself has. The program may run where the libraries are. */
+static void needed_read(struct elf_kind *kind, Elf *file)
+{
+    GElf_Shdr header;
+    Elf_Scn *section = section_next(file, NULL, SHT_DYNAMIC, SHT_DYNAMIC, &header);
+    Elf_Data *table = section ? elf_getdata(section, NULL) : NULL;
+    GElf_Dyn entry;
+    for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++) {
+        const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(file, header.sh_link, entry.d_un.d_val) : NULL;
+        if (name)
+            found_library(kind, name, NULL);
+    }
+}
+
+static int own_loader_find(struct dl_phdr_info *program, size_t size, void *found)
+{
+    (void)size;
+    for (unsigned i = 0; i < program->dlpi_phnum; i++)
+        if (program->dlpi_phdr[i].p_type == PT_INTERP)
+            *(const char **)found = (const char *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr);
+    return 1; /* the first object is the program */
+}
+
+/*
+ * Returns the file's dynamic loader if that is mpit-run's own loader, or NULL. Sets linked_statically. The file may be
+ * no more than an argument of the command, and it can name any program as its loader. Such a program must not run.
+ */
+static const char *loader_find(struct elf_kind *kind, Elf *file)
+{
+    size_t count;
+    GElf_Ehdr header;
+    GElf_Phdr segment;
+    const char *loader = NULL;
+    bool executable = gelf_getehdr(file, &header) && header.e_type == ET_EXEC, dynamic = false, names_loader = false;
+    if (elf_getphdrnum(file, &count) != 0)
+        return NULL;
+    for (size_t i = 0; i < count && gelf_getphdr(file, (int)i, &segment); i++) {
+        dynamic = dynamic || segment.p_type == PT_DYNAMIC;
+        if (segment.p_type != PT_INTERP)
+            continue;
+        Elf_Data *text = elf_getdata_rawchunk(file, (int64_t)segment.p_offset, segment.p_filesz, ELF_T_BYTE);
+        if (text && text->d_buf && memchr(text->d_buf, '\0', text->d_size))
+            loader = text->d_buf;
+        names_loader = true;
+    }
+    kind->linked_statically = !names_loader && (executable || dynamic); /* the latter: static-pie */
+    const char *own = NULL;
+    dl_iterate_phdr(own_loader_find, &own);
+    return loader && own && strcmp(loader, own) == 0 ? own : NULL;
 }
 
 int elf_kind_read(struct elf_kind *kind, const char *path)
 {
     *kind = (struct elf_kind){0};
-    struct elf_file file;
-    if (elf_open(&file, path) != 0)
+    Elf *file = file_open(path);
+    if (!file)
         return -1;
-    struct walk *walk = calloc(1, sizeof *walk);
-    if (!walk) {
-        elf_close(&file);
-        return -1;
-    }
-    walk->kind = kind;
-    struct load_origin program = {.file = &file, .path = path, .needed_by = NULL};
-    libraries_walk(walk, &program, 0);
+    const char *loader = loader_find(kind, file);
+    if (!loader || !loader_ask(kind, loader, path))
+        needed_read(kind, file);
     if (kind->abi != ABI_NONE)
         kind->openmpi_launcher = false; /* every Open MPI program loads the run time */
     else
-        kind->static_mpi = elf_defines(&file, "MPI_Init");
-    kind->linked_statically = elf_is_static(&file);
-    elf_close(&file);
-    for (size_t i = 0; i < walk->name_count; i++)
-        free(walk->names[i]);
-    free(walk);
+        kind->static_mpi = file_defines(file, "MPI_Init");
+    elf_end(file);
     return 0;
 }

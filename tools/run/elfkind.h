@@ -1,5 +1,6 @@
 /*
- * Finds the MPI that an executable loads, from its ELF file and its needed libraries, without running it.
+ * Finds the MPI that an executable loads. The executable is not run: its dynamic loader lists the libraries, and libelf
+ * reads them. Any file may be passed.
  */
 #ifndef MPIT_TOOLS_ELFKIND_H
 #define MPIT_TOOLS_ELFKIND_H

@@ -1,16 +1,13 @@
 #define _GNU_SOURCE
 #include "run/launcher.h"
 
+#include "run/answer.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { VERSION_TIMEOUT_MS = 5000, VERSION_BYTES = 8192 };
@@ -135,58 +132,11 @@ bool prefix_named(const char *word)
     return is_one_of(prefix_names, path_name(word));
 }
 
-/* Reads the program's output with --version, until it ends or the time is over. */
-static void version_read(int fd, char *text, size_t size)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    size_t used = 0;
-    while (used + 1 < size) {
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        long left = VERSION_TIMEOUT_MS - (now.tv_sec - begin.tv_sec) * 1000 - (now.tv_nsec - begin.tv_nsec) / 1000000;
-        struct pollfd wait = {.fd = fd, .events = POLLIN};
-        if (left <= 0 || poll(&wait, 1, (int)left) <= 0)
-            break;
-        ssize_t got = read(fd, text + used, size - used - 1);
-        if (got <= 0)
-            break;
-        used += (size_t)got;
-    }
-    text[used] = '\0';
-}
-
-static void version_ask(const char *path, char *text, size_t size)
-{
-    int pipe_fds[2];
-    text[0] = '\0';
-    if (pipe2(pipe_fds, O_CLOEXEC) != 0)
-        return;
-    pid_t child = fork();
-    if (child == 0) {
-        int nothing = open("/dev/null", O_RDWR);
-        setpgid(0, 0); /* so that the processes that it starts end with it */
-        dup2(nothing, STDIN_FILENO);
-        dup2(pipe_fds[1], STDOUT_FILENO);
-        dup2(pipe_fds[1], STDERR_FILENO);
-        execl(path, path, "--version", (char *)NULL);
-        _exit(127);
-    }
-    close(pipe_fds[1]);
-    if (child > 0) {
-        setpgid(child, child);
-        version_read(pipe_fds[0], text, size);
-        kill(-child, SIGKILL); /* its answer has been read, or it has none */
-        while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-            continue;
-    }
-    close(pipe_fds[0]);
-}
-
 /* Returns the kind of launcher from the output of --version. */
 static enum launcher_kind version_identify(const char *path)
 {
     char text[VERSION_BYTES];
-    version_ask(path, text, sizeof text);
+    program_answer((char *[]){(char *)path, "--version", NULL}, true, VERSION_TIMEOUT_MS, text, sizeof text);
     if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRTE") || strstr(text, "PRRTE"))
         return LAUNCHER_OPENMPI;
     if (strstr(text, "HYDRA") || strstr(text, "Intel(R) MPI") || strstr(text, "MVAPICH") || strstr(text, "MPICH"))

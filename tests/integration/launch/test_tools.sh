@@ -311,6 +311,9 @@ cc -shared -fPIC -Wl,-soname,libmpi.so.77 strange.c -o libmpi.so.77
 cc caller.c ./libmpi.so.77 -Wl,-rpath,"$work" -o odd
 gives "an MPI of an unknown kind" 0 mpit-run ./odd
 says err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77"
+rm libmpi.so.77
+gives "  that is not on this machine" 127 mpit-run ./odd
+says err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77"
 cc caller.c strange.c -o inside
 gives "a program with MPI linked in" 0 mpit-run ./inside
 says err "no MPI process recorded: ./inside is linked to a static MPI library"

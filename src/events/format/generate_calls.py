@@ -375,7 +375,7 @@ def warm_collective(leave, place):
     """ + leave, after="{after}")
 
 
-# The hot case of shapes whose calls leave one event (src/probes/wrappers/warm.h).
+# The hot case of other shapes, for calls that are timed (src/probes/wrappers/warm.h).
 WARM_SHAPES = {
     "coll": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);", "coll_place(hot.view->comm)"),
     "neighbor": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);",

@@ -189,16 +189,6 @@ HOT void front_end(struct front_place *place)
         front_free(place);
 }
 
-/* Returns a place for a message of this handle, or NULL: it goes beside or into the table. */
-HOT struct posted *front_post(uint64_t handle)
-{
-    struct front_place *place = front_place(handle);
-    if (__builtin_expect(!book.plain || (place->handle | place->overflow), 0))
-        return NULL;
-    place->handle = handle;
-    return &place->posted;
-}
-
 /* Returns a place beside for a request whose place in front is taken, or NULL: it goes into the table. The place is
  * linked, and has its handle. The caller fills it at once, or gives it back. */
 struct front_place *beside_post(uint64_t handle, const void *where);

@@ -1,6 +1,6 @@
 /*
- * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait. The hot case of nearly all
- * such calls is here, in as few instructions as possible.
+ * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Test. The hot case of
+ * nearly all such calls is here, in as few instructions as possible.
  *
  *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
  *                       the request lies in front. Threads do not run at once. The clock is the processor's counter.

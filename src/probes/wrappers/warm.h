@@ -1,6 +1,6 @@
 /*
- * The same as hot.h for calls that leave one event and no message of their own: collectives, probes, calls on windows and
- * files. Their first case is the hot one, too, but for timed calls alone.
+ * The same as hot.h for other calls: collectives, probes, matched messages, calls on several requests, starts, calls on
+ * windows and files. Their first case is the hot one, too, but for timed calls alone.
  */
 #ifndef MPIT_PROBES_WARM_H
 #define MPIT_PROBES_WARM_H

@@ -10,6 +10,7 @@
 #include "format/sealed.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
+#include "symbols/sitenames.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -278,6 +279,9 @@ static int parts_merge(struct work *work, const struct part *parts, size_t count
         summary_release(&part);
         ++*merged;
     }
+    summary_sites_trim(&whole, SUMMARY_SITES_MAX);
+    if (site_names_find(&whole) != 0)
+        result = fail(work, "no memory");
     if (result == 0 && name)
         result = summary_write(work, &whole, name);
     summary_release(&whole);

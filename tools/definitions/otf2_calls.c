@@ -129,7 +129,7 @@ static inline bool parts_take_plain(struct call_stream *stream, struct traced_ca
     const struct event *ahead = stream->ahead, *ready = stream->cursor.ready;
     const struct event *const first = ready, *const end = stream->cursor.ready_end;
     bool good = true;
-    for (; ready != end; ahead = ready++) {
+    for (; ready != end && !(ready->kind & EVENT_WIDE); ahead = ready++) {
         unsigned kind = event_kind(ahead);
         if (kind < RECORD_FIRST || kind >= RECORD_END || (ahead->kind & EVENT_WIDE))
             break;
@@ -143,7 +143,7 @@ static inline bool parts_take_plain(struct call_stream *stream, struct traced_ca
         part->object = NULL;
         call->posts |= record_posts(kind);
     }
-    stream->ahead = ahead;
+    stream->ahead = ready == first ? ahead : event_cursor_show(&stream->cursor, ahead);
     stream->cursor.next += (uint64_t)(ready - first);
     stream->cursor.ready = ready;
     return good;

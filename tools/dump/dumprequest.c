@@ -15,6 +15,7 @@ static const char help[] = "Usage: mpit-dump [options] RUN\n"
                            "Shows a recording of mpit-run. RUN is a directory, or a .mpit or .summary file.\n"
                            "\n"
                            "  --summary, --json       times, messages and sizes of each job (text: default)\n"
+                           "  --callpaths             the call paths of all MPI calls, as a tree\n"
                            "  --html FILE             a page with figures: the summary and more\n"
                            "  --events, --csv         every event of a trace, ordered by time\n"
                            "  --crash                 the processes that did not end normally\n"
@@ -101,7 +102,7 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
+            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
@@ -142,6 +143,7 @@ struct request request_read(int argc, char *argv[])
 {
     static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
                                             {"json", no_argument, NULL, MODE_JSON},
+                                            {"callpaths", no_argument, NULL, MODE_CALLPATHS},
                                             {"events", no_argument, NULL, MODE_EVENTS},
                                             {"crash", no_argument, NULL, MODE_CRASH},
                                             {"analyze", no_argument, NULL, MODE_ANALYZE},

@@ -11,6 +11,7 @@ enum mode {
     MODE_NONE,
     MODE_SUMMARY,
     MODE_JSON,
+    MODE_CALLPATHS,
     MODE_EVENTS,
     MODE_CRASH,
     MODE_CSV,

@@ -20,6 +20,7 @@
 #include "dump/sampleview.h"
 #include "job/selectcheck.h"
 #include "report/summary_json.h"
+#include "report/summary_sites.h"
 #include "report/summary_text.h"
 #include "archive/team.h"
 #include "report/timeline.h"
@@ -243,6 +244,15 @@ static int summary(const struct run_dir *dir)
     return 0;
 }
 
+static int callpaths(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_title_print(dir, i);
+        summary_callpaths_print(dir->jobs[i].summary, stdout);
+    }
+    return 0;
+}
+
 static int show(const struct run_dir *dir, const struct request *request)
 {
     const struct sample_request samples = {&request->selection, request->internal, request->json, request->target};
@@ -263,6 +273,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");
         return 0;
+    case MODE_CALLPATHS:
+        return callpaths(dir);
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:

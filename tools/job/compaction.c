@@ -166,7 +166,7 @@ static int thread_put(struct work *work, uint32_t thread)
     struct event_cursor cursor;
     int result = 0;
     event_cursor_open(&cursor, work->run, thread);
-    cursor.whole = true;
+    cursor.whole = cursor.raw = true;
     for (const struct event *event; result == 0 && (event = event_cursor_next(&cursor));) {
         uint64_t number = cursor.next - 1;
         if (work->event_count == COLUMNS_EVENTS || number != work->first_event + work->event_count)
@@ -189,7 +189,7 @@ static bool thread_is_same(const struct run_reader *run, const struct run_reader
     bool same = true;
     event_cursor_open(&old, run, thread);
     event_cursor_open(&new, made, thread);
-    old.whole = new.whole = true;
+    old.whole = new.whole = old.raw = new.raw = true;
     while (same) {
         const struct event *a = event_cursor_next(&old), *b = event_cursor_next(&new);
         same = a && b ? memcmp(a, b, sizeof *a) == 0 && old.next == new.next : a == b;

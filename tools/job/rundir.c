@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "job/rundir.h"
 
+#include "symbols/sitenames.h"
+
 #include "format/compact.h"
 #include "format/label.h"
 #include "collect/resultfile.h"
@@ -420,7 +422,10 @@ static void job_summarize(struct run_job *job)
     if (!job->file_count)
         return;
     job->summary = files_summary(job);
-    if (job->stored && job->summary && summary_merge(job->summary, job->stored) != 0)
+    if (job->summary)
+        summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
+    if (job->summary && (site_names_find(job->summary) != 0 ||
+                         (job->stored && summary_merge(job->summary, job->stored) != 0)))
         err(1, "no memory");
 }
 

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "format/label.h"
 #include "profile/profile.h"
-#include "profile/symbols.h"
+#include "symbols/symbols.h"
 #include "base/units.h"
 
 #include <inttypes.h>

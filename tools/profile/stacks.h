@@ -14,7 +14,7 @@
 #include "mpit/collector.h"
 #include "job/rundir.h"
 #include "job/select.h"
-#include "profile/symbols.h"
+#include "symbols/symbols.h"
 #include "report/timeline.h"
 
 enum frame_kind {

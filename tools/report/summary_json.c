@@ -8,6 +8,7 @@
 #include "report/summary_counters.h"
 #include "report/summary_instruments.h"
 #include "report/summary_origin.h"
+#include "report/summary_sites.h"
 #include "report/timeline.h"
 #include "figures/variables.h"
 
@@ -217,6 +218,7 @@ static json_t *job_json(const struct run_job *job)
     for (size_t i = 0; i < summary->comm_count; i++)
         json_array_append_new(comms, comm_json(summary, &summary->comms[i]));
     json_object_set_new(json, "communicators", comms);
+    json_object_set_new(json, "callsites", summary_sites_json(summary));
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));

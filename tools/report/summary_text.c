@@ -9,6 +9,7 @@
 #include "report/summary_counters.h"
 #include "report/summary_instruments.h"
 #include "report/summary_origin.h"
+#include "report/summary_sites.h"
 #include "base/units.h"
 #include "figures/variables.h"
 
@@ -16,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
+enum { TOP_SITES = 10, TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
 
 /* Returns whether some calls were not timed. If so, a time of 0 is not 0 s, but unknown. */
 static bool is_untimed(const struct summary *summary)
@@ -497,6 +498,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     if (!part)
         summary_missing_print(summary, out);
     losses_print(summary, out);
+    summary_sites_print(summary, TOP_SITES, out);
     calls_print(summary, out);
     if (!comms) {
         fprintf(out, "\n(out of memory for the list of communicators)\n");

@@ -7,6 +7,7 @@
  *   region_cells   one a thread and region                           writer: the thread
  *   fabric_cells   one a thread and provider of the fabric           writer: the thread
  *   counter_cells  one a thread whose system counters are read       writer: the thread
+ *   path_cells     one a thread and call path                        writer: the thread
  *   shared_cells   one a communicator: levels that threads change together
  *                  writer: the thread in MPI; under MPI_THREAD_MULTIPLE by locked instructions
  *
@@ -107,6 +108,18 @@ struct fabric_call_cells {
 struct counter_cells {
     uint64_t count[COUNTER_COUNT][PLACE_COUNT];
 };
+
+/* One a thread and call path. A path is of one MPI function. */
+struct path_cells {
+    uint64_t calls, time, stall_time;
+    uint64_t longest;            /* duration of a call */
+    uint64_t sent, bytes_out;    /* messages that its calls sent or posted, and bytes that they sent, put or wrote */
+    uint64_t received, bytes_in; /* messages that were complete when its calls returned, and bytes likewise */
+    uint64_t small;              /* of the sent ones: with less than PATH_SMALL_BYTES */
+    uint64_t empty;              /* tests that found nothing */
+};
+
+enum { PATH_SMALL_BYTES = 1024 };
 
 /* Pending operations: how many now, and the extremes of the current segment. */
 struct level_cells {

@@ -38,6 +38,7 @@ struct tally {
     bool concurrent;                /* several threads may be in MPI at once: shared cells need locked instructions */
     struct region_cells *region;    /* of the next event's region */
     struct counter_cells *counters; /* NULL: the thread has none */
+    struct path_cells *path;        /* of the path of the last call. NULL: none is recorded */
     bool shared;                    /* one of these is set: */
     uint64_t stall_share;           /* of its stall, likewise */
     uint64_t stall_remainder;
@@ -124,13 +125,60 @@ FOLD void fold_message(struct comm_tally *comm, const struct event *event, struc
     cell_lower(&comm->cells->message_low, event->bytes);
 }
 
-FOLD void fold_sent(struct comm_tally *comm, const struct event *event)
+FOLD void fold_path_out(const struct tally *tally, uint64_t bytes)
 {
+    struct path_cells *path = tally->path;
+    if (!path)
+        return;
+    cell_add(&path->sent, 1);
+    cell_add(&path->bytes_out, bytes);
+    cell_add(&path->small, bytes < PATH_SMALL_BYTES);
+}
+
+FOLD void fold_path_in(const struct tally *tally, uint64_t bytes)
+{
+    if (!tally->path)
+        return;
+    cell_add(&tally->path->received, 1);
+    cell_add(&tally->path->bytes_in, bytes);
+}
+
+/* Bytes that are no message. */
+FOLD void fold_path_bytes(const struct tally *tally, uint64_t out, uint64_t in)
+{
+    if (!tally->path)
+        return;
+    cell_add(&tally->path->bytes_out, out);
+    cell_add(&tally->path->bytes_in, in);
+}
+
+/* Bytes of a window or a file. `kind`: of the call that began the transfer. */
+FOLD void fold_accessed(const struct tally *tally, unsigned kind, uint64_t *cell, uint64_t bytes)
+{
+    bool reads = kind < CALL_COUNT && call_table[kind].reads;
+    cell_add(cell, bytes);
+    fold_path_bytes(tally, reads ? 0 : bytes, reads ? bytes : 0);
+}
+
+FOLD void fold_path_call(const struct tally *tally, uint64_t duration, uint64_t weight)
+{
+    struct path_cells *path = tally->path;
+    if (!path)
+        return;
+    cell_add(&path->calls, 1);
+    cell_add(&path->time, duration * weight);
+    cell_raise(&path->longest, duration);
+}
+
+FOLD void fold_sent(const struct tally *tally, struct comm_tally *comm, const struct event *event)
+{
+    fold_path_out(tally, event->bytes);
     fold_message(comm, event, comm->cells->send, &comm->page->peer[(unsigned)event->peer % PEERS_PER_PAGE].send);
 }
 
-FOLD void fold_received(struct comm_tally *comm, const struct event *event)
+FOLD void fold_received(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
+    fold_path_in(tally, event->bytes);
     fold_message(comm, event, comm->cells->recv, &comm->page->peer[(unsigned)event->peer % PEERS_PER_PAGE].recv);
 }
 
@@ -169,15 +217,18 @@ FOLD void fold_span_posted(const struct tally *tally, struct comm_tally *comm, c
         fold_span(comm, event->begin, tally->end);
 }
 
-FOLD void fold_posted_send(bool concurrent, struct comm_tally *comm, const struct event *event)
+FOLD void fold_posted_send(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    fold_sent(comm, event);
-    level_add(concurrent, &comm->shared->sends, 1);
-    level_add(concurrent, &comm->shared->bytes, event->bytes);
+    fold_sent(tally, comm, event);
+    level_add(tally->concurrent, &comm->shared->sends, 1);
+    level_add(tally->concurrent, &comm->shared->bytes, event->bytes);
 }
 
-FOLD void fold_collective(struct comm_tally *comm, unsigned op, uint64_t bytes, uint64_t ticks)
+FOLD void fold_collective(const struct tally *tally, struct comm_tally *comm, unsigned op, uint64_t in, uint64_t out,
+                          uint64_t ticks)
 {
+    uint64_t bytes = in + out;
+    fold_path_bytes(tally, in, out); /* put in by this process, and got out */
     cell_add(&comm->cells->coll_count[op], 1);
     cell_add(&comm->cells->coll_execution[op], ticks);
     cell_add(&comm->cells->coll_bytes, bytes);
@@ -224,6 +275,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     }
     cell_add(&tally->cells->call_count[kind], 1);
     cell_add(&tally->cells->call_time[kind], duration);
+    fold_path_call(tally, end - event->begin, weight);
     if (tally->unseen)
         tally->end = end;
     else
@@ -233,6 +285,8 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         tally->share = requests == 1 ? duration : duration / requests;
         tally->remainder = requests == 1 ? 0 : duration % requests;
         tally->shared = false;
+        if (shape == FOLD_COMPLETION && event->peer <= 0 && tally->path && call_table[kind].tests)
+            cell_add(&tally->path->empty, 1);
         return;
     }
     if (shape == FOLD_CALL || !comm)
@@ -254,12 +308,12 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     case FOLD_RMA:
         cell_add(&comm->cells->rma_time, duration);
         if (!(event->kind & EVENT_FAILED))
-            cell_add(&comm->cells->rma_bytes, event->bytes);
+            fold_accessed(tally, kind, &comm->cells->rma_bytes, event->bytes);
         return;
     case FOLD_IO:
         cell_add(&comm->cells->io_time, duration);
         if (!(event->kind & EVENT_FAILED))
-            cell_add(&comm->cells->io_bytes, event->bytes);
+            fold_accessed(tally, kind, &comm->cells->io_bytes, event->bytes);
         return;
     default:
         cell_add(&comm->cells->comm_time, duration);
@@ -272,16 +326,16 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
             return;
         level_add(tally->concurrent, &comm->shared->recvs, 1);
     } else if (shape == FOLD_COLL) {
-        fold_collective(comm, op, event->bytes + event_bytes_out(event, more), duration);
+        fold_collective(tally, comm, op, event->bytes, event_bytes_out(event, more), duration);
     } else if (shape != FOLD_POST_COLL) {
         if (event->peer < 0)
             return; /* MPI_PROC_NULL: a call without a message */
         if (shape == FOLD_RECV)
-            fold_received(comm, event);
+            fold_received(tally, comm, event);
         else if (shape == FOLD_POST_SEND)
-            fold_posted_send(tally->concurrent, comm, event);
+            fold_posted_send(tally, comm, event);
         else
-            fold_sent(comm, event);
+            fold_sent(tally, comm, event);
         if (shape != FOLD_POST_SEND)
             fold_transfer(comm, event, duration);
     }
@@ -313,7 +367,7 @@ FOLD void fold_recv_ended(const struct tally *tally, struct comm_tally *comm, co
         return;
     level_subtract(tally->concurrent, &comm->shared->recvs, 1);
     if (event_is_message(event)) {
-        fold_received(comm, event);
+        fold_received(tally, comm, event);
         fold_transfer_posted(tally, comm, event);
     }
     fold_span_posted(tally, comm, event);
@@ -336,7 +390,7 @@ FOLD void fold_recv_done(struct tally *tally, struct comm_tally *comm, const str
 FOLD void fold_receive(struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     if (event_is_message(event)) {
-        fold_received(comm, event);
+        fold_received(tally, comm, event);
         fold_transfer_posted(tally, comm, event);
         fold_span_posted(tally, comm, event);
     }
@@ -347,7 +401,7 @@ FOLD void fold_send_posted(struct tally *tally, struct comm_tally *comm, const s
     cell_add(&comm->cells->p2p_time, fold_share(tally));
     if (event->peer < 0)
         return;
-    fold_posted_send(tally->concurrent, comm, event);
+    fold_posted_send(tally, comm, event);
     fold_span_posted(tally, comm, event);
 }
 
@@ -372,7 +426,7 @@ FOLD void fold_coll_done(struct tally *tally, struct comm_tally *comm, const str
 {
     fold_wait(tally, comm);
     if (!(event->kind & EVENT_FAILED) && event->duration < CALL_COUNT)
-        fold_collective(comm, call_table[event->duration].op, event->bytes + event_bytes_out(event, more),
+        fold_collective(tally, comm, call_table[event->duration].op, event->bytes, event_bytes_out(event, more),
                         posted_ticks(tally, event));
     fold_span_posted(tally, comm, event);
 }
@@ -382,7 +436,7 @@ FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const s
 {
     fold_wait(tally, comm);
     if (!(event->kind & EVENT_FAILED))
-        cell_add(&comm->cells->io_bytes, event->bytes);
+        fold_accessed(tally, event->duration, &comm->cells->io_bytes, event->bytes);
 }
 
 /* A region of another library that was left. */
@@ -409,9 +463,12 @@ FOLD unsigned called_kind(const struct event *event)
 
 /* The stalled part of a call. The recorder does this before it applies the call: mpit_work_time is the difference,
  * and is never too high. */
-FOLD void fold_stall_time(struct thread_cells *cells, const struct event *event)
+FOLD void fold_stall_time(const struct tally *tally, const struct event *event)
 {
+    struct thread_cells *cells = tally->cells;
     unsigned kind = called_kind(event);
+    if (tally->path)
+        cell_add(&tally->path->stall_time, event->bytes);
     cell_add(&cells->stall_time[stall_reason(&call_table[kind])], event->bytes);
     cell_add(&cells->call_stall_time[kind], event->bytes);
     cell_order(&cells->call_stall_time[kind], &cells->call_time[kind]);
@@ -546,7 +603,7 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
     if (kind < CALL_COUNT)
         fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more, 1);
     else if (kind == RECORD_STALL) {
-        fold_stall_time(tally->cells, event);
+        fold_stall_time(tally, event);
         fold_stall_share(tally, comm, event);
     } else if (kind == RECORD_COUNTER)
         fold_counter(tally, event);

@@ -2,6 +2,7 @@
 
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
+#include "registry/paths.h"
 #include "format/label.h"
 #include "handles/windows.h"
 
@@ -55,6 +56,7 @@ int book_open(void)
     book.comms = calloc(COMM_SLOTS, sizeof *book.comms);
     book.comm_count = 1;
     book.full_limit = 0;
+    paths_forget();
     run_gaps_open(&book.run);
     return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
 }

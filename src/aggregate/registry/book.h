@@ -103,6 +103,8 @@ struct ledger {
     struct fabric_cells
         *fabric[FABRIC_PROVIDERS_MOST + 1]; /* by the provider's number. NULL: it has not used that one */
     struct fabric_call_cells *fabric_calls;
+    struct path_cells **paths; /* by the path's number. path_count entries */
+    uint32_t path_count;
     uint64_t outermost, inner_ends[2];    /* begin of the outermost call, ends of the last calls inside of it */
     uint64_t absent[2] PAIR_ALIGNED;      /* {ticks between threads that had the ledger, end of the last one or 0} */
     uint64_t buffer_events, buffer_first; /* capacity of the event buffer, and its first event */

@@ -108,6 +108,7 @@ struct whole_event {
         struct event_extension extension;
     } more;
     uint64_t records;
+    uint32_t path; /* of a call */
 };
 
 /* Applies a selected event. */
@@ -128,6 +129,10 @@ static bool event_count(struct replay *replay, const struct whole_event *whole)
         replay->tally.fabric =
             (struct fabric_tally){.cells = &replay->fabric[event->peer], .pending = &replay->pending[event->peer]};
     }
+    if (event_kind(event) < CALL_COUNT)
+        replay->tally.path = run_reader_path_of(replay->reader, whole->path) ? &replay->paths[whole->path] : NULL;
+    else if (event_kind(event) == EVENT_PASSED)
+        replay->tally.path = NULL;
     fold(&replay->tally, comm ? &comm->tally : NULL, event, &whole->more.extension);
     return true;
 }
@@ -220,6 +225,7 @@ static void event_pass(struct replay *replay, const struct whole_event *whole)
     struct comm_tally comm = {.cells = &sieve->spare_comm, .shared = &sieve->spare_shared, .page = &sieve->spare_page};
     bool instrument = event_kind(&whole->event) >= RECORD_END;
     tally->cells = &sieve->spare;
+    tally->path = NULL;
     tally->fabric_calls = &sieve->spare_fabric;
     if (!instrument || event_kind(&whole->event) == EVENT_PASSED)
         fold(tally, whole->event.comm ? &comm : NULL, &whole->event, &whole->more.extension);
@@ -231,13 +237,14 @@ static void event_pass(struct replay *replay, const struct whole_event *whole)
 
 static bool event_take(struct replay *replay, struct event_cursor *cursor, const struct event *from)
 {
-    struct whole_event whole = {.event = *from, .records = 1};
+    struct whole_event whole = {.event = *from, .records = 1, .path = cursor->path};
     bool torn = cursor->gap != 0;
     while (whole.event.kind & EVENT_WIDE) {
         const struct event *behind = event_cursor_next(cursor);
         if (replay->sieve && behind && event_kind(behind) != RECORD_EXTENSION) { /* it is missing */
             replay->sieve->call = false;
             whole.event = *behind;
+            whole.path = cursor->path;
             torn = cursor->gap != 0;
             continue;
         }
@@ -261,6 +268,7 @@ enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_
     memset(&replay->thread, 0, sizeof replay->thread);
     memset(replay->regions, 0, (replay->reader->instrument_count + 1) * sizeof *replay->regions);
     memset(&replay->counters, 0, sizeof replay->counters);
+    memset(replay->paths, 0, (replay->reader->path_count + 1) * sizeof *replay->paths);
     memset(replay->fabric, 0, (FABRIC_PROVIDERS_MOST + 1) * sizeof *replay->fabric);
     memset(&replay->fabric_calls, 0, sizeof replay->fabric_calls);
     replay->tally = (struct tally){.cells = &replay->thread,

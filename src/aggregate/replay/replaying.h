@@ -63,6 +63,7 @@ struct replay {
     struct tally tally; /* of the thread in progress */
     struct thread_cells thread;
     struct counter_cells counters; /* of that thread */
+    struct path_cells *paths;      /* of that thread, by the path's number */
     struct replayed_comm **comms;  /* of that thread, by slot */
     struct region_cells *regions;  /* of that thread, by the instrument's id */
     struct fabric_cells *fabric;   /* of that thread, by the provider's number */

@@ -184,8 +184,9 @@ static bool walk(struct replay_part *part, struct replay *replay)
     replay->comms = calloc(run->slot_count + 1, sizeof *replay->comms);
     replay->regions = calloc(run->instrument_count + 1, sizeof *replay->regions);
     replay->fabric = calloc(FABRIC_PROVIDERS_MOST + 1, sizeof *replay->fabric);
+    replay->paths = calloc(run->path_count + 1, sizeof *replay->paths);
     bool good = cells->comms && cells->sums && cells->records && cells->threads && replay->comms && replay->regions &&
-                replay->fabric;
+                replay->fabric && replay->paths;
     for (uint32_t thread = 0; good && thread < run->thread_count; thread++)
         if (run->threads[thread])
             good = thread_replay(part, replay, thread);
@@ -193,6 +194,7 @@ static bool walk(struct replay_part *part, struct replay *replay)
     free(replay->comms);
     free(replay->regions);
     free(replay->fabric);
+    free(replay->paths);
     free(replay->sieve->nests);
     return good;
 }

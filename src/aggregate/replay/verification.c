@@ -115,6 +115,9 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         } else if (block->kind == BLOCK_COUNTERS) {
             cells_compare(replay, block, (const uint64_t *)&replay->counters,
                           sizeof replay->counters / sizeof(uint64_t));
+        } else if (block->kind == BLOCK_PATH) { /* likewise */
+            cells_compare(replay, block, (const uint64_t *)&replay->paths[block->page],
+                          sizeof *replay->paths / sizeof(uint64_t));
         } else if (block->kind == BLOCK_PEERS) {
             const void *page = page_find(comm, block->page);
             cells_compare(replay, block, page ? page : zeros, sizeof zeros / sizeof(uint64_t));
@@ -308,7 +311,9 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     replay.extremes = calloc(reader->slot_count + 1, sizeof *replay.extremes);
     replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
     replay.fabric = calloc(FABRIC_PROVIDERS_MOST + 1, sizeof *replay.fabric);
-    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric;
+    replay.paths = calloc(reader->path_count + 1, sizeof *replay.paths);
+    bool whole =
+        replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric && replay.paths;
     for (size_t i = 0; whole && i <= reader->slot_count; i++)
         shared_cells_clear(&replay.shared[i]);
     for (size_t i = 0; whole && i <= reader->slot_count; i++) {
@@ -330,6 +335,7 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     free(replay.extremes);
     free(replay.regions);
     free(replay.fabric);
+    free(replay.paths);
     free(replay.comms);
     free(replay.shared);
     return whole ? replay.differences : -1;

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMING_MOST = 1000000 };
+enum { TIMING_MOST = 1000000, CALL_DEPTH = 16 };
 
 /* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)
@@ -133,11 +133,16 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                                 "quarter of it the trace is moved to the output directory while the program runs. "
                                 "Events that arrive faster than the trace is moved are lost." FIXED,
                                 NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
+    [KNOB_CALL_DEPTH] = {"mpit_call_depth", KNOB_INT, true, CALL_DEPTH, 0, PATH_FRAMES_MOST,
+                         "How many frames of the program's call path each MPI call is recorded with, the innermost "
+                         "first. 1: only the place of the call. 0: none." ALWAYS,
+                         NULL, MPIT_VERBOSITY_USER, false},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
     [KNOB_FLIGHT_EVENTS] = 4096, [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20, [KNOB_LARGE_MESSAGE_BYTES] = 8192,
     [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
+    [KNOB_CALL_DEPTH] = CALL_DEPTH,
 };
 
 /* The values of settings that are texts. Under write_lock. */
@@ -197,7 +202,8 @@ void knob_store(enum knob knob, uint64_t value)
         demand_change(DEMAND_FABRIC, (value != 0) - (before != 0));
     if (knob == KNOB_OS)
         demand_change(DEMAND_OS, (value != 0) - (before != 0));
-    if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS)
+    if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS ||
+        knob == KNOB_CALL_DEPTH)
         derive();
     if (knob == KNOB_LARGE_MESSAGE_BYTES)
         __atomic_store_n(&knob_small_limit, value < SMALL_MOST ? value : SMALL_MOST, __ATOMIC_RELAXED);

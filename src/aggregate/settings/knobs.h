@@ -35,6 +35,7 @@ enum knob {
     KNOB_OS,
     KNOB_SDE,
     KNOB_SPOOL_LIMIT_BYTES,
+    KNOB_CALL_DEPTH,
     KNOB_COUNT
 };
 
@@ -70,7 +71,7 @@ extern LIBRARY_LOCAL uint64_t knob_object_ticks;
 /* One of how many calls of a thread is timed. 0: none. This is mpit_timing, but 1 while a trace is kept or
  * knobs_attend is on, since these need times. */
 extern LIBRARY_LOCAL uint64_t knob_sampling;
-/* Called when knob_sampling or mpit_record_local_calls may have changed. Lock-free, async-signal-safe. May be NULL. */
+/* Called when knob_sampling, mpit_record_local_calls or mpit_call_depth may have changed. Lock-free, async-signal-safe. May be NULL. */
 extern LIBRARY_LOCAL void (*knobs_changed)(void);
 /* Starts, changes and (0) stops the sampler of a run. Returns false if it cannot. NULL: there is no sampler. */
 extern LIBRARY_LOCAL bool (*knobs_sampler)(uint64_t hz);

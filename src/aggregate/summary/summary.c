@@ -5,6 +5,7 @@
 #include "summary/summaryfabric.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
+#include "summary/summarysites.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -322,6 +323,24 @@ static bool has_lost(const struct summary *summary)
     return all != 0;
 }
 
+/* The figures of one process, which have just been filled in. */
+static void row_fill(struct summary_row *row, const struct summary *summary, const struct run_header *header,
+                     uint64_t threads)
+{
+    double useful = summary->run_seconds.sum - summary->mpi_seconds.sum / (double)threads;
+    row->run_ns = (uint64_t)(summary->run_seconds.sum * 1e9);
+    row->mpi_ns = (uint64_t)(summary->mpi_seconds.sum * 1e9);
+    row->useful_ns = useful > 0 ? (uint64_t)(useful * 1e9) : 0;
+    row->threads = (uint32_t)threads;
+    row->processors = header->processors;
+    for (unsigned i = 0; i < STATE_COUNT; i++)
+        row->stall_ns += summary->stall_ns[i];
+    for (size_t i = 0; i < summary->comm_count; i++) {
+        row->sent += summary->comms[i].send_count;
+        row->sent_bytes += summary->comms[i].send_bytes;
+    }
+}
+
 /* A process without room for any thread has no figures. It does not count as recorded. */
 static int part_fill(struct summary *summary, const struct figures *from, struct part_facts facts)
 {
@@ -348,7 +367,10 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     spread_set(&summary->run_seconds, seconds, facts.rank);
     spread_set(&summary->mpi_seconds, mpi, facts.rank);
     spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
-    return comms_fill(summary, from) == 0 ? summary_instruments_fill(summary, from, facts.rank) : -1;
+    if (comms_fill(summary, from) != 0 || summary_instruments_fill(summary, from, facts.rank) != 0)
+        return -1;
+    row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1);
+    return summary_sites_fill(summary, from->run);
 }
 
 /* When the last recorded call of a thread returned. 0: not known. */
@@ -424,7 +446,8 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
         label_clean(origin->directory, sizeof origin->directory, record->directory, sizeof record->directory);
     }
     label_clean(host, sizeof host, header->host, sizeof header->host);
-    return summary_row_add(summary, (struct summary_row){origin->rank, header->pid, 0, header->phase}, host);
+    struct summary_row row = {.rank = origin->rank, .pid = header->pid, .phase = header->phase};
+    return summary_row_add(summary, row, host);
 }
 
 int summary_of_run(struct summary *summary, const struct run_reader *reader)
@@ -491,6 +514,7 @@ static void summary_begin(struct summary *summary, const struct summary *other)
     summary->row_count = kept.row_count;
     summary->hosts = kept.hosts;
     summary->host_count = kept.host_count;
+    summary->sites = kept.sites;
     ends_add(summary, before);
 }
 
@@ -532,7 +556,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
     for (size_t i = 0; i < other->instrument_count; i++)
         if (summary_instrument_add(summary, &other->instruments[i]) != 0)
             return -1;
-    return 0;
+    return summary_sites_merge(summary, other);
 }
 
 void summary_release(struct summary *summary)
@@ -541,6 +565,7 @@ void summary_release(struct summary *summary)
     free(summary->instruments);
     free(summary->rows);
     free(summary->hosts);
+    summary_sites_release(summary);
     summary->comms = NULL;
     summary->instruments = NULL;
     summary->rows = NULL;

@@ -96,11 +96,52 @@ struct summary_row {
     int32_t rank; /* -1: not known from MPI_Init or the launcher */
     uint32_t pid;
     uint32_t host;  /* its place in summary.hosts */
-    uint32_t phase; /* enum run_phase when it was added */
+    uint32_t phase; /* enum run_phase when it was added. Flat forms up to version 9 end here */
+    uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds and .stall_ns */
+    uint64_t useful_ns;                /* outside of MPI, the mean of its threads that called MPI */
+    uint64_t sent, sent_bytes;         /* messages */
+    uint32_t processors;               /* that it may run on. 0: not known */
+    uint32_t threads;                  /* that called MPI */
 };
 
 struct summary_host {
     char name[64];
+};
+
+/* A call site: an MPI function that was called on one path. Sums over ranks. */
+struct summary_site {
+    uint64_t hash; /* of its path, the same in all processes */
+    uint32_t kind; /* enum call. CALL_NONE: of the site that has the others */
+    uint32_t flags; /* enum path_flags */
+    uint32_t first_frame, frame_count;
+    uint64_t count, time_ns, stall_ns, longest_ns;
+    uint64_t sent, bytes_out, received, bytes_in; /* as in path_cells */
+    uint64_t small, empty;
+    uint64_t ranks; /* processes that called it */
+};
+
+/* A function on the path of a site. Texts are places in summary_sites.texts, 0 = not known. */
+struct summary_frame {
+    uint64_t address; /* return address in the file of the module */
+    uint32_t module;  /* place in summary_sites.modules + 1. 0 = none */
+    uint32_t function, file, line;
+    uint32_t inlined; /* 1: the compiler put this function into the next one */
+    uint32_t reserved;
+};
+
+struct summary_module {
+    uint8_t build_id[MODULE_BUILD_ID_BYTES];
+    uint32_t build_id_bytes;
+    uint32_t path; /* place of a text. 0 = the program */
+};
+
+struct summary_sites {
+    struct summary_site *list; /* by hash. In a file by time */
+    struct summary_frame *frames;
+    struct summary_module *modules;
+    char *texts; /* begins with an empty one */
+    uint64_t count, frame_count, module_count, text_bytes;
+    uint64_t named; /* 1: the frames have their names, as far as they are known */
 };
 
 /* The origin of the job: the texts of its process with the lowest rank, and times of all. */
@@ -161,6 +202,7 @@ struct summary {
     struct summary_host *hosts; /* sorted by name */
     size_t host_count;
     uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns. Flat forms up to version 8 end before it */
+    struct summary_sites sites; /* flat forms up to version 9 end before it */
 };
 
 /* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */

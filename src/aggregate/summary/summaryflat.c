@@ -3,6 +3,7 @@
 #include "format/label.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
+#include "summary/summarysites.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,14 @@ struct flat_header {
     char magic[8];
     uint32_t version, byte_order;
     uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
-    uint64_t row_bytes, row_count, host_bytes, host_count; /* headers up to version 7 end before them */
+    uint64_t row_bytes, row_count, host_bytes, host_count; /* headers up to version 7 end before them, */
+    uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes; /* up to 9 */
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 9, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 10, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
+enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28 };
 
 /* Appends an array to the flat form. */
 static char *array_put(char *to, const void *array, size_t bytes)
@@ -33,6 +36,7 @@ static char *array_put(char *to, const void *array, size_t bytes)
 
 void *summary_pack(const struct summary *summary, size_t *bytes)
 {
+    const struct summary_sites *sites = &summary->sites;
     struct flat_header header = {.version = FLAT_VERSION,
                                  .byte_order = RUN_BYTE_ORDER,
                                  .summary_bytes = sizeof *summary,
@@ -43,13 +47,23 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
                                  .row_bytes = sizeof *summary->rows,
                                  .row_count = summary->row_count,
                                  .host_bytes = sizeof *summary->hosts,
-                                 .host_count = summary->host_count};
+                                 .host_count = summary->host_count,
+                                 .site_bytes = sizeof *sites->list,
+                                 .site_count = sites->count,
+                                 .frame_bytes = sizeof *sites->frames,
+                                 .frame_count = sites->frame_count,
+                                 .module_bytes = sizeof *sites->modules,
+                                 .module_count = sites->module_count,
+                                 .text_bytes = sites->text_bytes};
     size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
     size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
     size_t row_bytes = summary->row_count * sizeof *summary->rows;
     size_t host_bytes = summary->host_count * sizeof *summary->hosts;
     memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
-    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes + row_bytes + host_bytes;
+    size_t site_bytes = sites->count * sizeof *sites->list, frame_bytes = sites->frame_count * sizeof *sites->frames;
+    size_t module_bytes = sites->module_count * sizeof *sites->modules;
+    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes + row_bytes + host_bytes + site_bytes +
+             frame_bytes + module_bytes + sites->text_bytes;
     char *data = calloc(1, *bytes);
     if (!data)
         return NULL;
@@ -58,19 +72,30 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     body.instruments = NULL;
     body.rows = NULL;
     body.hosts = NULL;
+    body.sites.list = NULL;
+    body.sites.frames = NULL;
+    body.sites.modules = NULL;
+    body.sites.texts = NULL;
     char *at = array_put(data, &header, sizeof header);
     at = array_put(at, &body, sizeof body);
     at = array_put(at, summary->comms, comm_bytes);
     at = array_put(at, summary->instruments, instrument_bytes);
     at = array_put(at, summary->rows, row_bytes);
-    array_put(at, summary->hosts, host_bytes);
+    at = array_put(at, summary->hosts, host_bytes);
+    at = array_put(at, sites->list, site_bytes);
+    at = array_put(at, sites->frames, frame_bytes);
+    at = array_put(at, sites->modules, module_bytes);
+    array_put(at, sites->texts, sites->text_bytes);
     return data;
 }
 
-/* A copy of an array in the flat form. NULL also if it is empty. */
+/* A copy of an array in the flat form. Its room is a power of two (summarysites.c). NULL also if it is empty. */
 static void *array_copy(const char *from, size_t count, size_t element)
 {
-    void *copy = count ? malloc(count * element) : NULL;
+    size_t room = 1;
+    while (room < count)
+        room *= 2;
+    void *copy = count ? malloc(room * element) : NULL;
     if (copy)
         memcpy(copy, from, count * element);
     return copy;
@@ -81,7 +106,8 @@ enum {
     FLAT_VERSION_WITH_OBJECTS = 6,
     FLAT_VERSION_WITH_FABRIC /* and counters */,
     FLAT_VERSION_WITH_ROWS /* and origin */,
-    FLAT_VERSION_WITH_EXECUTION
+    FLAT_VERSION_WITH_EXECUTION,
+    FLAT_VERSION_WITH_SITES /* and figures by rank */
 };
 
 /* The number of places for loss causes up to version 7. */
@@ -91,6 +117,7 @@ static size_t flat_summary_bytes(const struct flat_header *header)
 {
     if (header->version >= FLAT_VERSION_WITH_ROWS)
         return header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
+               : header->version < FLAT_VERSION_WITH_SITES   ? offsetof(struct summary, sites)
                                                              : sizeof(struct summary);
     size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
                    : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
@@ -127,20 +154,44 @@ static struct summary_comm *comms_copy(const char *from, size_t count, size_t by
     return comms;
 }
 
+static size_t flat_row_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct summary_row, run_ns) : sizeof(struct summary_row);
+}
+
+static struct summary_row *rows_copy(const char *from, size_t count, size_t bytes)
+{
+    struct summary_row *rows = count ? calloc(count, sizeof *rows) : NULL;
+    for (size_t i = 0; rows && i < count; i++)
+        memcpy(&rows[i], from + i * bytes, bytes);
+    return rows;
+}
+
 static size_t flat_header_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_ROWS ? offsetof(struct flat_header, row_bytes) : sizeof *header;
+    return header->version < FLAT_VERSION_WITH_ROWS    ? offsetof(struct flat_header, row_bytes)
+           : header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct flat_header, site_bytes)
+                                                       : sizeof *header;
+}
+
+static size_t flat_sites_bytes(const struct flat_header *header)
+{
+    return header->site_count * sizeof(struct summary_site) + header->frame_count * sizeof(struct summary_frame) +
+           header->module_count * sizeof(struct summary_module) + header->text_bytes;
 }
 
 static bool header_fits(const struct flat_header *header, size_t bytes)
 {
     if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX ||
-        header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count)
+        header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count ||
+        header->site_count > EVENT_PATHS_MOST || header->frame_count > FLAT_FRAMES_MOST ||
+        header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST)
         return false;
     return bytes ==
            flat_header_bytes(header) + flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
                header->instrument_count * sizeof(struct summary_instrument) +
-               header->row_count * sizeof(struct summary_row) + header->host_count * sizeof(struct summary_host);
+               header->row_count * flat_row_bytes(header) + header->host_count * sizeof(struct summary_host) +
+               flat_sites_bytes(header);
 }
 
 /* True if they are sorted, as merging needs, and each has an existing host. */
@@ -177,6 +228,25 @@ static void texts_tidy(struct summary *summary)
     }
 }
 
+static bool sites_copy(struct summary_sites *sites, const struct flat_header *header, const char *at)
+{
+    uint64_t named = sites->named != 0;
+    *sites = (struct summary_sites){.named = named};
+    sites->list = array_copy(at, header->site_count, sizeof *sites->list);
+    sites->count = sites->list ? header->site_count : 0;
+    at += header->site_count * sizeof *sites->list;
+    sites->frames = array_copy(at, header->frame_count, sizeof *sites->frames);
+    sites->frame_count = sites->frames ? header->frame_count : 0;
+    at += header->frame_count * sizeof *sites->frames;
+    sites->modules = array_copy(at, header->module_count, sizeof *sites->modules);
+    sites->module_count = sites->modules ? header->module_count : 0;
+    at += header->module_count * sizeof *sites->modules;
+    sites->texts = array_copy(at, header->text_bytes, 1);
+    sites->text_bytes = sites->texts ? header->text_bytes : 0;
+    return sites->count == header->site_count && sites->frame_count == header->frame_count &&
+           sites->module_count == header->module_count && sites->text_bytes == header->text_bytes;
+}
+
 /* Copies the arrays after the body. Returns false without memory. */
 static bool arrays_copy(struct summary *summary, const struct flat_header *header, const char *at)
 {
@@ -186,12 +256,14 @@ static bool arrays_copy(struct summary *summary, const struct flat_header *heade
     summary->instruments = array_copy(at, header->instrument_count, sizeof *summary->instruments);
     summary->instrument_count = summary->instruments ? header->instrument_count : 0;
     at += header->instrument_count * sizeof *summary->instruments;
-    summary->rows = array_copy(at, header->row_count, sizeof *summary->rows);
+    summary->rows = rows_copy(at, header->row_count, flat_row_bytes(header));
     summary->row_count = summary->rows ? header->row_count : 0;
-    at += header->row_count * sizeof *summary->rows;
+    at += header->row_count * flat_row_bytes(header);
     summary->hosts = array_copy(at, header->host_count, sizeof *summary->hosts);
     summary->host_count = summary->hosts ? header->host_count : 0;
-    return summary->comm_count == header->comm_count && summary->instrument_count == header->instrument_count &&
+    at += header->host_count * sizeof *summary->hosts;
+    return sites_copy(&summary->sites, header, at) && summary->comm_count == header->comm_count &&
+           summary->instrument_count == header->instrument_count &&
            summary->row_count == header->row_count && summary->host_count == header->host_count;
 }
 
@@ -222,7 +294,10 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         memcpy(&header, data, flat_header_bytes(&header));
     if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
         header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
-        (header.row_count && header.row_bytes != sizeof *summary->rows) ||
+        (header.row_count && header.row_bytes != flat_row_bytes(&header)) ||
+        (header.site_count && (header.site_bytes != sizeof *summary->sites.list ||
+                               header.frame_bytes != sizeof *summary->sites.frames ||
+                               header.module_bytes != sizeof *summary->sites.modules)) ||
         (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;
@@ -246,7 +321,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     texts_tidy(summary);
-    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary)) {
+    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary) || !summary_sites_are_sound(summary)) {
         summary_release(summary);
         snprintf(error, 128, "is damaged: its counters or its rows are not valid");
         return -1;

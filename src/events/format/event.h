@@ -43,6 +43,11 @@
  *                Their records follow, as after a call. begin = when it returned
  *   switched     MPI_Pcontrol: peer = 1 recording goes on, 0 it stops
  *
+ * In a run file the event of a call also has the number of its call path (path_record), in the upper 24 bits of
+ * `bytes`. The reader takes it out (event_cursor.path). If `bytes` needs more than 40 bits, the event is wide, and its
+ * extension has the upper bits. A call that completed nothing has the lower 40 bits of the time in `bytes`; the reader
+ * adds the rest, as that time is at most 2^40 ticks before the begin. Older files (up to version 10) have no paths.
+ *
  * Invariant: a record whose kind is 0 was never written. The thread's counter `events_recorded` is the number of
  * records that it has written. A record is complete before that counter counts it.
  */
@@ -70,7 +75,7 @@ struct event_extension {
     uint16_t kind; /* RECORD_EXTENSION, at the offset of event.kind */
     uint16_t comm;
     uint64_t bytes_out; /* bytes received by a collective */
-    uint64_t reserved2;
+    uint64_t bytes_high; /* the upper bits of event.bytes + 1. 0: event.bytes is whole, as in older files */
 };
 
 _Static_assert(sizeof(struct event_extension) == sizeof(struct event), "an extension takes an event's place");
@@ -90,6 +95,10 @@ enum {
 };
 
 #define EVENT_DURATION_WIDE UINT32_MAX
+
+/* Where the number of the call path is in event.bytes, in a run file. */
+enum { EVENT_PATH_SHIFT = 40, EVENT_PATHS_MOST = 1 << 16 };
+#define EVENT_BYTES_MASK ((UINT64_C(1) << EVENT_PATH_SHIFT) - 1)
 
 /* Kinds below RECORD_FIRST are calls (calls.h). These are the records that follow a call. */
 enum record_kind {

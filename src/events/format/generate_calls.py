@@ -131,7 +131,7 @@ def generate_header(calls):
     print("    COLLECTIVE_COUNT\n};\n\n/* The kinds of events that are calls. */\nenum call {\n    CALL_NONE,")
     for c in calls:
         print(f"    CALL_{c.name},")
-    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n};\n")
+    print("    CALL_COUNT\n};\n\nstruct call_description {\n    const char *name;\n    uint8_t class, role, op, fold;\n    bool local; /* counted only while mpit_record_local_calls is on */\n    bool reads; /* its bytes come in: it gets from a window, or reads from a file */\n    bool tests; /* it looks whether requests are complete, and does not wait */\n};\n")
     print("/* The collective of a constant kind, without a look into the table. */\n#define COLLECTIVE_OF(kind) COLLECTIVE_OF_##kind\nenum {")
     for c in calls:
         if c.klass == "collective":
@@ -143,11 +143,13 @@ def generate_header(calls):
 
 def generate_source(calls):
     print("/* Generated from calls.table. */\n#include \"calls.h\"\n")
-    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL, false},")
+    print("const struct call_description call_table[CALL_COUNT] = {\n    {\"none\", CLASS_OTHER, ROLE_OTHER, 0, FOLD_CALL, false, false, false},")
     for c in calls:
         local = "true" if c.klass == "other" and c.shape != "call" else "false"
         op = f"COLLECTIVE_{c.detail.upper()}" if c.klass == "collective" else "0"
-        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}, {local}}},")
+        reads = "true" if "File_read" in c.name or "File_iread" in c.name or c.name in ("MPI_Get", "MPI_Rget") else "false"
+        tests = "true" if c.name.startswith(("MPI_Test", "MPI_Request_get_status")) and c.klass == "completion" else "false"
+        print(f"    {{\"{c.name}\", CLASS_{c.klass.upper()}, ROLE_{c.role}, {op}, FOLD_{FOLDS[c.shape]}, {local}, {reads}, {tests}}},")
     print("};\n\nconst char *const collective_names[COLLECTIVE_COUNT] = {\n    \"none\",")
     for c in COLLECTIVES:
         print(f"    \"MPI_{c.capitalize()}\",")

@@ -21,6 +21,8 @@
  *                                  └ items -> item_record[]              the names of its values
  *      header.first_provider -> provider_record -> ...                   libraries below MPI: names
  *      header.clock_syncs -> clock_syncs                                 measurements against other kernels' clocks
+ *      header.first_path  -> path_record -> ...          call paths, the latest first
+ *      header.first_module -> module_record -> ...       the program and its libraries, which paths refer to
  *      header.gaps        -> gap_table                                   events that the trace could not keep, and why
  *
  *   CHUNK_RING    the ring of one thread: its last `capacity` events. Event number n is in place n % capacity. A
@@ -66,7 +68,7 @@
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
 /* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
-enum { RUN_VERSION = 10, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 11, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -94,7 +96,8 @@ static inline bool run_phase_is_end(uint32_t phase)
     X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
     X(REGION_DEPTH, "region_depth")           /* a region was entered inside of too many others */                     \
     X(SPOOL_FULL, "spool_full")               /* mpit_spool_limit_bytes reached */                                     \
-    X(REENTERED, "reentered")                 /* a signal handler called MPI while it had interrupted the recorder */
+    X(REENTERED, "reentered")                 /* a signal handler called MPI while it had interrupted the recorder */  \
+    X(CALL_PATHS, "call_paths")               /* no place for another call path: its calls are among the others */
 
 enum loss_cause {
 #define LOSS_ENUM(id, name) LOSS_##id,
@@ -173,7 +176,8 @@ struct run_header {
     uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, if it was */
     uint32_t clock_trouble; /* enum clock_trouble: why a measurement failed */
     uint32_t collected;     /* 1: a result that is now being written to the disk has its figures (collect.h) */
-    uint32_t reserved_end;
+    uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
+    uint64_t first_path, first_module; /* path_record and module_record. 0: none */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */
@@ -334,6 +338,8 @@ struct thread_state {
     uint32_t comm;  /* slot. 0 = none or not yet known */
     int32_t peer;
     int32_t partner; /* of a sendrecv: its destination rank + 1, else 0. `peer` is the rank that it receives from */
+    uint32_t path;   /* number of the call path. 0 = none or not known */
+    uint32_t reserved;
 };
 
 struct thread_record {
@@ -430,6 +436,7 @@ enum block_kind {
     BLOCK_FABRIC_CALLS, /* of a thread */
     BLOCK_FABRIC_LEVEL, /* of a provider, changed by all threads */
     BLOCK_COUNTERS,     /* of a thread */
+    BLOCK_PATH,         /* of a thread and a call path */
 };
 
 struct tally_block {
@@ -438,7 +445,7 @@ struct tally_block {
     uint32_t thread;
     uint32_t comm;  /* slot. 0 in BLOCK_THREAD */
     uint32_t page;  /* in BLOCK_PEERS: the page of peers. In BLOCK_REGION: id of the instrument. In BLOCK_FABRIC and
-                     * _LEVEL: number of the provider */
+                     * _LEVEL: number of the provider. In BLOCK_PATH: number of the path */
     uint32_t cells; /* counters after this header, 8 bytes each */
     uint32_t reserved[9];
 };
@@ -509,6 +516,41 @@ struct provider_record {
     uint32_t number; /* 1, 2, ... */
     uint32_t reserved;
     char name[PROVIDER_NAME_BYTES];
+};
+
+/*
+ * Call paths: from a call of MPI to main, or to the begin of the thread. A frame is a return address: the number of its
+ * module in the upper 16 bits, and the address in the module's file (address in memory - bias) in the others. Module 0
+ * is code without a module. Its address is the one in memory.
+ */
+enum path_flags {
+    PATH_CUT = 1,       /* there are more frames than mpit_call_depth. The outermost are left out */
+    PATH_UNKNOWN = 2,   /* no unwind table leads out of the last frame */
+    PATH_ELSEWHERE = 4, /* the call was made on another stack than the thread's: innermost frame only */
+};
+
+enum { PATH_OTHERS = 1, PATH_FRAMES_MOST = 64, PATH_MODULE_SHIFT = 48 };
+#define PATH_OFFSET_MASK ((UINT64_C(1) << PATH_MODULE_SHIFT) - 1)
+
+struct path_record {
+    uint64_t next;
+    uint32_t number; /* PATH_OTHERS: all calls that found no place for their path. It has no frames */
+    uint16_t kind;   /* of the call. 0 in PATH_OTHERS */
+    uint16_t flags;  /* enum path_flags */
+    uint32_t frames;
+    uint32_t reserved;
+    uint64_t frame[]; /* the innermost first */
+};
+
+enum { MODULE_PATH_BYTES = 512, MODULE_BUILD_ID_BYTES = 32, PATH_MODULES_MOST = 4096 };
+
+struct module_record {
+    uint64_t next;
+    uint32_t number; /* 1, 2, ... */
+    uint32_t build_id_bytes;
+    uint64_t bias;
+    uint8_t build_id[MODULE_BUILD_ID_BYTES];
+    char path[MODULE_PATH_BYTES]; /* "" = the program */
 };
 
 enum { CALL_NAME_BYTES = 40 };

@@ -325,6 +325,8 @@ void reader_header_copy(struct run_reader *reader)
     reader->header.first_object = __atomic_load_n(&header->first_object, __ATOMIC_ACQUIRE);
     reader->header.first_comm = __atomic_load_n(&header->first_comm, __ATOMIC_ACQUIRE);
     reader->header.first_thread = __atomic_load_n(&header->first_thread, __ATOMIC_ACQUIRE);
+    reader->header.first_path = __atomic_load_n(&header->first_path, __ATOMIC_ACQUIRE);
+    reader->header.first_module = __atomic_load_n(&header->first_module, __ATOMIC_ACQUIRE);
     reader->header.past = __atomic_load_n(&header->past, __ATOMIC_ACQUIRE);
     reader->header.file_bytes = __atomic_load_n(&header->file_bytes, __ATOMIC_ACQUIRE);
 }
@@ -381,7 +383,7 @@ static int file_parts_find(struct run_reader *reader, bool chunks)
 {
     if (reader_header_check(reader) != 0 || (chunks && chunks_find(reader) != 0) || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
-        reader_objects_find(reader) != 0 || reader_blocks_find(reader) != 0 || stretches_find(reader) != 0 ||
+        reader_objects_find(reader) != 0 || reader_paths_find(reader) != 0 || reader_blocks_find(reader) != 0 || stretches_find(reader) != 0 ||
         reader_tables_find(reader, !chunks || reader->header.phase != RUN_FINALIZED) != 0)
         return -1;
     return 0;
@@ -455,6 +457,7 @@ void run_reader_close(struct run_reader *reader)
     free(reader->threads);
     reader_comms_release(reader);
     reader_tables_release(reader);
+    reader_paths_release(reader);
     free(reader->instruments);
     reader->instruments = NULL;
     free(reader->objects);

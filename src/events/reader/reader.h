@@ -75,6 +75,9 @@ struct run_reader {
     const struct provider_record *providers[FABRIC_PROVIDERS_MOST + 1]; /* by number. NULL: none */
     const struct object_record **objects;                               /* the latest first */
     size_t object_count;
+    struct path_record **paths; /* call paths by number, and their modules. NULL: the file has none */
+    size_t path_count;
+    struct module_record **modules;
     /*
      * Copies of these three tables if a running process could change them. Else NULL, and the tables are in the file.
      */
@@ -152,6 +155,11 @@ static inline uint32_t run_reader_comm(const struct run_reader *reader, const st
  * Returns its place in the list, which has the latest name first. Returns object_count if the object has no name. */
 size_t run_reader_object(const struct run_reader *reader, enum object_kind kind, uint32_t comm, uint32_t number);
 
+/* The call path with this number, or NULL. */
+const struct path_record *run_reader_path_of(const struct run_reader *reader, uint32_t number);
+/* The module of a frame of a path, or NULL: not known. */
+const struct module_record *run_reader_module(const struct run_reader *reader, uint64_t frame);
+
 /* The name of the library below MPI with this number, or NULL. */
 const char *run_reader_provider(const struct run_reader *reader, uint32_t number);
 /* The instrument with this id, or NULL. */
@@ -193,6 +201,13 @@ struct event_cursor {
     bool whole;      /* of a trace that was switched: also show events outside of all stretches */
     bool belongs;    /* TRACED_IN_PART: the last call is in a stretch, and so are its records */
     uint64_t gap;    /* number of events missing directly before the last returned one */
+    uint32_t path;   /* call path of the last returned call, and so of its records. 0: none, or not known */
+    bool raw;        /* events are wanted as they are in the file, with their paths */
+    bool has_paths;
+    const struct event *held; /* an extension that was read early. It is the next event */
+    uint64_t held_gap;
+    unsigned shown_count;
+    struct event shown[PACK_BACK_MOST + 1]; /* the last calls, without their paths */
 };
 
 /* The cursor must be closed. It may be closed twice. */

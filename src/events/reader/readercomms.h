@@ -3,6 +3,7 @@
  *
  *   readercomms.c    the communicators of a run file, with a slot now or before
  *   readerobjects.c  the names of windows and files
+ *   readerpaths.c    call paths and modules
  *   readertables.c   blocks of counters, and their meaning
  *   readerlive.c     looks at running processes
  */
@@ -27,6 +28,8 @@ int reader_tables_find(struct run_reader *reader, bool copies);
 void reader_tables_release(struct run_reader *reader);
 int reader_comms_find(struct run_reader *reader);
 int reader_objects_find(struct run_reader *reader);
+int reader_paths_find(struct run_reader *reader);
+void reader_paths_release(struct run_reader *reader);
 void reader_comms_release(struct run_reader *reader);
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken);
 /* The object of `size` bytes at `offset`, or NULL if it is not inside of a chunk. */

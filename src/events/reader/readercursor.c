@@ -189,7 +189,7 @@ static bool cursor_seek(struct event_cursor *cursor)
 
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
 {
-    *cursor = (struct event_cursor){.reader = reader, .thread = thread};
+    *cursor = (struct event_cursor){.reader = reader, .thread = thread, .has_paths = reader_has_paths(reader)};
     if (thread >= reader->thread_count || !reader->threads[thread])
         return;
     const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
@@ -201,6 +201,7 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
 
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
 {
+    cursor->held = NULL;
     if (number <= cursor->next)
         return;
     uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
@@ -335,18 +336,54 @@ static bool events_ready(struct event_cursor *cursor)
     return got > 0;
 }
 
-const struct event *event_cursor_next(struct event_cursor *cursor)
+/* The next record as it is in the file. */
+static const struct event *event_stored(struct event_cursor *cursor)
 {
-    const struct event *event = event_cursor_plain(cursor);
-    if (event)
-        return event;
-    cursor->gap = 0;
-    if (events_ready(cursor))
-        return event_cursor_plain(cursor);
-    event = event_next(cursor);
+    if (cursor->ready == cursor->ready_end) {
+        cursor->gap = 0;
+        events_ready(cursor);
+    }
+    if (cursor->ready != cursor->ready_end) {
+        cursor->next++;
+        return cursor->ready++;
+    }
+    const struct event *event = event_next(cursor);
     while (event && cursor->reader->header.traced == TRACED_IN_PART && !cursor->whole && !event_belongs(cursor, event))
         event = event_next(cursor);
     return event;
+}
+
+/* Shows a wide call. The extension after it may have a part of its bytes. It is read now, and returned next. */
+static const struct event *wide_show(struct event_cursor *cursor, const struct event *event)
+{
+    struct event low = *event;
+    struct event_extension extension;
+    uint64_t gap = cursor->gap;
+    struct event *shown = (struct event *)(uintptr_t)event_cursor_show(cursor, &low);
+    cursor->held = event_stored(cursor);
+    cursor->held_gap = cursor->gap;
+    cursor->gap = gap;
+    if (cursor->held && event_kind(cursor->held) == RECORD_EXTENSION && !cursor->held_gap) {
+        memcpy(&extension, cursor->held, sizeof extension);
+        if (extension.bytes_high)
+            shown->bytes = (low.bytes & EVENT_BYTES_MASK) | (extension.bytes_high - 1) << EVENT_PATH_SHIFT;
+    }
+    return shown;
+}
+
+const struct event *event_cursor_next(struct event_cursor *cursor)
+{
+    const struct event *event = cursor->held;
+    if (event) {
+        cursor->held = NULL;
+        cursor->gap = cursor->held_gap;
+        return event;
+    }
+    event = event_stored(cursor);
+    bool wide = event && (event->kind & EVENT_WIDE) && event_kind(event) < CALL_COUNT;
+    if (wide && cursor->has_paths && !cursor->raw)
+        return wide_show(cursor, event);
+    return event ? event_cursor_show(cursor, event) : NULL;
 }
 
 void event_cursor_close(struct event_cursor *cursor)

@@ -2,16 +2,33 @@
 #ifndef MPIT_EVENTS_READERNEXT_H
 #define MPIT_EVENTS_READERNEXT_H
 
+#include "calls.h"
 #include "reader/reader.h"
+
+/* Takes the number of the call path out of an event from the file, into cursor->path. Returns the event without it. The
+ * event is not wide. */
+static inline const struct event *event_cursor_show(struct event_cursor *cursor, const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    if (kind >= CALL_COUNT || !cursor->has_paths || cursor->raw)
+        return event;
+    struct event *shown = &cursor->shown[cursor->shown_count++ & PACK_BACK_MOST];
+    *shown = *event;
+    cursor->path = (uint32_t)(event->bytes >> EVENT_PATH_SHIFT);
+    shown->bytes &= EVENT_BYTES_MASK;
+    if (shown->bytes && call_table[kind].fold == FOLD_COMPLETION) /* when its request was posted */
+        shown->bytes = event->begin - ((event->begin - shown->bytes) & EVENT_BYTES_MASK);
+    return shown;
+}
 
 /* The next record, if it is unpacked already, as nearly all are. Valid as with event_cursor_next. NULL: call
  * event_cursor_next. */
 static inline const struct event *event_cursor_plain(struct event_cursor *cursor)
 {
-    if (cursor->ready == cursor->ready_end)
+    if (cursor->ready == cursor->ready_end || (cursor->ready->kind & EVENT_WIDE) || cursor->held)
         return NULL;
     cursor->next++;
-    return cursor->ready++;
+    return event_cursor_show(cursor, cursor->ready++);
 }
 
 #endif

@@ -20,7 +20,7 @@
 static bool block_kind_is_known(uint32_t kind)
 {
     return (kind >= BLOCK_THREAD && kind <= BLOCK_SHARED) || kind == BLOCK_REGION ||
-           (kind >= BLOCK_FABRIC && kind <= BLOCK_COUNTERS);
+           (kind >= BLOCK_FABRIC && kind <= BLOCK_PATH);
 }
 
 /* Checks that the owner of the block exists. Returns 0, or -1 with the reader's error set. */
@@ -38,6 +38,8 @@ static int block_owner_check(struct run_reader *reader, const struct tally_block
     else if ((head->kind == BLOCK_FABRIC || head->kind == BLOCK_FABRIC_LEVEL) &&
              (head->comm || !run_reader_provider(reader, head->page)))
         missing = "no provider";
+    else if (head->kind == BLOCK_PATH && (head->comm || !run_reader_path_of(reader, head->page)))
+        missing = "no call path";
     return missing ? reader_fail(reader, "is damaged: the block of counters at byte %llu belongs to %s",
                                  (unsigned long long)offset, missing)
                    : 0;

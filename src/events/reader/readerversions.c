@@ -10,7 +10,8 @@ enum {
     VERSION_WITH_CLOCKS = 7,
     VERSION_WITH_STALLS = 8,
     VERSION_WITH_SAMPLES = 9,
-    VERSION_WITH_FABRIC /* and counters */
+    VERSION_WITH_FABRIC, /* and counters */
+    VERSION_WITH_PATHS
 };
 
 int reader_version_check(struct run_reader *reader)
@@ -41,6 +42,8 @@ int reader_version_check(struct run_reader *reader)
         header->clock_way = header->clock_trouble = 0;
     if (header->header_bytes < offsetof(struct run_header, collected) + sizeof header->collected)
         header->collected = 0;
+    if (header->version < VERSION_WITH_PATHS)
+        header->first_path = header->first_module = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {
@@ -60,7 +63,9 @@ bool reader_header_is_whole(const struct run_header *header)
         return header->header_bytes >= offsetof(struct run_header, samples_hz);
     if (header->version < VERSION_WITH_FABRIC)
         return header->header_bytes >= offsetof(struct run_header, first_provider);
-    return header->header_bytes >= offsetof(struct run_header, pid_namespace);
+    if (header->version < VERSION_WITH_PATHS)
+        return header->header_bytes >= offsetof(struct run_header, pid_namespace);
+    return header->header_bytes >= sizeof(struct run_header);
 }
 
 int reader_calls_check(struct run_reader *reader)
@@ -79,6 +84,11 @@ int reader_calls_check(struct run_reader *reader)
 uint32_t reader_columns_kind(uint32_t first_kind)
 {
     return first_kind == CHUNK_IMAGE - 1 ? CHUNK_COLUMNS - 1 : CHUNK_COLUMNS;
+}
+
+bool reader_has_paths(const struct run_reader *reader)
+{
+    return reader->header.version >= VERSION_WITH_PATHS;
 }
 
 bool reader_tells_turns(const struct run_reader *reader)

@@ -29,6 +29,8 @@ bool reader_header_is_whole(const struct run_header *header);
 int reader_calls_check(struct run_reader *reader);
 /* The kind for CHUNK_COLUMNS in a compact file whose first chunk, a CHUNK_IMAGE, has this kind. */
 uint32_t reader_columns_kind(uint32_t first_kind);
+/* True if events have the numbers of call paths. */
+bool reader_has_paths(const struct run_reader *reader);
 /* True if the file tells when its rings began again. */
 bool reader_tells_turns(const struct run_reader *reader);
 /* How many records its process may have written before it counted them. */

@@ -2,6 +2,7 @@
 #include "recorder/origin.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,9 @@ void origin_note(struct run *run)
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';
+    cpu_set_t processors;
     run->header->uid = (uint32_t)geteuid();
+    run->header->processors =
+        sched_getaffinity(0, sizeof processors, &processors) == 0 ? (uint32_t)CPU_COUNT(&processors) : 0;
     __atomic_store_n(&run->header->origin, offset, __ATOMIC_RELEASE);
 }

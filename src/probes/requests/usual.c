@@ -140,7 +140,7 @@ bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int c
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
     cell_store(&log->own.tally.end, tally.end);
     /* A copy without stores to it, so that the compiler need not keep it in memory. */
-    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1};
+    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1, .path = log->path->cells};
     if ((place->posted.type & POSTED_TYPE) == REQUEST_PAIR) {
         pair_commit(log, &known, place, &call, &done);
     } else {
@@ -187,7 +187,7 @@ HOT bool ended_on(struct ended *ended, struct view *view)
 HOT bool ended_message(struct ended *ended, struct event *at, const struct posted *posted, bool sent,
                        const MPI_Status *status)
 {
-    const struct tally tally = {.end = ended->end, .message_weight = 1};
+    const struct tally tally = {.end = ended->end, .message_weight = 1, .path = ended->log->path->cells};
     struct view *view = posted->view;
     struct event event = {.begin = posted->begin,
                           .duration = posted->kind,
@@ -218,7 +218,7 @@ static __attribute__((noinline)) struct view *ended_other(const struct log *log,
                                                           const MPI_Status *status)
 {
     struct front_place *place = handle ? front_find(handle, where) : NULL;
-    struct tally tally = {.end = end, .message_weight = 1};
+    struct tally tally = {.end = end, .message_weight = 1, .path = log->path->cells};
     struct event done;
     if (!ends_usually(log, place) || (place->posted.type & POSTED_TYPE) == REQUEST_PAIR ||
         !ended_fill(place, status, &done) || end - done.begin >= COMPARED_LOAD(&knob_rare_ticks))
@@ -312,12 +312,13 @@ static __attribute__((noinline)) void ended_rest(struct log *log, struct event c
 {
     struct completion c = {.probe = {.log = log, .begin = call.begin}, .kind = (enum call)call.kind};
     struct tally *tally = &log->own.tally;
+    tally->path = log->path->cells;
     call.peer = records + rest_done(&c, several, records, call.peer);
     tally->share = call.peer ? call.duration / (unsigned)call.peer : 0;
     tally->remainder = call.peer ? call.duration % (unsigned)call.peer : 0;
     tally->shared = false;
     shares_fold(log, log->cursor + 1, records);
-    event_store(log->cursor, &call);
+    event_store_call(log, log->cursor, &call);
     records_commit(log, records + 1);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     completion_records(&c, MPI_SUCCESS);
@@ -339,10 +340,11 @@ static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event 
 {
     struct tally *tally = &log->own.tally;
     int completed = call.peer, done = 0;
+    tally->path = log->path->cells;
     if (!all_in_front(log, several, completed))
         return false;
     fold_call(FOLD_COMPLETION, 0, tally, NULL, &call, NULL, 1);
-    log_commit(log, &call);
+    log_commit_call(log, &call);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     while (done < completed) {
         struct ended ended = {.log = log, .end = tally->end};
@@ -390,7 +392,7 @@ HOT bool several_ended(struct log *log, uint64_t begin, enum call kind, int comp
         ended_rest(log, call, taken, &all);
         return true;
     }
-    event_store(log->cursor, &call);
+    event_store_call(log, log->cursor, &call);
     if (__builtin_expect(ended.mixed, 0)) {
         log->own.tally.share = duration / (unsigned)completed;
         log->own.tally.remainder = duration % (unsigned)completed;
@@ -497,7 +499,7 @@ bool usual_all_started(struct log *log, uint64_t begin, enum call kind, int coun
     struct tally tally = tally_unseen(log);
     struct event call = call_event(kind, begin, duration, count, count);
     start_fold(log, &tally, &call);
-    log_commit(log, &call);
+    log_commit_call(log, &call);
     for (int i = 0; i < count; i++) {
         struct event posted = started_fold(&tally, &front_kept(front_place(saved[i]))->posted, begin);
         log_commit(log, &posted);

@@ -11,13 +11,11 @@
 #include "base/ranklist.h"
 #include "format/samples.h"
 #include "sampler/shield.h"
-#include "sampler/unwinder.h"
+#include "unwinder/loaded.h"
+#include "unwinder/unwinder.h"
 
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +51,7 @@ struct sampler {
         uint64_t at; /* in the buffer */
     } recent[RECENT];
     uint32_t recent_count; /* since the buffer began */
-    char path[SAMPLE_PATH_MOST];
+    struct loaded loaded;
     struct sample_writer writer;
     struct unwinder unwinder;
     uint64_t pcs[SAMPLE_FRAMES_MOST];
@@ -96,33 +94,6 @@ static void lock_give(int cancel)
 
 /* ---- in the handler */
 
-/* Finds the build id of an object in its mapped notes. */
-static void build_id_find(struct sample_module *module, const ElfW(Ehdr) * head)
-{
-    const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 || head->e_phentsize != sizeof *parts)
-        return;
-    for (unsigned i = 0; i < head->e_phnum; i++) {
-        uint64_t at = module->bias + parts[i].p_vaddr, end = at + parts[i].p_filesz;
-        if (parts[i].p_type != PT_NOTE || at < module->begin || end > module->end || end < at)
-            continue;
-        while (end - at >= sizeof(ElfW(Nhdr))) {
-            const ElfW(Nhdr) *note = (const void *)(uintptr_t)at;
-            uint64_t name = at + sizeof *note, text = name + (note->n_namesz + UINT64_C(3)) / 4 * 4;
-            uint64_t next = text + (note->n_descsz + UINT64_C(3)) / 4 * 4;
-            if (next > end)
-                break;
-            if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && note->n_descsz <= SAMPLE_BUILD_ID_MOST &&
-                memcmp((const void *)(uintptr_t)name, "GNU", 4) == 0) {
-                module->build_id_bytes = note->n_descsz;
-                memcpy(module->build_id, (const void *)(uintptr_t)text, note->n_descsz);
-                return;
-            }
-            at = next;
-        }
-    }
-}
-
 static bool module_is_known(const struct sampler *s, uint64_t pc)
 {
     for (uint32_t i = s->module_count; i-- > 0;)
@@ -131,34 +102,16 @@ static bool module_is_known(const struct sampler *s, uint64_t pc)
     return false;
 }
 
-/* Returns an absolute path. The argument of dlopen may be relative to the directory of that time, which most programs
- * do not leave. */
-static const char *path_of(struct sampler *s, const struct link_map *map)
-{
-    const char *name = map && map->l_name ? map->l_name : "";
-    if (name[0] == '/' || !strchr(name, '/'))
-        return name;
-    long bytes = syscall(SYS_getcwd, s->path, sizeof s->path); /* with its NUL */
-    size_t length = strlen(name);
-    if (bytes <= 0 || s->path[0] != '/' || (size_t)bytes + length >= sizeof s->path)
-        return name;
-    s->path[bytes - 1] = '/';
-    memcpy(s->path + bytes, name, length + 1);
-    return s->path;
-}
-
 /* False: there is no room for its record. */
 static bool module_note(struct sampler *s, uint64_t pc)
 {
-    struct dl_find_object found;
-    if (!unwind_works() || module_is_known(s, pc) || _dl_find_object((void *)(uintptr_t)pc, &found) != 0)
+    struct loaded *loaded = &s->loaded;
+    if (module_is_known(s, pc) || !loaded_find(pc, loaded))
         return true;
-    const struct link_map *map = found.dlfo_link_map;
-    struct sample_module module = {.begin = (uintptr_t)found.dlfo_map_start,
-                                   .end = (uintptr_t)found.dlfo_map_end,
-                                   .bias = map ? map->l_addr : (uintptr_t)found.dlfo_map_start};
-    build_id_find(&module, found.dlfo_map_start);
-    if (!sample_put_module(&s->writer, &module, path_of(s, map)))
+    struct sample_module module = {
+        .begin = loaded->begin, .end = loaded->end, .bias = loaded->bias, .build_id_bytes = loaded->build_id_bytes};
+    memcpy(module.build_id, loaded->build_id, loaded->build_id_bytes);
+    if (!sample_put_module(&s->writer, &module, loaded->path))
         return false;
     if (s->module_count == MODULES_KNOWN)
         s->module_count = 0;

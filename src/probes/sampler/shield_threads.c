@@ -15,7 +15,8 @@
 #include "gate.h"
 #include "sampler/sampler.h"
 #include "sampler/shield.h"
-#include "sampler/unwinder.h"
+#include "callpaths/callpath.h"
+#include "unwinder/unwinder.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -195,5 +196,6 @@ int dlclose(void *handle)
 {
     int result = behind_dlclose()(handle);
     unwind_forget_all();
+    callpaths_void();
     return result;
 }

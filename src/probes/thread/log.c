@@ -102,6 +102,7 @@ static struct log *log_take_idle(void)
     pthread_mutex_unlock(&logs_lock);
     if (log) {
         moment_thread_return(&log->own);
+        callpaths_continue(log);
         log->own.record->tid = (int32_t)syscall(SYS_gettid);
         __atomic_store_n(&log->own.record->end_ticks, 0, __ATOMIC_RELAXED);
     }
@@ -111,7 +112,7 @@ static struct log *log_take_idle(void)
 static struct log *log_make(void)
 {
     struct log *log = calloc(1, sizeof *log);
-    if (!log || !book_ledger_open(&log->own, (int)syscall(SYS_gettid))) {
+    if (!log || !callpaths_open(log) || !book_ledger_open(&log->own, (int)syscall(SYS_gettid))) {
         free(log);
         return NULL;
     }
@@ -230,12 +231,18 @@ void log_scratch_release(struct log *log)
     log->scratch_bytes = 0;
 }
 
-static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out)
+void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa)
+{
+    path_enter(log, kind, cfa);
+}
+
+static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out, uint64_t bytes_high)
 {
     union {
         struct event_extension extension;
         struct event event;
-    } more = {.extension = {.duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out}};
+    } more = {.extension = {
+                  .duration = duration, .kind = RECORD_EXTENSION, .bytes_out = bytes_out, .bytes_high = bytes_high}};
     log_commit(log, &more.event);
 }
 
@@ -323,6 +330,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
         probe_nest(probe, log);
     else
         stall_call_begin(&log->stall);
+    path_enter(log, kind, log->called);
     bool counted = (probe->mode & MODE_COUNTERS) && !probe->nested;
     uint64_t begin = counted ? counters_call_begin(log) : 0;
     probe->weight = sample_next(log);
@@ -331,20 +339,30 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
+/* True if the bytes need no extension. */
+static bool call_bytes_fit(const struct event *event)
+{
+    if (call_table[event_kind(event)].fold == FOLD_COMPLETION && event->bytes)
+        return event_posted_fits(event->begin, event->bytes);
+    return event_bytes_fit(event->bytes);
+}
+
 /* Leaves a call that is only counted, and has nothing else to record. False: nothing was done. */
 static bool leave_counted(const struct probe *probe, struct view *view, struct event *event, uint64_t bytes_out)
 {
     struct log *log = probe->log;
     const struct call_description *call = &call_table[event_kind(event)];
     if (probe->unusual != MODE_UNTIMED || probe->weight || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.times ||
-        bytes_out > INT32_MAX || (call->fold == FOLD_IO && object_cells_wanted()) ||
+        bytes_out > INT32_MAX || !call_bytes_fit(event) || (call->fold == FOLD_IO && object_cells_wanted()) ||
         (call->fold == FOLD_RMA && object_cells_wanted()))
         return false;
     event->comm = view ? (uint16_t)view->slot : 0;
     if (call->fold == FOLD_COLL)
         event->tag = (int32_t)bytes_out;
+    log->own.tally.path = log->path->cells;
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, event, NULL, 0);
-    log_commit(log, event);
+    event->bytes &= EVENT_BYTES_MASK;
+    log_commit_call(log, event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
@@ -384,8 +402,10 @@ void log_passed(struct log *log, enum call kind, int requests)
         event.kind |= EVENT_NESTED;
         moment_inner_end(&log->own, event.begin);
     }
+    log->own.tally.path = log->path->cells;
     fold_passed(&log->own.tally, &event);
     log_commit(log, &event);
+    log->path = log->paths.none;
     log->raised_count = 0; /* as raise_call does */
     log->raised_by = kind;
 }
@@ -429,25 +449,29 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (message && duration > RELAXED_LOAD(&knob_timeout_ticks))
         event.kind |= EVENT_TIMEOUT;
     event.duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
-    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX)
+    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX || !call_bytes_fit(&event))
         event.kind |= EVENT_WIDE;
     else if (call->fold == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
     if (RELAXED_LOAD(&knob_attendants))
         umq_watches_look((enum fold_shape)call->fold, &event);
     struct event stalled;
+    log->own.tally.path = log->path->cells;
     bool stall = log->stall.times && !probe->nested && stall_end(log, probe, &event, duration, &stalled);
     if (stall)
-        fold_stall_time(log->own.tally.cells, &stalled);
+        fold_stall_time(&log->own.tally, &stalled);
     struct fabric_records below = {.fabric = {.kind = 0}};
     if (log->fabric && !probe->nested)
         fabric_call_end(log, &event, duration, &below);
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
         object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration * probe_weight(probe));
-    log_commit(log, &event);
+    bool wide_bytes = !call_bytes_fit(&event);
+    struct event kept = event;
+    kept.bytes &= EVENT_BYTES_MASK;
+    log_commit_call(log, &kept);
     if (event.kind & EVENT_WIDE)
-        extension_commit(log, duration, bytes_out);
+        extension_commit(log, duration, bytes_out, wide_bytes ? (event.bytes >> EVENT_PATH_SHIFT) + 1 : 0);
     if (stall) {
         fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
         log_commit(log, &stalled);
@@ -462,6 +486,7 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
             raise_stall(log, view, &stalled);
     }
     if (probe->nested) {
+        RELAXED_STORE(&log->state->path, outer->path);
         state_set(log->state, outer->call, outer->comm, outer->peer, outer->since);
     } else {
         __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
@@ -485,7 +510,7 @@ HOT void record(struct log *log, struct view *view, struct event *event, uint64_
         object_cells_add(OBJECT_FILE, event, 0);
     log_commit(log, event);
     if (event->kind & EVENT_WIDE)
-        extension_commit(log, 0, bytes_out);
+        extension_commit(log, 0, bytes_out, 0);
 }
 
 static __attribute__((noinline)) void record_heard(struct log *log, struct view *view, struct event *event,

@@ -18,6 +18,7 @@
 #ifndef MPIT_PROBES_LOG_H
 #define MPIT_PROBES_LOG_H
 
+#include "callpaths/callpath.h"
 #include "thread/backlog.h"
 #include "registry/book.h"
 #include "clock/clock.h"
@@ -57,6 +58,8 @@ struct log {
     uintptr_t innermost;           /* lowest stack address of the wrapper of the innermost call. 0: in no call */
     bool below;                    /* that call is in the library, and not in the recorder */
     uintptr_t entered;             /* where a wrapper was called whose call begins in another function. 0: in itself */
+    uintptr_t called;              /* where the wrapper of the call was called that begins */
+    const struct path_way *path;   /* of the innermost call, or of the last one */
     uint64_t told_handle, told_at; /* the request that MPI_Request_get_status last found complete, and when (0: no */
     uint64_t told_events;          /* clock was read). The number of records after it */
     struct view *freeing;          /* the communicator that a call is freeing. Callbacks may still use it */
@@ -75,6 +78,7 @@ struct log {
     struct event nowhere;              /* the buffer of a log that has none */
     struct counting *counting;         /* its counters (counters.c). NULL: they are not read */
     struct backlog backlog;            /* writes the buffer into the trace */
+    struct callpaths paths;            /* ways to the paths of its calls */
     /* rarely used: the members above stay together */
     uint64_t freeing_handle;                /* the window or file that a call is freeing, */
     struct accessed freeing_object;         /* as it was before the registry forgot it */
@@ -145,8 +149,8 @@ HOT void events_count(struct thread_cells *cells, uint64_t records)
 #endif
 }
 
-/* Stores field by field. A copy of the whole would first be put together on the stack. */
-HOT void event_store(struct event *place, const struct event *event)
+/* Stores field by field. A copy of the whole would first be put together on the stack. `path`: as in path_way.bits. */
+HOT void event_store_path(struct event *place, const struct event *event, uint64_t path)
 {
     RELAXED_STORE(&place->begin, event->begin);
     RELAXED_STORE(&place->duration, event->duration);
@@ -154,29 +158,63 @@ HOT void event_store(struct event *place, const struct event *event)
     RELAXED_STORE(&place->comm, event->comm);
     RELAXED_STORE(&place->peer, event->peer);
     RELAXED_STORE(&place->tag, event->tag);
-    RELAXED_STORE(&place->bytes, event->bytes);
+    RELAXED_STORE(&place->bytes, event->bytes | path);
+}
+
+HOT void event_store(struct event *place, const struct event *event)
+{
+    event_store_path(place, event, 0);
+}
+
+/* The same for the event of a call, with its path. Its bytes fit (event_bytes_fit). */
+HOT void event_store_call(struct log *log, struct event *place, const struct event *event)
+{
+    event_store_path(place, event, log->path->bits);
+}
+
+/* True if the bytes of a call's event leave room for its path. */
+HOT bool event_bytes_fit(uint64_t bytes)
+{
+    return bytes <= EVENT_BYTES_MASK;
+}
+
+/* The same for a call that named a request, which was posted at that time. */
+HOT bool event_posted_fits(uint64_t begin, uint64_t posted)
+{
+    return begin - posted <= EVENT_BYTES_MASK && (posted & EVENT_BYTES_MASK);
 }
 
 /* Puts a record into the buffer and counts it. */
-HOT void log_commit(struct log *log, const struct event *event)
+HOT void log_commit_path(struct log *log, const struct event *event, uint64_t path)
 {
     struct event *place = log->cursor, *next = place + 1;
-    event_store(place, event);
+    event_store_path(place, event, path);
     log->cursor = next;
     events_count(log->own.tally.cells, 1);
     if (__builtin_expect(next == log->limit, 0))
         log_turn(log);
 }
 
-/* The same for two records that belong together. */
+HOT void log_commit(struct log *log, const struct event *event)
+{
+    log_commit_path(log, event, 0);
+}
+
+/* The same for the event of a call. */
+HOT void log_commit_call(struct log *log, const struct event *event)
+{
+    log_commit_path(log, event, log->path->bits);
+}
+
+/* The same for a call, and the record that belongs to it. */
 HOT void log_commit_two(struct log *log, const struct event *first, const struct event *second)
 {
     if (__builtin_expect(log->limit - log->cursor < 3, 0)) {
-        log_commit(log, first);
+        log_commit_call(log, first);
         log_commit(log, second);
         return;
     }
-    event_store(&log->cursor[0], first);
+    event_store_call(log, &log->cursor[0], first);
     event_store(&log->cursor[1], second);
     log->cursor += 2;
     events_count(log->own.tally.cells, 2);
@@ -208,6 +246,7 @@ struct probe {
         };
     };
     uintptr_t outer_here;      /* where on the stack the outer call is. 0: there is none */
+    const struct path_way *outer_path;
     struct thread_state outer; /* the state of the outer call, if nested */
     uint64_t weight;           /* if mode is not 0: how often its time counts. 0 = it is not timed, and begin is 0 */
 };
@@ -303,6 +342,19 @@ HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int
 /* Enters a call that has a mode. */
 void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
 
+/* A call begins. `cfa`: the stack pointer before the call of its wrapper. */
+HOT void path_enter(struct log *log, enum call kind, uintptr_t cfa)
+{
+    const struct path_way *way = callpath_look_up(&log->paths, kind, cfa);
+    if (__builtin_expect(way == NULL, 0))
+        way = callpath_find(log, kind, cfa);
+    log->path = way;
+    RELAXED_STORE(&log->state->path, way->number);
+}
+
+/* The same, not inlined. */
+void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa);
+
 HOT bool probe_is_quiet(const struct probe *probe)
 {
     return __builtin_expect(probe->mode & MODE_QUIET, 0);
@@ -324,6 +376,8 @@ HOT bool probe_open(struct probe *probe)
         return false;
     uintptr_t here = log->entered ? log->entered : stack_entered();
     log->entered = 0;
+    probe->outer_path = log->path;
+    log->called = here;
     if (__builtin_expect(log_in(log, here, &probe->outer_here), 1))
         return true;
     probe->log = NULL;
@@ -333,7 +387,11 @@ HOT bool probe_open(struct probe *probe)
 /* The call is recorded, and leaves the recorder. */
 HOT void probe_close(const struct probe *probe)
 {
-    log_out(probe->log, probe->outer_here);
+    struct log *log = probe->log;
+    if (__builtin_expect(probe->outer_here != 0, 0)) {
+        log->path = probe->outer_path;
+    }
+    log_out(log, probe->outer_here);
 }
 
 /* After probe_open: sets the thread's live state, without an event. */
@@ -350,6 +408,7 @@ HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t
         probe_nest(probe, log);
     else
         stall_call_begin(&log->stall);
+    path_enter_apart(log, kind, log->called);
     probe->begin = clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
 }
@@ -382,6 +441,7 @@ HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kin
     probe->unusual = 0;
     probe->outer_here = 0;
     stall_call_begin(&log->stall);
+    path_enter_apart(log, kind, stack_entered());
     probe->begin = clock_counter();
     state_set(log->state, kind, comm, peer, probe->begin);
 }
@@ -432,7 +492,10 @@ static inline uint16_t log_failed(struct log *log, int result)
 /* Returns a copy for folds that change only its end, which the caller then stores once. */
 HOT struct tally tally_unseen(const struct log *log)
 {
-    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true};
+    struct path_cells *path = log->path->cells;
+    if (!path) /* for the compiler: a thread without paths has counters that are never read */
+        __builtin_unreachable();
+    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true, .path = path};
 }
 
 /* Leaves a call: completes its event, folds it, keeps it. `result` is the return value of the call. */
@@ -453,7 +516,9 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || (bound && !view) ||
                              duration >= COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
-                             log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX),
+                             log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX) ||
+                             (shape == FOLD_COMPLETION ? event.bytes && !event_posted_fits(event.begin, event.bytes)
+                                                       : !event_bytes_fit(event.bytes)),
                          0)) {
         struct event rare = event;
         rare.kind |= log_failed(log, result);
@@ -466,6 +531,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
     event.duration = (uint32_t)duration;
     if (shape == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
+    log->own.tally.path = log->path->cells; /* for the records that follow */
     if (shares || levels) {
         fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
     } else {
@@ -473,7 +539,9 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         fold_call(shape, op, &tally, bound ? &view->tally : NULL, &event, NULL, 1);
         cell_store(&log->own.tally.end, tally.end);
     }
-    log_commit(log, &event);
+    if (shape == FOLD_COMPLETION)
+        event.bytes &= EVENT_BYTES_MASK;
+    log_commit_call(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }
 

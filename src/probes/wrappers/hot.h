@@ -41,10 +41,11 @@ HOT bool hot_ready(const struct hot *hot)
 
 HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
 {
+    stall_call_begin(&hot->log->stall);
+    path_enter(hot->log, kind, stack_entered());
     hot->begin = hot->timed ? clock_counter() : 0;
     if (!hot->timed)
         hot->log->sample_wait--;
-    stall_call_begin(&hot->log->stall);
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
@@ -102,14 +103,15 @@ HOT bool hot_leave_as(const struct hot *hot, enum fold_shape shape, enum collect
     uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
     bool objects = shape == FOLD_RMA || shape == FOLD_IO, bound = shape != FOLD_COMPLETION;
     uint64_t rare = COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks);
-    if (__builtin_expect(duration >= rare || log->stall.times, 0))
+    bool large = (objects || shape == FOLD_POST_RECV) && !event_bytes_fit(event.bytes);
+    if (__builtin_expect(duration >= rare || log->stall.times || large, 0))
         return false;
     event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
     event.comm = bound ? (uint16_t)hot->view->slot : 0;
     fold_call(shape, op, &tally, bound ? &hot->view->tally : NULL, &event, NULL, hot->timed);
     cell_store(&log->own.tally.end, tally.end);
-    log_commit(log, &event);
+    log_commit_call(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
@@ -206,9 +208,9 @@ HOT bool hot_exchanged(const struct hot *hot, enum call kind, int dest, int tag,
     sent.comm = received.comm = (uint16_t)view->slot;
     fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, 1);
     view_page_select(view, dest);
-    fold_sent(&view->tally, &sent);
+    fold_sent(&tally, &view->tally, &sent);
     view_page_select(view, received.peer);
-    fold_received(&view->tally, &received);
+    fold_received(&tally, &view->tally, &received);
     fold_transfers_exchanged(&tally, &view->tally, hot->begin, 1);
     cell_store(&log->own.tally.end, tally.end);
     log_commit_two(log, &sent, &received);
@@ -418,7 +420,10 @@ HOT bool hot_pending(const struct hot *hot, enum call kind)
     struct event event = {.kind = (uint16_t)kind, .tag = 1};
     if (__builtin_expect(place->handle != hot->saved, 0))
         return false;
-    event.bytes = place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
+    uint64_t posted = place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
+    if (posted && !event_posted_fits(hot->timed ? hot->begin : cell_load(&hot->log->own.tally.end), posted))
+        return false;
+    event.bytes = posted & EVENT_BYTES_MASK;
     return hot_leave(hot, FOLD_COMPLETION, event);
 }
 

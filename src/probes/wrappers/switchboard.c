@@ -1,5 +1,7 @@
 #include "wrappers/switchboard.h"
 
+#include "callpaths/callpath.h"
+
 #include "registry/book.h"
 #include "recorder/clocks.h"
 #include "settings/filter.h"
@@ -63,6 +65,7 @@ static void switches_set(void)
         __atomic_store_n(&call_modes[kind], (uint8_t)mode_of((enum call)kind), __ATOMIC_RELEASE);
     for (size_t i = 0; i < wrapped_count; i++)
         wrapped_set(&wrapped[i]);
+    callpaths_check();
     struct run_header *header = book.run.header;
     uint64_t sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
     if (!opened || book.run.detached || __atomic_load_n(&header->sampling, __ATOMIC_RELAXED) == sampling)

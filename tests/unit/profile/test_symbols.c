@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "profile/functionstart.h"
-#include "profile/symbols.h"
+#include "symbols/functionstart.h"
+#include "symbols/symbols.h"
 
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* In place of symbols.c, where libdw or libstdc++ is missing: a place is an address in a module, without a name. */
 #define _GNU_SOURCE
-#include "profile/symbols.h"
+#include "symbols/symbols.h"
 
 #include "base/keytable.h"
 #include "format/label.h"

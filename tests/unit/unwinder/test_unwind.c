@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "format/samples.h"
-#include "sampler/unwinder.h"
+#include "unwinder/unwinder.h"
 
 #include <alloca.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
-#include "profile/unitfunctions.h"
+#include "symbols/unitfunctions.h"
 
-#include "profile/coderanges.h"
+#include "symbols/coderanges.h"
 
 #include <dwarf.h>
 #include <stdlib.h>

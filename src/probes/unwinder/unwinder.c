@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/unwindtable.h"
+#include "unwinder/unwindtable.h"
 
 #include "format/samples.h"
 
@@ -7,6 +7,13 @@
 #include <pthread.h>
 #include <string.h>
 #include <ucontext.h>
+
+uint32_t unwind_generation = 1;
+
+void unwind_forget_all(void)
+{
+    __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE);
+}
 
 #if defined(__x86_64__)
 
@@ -22,16 +29,9 @@ static const int context_places[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, 
                                                      REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
 static const uint8_t saved_registers[UNWIND_SAVED] = {3, RBP, 12, 13, 14, 15};
 
-static uint32_t generation = 1;
-
 bool unwind_works(void)
 {
     return &_dl_find_object != NULL;
-}
-
-void unwind_forget_all(void)
-{
-    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
 }
 
 bool unwind_open(struct unwinder *unwinder, pthread_t thread)
@@ -58,6 +58,31 @@ static __attribute__((no_sanitize("address"))) bool word_read(const struct unwin
         return false;
     *value = *(const uint64_t *)(uintptr_t)address;
     return true;
+}
+
+/* Notes a word that decided about the stack. */
+static __attribute__((no_sanitize("address"))) void word_note(const struct unwinder *u, uint64_t address)
+{
+    struct unwind_words *words = u->words;
+    const uint64_t *at = (const uint64_t *)(uintptr_t)address;
+    if (!words || !address)
+        return;
+    for (unsigned i = 0; i < words->count; i++)
+        if (words->list[i].at == at)
+            return;
+    if (words->count == UNWIND_WORDS_MOST)
+        words->overflow = true;
+    else
+        words->list[words->count++] = (struct unwind_word){at, *at};
+}
+
+/* The same for a word that was read. */
+static bool word_read_noted(const struct unwinder *u, uint64_t address, uint64_t *value)
+{
+    bool good = word_read(u, address, value);
+    if (good)
+        word_note(u, address);
+    return good;
 }
 
 enum { EXPRESSION_DEPTH = 16 };
@@ -140,6 +165,7 @@ static bool operation_do(struct evaluation *e, uint8_t operation)
     if (operation >= 0x70 && operation <= 0x8f) { /* breg */
         unsigned number = operation - 0x70u;
         int64_t offset = bytes_sleb(&e->bytes);
+        word_note(e->unwinder, number < UNWIND_REGISTERS ? e->unwinder->sources[number] : 0);
         return number < UNWIND_REGISTERS && e->unwinder->known & 1u << number &&
                push(e, e->unwinder->registers[number] + (uint64_t)offset);
     }
@@ -150,7 +176,7 @@ static bool operation_do(struct evaluation *e, uint8_t operation)
     }
     switch (operation) {
     case 0x06: /* deref */
-        return e->depth && word_read(e->unwinder, e->stack[e->depth - 1], &e->stack[e->depth - 1]);
+        return e->depth && word_read_noted(e->unwinder, e->stack[e->depth - 1], &e->stack[e->depth - 1]);
     case 0x10: /* constu */
         return push(e, bytes_uleb(&e->bytes));
     case 0x11: /* consts */
@@ -184,18 +210,21 @@ static bool evaluate(const struct unwinder *u, int64_t expression, const uint64_
     return true;
 }
 
-/* Finds the caller's value of a register. False: it is lost. */
+/* Finds the caller's value of a register. *source: where it was read from, or the old value was. False: it is lost. */
 static bool register_find(const struct unwinder *u, const uint64_t old[UNWIND_REGISTERS], unsigned number, uint64_t cfa,
-                          uint64_t *value)
+                          uint64_t *value, uint64_t *source)
 {
     const struct unwind_row *row = &u->row;
     uint64_t address;
+    *source = 0;
     switch (row->rules[number]) {
     case RULE_SAME:
         *value = old[number];
+        *source = u->sources[number];
         return u->known & 1u << number;
     case RULE_AT:
-        return word_read(u, cfa + (uint64_t)row->values[number], value);
+        *source = cfa + (uint64_t)row->values[number];
+        return word_read(u, *source, value);
     case RULE_IS:
         *value = cfa + (uint64_t)row->values[number];
         return true;
@@ -203,9 +232,13 @@ static bool register_find(const struct unwinder *u, const uint64_t old[UNWIND_RE
         if (row->values[number] < 0 || row->values[number] >= UNWIND_REGISTERS)
             return false;
         *value = old[row->values[number]];
+        *source = u->sources[row->values[number]];
         return u->known & 1u << row->values[number];
     case RULE_AT_EXPRESSION:
-        return evaluate(u, row->values[number], &cfa, &address) && word_read(u, address, value);
+        if (!evaluate(u, row->values[number], &cfa, &address))
+            return false;
+        *source = address;
+        return word_read(u, address, value);
     case RULE_IS_EXPRESSION:
         return evaluate(u, row->values[number], &cfa, value);
     default:
@@ -222,6 +255,7 @@ static bool cfa_find(const struct unwinder *u, uint64_t *cfa)
         return evaluate(u, row->cfa, NULL, cfa);
     if (row->cfa_register >= UNWIND_REGISTERS || !(u->known & 1u << row->cfa_register))
         return false;
+    word_note(u, u->sources[row->cfa_register]);
     *cfa = u->registers[row->cfa_register] + (uint64_t)row->cfa;
     return true;
 }
@@ -237,7 +271,7 @@ static enum step cfa_judge(const struct unwinder *u, uint64_t cfa)
 /* Goes to the caller, by unwinder->row. */
 static enum step row_apply(struct unwinder *u)
 {
-    uint64_t cfa, old[UNWIND_REGISTERS], fresh[UNWIND_REGISTERS];
+    uint64_t cfa, old[UNWIND_REGISTERS], fresh[UNWIND_REGISTERS], sources[UNWIND_REGISTERS];
     uint32_t known = 0;
     if (u->row.rules[RIP] == RULE_UNDEFINED)
         return STEP_END; /* the mark of a function without a caller */
@@ -248,13 +282,17 @@ static enum step row_apply(struct unwinder *u)
         return step;
     memcpy(old, u->registers, sizeof old);
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
-        if (register_find(u, old, i, cfa, &fresh[i]))
+        if (register_find(u, old, i, cfa, &fresh[i], &sources[i]))
             known |= 1u << i;
     if (!(known & 1u << RIP))
         return STEP_UNKNOWN;
-    if (!(known & 1u << RSP) || u->row.rules[RSP] == RULE_SAME)
+    if (!(known & 1u << RSP) || u->row.rules[RSP] == RULE_SAME) {
         fresh[RSP] = cfa;
+        sources[RSP] = 0; /* it follows from what is noted */
+    }
+    word_note(u, sources[RIP]);
     memcpy(u->registers, fresh, sizeof fresh);
+    memcpy(u->sources, sources, sizeof sources);
     u->known = known | 1u << RSP;
     return STEP_DONE;
 }
@@ -285,20 +323,24 @@ static enum step cached_apply(struct unwinder *u, const struct unwind_cached *en
     uint64_t pc;
     if (!(u->known & 1u << entry->cfa_register))
         return STEP_UNKNOWN;
+    word_note(u, u->sources[entry->cfa_register]);
     uint64_t cfa = u->registers[entry->cfa_register] + (uint64_t)(int64_t)entry->cfa;
     enum step step = cfa_judge(u, cfa);
     if (step != STEP_DONE)
         return step;
-    if (!word_read(u, cfa - 8, &pc))
+    if (!word_read_noted(u, cfa - 8, &pc))
         return STEP_UNKNOWN;
     uint32_t known = 1u << RSP | 1u << RIP;
     for (unsigned i = 0; i < UNWIND_SAVED; i++) {
         unsigned number = saved_registers[i];
-        bool good = entry->saved[i] ? word_read(u, cfa - (uint64_t)entry->saved[i] * 8, &u->registers[number])
-                                    : (u->known & 1u << number) != 0;
+        uint64_t at = cfa - (uint64_t)entry->saved[i] * 8;
+        bool good = entry->saved[i] ? word_read(u, at, &u->registers[number]) : (u->known & 1u << number) != 0;
+        if (entry->saved[i])
+            u->sources[number] = at;
         known |= (good ? 1u : 0) << number;
     }
     u->registers[RSP] = cfa;
+    u->sources[RSP] = 0;
     u->registers[RIP] = pc;
     u->known = known;
     return STEP_DONE;
@@ -355,7 +397,7 @@ static enum step step_out(struct unwinder *u, bool innermost, bool *exact)
     u->misses++;
     enum unwind_result found = unwind_row_find(u, pc);
     if (found == UNWIND_NONE)
-        return step_guess(u, innermost);
+        return u->words ? STEP_UNKNOWN : step_guess(u, innermost);
     *exact = found == UNWIND_SIGNAL_FRAME;
     if (found == UNWIND_FOUND)
         row_cache(u, pc);
@@ -364,11 +406,34 @@ static enum step step_out(struct unwinder *u, bool innermost, bool *exact)
 
 static void cache_check(struct unwinder *u)
 {
-    uint32_t now = __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
+    uint32_t now = __atomic_load_n(&unwind_generation, __ATOMIC_ACQUIRE);
     if (u->generation == now)
         return;
     memset(u->cache, 0, sizeof u->cache);
     u->generation = now;
+}
+
+/* Appends the callers of the current registers. `exact`: as in step_out, of the first one. */
+static unsigned callers_find(struct unwinder *u, bool exact, uint64_t *pcs, unsigned most, uint32_t *flags)
+{
+    cache_check(u);
+    unsigned count = 1;
+    for (;; count++) {
+        enum step step = step_out(u, count == 1, &exact);
+        if (step == STEP_END || (step == STEP_DONE && u->registers[RIP] == 0))
+            return count;
+        if (step != STEP_DONE) {
+            *flags |= step == STEP_ELSEWHERE ? SAMPLE_ELSEWHERE : SAMPLE_UNKNOWN;
+            return count;
+        }
+        if (count == most) {
+            *flags |= SAMPLE_CUT;
+            return count;
+        }
+        pcs[count] = u->registers[RIP];
+        if (u->words)
+            u->words->until[count] = (uint8_t)u->words->count;
+    }
 }
 
 unsigned unwind_stack(struct unwinder *u, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags)
@@ -386,23 +451,31 @@ unsigned unwind_stack(struct unwinder *u, const void *context, uint64_t *pcs, un
     u->floor = u->registers[RSP] - RED_ZONE;
     if (u->floor < u->low)
         u->floor = u->low;
-    cache_check(u);
-    bool exact = true;
-    unsigned count = 1;
-    for (;; count++) {
-        enum step step = step_out(u, count == 1, &exact);
-        if (step == STEP_END || (step == STEP_DONE && u->registers[RIP] == 0))
-            return count;
-        if (step != STEP_DONE) {
-            *flags |= step == STEP_ELSEWHERE ? SAMPLE_ELSEWHERE : SAMPLE_UNKNOWN;
-            return count;
-        }
-        if (count == most) {
-            *flags |= SAMPLE_CUT;
-            return count;
-        }
-        pcs[count] = u->registers[RIP];
+    u->words = NULL;
+    return callers_find(u, true, pcs, most, flags);
+}
+
+unsigned unwind_call(struct unwinder *u, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
+                     struct unwind_words *words)
+{
+    *flags = 0;
+    words->count = 0;
+    words->overflow = false;
+    words->until[0] = 0;
+    pcs[0] = frame[1];
+    if (!u->high || (uintptr_t)frame < u->low || (uintptr_t)frame >= u->high - 2 * sizeof *frame) {
+        *flags = SAMPLE_ELSEWHERE;
+        return 1;
     }
+    memset(u->sources, 0, sizeof u->sources);
+    u->registers[RIP] = frame[1];
+    u->registers[RSP] = (uintptr_t)(frame + 2);
+    u->registers[RBP] = frame[0];
+    u->sources[RBP] = (uintptr_t)frame;
+    u->known = 1u << RIP | 1u << RSP | 1u << RBP;
+    u->floor = (uintptr_t)(frame + 2);
+    u->words = words;
+    return callers_find(u, false, pcs, most, flags);
 }
 
 #else
@@ -412,15 +485,22 @@ bool unwind_works(void)
     return false;
 }
 
-void unwind_forget_all(void)
-{
-}
-
 bool unwind_open(struct unwinder *unwinder, pthread_t thread)
 {
     (void)thread;
     memset(unwinder, 0, sizeof *unwinder);
     return false;
+}
+
+unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
+                     struct unwind_words *words)
+{
+    (void)unwinder, (void)most;
+    words->count = 0;
+    words->overflow = false;
+    pcs[0] = frame[1];
+    *flags = SAMPLE_ELSEWHERE;
+    return 1;
 }
 
 unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags)

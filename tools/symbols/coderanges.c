@@ -1,4 +1,4 @@
-#include "profile/coderanges.h"
+#include "symbols/coderanges.h"
 
 #include <stdlib.h>
 

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
-#include "profile/symbols.h"
+#include "symbols/symbols.h"
 
-#include "profile/coderanges.h"
-#include "profile/functionstart.h"
+#include "symbols/coderanges.h"
+#include "symbols/functionstart.h"
 #include "base/keytable.h"
 #include "format/label.h"
-#include "profile/unitfunctions.h"
+#include "symbols/unitfunctions.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>

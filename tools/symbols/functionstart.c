@@ -1,4 +1,4 @@
-#include "profile/functionstart.h"
+#include "symbols/functionstart.h"
 
 #include <dwarf.h>
 #include <gelf.h>

@@ -1,5 +1,6 @@
 /*
- * The stack of calls of an interrupted thread, in its signal handler.
+ * The stack of calls of a thread: of an interrupted one in its signal handler (unwind_stack), or at a call of MPI
+ * (unwind_call).
  *
  * Why no library does it: libgcc's unwinder trusts the tables. A kernel in assembler may push registers that the tables
  * do not have (BLAS libraries do so). Then libgcc reads at a wild address, and the program dies. libunwind asks the
@@ -14,16 +15,11 @@
 #ifndef MPIT_PROBES_UNWINDER_H
 #define MPIT_PROBES_UNWINDER_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+#include "base/linkage.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak)); /* older C libraries have none */
 
 enum { UNWIND_REGISTERS = 17, UNWIND_CACHED = 1024, UNWIND_STATES = 4, UNWIND_SAVED = 6 };
 
@@ -55,6 +51,21 @@ struct unwind_cached {
     int8_t saved[UNWIND_SAVED]; /* words below the CFA. 0: the same */
 };
 
+/* A word of the stack that decided about a stack of calls, and its value then. */
+struct unwind_word {
+    const uint64_t *at;
+    uint64_t value;
+};
+
+enum { UNWIND_WORDS_MOST = 192, UNWIND_FRAMES_MOST = 80 };
+
+struct unwind_words {
+    unsigned count;
+    bool overflow;                       /* there were more */
+    uint8_t until[UNWIND_FRAMES_MOST];   /* how many words tell of the frames up to this one */
+    struct unwind_word list[UNWIND_WORDS_MOST];
+};
+
 struct unwinder {
     uintptr_t high;      /* where the thread's stack ends, */
     uintptr_t low;       /* and its lowest possible address */
@@ -65,6 +76,8 @@ struct unwinder {
     uint64_t registers[UNWIND_REGISTERS];
     uint32_t known; /* of them: bits */
     uint64_t misses;
+    struct unwind_words *words;          /* of unwind_call. NULL: nobody wants them */
+    uint64_t sources[UNWIND_REGISTERS];  /* where the registers were read from. 0: not from the stack */
 };
 
 /* True if stacks can be unwound in this process. If not, samples have only their innermost frame. */
@@ -75,11 +88,24 @@ bool unwind_open(struct unwinder *unwinder, pthread_t thread);
 
 /* Objects may have been unloaded: forgets all rows. Async-signal-safe. */
 void unwind_forget_all(void);
+/* How often that was called. What was found before may be wrong now. */
+extern LIBRARY_LOCAL uint32_t unwind_generation;
 
 /*
  * Stores program counters, the innermost first. Returns their number, at most `most`. `context`: the third argument of
  * the signal handler. *flags: enum sample_flags.
  */
 unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags);
+
+/*
+ * The same from a call on. `frame`: where the called function stored its caller's frame pointer, with the return
+ * address above it. The first program counter is that return address.
+ *
+ * `words` gets all words of the stack that decided about the result. While they and the loaded objects are the same, a
+ * call with the same `frame` has the same stack of calls. If words->overflow is set, that is not so. `most`: at most
+ * UNWIND_FRAMES_MOST.
+ */
+unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
+                     struct unwind_words *words);
 
 #endif

@@ -2,9 +2,16 @@
 #ifndef MPIT_PROBES_UNWINDTABLE_H
 #define MPIT_PROBES_UNWINDTABLE_H
 
-#include "sampler/unwinder.h"
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 
+#include "unwinder/unwinder.h"
+
+#include <dlfcn.h>
 #include <stddef.h>
+
+extern __typeof__(_dl_find_object) _dl_find_object __attribute__((weak)); /* older C libraries have none */
 
 /* Bytes that are read one after the other. `at` is NULL after a read beyond the end. */
 struct bytes {

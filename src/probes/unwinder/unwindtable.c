@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sampler/unwindtable.h"
+#include "unwinder/unwindtable.h"
 
 #include <dlfcn.h>
 #include <elf.h>

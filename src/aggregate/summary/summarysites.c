@@ -1,0 +1,361 @@
+#include "summary/summarysites.h"
+
+#include "format/label.h"
+#include "reader/reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- texts, modules, frames -------------------------------------------------------------------------------------- */
+
+/* Makes room for one more element of an array. Its room is the next power of two. */
+static void *room_make(void *array, uint64_t count, size_t element)
+{
+    if (count & (count - 1))
+        return array;
+    return realloc(array, (count ? 2 * count : 1) * element);
+}
+
+const char *summary_text(const struct summary_sites *sites, uint32_t place)
+{
+    return place && place < sites->text_bytes ? sites->texts + place : NULL;
+}
+
+uint32_t summary_text_add(struct summary_sites *sites, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    if (bytes == 1)
+        return 0;
+    for (uint64_t at = 1; at < sites->text_bytes; at += strlen(sites->texts + at) + 1)
+        if (strcmp(sites->texts + at, text) == 0)
+            return (uint32_t)at;
+    uint64_t at = sites->text_bytes ? sites->text_bytes : 1;
+    char *texts = at + bytes <= UINT32_MAX ? realloc(sites->texts, at + bytes) : NULL;
+    if (!texts)
+        return 0;
+    texts[0] = '\0';
+    memcpy(texts + at, text, bytes);
+    sites->texts = texts;
+    sites->text_bytes = at + bytes;
+    return (uint32_t)at;
+}
+
+/* Returns the place + 1 of a module. 0: no memory. */
+static uint32_t module_add(struct summary_sites *sites, const uint8_t *build_id, uint32_t build_id_bytes,
+                           const char *path)
+{
+    struct summary_module module = {.build_id_bytes = build_id_bytes, .path = summary_text_add(sites, path)};
+    memcpy(module.build_id, build_id, build_id_bytes);
+    for (uint64_t i = 0; i < sites->module_count; i++)
+        if (memcmp(&sites->modules[i], &module, sizeof module) == 0)
+            return (uint32_t)i + 1;
+    struct summary_module *modules = room_make(sites->modules, sites->module_count, sizeof *modules);
+    if (!modules)
+        return 0;
+    sites->modules = modules;
+    modules[sites->module_count++] = module;
+    return (uint32_t)sites->module_count;
+}
+
+static bool frame_add(struct summary_sites *sites, const struct summary_frame *frame)
+{
+    struct summary_frame *frames = room_make(sites->frames, sites->frame_count, sizeof *frames);
+    if (!frames)
+        return false;
+    sites->frames = frames;
+    frames[sites->frame_count++] = *frame;
+    return true;
+}
+
+/* ---- sites ------------------------------------------------------------------------------------------------------- */
+
+static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
+{
+    const uint8_t *at = data;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+/* The place of the site with this hash, or where it belongs. */
+static uint64_t site_place(const struct summary_sites *sites, uint64_t hash)
+{
+    uint64_t low = 0, high = sites->count;
+    while (low < high) {
+        uint64_t middle = (low + high) / 2;
+        if (sites->list[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void site_sum(struct summary_site *site, const struct summary_site *other)
+{
+    site->count += other->count;
+    site->time_ns += other->time_ns;
+    site->stall_ns += other->stall_ns;
+    site->longest_ns = other->longest_ns > site->longest_ns ? other->longest_ns : site->longest_ns;
+    site->sent += other->sent;
+    site->bytes_out += other->bytes_out;
+    site->received += other->received;
+    site->bytes_in += other->bytes_in;
+    site->small += other->small;
+    site->empty += other->empty;
+}
+
+static int by_hash(const void *one, const void *other)
+{
+    const struct summary_site *a = one, *b = other;
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+/* Appends a site, without frames. Call sites_sort after the last one. NULL: no memory. */
+static struct summary_site *site_append(struct summary_sites *sites, const struct summary_site *site)
+{
+    struct summary_site *list = room_make(sites->list, sites->count, sizeof *list);
+    if (!list)
+        return NULL;
+    sites->list = list;
+    list[sites->count] = *site;
+    list[sites->count].first_frame = (uint32_t)sites->frame_count;
+    list[sites->count].frame_count = 0;
+    return &list[sites->count++];
+}
+
+/* Orders the sites by hash, and adds up those with the same one. */
+static void sites_sort(struct summary_sites *sites)
+{
+    uint64_t last = 0;
+    if (!sites->count)
+        return;
+    qsort(sites->list, sites->count, sizeof *sites->list, by_hash);
+    for (uint64_t i = 1; i < sites->count; i++) {
+        if (sites->list[i].hash == sites->list[last].hash)
+            site_sum(&sites->list[last], &sites->list[i]);
+        else
+            sites->list[++last] = sites->list[i];
+    }
+    sites->count = last + 1;
+}
+
+/* ---- of a process ------------------------------------------------------------------------------------------------ */
+
+static uint64_t path_hash(const struct run_reader *reader, const struct path_record *path)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325), kind_and_flags = (uint64_t)path->kind << 32 | path->flags;
+    if (path->kind == CALL_NONE)
+        return SITE_OTHERS;
+    hash = hash_bytes(hash, &kind_and_flags, sizeof kind_and_flags);
+    for (uint32_t i = 0; i < path->frames; i++) {
+        const struct module_record *module = run_reader_module(reader, path->frame[i]);
+        uint64_t offset = path->frame[i] & PATH_OFFSET_MASK;
+        if (module && module->build_id_bytes)
+            hash = hash_bytes(hash, module->build_id, module->build_id_bytes);
+        else if (module)
+            hash = hash_bytes(hash, module->path, strlen(module->path));
+        hash = hash_bytes(hash, &offset, sizeof offset);
+    }
+    return hash == SITE_OTHERS ? SITE_OTHERS + 1 : hash;
+}
+
+/* `known`: by number of the module in the file, its place + 1 in the summary. 0: not known yet. */
+static int path_frames_add(struct summary_sites *sites, struct summary_site *site, const struct run_reader *reader,
+                           const struct path_record *path, uint32_t *known)
+{
+    for (uint32_t i = 0; i < path->frames; i++) {
+        const struct module_record *module = run_reader_module(reader, path->frame[i]);
+        struct summary_frame frame = {.address = path->frame[i] & PATH_OFFSET_MASK};
+        if (module && !known[module->number])
+            known[module->number] = module_add(sites, module->build_id, module->build_id_bytes,
+                                               module->path[0] ? module->path : reader->header.program);
+        frame.module = module ? known[module->number] : 0;
+        if (!frame_add(sites, &frame))
+            return -1;
+        site->frame_count++;
+    }
+    return 0;
+}
+
+/* The counters of a process by path, of all of its threads. NULL: no memory. */
+static struct path_cells *paths_sum(const struct run_reader *reader)
+{
+    struct path_cells *sums = calloc(reader->path_count + 1, sizeof *sums);
+    for (size_t i = 0; sums && i < reader->block_count; i++) {
+        const struct run_block *block = &reader->blocks[i];
+        if (block->kind != BLOCK_PATH || block->cells < sizeof *sums / sizeof(uint64_t))
+            continue;
+        const struct path_cells *cells = (const struct path_cells *)tally_cells(block);
+        struct path_cells *sum = &sums[block->page];
+        uint64_t longest = cells->longest > sum->longest ? cells->longest : sum->longest;
+        for (size_t c = 0; c < sizeof *sums / sizeof(uint64_t); c++)
+            ((uint64_t *)sum)[c] += cell_load((const uint64_t *)cells + c);
+        sum->longest = longest;
+    }
+    return sums;
+}
+
+int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
+{
+    struct summary_sites *sites = &summary->sites;
+    struct clock_scale scale = run_reader_scale(reader);
+    struct path_cells *sums = paths_sum(reader);
+    uint32_t *known = calloc(PATH_MODULES_MOST, sizeof *known);
+    int result = sums && known ? 0 : -1;
+    for (uint32_t number = 1; result == 0 && number < reader->path_count; number++) {
+        const struct path_record *path = run_reader_path_of(reader, number);
+        const struct path_cells *sum = &sums[number];
+        if (!path || !sum->calls || path->kind >= CALL_COUNT)
+            continue;
+        struct summary_site own = {.hash = path_hash(reader, path),
+                                   .kind = path->kind,
+                                   .flags = path->flags,
+                                   .count = sum->calls,
+                                   .time_ns = clock_ns(scale, sum->time),
+                                   .stall_ns = clock_ns(scale, sum->stall_time),
+                                   .longest_ns = clock_ns(scale, sum->longest),
+                                   .sent = sum->sent,
+                                   .bytes_out = sum->bytes_out,
+                                   .received = sum->received,
+                                   .bytes_in = sum->bytes_in,
+                                   .small = sum->small,
+                                   .empty = sum->empty,
+                                   .ranks = 1};
+        struct summary_site *site = site_append(sites, &own);
+        result = site ? path_frames_add(sites, site, reader, path, known) : -1;
+    }
+    sites_sort(sites);
+    free(known);
+    free(sums);
+    return result;
+}
+
+/* ---- of several -------------------------------------------------------------------------------------------------- */
+
+/* Where the texts and modules of another summary are in this one. 0: not known yet. */
+struct places {
+    uint32_t *texts, *modules;
+};
+
+static uint32_t text_copy(struct summary_sites *sites, const struct summary_sites *from, uint32_t place,
+                          const struct places *known)
+{
+    const char *text = summary_text(from, place);
+    if (text && !known->texts[place])
+        known->texts[place] = summary_text_add(sites, text);
+    return text ? known->texts[place] : 0;
+}
+
+static int frames_copy(struct summary_sites *sites, struct summary_site *site, const struct summary_sites *from,
+                       const struct summary_site *other, const struct places *known)
+{
+    for (uint32_t i = 0; i < other->frame_count; i++) {
+        struct summary_frame frame = from->frames[other->first_frame + i];
+        const struct summary_module *module = frame.module ? &from->modules[frame.module - 1] : NULL;
+        const char *path = module ? summary_text(from, module->path) : NULL;
+        if (module && !known->modules[frame.module])
+            known->modules[frame.module] =
+                module_add(sites, module->build_id, module->build_id_bytes, path ? path : "");
+        frame.module = module ? known->modules[frame.module] : 0;
+        frame.function = text_copy(sites, from, frame.function, known);
+        frame.file = text_copy(sites, from, frame.file, known);
+        if (!frame_add(sites, &frame))
+            return -1;
+        site->frame_count++;
+    }
+    return 0;
+}
+
+static int sites_add(struct summary_sites *sites, const struct summary_sites *from, const struct places *known)
+{
+    uint64_t sorted = sites->count;
+    for (uint64_t i = 0; i < from->count; i++) {
+        const struct summary_site *other = &from->list[i];
+        struct summary_sites before = {.list = sites->list, .count = sorted};
+        uint64_t place = site_place(&before, other->hash);
+        if (place < sorted && sites->list[place].hash == other->hash) {
+            site_sum(&sites->list[place], other);
+            sites->list[place].ranks += other->ranks;
+            continue;
+        }
+        struct summary_site *site = site_append(sites, other);
+        if (!site || frames_copy(sites, site, from, other, known) != 0)
+            return -1;
+    }
+    sites_sort(sites);
+    return 0;
+}
+
+int summary_sites_merge(struct summary *summary, const struct summary *other)
+{
+    const struct summary_sites *from = &other->sites;
+    if (!from->count)
+        return 0;
+    struct places known = {.texts = calloc(from->text_bytes + 1, sizeof(uint32_t)),
+                           .modules = calloc(from->module_count + 1, sizeof(uint32_t))};
+    summary->sites.named = (summary->sites.named || !summary->sites.count) && from->named;
+    int result = known.texts && known.modules ? sites_add(&summary->sites, from, &known) : -1;
+    free(known.texts);
+    free(known.modules);
+    return result;
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct summary_site *a = one, *b = other;
+    bool last_a = a->hash == SITE_OTHERS, last_b = b->hash == SITE_OTHERS;
+    if (last_a != last_b)
+        return last_a - last_b;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? 1 : -1;
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+void summary_sites_trim(struct summary *summary, size_t most)
+{
+    struct summary_sites *sites = &summary->sites;
+    if (sites->count <= most)
+        return;
+    qsort(sites->list, sites->count, sizeof *sites->list, by_time);
+    struct summary_site *others = &sites->list[most - 1];
+    struct summary_site rest = {.hash = SITE_OTHERS};
+    for (uint64_t i = most - 1; i < sites->count; i++) {
+        site_sum(&rest, &sites->list[i]);
+        rest.ranks = sites->list[i].ranks > rest.ranks ? sites->list[i].ranks : rest.ranks;
+    }
+    *others = rest;
+    sites->count = most;
+    qsort(sites->list, sites->count, sizeof *sites->list, by_hash);
+}
+
+bool summary_sites_are_sound(const struct summary *summary)
+{
+    const struct summary_sites *sites = &summary->sites;
+    if (sites->text_bytes && (sites->texts[0] || sites->texts[sites->text_bytes - 1]))
+        return false;
+    for (uint64_t at = 1; at < sites->text_bytes; at += strlen(sites->texts + at) + 1)
+        text_tidy(sites->texts + at, strlen(sites->texts + at) + 1);
+    for (uint64_t i = 0; i < sites->module_count; i++)
+        if (sites->modules[i].build_id_bytes > MODULE_BUILD_ID_BYTES)
+            return false;
+    for (uint64_t i = 0; i < sites->frame_count; i++)
+        if (sites->frames[i].module > sites->module_count)
+            return false;
+    for (uint64_t i = 0; i < sites->count; i++) {
+        const struct summary_site *site = &sites->list[i];
+        if (site->kind >= CALL_COUNT || site->first_frame > sites->frame_count ||
+            site->frame_count > sites->frame_count - site->first_frame || (i && site->hash <= sites->list[i - 1].hash))
+            return false;
+    }
+    return true;
+}
+
+void summary_sites_release(struct summary *summary)
+{
+    free(summary->sites.list);
+    free(summary->sites.frames);
+    free(summary->sites.modules);
+    free(summary->sites.texts);
+    summary->sites = (struct summary_sites){0};
+}

@@ -1,0 +1,34 @@
+/*
+ * Call sites of a job: the counters of call paths, summed over ranks.
+ *
+ *   site ──> frames ──> module (path, build id), texts (function, file)
+ *
+ * A path is a list of places in files. So it does not depend on where a process had them loaded, and paths of several
+ * ranks can be merged. A frame has its names only after summary_sites_name (tools/profile/sitenames.h). From then on
+ * the summary needs no program. A place in an inlined function has several frames, one a function.
+ */
+#ifndef MPIT_AGGREGATE_SUMMARYSITES_H
+#define MPIT_AGGREGATE_SUMMARYSITES_H
+
+#include "summary/summary.h"
+
+/* The sites that a summary file keeps. The others share one site, whose hash is SITE_OTHERS. */
+enum { SUMMARY_SITES_MAX = 1024 };
+#define SITE_OTHERS 0
+
+/* Adds the paths of a process. Returns 0, or -1 without memory. */
+int summary_sites_fill(struct summary *summary, const struct run_reader *reader);
+/* Adds the sites of another summary. Likewise. */
+int summary_sites_merge(struct summary *summary, const struct summary *other);
+/* Keeps the costliest ones, in the order of their times. */
+void summary_sites_trim(struct summary *summary, size_t most);
+/* True if data from a file fit together. */
+bool summary_sites_are_sound(const struct summary *summary);
+void summary_sites_release(struct summary *summary);
+
+/* The place of a text, which is added if it is missing. 0 is "": also without memory. */
+uint32_t summary_text_add(struct summary_sites *sites, const char *text);
+/* NULL: not known. */
+const char *summary_text(const struct summary_sites *sites, uint32_t place);
+
+#endif

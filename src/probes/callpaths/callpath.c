@@ -1,0 +1,287 @@
+#define _GNU_SOURCE
+#include "callpaths/callpath.h"
+
+#include "registry/paths.h"
+#include "settings/knobs.h"
+#include "thread/log.h"
+#include "unwinder/loaded.h"
+
+#include <gnu/libc-version.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TABLE_LEAST = 64, TABLE_MOST = 1 << 17, FRAMES_BELOW = 4, FRAMES_ABOVE = 4 };
+
+_Static_assert(PATH_FRAMES_MOST + FRAMES_BELOW + FRAMES_ABOVE <= UNWIND_FRAMES_MOST, "the words are known by frame");
+
+/* The threads take turns, since new paths are rare. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct {
+    struct unwinder unwinder;
+    struct unwind_words words;
+    struct path_frames frames;
+    struct loaded loaded;
+    uint64_t pcs[UNWIND_FRAMES_MOST];
+    struct loaded own, libc; /* found when first used */
+} finding;
+
+uint64_t callpath_generation = UINT64_C(1) << 32;
+
+static struct path_way *way_make(size_t words)
+{
+    size_t bytes = sizeof(struct path_way) + words * sizeof(struct unwind_word);
+    if (!run_memory_take(&book.run, bytes))
+        return NULL;
+    struct path_way *way = calloc(1, bytes);
+    if (!way)
+        run_memory_give(&book.run, bytes);
+    else
+        way->end = way->word + words;
+    return way;
+}
+
+/* The bounds of the stack. Without them a path has only its innermost frame. */
+static void stack_find(struct callpaths *paths)
+{
+    pthread_attr_t attributes;
+    void *low;
+    size_t bytes;
+    paths->low = paths->high = 0;
+    if (!unwind_works() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+        return;
+    if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
+        paths->low = (uintptr_t)low;
+        paths->high = (uintptr_t)low + bytes;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+bool callpaths_open(struct log *log)
+{
+    struct callpaths *paths = &log->paths;
+    paths->table = calloc(TABLE_LEAST, sizeof *paths->table);
+    paths->mask = TABLE_LEAST - 1;
+    paths->none = calloc(1, sizeof *paths->none + sizeof(struct path_cells));
+    if (!paths->table || !paths->none)
+        return false;
+    paths->none->cells = (struct path_cells *)(paths->none + 1);
+    log->path = paths->none;
+    log->own.tally.path = paths->none->cells;
+    stack_find(paths);
+    return true;
+}
+
+void callpaths_continue(struct log *log)
+{
+    stack_find(&log->paths);
+}
+
+void callpaths_check(void)
+{
+    static uint64_t depth = UINT64_MAX;
+    uint64_t now = knob_load(KNOB_CALL_DEPTH), before = __atomic_exchange_n(&depth, now, __ATOMIC_RELAXED);
+    if (before != now && before != UINT64_MAX)
+        callpaths_void();
+}
+
+void callpaths_void(void)
+{
+    __atomic_add_fetch(&callpath_generation, UINT64_C(1) << 32, __ATOMIC_RELEASE);
+}
+
+/* ---- a path ------------------------------------------------------------------------------------------------------ */
+
+static bool is_in(const struct loaded *loaded, uint64_t pc)
+{
+    return pc >= loaded->begin && pc < loaded->end;
+}
+
+/* The functions of the C library that call main or the function of a thread, and the one that calls these. Returns the
+ * number of frames without them. */
+static unsigned outermost_drop(unsigned first, unsigned count)
+{
+    const uint64_t *pcs = finding.pcs;
+    if (count >= first + 2 && !is_in(&finding.libc, pcs[count - 1]) && is_in(&finding.libc, pcs[count - 2]))
+        count--;
+    while (count > first + 1 && is_in(&finding.libc, pcs[count - 1]))
+        count--;
+    return count;
+}
+
+static uint64_t frame_of(uint64_t pc)
+{
+    struct loaded *loaded = &finding.loaded;
+    if (!loaded_find(pc - 1, loaded))
+        return pc & PATH_OFFSET_MASK;
+    struct path_module module = {loaded->bias, loaded->build_id, loaded->build_id_bytes, loaded->path};
+    uint32_t number = path_module_number(&module);
+    return number ? (uint64_t)number << PATH_MODULE_SHIFT | ((pc - loaded->bias) & PATH_OFFSET_MASK)
+                  : pc & PATH_OFFSET_MASK;
+}
+
+static void own_find(void)
+{
+    if (finding.own.end)
+        return;
+    loaded_find((uintptr_t)own_find, &finding.own);
+    loaded_find((uintptr_t)gnu_get_libc_version, &finding.libc);
+}
+
+/* Unwinds the stack into finding.frames. Returns how many of finding.words tell of it. */
+static unsigned frames_find(const struct callpaths *paths, enum call kind, const uint64_t *frame, unsigned depth)
+{
+    struct path_frames *frames = &finding.frames;
+    uint32_t flags = 0;
+    own_find();
+    finding.unwinder.low = paths->low;
+    finding.unwinder.high = paths->high;
+    unsigned found = unwind_call(&finding.unwinder, frame, finding.pcs, depth + FRAMES_BELOW + FRAMES_ABOVE, &flags,
+                                 &finding.words);
+    unsigned first = 0, count = found;
+    while (first + 1 < count && first < FRAMES_BELOW && is_in(&finding.own, finding.pcs[first]))
+        first++;
+    if (finding.words.overflow) {
+        count = first + 1;
+        flags = SAMPLE_UNKNOWN;
+    } else if (!flags) {
+        count = outermost_drop(first, count);
+    }
+    *frames = (struct path_frames){.kind = kind, .count = count - first};
+    unsigned last = count; /* whose words are needed: the first frame that was dropped tells where main is */
+    if (frames->count > depth) {
+        frames->count = depth;
+        frames->flags = PATH_CUT;
+        last = first + depth - 1;
+    } else if (flags & SAMPLE_CUT || depth == 1) {
+        frames->flags = PATH_CUT;
+    } else if (flags) {
+        frames->flags = flags & SAMPLE_ELSEWHERE ? PATH_ELSEWHERE : PATH_UNKNOWN;
+    }
+    for (unsigned i = 0; i < frames->count; i++)
+        frames->frame[i] = frame_of(finding.pcs[first + i]);
+    if (finding.words.overflow)
+        return 0;
+    return last < found ? finding.words.until[last] : finding.words.count;
+}
+
+/* ---- ways to it -------------------------------------------------------------------------------------------------- */
+
+static struct path_way **place_of(const struct callpaths *paths, uintptr_t caller, uintptr_t cfa)
+{
+    return &paths->table[callpath_place(caller, cfa) & paths->mask];
+}
+
+static void table_extend(struct callpaths *paths)
+{
+    size_t room = paths->mask + 1;
+    if (paths->count < room || room >= TABLE_MOST)
+        return;
+    struct path_way **old = paths->table, **table = calloc(4 * room, sizeof *table);
+    if (!table)
+        return;
+    paths->table = table;
+    paths->mask = 4 * room - 1;
+    for (size_t i = 0; i < room; i++)
+        for (struct path_way *way = old[i], *next; way; way = next) {
+            struct path_way **place = place_of(paths, way->caller, way->cfa);
+            next = way->next;
+            way->next = *place;
+            *place = way;
+        }
+    free(old);
+}
+
+/* A void way from the same call with as many words, to be used again. */
+static struct path_way *way_find_void(const struct callpaths *paths, const struct path_way *key, size_t words)
+{
+    struct path_way *way = *place_of(paths, key->caller, key->cfa);
+    while (way && (way->caller != key->caller || way->cfa != key->cfa || way->key >> 32 == key->key >> 32 ||
+                   (uint32_t)way->key != (uint32_t)key->key || (size_t)(way->end - way->word) != words))
+        way = way->next;
+    return way;
+}
+
+/* Stores the words. Words that always hold fill them up. */
+static void words_fill(struct path_way *way, size_t words)
+{
+    size_t all = (size_t)(way->end - way->word);
+    memcpy(way->word, finding.words.list, words * sizeof way->word[0]);
+    for (size_t i = words; i < all; i++)
+        way->word[i] = (struct unwind_word){&way->word[i].value, 1};
+}
+
+/* Adds a way. `key`: what it is to be, without its words. NULL: no memory. */
+static struct path_way *way_add(struct callpaths *paths, const struct path_way *key, size_t words)
+{
+    size_t all = words ? (words + 1) / 2 * 2 : 2;
+    struct path_way *way = way_find_void(paths, key, all);
+    if (!way) {
+        if (!(way = way_make(all)))
+            return NULL;
+        table_extend(paths);
+        struct path_way **place = place_of(paths, key->caller, key->cfa);
+        way->next = *place;
+        *place = way;
+        paths->count++;
+    }
+    way->key = key->key;
+    way->caller = key->caller;
+    way->cfa = key->cfa;
+    way->bits = key->bits;
+    way->cells = key->cells;
+    way->number = key->number;
+    words_fill(way, words);
+    return way;
+}
+
+/* Lets the way lead to the path with this number. Returns false if the thread has no counters for it. */
+static bool way_number(struct path_way *way, struct log *log, uint32_t number)
+{
+    way->number = number;
+    way->bits = (uint64_t)number << EVENT_PATH_SHIFT;
+    way->cells = number ? path_counters(&log->own, number) : NULL;
+    return way->cells != NULL;
+}
+
+/* There is no memory for more ways. From here on new paths are among the others. */
+static const struct path_way *others_open(struct log *log)
+{
+    struct callpaths *paths = &log->paths;
+    struct path_way *others = calloc(1, sizeof *others);
+    if (others && way_number(others, log, PATH_OTHERS))
+        paths->others = others;
+    else
+        paths->others = paths->none;
+    return paths->others;
+}
+
+#if defined(__x86_64__)
+
+const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa)
+{
+    struct callpaths *paths = &log->paths;
+    const uint64_t *frame = (const uint64_t *)cfa - 2; /* the wrapper has a frame pointer */
+    unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
+    struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .cfa = cfa};
+    if (depth == 0 || !frame[1])
+        return paths->none;
+    if (paths->others)
+        return paths->others;
+    pthread_mutex_lock(&lock);
+    size_t words = frames_find(paths, kind, frame, depth);
+    const struct path_way *way =
+        way_number(&key, log, path_number(&finding.frames)) ? way_add(paths, &key, words) : NULL;
+    pthread_mutex_unlock(&lock);
+    return way ? way : others_open(log);
+}
+
+#else
+
+/* Wrappers keep no frame pointer in a known place. */
+const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa)
+{
+    (void)kind, (void)cfa, (void)way_number, (void)others_open, (void)frames_find, (void)way_add;
+    return log->paths.none;
+}
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * Where in the program a call of MPI was made: its call path, exactly, for every call.
+ *
+ * A program takes few paths, many times. So a stack is unwound once, and recognized afterwards:
+ *
+ *     way      caller and CFA of the wrapper, MPI function          the key, in a table of the thread
+ *              words of the stack that the unwinder read, each with its value then
+ *              number of the path, counters of the thread for it
+ *
+ *     look-up  the same key, and every word has its value    ->  this path (callpath_look_up)
+ *              no such way                                    ->  unwind once, and make a way (callpath_find)
+ *
+ * The unwinder's result follows from the key, the words, and the loaded objects. So a way is exact, not probable. Two
+ * ways may lead to one path: the stack may begin elsewhere. When an object is unloaded, all ways become void
+ * (callpath_generation).
+ *
+ * The path ends at main, or where a thread begins. Frames of mpit itself are left out.
+ *
+ * Who may run with whom: ways belong to their thread. A signal handler that finds the thread in here cannot come here
+ * itself (log->innermost). Making a way takes a lock.
+ */
+#ifndef MPIT_PROBES_CALLPATH_H
+#define MPIT_PROBES_CALLPATH_H
+
+#include "calls.h"
+#include "figures/cells.h"
+#include "unwinder/unwinder.h"
+
+struct log;
+
+struct path_way {
+    uint64_t key; /* callpath_generation + kind of the call */
+    uintptr_t caller, cfa;
+    const struct unwind_word *end; /* of the words: an even number, at least 2 */
+    struct path_way *next;         /* in the same place of the table */
+    uint64_t bits;                 /* the number, as in event.bytes */
+    struct path_cells *cells;
+    uint32_t number;
+    struct unwind_word word[];
+};
+
+/* Of a thread. */
+struct callpaths {
+    struct path_way **table; /* mask + 1 places */
+    size_t mask;
+    size_t count;
+    uintptr_t low, high;   /* the thread's stack */
+    struct path_way *none;         /* no path is known */
+    const struct path_way *others; /* no memory for more ways: of all new paths. NULL: there is */
+};
+
+/* Called when the thread gets its log. Returns false without memory. */
+bool callpaths_open(struct log *log);
+/* Another thread has got the log, so the stack is another one. */
+void callpaths_continue(struct log *log);
+
+/* An object may have been unloaded: all ways become void. Async-signal-safe. */
+void callpaths_void(void);
+
+/* The place in a table, before the mask. */
+static inline size_t callpath_place(uintptr_t caller, uintptr_t cfa)
+{
+    return (caller ^ caller >> 12) + cfa / 16;
+}
+
+/* mpit_call_depth may have changed: then all ways become void. Async-signal-safe. */
+void callpaths_check(void);
+
+/* Changes when ways become void. It is in the upper half of the keys. */
+extern LIBRARY_LOCAL uint64_t callpath_generation;
+
+/* Returns the path of a call that no way leads to yet. Not NULL. */
+const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa);
+
+static inline __attribute__((always_inline, no_sanitize("address"))) bool way_holds(const struct path_way *way)
+{
+    const struct unwind_word *word = way->word;
+    do {
+        if (*word[0].at != word[0].value || *word[1].at != word[1].value)
+            return false;
+        word += 2;
+    } while (word != way->end);
+    return true;
+}
+
+/* Returns the way to the path of a call, or NULL: there is none yet. `cfa`: the stack pointer before the call of the
+ * wrapper, whose return address is below it. */
+static inline __attribute__((always_inline, no_sanitize("address"))) const struct path_way *
+callpath_look_up(const struct callpaths *paths, enum call kind, uintptr_t cfa)
+{
+    uintptr_t caller = ((const uintptr_t *)cfa)[-1];
+    uint64_t key = callpath_generation + kind;
+    const struct path_way *way = paths->table[callpath_place(caller, cfa) & paths->mask];
+    while (way && (way->caller != caller || way->cfa != cfa || way->key != key || !way_holds(way)))
+        way = way->next;
+    return way;
+}
+
+#endif

@@ -1,0 +1,255 @@
+#define _GNU_SOURCE
+#include "report/summary_sites.h"
+
+#include "base/units.h"
+#include "format/label.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PLACE_COLUMNS = 34 };
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *module_of(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    const char *path =
+        frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    return path ? base_of(path) : NULL;
+}
+
+const char *frame_place_text(const struct summary_sites *sites, const struct summary_frame *frame,
+                             char text[SITE_PLACE_BYTES])
+{
+    const char *function = summary_text(sites, frame->function), *file = summary_text(sites, frame->file);
+    const char *module = module_of(sites, frame);
+    if (file && frame->line)
+        snprintf(text, SITE_PLACE_BYTES, "%.100s:%u %.120s", base_of(file), frame->line, function ? function : "");
+    else if (function)
+        snprintf(text, SITE_PLACE_BYTES, "%.120s [%.100s]", function, module ? module : "?");
+    else
+        snprintf(text, SITE_PLACE_BYTES, "[%.100s+0x%" PRIx64 "]", module ? module : "?", frame->address);
+    return text;
+}
+
+/* The bindings of MPI for other languages stand between the program and MPI. */
+static bool is_binding(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    const char *module = module_of(sites, frame);
+    return module && strncmp(module, "libmpi", 6) == 0;
+}
+
+const struct summary_frame *site_frame(const struct summary_sites *sites, const struct summary_site *site)
+{
+    for (uint32_t i = 0; i < site->frame_count; i++)
+        if (!is_binding(sites, &sites->frames[site->first_frame + i]))
+            return &sites->frames[site->first_frame + i];
+    return site->frame_count ? &sites->frames[site->first_frame] : NULL;
+}
+
+static int by_time(const void *one, const void *other)
+{
+    const struct summary_site *a = *(const struct summary_site *const *)one,
+                              *b = *(const struct summary_site *const *)other;
+    if ((a->hash == SITE_OTHERS) != (b->hash == SITE_OTHERS))
+        return a->hash == SITE_OTHERS ? 1 : -1;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? 1 : -1;
+    if (a->count != b->count)
+        return a->count < b->count ? 1 : -1;
+    return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+const struct summary_site **sites_by_time(const struct summary_sites *sites)
+{
+    const struct summary_site **order = calloc(sites->count + 1, sizeof *order);
+    for (uint64_t i = 0; order && i < sites->count; i++)
+        order[i] = &sites->list[i];
+    if (order && sites->count > 1)
+        qsort(order, sites->count, sizeof *order, by_time);
+    return order;
+}
+
+/* ---- table ------------------------------------------------------------------------------------------------------- */
+
+static void site_print(const struct summary_sites *sites, const struct summary_site *site, double whole, FILE *out)
+{
+    char place[SITE_PLACE_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES],
+        e[UNIT_TEXT_BYTES];
+    const struct summary_frame *frame = site_frame(sites, site);
+    const char *where = frame ? frame_place_text(sites, frame, place) : "(other places)";
+    if (strlen(where) > PLACE_COLUMNS) { /* complete, on a line of its own */
+        fprintf(out, "  %s\n", where);
+        where = "";
+    }
+    fprintf(out, "  %-*s %-20s %12s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
+            text_of_count(a, site->count), text_of_ns(b, site->time_ns),
+            whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
+            site->time_ns ? text_of_share(d, (double)site->stall_ns, (double)site->time_ns) : "-",
+            site->count ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
+}
+
+void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
+{
+    const struct summary_sites *sites = &summary->sites;
+    const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
+    double whole = 0;
+    if (!order)
+        return;
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        whole += (double)summary->calls[kind].time_ns;
+    fprintf(out, "\nCall sites by time, over all ranks\n  %-*s %-20s %12s %9s %8s %8s %9s\n", PLACE_COLUMNS, "", "",
+            "calls", "time", "share", "stalled", "mean");
+    for (uint64_t i = 0; i < sites->count && i < most; i++)
+        site_print(sites, order[i], whole, out);
+    if (sites->count > most)
+        fprintf(out, "  %" PRIu64 " more: mpit-dump --callpaths\n", sites->count - most);
+    free(order);
+}
+
+/* ---- tree -------------------------------------------------------------------------------------------------------- */
+
+/* Sites in the order of a walk through the tree from main on. */
+static const struct summary_sites *compared;
+
+static int frame_order(const struct summary_frame *a, const struct summary_frame *b)
+{
+    const uint64_t one[] = {a->module, a->function, a->file, a->line, a->function ? 0 : a->address};
+    const uint64_t other[] = {b->module, b->function, b->file, b->line, b->function ? 0 : b->address};
+    for (size_t i = 0; i < sizeof one / sizeof *one; i++)
+        if (one[i] != other[i])
+            return one[i] < other[i] ? -1 : 1;
+    return 0;
+}
+
+static const struct summary_frame *frame_from_main(const struct summary_site *site, uint32_t depth)
+{
+    return depth < site->frame_count ? &compared->frames[site->first_frame + site->frame_count - 1 - depth] : NULL;
+}
+
+/* How many frames from main on the two have in common. */
+static uint32_t frames_common(const struct summary_site *a, const struct summary_site *b)
+{
+    uint32_t depth = 0;
+    while (frame_from_main(a, depth) && frame_from_main(b, depth) &&
+           frame_order(frame_from_main(a, depth), frame_from_main(b, depth)) == 0)
+        depth++;
+    return depth;
+}
+
+static int by_path(const void *one, const void *other)
+{
+    const struct summary_site *a = *(const struct summary_site *const *)one,
+                              *b = *(const struct summary_site *const *)other;
+    uint32_t depth = frames_common(a, b);
+    const struct summary_frame *x = frame_from_main(a, depth), *y = frame_from_main(b, depth);
+    if (x && y)
+        return frame_order(x, y);
+    return x ? 1 : y ? -1 : by_time(one, other);
+}
+
+static void path_print(const struct summary_site *site, uint32_t known, double whole, FILE *out)
+{
+    char place[SITE_PLACE_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    for (uint32_t depth = known; depth < site->frame_count; depth++)
+        fprintf(out, "%*s%s\n", 2 + 2 * (int)depth, "",
+                frame_place_text(compared, frame_from_main(site, depth), place));
+    fprintf(out, "%*s%s  %s call%s  %s  %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
+            site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
+            site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),
+            whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
+            site->time_ns ? text_of_share(d, (double)site->stall_ns, (double)site->time_ns) : "-",
+            site->flags & PATH_CUT         ? "  (outer frames left out)"
+            : site->flags & PATH_UNKNOWN   ? "  (callers unknown)"
+            : site->flags & PATH_ELSEWHERE ? "  (on a stack of its own)"
+                                           : "");
+}
+
+void summary_callpaths_print(const struct summary *summary, FILE *out)
+{
+    compared = &summary->sites;
+    const struct summary_site **order = sites_by_time(compared);
+    double whole = 0;
+    if (!order)
+        return;
+    for (size_t kind = 0; kind < CALL_COUNT; kind++)
+        whole += (double)summary->calls[kind].time_ns;
+    if (compared->count > 1)
+        qsort(order, compared->count, sizeof *order, by_path);
+    if (!compared->count)
+        fprintf(out, "No call paths were recorded (mpit_call_depth 0, or a run of an older version).\n");
+    for (uint64_t i = 0; i < compared->count; i++)
+        path_print(order[i], i ? frames_common(order[i - 1], order[i]) : 0, whole, out);
+    free(order);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
+static json_t *text_or_null(const char *text)
+{
+    char clean[FILTER_BYTES];
+    json_t *json = text ? json_string(text) : json_null();
+    if (json)
+        return json;
+    label_clean(clean, sizeof clean, text, FILTER_BYTES);
+    return json_string(clean);
+}
+
+static json_t *count_json(uint64_t count)
+{
+    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
+}
+
+static json_t *frame_json(const struct summary_sites *sites, const struct summary_frame *frame)
+{
+    const char *module = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "function", text_or_null(summary_text(sites, frame->function)),
+                     "file", text_or_null(summary_text(sites, frame->file)), "line",
+                     frame->line ? json_integer(frame->line) : json_null(), "module", text_or_null(module), "address",
+                     count_json(frame->address), "inlined", (int)frame->inlined);
+}
+
+static json_t *site_json(const struct summary *summary, const struct summary_site *site)
+{
+    const struct summary_sites *sites = &summary->sites;
+    const struct summary_frame *frame = site_frame(sites, site);
+    json_t *json = json_object(), *path = json_array();
+    for (uint32_t i = 0; i < site->frame_count; i++)
+        json_array_append_new(path, frame_json(sites, &sites->frames[site->first_frame + i]));
+    json_object_set_new(json, "mpi", site->kind ? json_string(call_table[site->kind].name) : json_null());
+    json_object_set_new(json, "function", text_or_null(frame ? summary_text(sites, frame->function) : NULL));
+    json_object_set_new(json, "file", text_or_null(frame ? summary_text(sites, frame->file) : NULL));
+    json_object_set_new(json, "line", frame && frame->line ? json_integer(frame->line) : json_null());
+    json_object_set_new(json, "path", path);
+    json_object_set_new(json, "cut", json_boolean(site->flags != 0));
+    json_object_set_new(json, "count", count_json(site->count));
+    json_object_set_new(json, "time_ns", count_json(site->time_ns));
+    json_object_set_new(json, "stall_ns",
+                        summary_tells_stalls(summary, site->kind) ? count_json(site->stall_ns) : json_null());
+    json_object_set_new(json, "longest_ns", count_json(site->longest_ns));
+    json_object_set_new(json, "messages", count_json(site->sent + site->received));
+    json_object_set_new(json, "messages_sent", count_json(site->sent));
+    json_object_set_new(json, "messages_received", count_json(site->received));
+    json_object_set_new(json, "small_messages", count_json(site->small));
+    json_object_set_new(json, "bytes_sent", count_json(site->bytes_out));
+    json_object_set_new(json, "bytes_received", count_json(site->bytes_in));
+    json_object_set_new(json, "empty_tests", count_json(site->empty));
+    json_object_set_new(json, "ranks", count_json(site->ranks));
+    return json;
+}
+
+json_t *summary_sites_json(const struct summary *summary)
+{
+    const struct summary_site **order = sites_by_time(&summary->sites);
+    json_t *json = json_array();
+    for (uint64_t i = 0; order && i < summary->sites.count; i++)
+        json_array_append_new(json, site_json(summary, order[i]));
+    free(order);
+    return json;
+}

@@ -1,0 +1,97 @@
+#include "symbols/sitenames.h"
+
+#include "symbols/symbols.h"
+
+#include <stdlib.h>
+
+struct naming {
+    struct symbols *symbols;
+    struct summary_sites *sites;
+    struct summary_frame *frames; /* with their names */
+    uint64_t count, room;
+};
+
+static struct summary_frame *frame_place(struct naming *naming)
+{
+    if (naming->count == naming->room) {
+        uint64_t room = naming->room ? 2 * naming->room : 64; /* a power of two, as in summarysites.c */
+        struct summary_frame *frames = reallocarray(naming->frames, room, sizeof *frames);
+        if (!frames)
+            return NULL;
+        naming->frames = frames;
+        naming->room = room;
+    }
+    return &naming->frames[naming->count++];
+}
+
+static const struct symbol_place *place_find(const struct naming *naming, const struct summary_frame *frame)
+{
+    const struct summary_module *from = frame->module ? &naming->sites->modules[frame->module - 1] : NULL;
+    if (!from)
+        return NULL;
+    const char *path = summary_text(naming->sites, from->path);
+    struct module module = {.end = UINT64_MAX,
+                            .path = path ? path : "",
+                            .build_id = from->build_id,
+                            .build_id_bytes = from->build_id_bytes};
+    return symbols_look_up(naming->symbols, &module, "", frame->address - 1); /* in the call, not after it */
+}
+
+/* Adds the frames of one return address. */
+static bool frame_name(struct naming *naming, const struct summary_frame *frame)
+{
+    const struct symbol_place *place = place_find(naming, frame);
+    unsigned lines = place ? place->count : 1;
+    for (unsigned i = 0; i < lines; i++) {
+        struct summary_frame *named = frame_place(naming);
+        if (!named)
+            return false;
+        *named = *frame;
+        if (!place)
+            continue;
+        const struct symbol_line *line = &place->lines[i];
+        named->function = line->function ? summary_text_add(naming->sites, line->function) : 0;
+        named->file = line->file ? summary_text_add(naming->sites, line->file) : 0;
+        named->line = line->line;
+        named->inlined = i + 1 < lines;
+    }
+    return true;
+}
+
+static bool site_name(struct naming *naming, struct summary_site *site)
+{
+    uint64_t first = naming->count;
+    for (uint32_t i = 0; i < site->frame_count; i++)
+        if (!frame_name(naming, &naming->sites->frames[site->first_frame + i]))
+            return false;
+    site->first_frame = (uint32_t)first;
+    site->frame_count = (uint32_t)(naming->count - first);
+    return true;
+}
+
+int site_names_find(struct summary *summary)
+{
+    struct summary_sites *sites = &summary->sites;
+    struct naming naming = {.sites = sites};
+    if (sites->named || !sites->count)
+        return 0;
+    struct summary_site *list = calloc(sites->count, sizeof *list);
+    bool good = list && (naming.symbols = symbols_open());
+    for (uint64_t i = 0; good && i < sites->count; i++) {
+        list[i] = sites->list[i];
+        good = site_name(&naming, &list[i]);
+    }
+    for (uint64_t i = 0; good && i < sites->count; i++)
+        sites->list[i] = list[i];
+    if (good) {
+        free(sites->frames);
+        sites->frames = naming.frames;
+        sites->frame_count = naming.count;
+        sites->named = 1;
+    } else {
+        free(naming.frames);
+    }
+    free(list);
+    symbols_close(naming.symbols);
+    return good ? 0 : -1;
+}

@@ -3,6 +3,7 @@
 #
 # One traffic in C, C++, Fortran (mpif.h, the modules mpi and mpi_f08) and Python (mpi4py, Open MPI): the same results as
 # without mpit, the same counts in all languages, calls and messages of each communicator, and the run's end is seen.
+# mpit-run records, and libmpit.so alone.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_languages.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../languages" && pwd)
@@ -65,6 +66,22 @@ orders() {
     done
 }
 
+# by_hand MPI LANGUAGE PROGRAM...: with no more than the one library in the environment, which the launcher has, too
+by_hand() {
+    local mpi=$1 language=$2 run=$work/hand-$1-$2 name="$2-$1, libmpit.so in the environment" subset=
+    [ "$language" = python ] && subset=--subset
+    shift 2
+    LD_PRELOAD=$build/lib/libmpit.so MPIT_OUTPUT=$run launch "$mpi" 2 "$@" >"$work/out" 2>"$work/err" </dev/null ||
+        not_ok "$name: runs" "$work/err"
+    if grep -q mpit "$work/err"; then not_ok "$name: says nothing" "$work/err"; else ok "$name: says nothing"; fi
+    mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
+    if python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" $subset >"$work/out" 2>&1; then
+        ok "$name: each call is counted once"
+    else
+        not_ok "$name: each call is counted once" "$work/out"
+    fi
+}
+
 python=/usr/bin/python3 # which Debian installs its mpi4py for
 for mpi in openmpi mpich; do
     there_is heat || continue
@@ -90,5 +107,9 @@ for mpi in openmpi mpich; do
             skip "$mpi: Python, $ranks ranks" "there is no mpi4py"
         fi
     done
+    for language in "${languages[@]}"; do by_hand $mpi $language "$work/$language-$mpi"; done
+    if [ $mpi = openmpi ] && "$python" -c "import mpi4py" 2>/dev/null; then
+        by_hand $mpi python "$python" "$source/languages.py"
+    fi
 done
 verdict

@@ -1,6 +1,6 @@
 # The table of backends: one entry for each MPI ABI that mpit can be built for. Everything else follows from it: which
 # compiler wrappers are looked for (FindMpis.cmake), the recorder libmpit-NAME.so and the walker mpit-list-walk-NAME,
-# how the tools tell which one a program needs (backends.h), and --mpi NAME.
+# how libmpit.so tells which one a process uses (backends.h), and --mpi NAME.
 #
 #   TITLE      to people
 #   MACRO      what its mpi.h defines and no other's does
@@ -10,7 +10,7 @@
 #   LAUNCHERS  to run the tests with
 #   MARKER     a symbol that every library of the family exports, whatever the library is called
 #   RUNTIMES   the C library, as a program that is linked to it asks for it: loaded where a program takes MPI for loaded
-#   LIBRARIES  what names of such libraries begin with, for those that are not there to be looked into
+#   LIBRARIES  what names of such libraries begin with
 #   FORTRAN    likewise, of its libraries that bind MPI to Fortran
 #   CPLUSPLUS  likewise, to C++
 function(mpit_backend name)

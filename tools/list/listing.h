@@ -4,7 +4,7 @@
 #ifndef MPIT_TOOLS_LISTING_H
 #define MPIT_TOOLS_LISTING_H
 
-#include "run/elfkind.h"
+#include "run/abi.h"
 
 #include <jansson.h>
 #include <stdbool.h>

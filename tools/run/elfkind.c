@@ -2,7 +2,6 @@
 #include "run/elfkind.h"
 
 #include "run/answer.h"
-#include "run/launcher.h"
 #include "base/text.h"
 
 #include <fcntl.h>
@@ -16,90 +15,34 @@
 /* The loader's answer. Real programs need a few KB. */
 enum { LIST_BYTES = 1 << 18, LIST_TIMEOUT_MS = 30000 };
 
-static const struct backend {
-    const char *name, *title, *marker, *libraries, *fortran; /* lists of words, each followed by a space */
-} backends[ABI_COUNT] = {
-    [ABI_NONE] = {.name = "none", .title = "no MPI"},
-#define BACKEND(id, name, title, marker, libraries, fortran, cplusplus, runtimes)                                      \
-    [ABI_##id] = {name, title, marker, libraries, fortran},
-    BACKENDS(BACKEND)
-#undef BACKEND
-        [ABI_UNKNOWN] = {.name = "unknown", .title = "an unknown MPI"},
-};
-
-const char *mpi_abi_name(enum mpi_abi abi)
+/* The names of C and Fortran MPI libraries begin like this for all builders, and so do mpit's own and MPIR. */
+static bool is_mpi(const char *soname)
 {
-    return backends[abi].name;
+    return text_begins(soname, "libmpi") && !text_begins(soname, "libmpit") && !text_begins(soname, "libmpir.");
 }
 
-const char *mpi_abi_title(enum mpi_abi abi)
-{
-    return backends[abi].title;
-}
-
-enum mpi_abi mpi_abi_named(const char *name)
-{
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (strcmp(name, backends[abi].name) == 0)
-            return (enum mpi_abi)abi;
-    return ABI_NONE;
-}
-
-const char *mpi_abi_choices(void)
-{
-    static char text[256];
-    text[0] = '\0';
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
-        size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%s%s", abi == ABI_FIRST ? "" : " or ", backends[abi].name);
-    }
-    return text;
-}
-
-/* The names of C and Fortran MPI libraries begin like this for all builders, and so do mpit's own. */
-static bool may_be_mpi(const char *soname)
-{
-    return text_begins(soname, "libmpi") && !text_begins(soname, "libmpit-");
-}
-
-/* Returns whether the name begins with a word of the list. */
-static bool begins_with_any(const char *name, const char *words)
-{
-    for (size_t bytes; *words; words += bytes + 1) {
-        bytes = strcspn(words, " ");
-        if (bytes && strncmp(name, words, bytes) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* For a library that is not on this machine (the program runs elsewhere): only its name is known. */
-static enum mpi_abi soname_abi(const char *soname)
-{
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (begins_with_any(soname, backends[abi].libraries) || begins_with_any(soname, backends[abi].fortran))
-            return (enum mpi_abi)abi;
-    return text_begins(soname, "libmpi.so") ? ABI_UNKNOWN : ABI_NONE;
-}
-
-/* Returns NULL if the path is not an ELF file that this machine runs. No file of another class or byte order could load
- * mpit's libraries. */
+/* Returns NULL if the path is not an ELF file. */
 static Elf *file_open(const char *path)
 {
     int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return NULL;
     Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    const unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-    GElf_Ehdr header;
-    bool runs = elf_kind(file) == ELF_K_ELF && gelf_getehdr(file, &header) && header.e_ident[EI_CLASS] == class &&
-                header.e_ident[EI_DATA] == order && elf_cntl(file, ELF_C_FDREAD) == 0;
+    bool is = elf_kind(file) == ELF_K_ELF && elf_cntl(file, ELF_C_FDREAD) == 0;
     close(fd); /* FDREAD: all of the file is in memory */
-    if (runs)
+    if (is)
         return file;
     elf_end(file);
     return NULL;
+}
+
+/* No file of another class or byte order could load mpit's libraries. */
+static bool is_of_other_machine(Elf *file)
+{
+    const unsigned char class = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    const unsigned char order = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
+    GElf_Ehdr header;
+    return !gelf_getehdr(file, &header) || header.e_ident[EI_CLASS] != class || header.e_ident[EI_DATA] != order;
 }
 
 /* Returns the next section after this one (NULL: the first) of one of two types, or NULL. */
@@ -127,41 +70,14 @@ static bool file_defines(Elf *file, const char *symbol)
     return false;
 }
 
-/*
- * Exported symbols decide before the name: libmpi.so.12 may be Open MPI 1.10 or Intel MPI. The markers are symbols that
- * mpi.h refers to, so that all libraries of a family have them.
- */
-static enum mpi_abi library_abi(Elf *file, const char *soname)
-{
-    for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++)
-        if (*backends[abi].marker && file_defines(file, backends[abi].marker))
-            return (enum mpi_abi)abi;
-    if (!file_defines(file, "MPI_Init"))
-        return ABI_NONE; /* a binding or helper. Its own libraries tell more */
-    enum mpi_abi named = soname_abi(soname);
-    return named == ABI_NONE ? ABI_UNKNOWN : named;
-}
-
-static void found_mpi(struct elf_kind *kind, enum mpi_abi abi, const char *soname)
-{
-    if (abi == ABI_NONE || (kind->abi != ABI_NONE && kind->abi != ABI_UNKNOWN))
-        return;
-    kind->abi = abi;
-    snprintf(kind->library, sizeof kind->library, "%s", soname);
-}
-
-/* `path` is NULL for a library that is not found. */
-static void found_library(struct elf_kind *kind, const char *name, const char *path)
+static void found_library(struct elf_kind *kind, const char *name)
 {
     if (text_begins(name, "libfabric.so") || text_begins(name, "libucp.so"))
         snprintf(kind->below, sizeof kind->below, "%s", name);
     if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
         kind->openmpi_launcher = true;
-    if (path && !may_be_mpi(name))
-        return;
-    Elf *file = path ? file_open(path) : NULL;
-    found_mpi(kind, file ? library_abi(file, name) : soname_abi(name), name);
-    elf_end(file);
+    if (is_mpi(name) && !kind->library[0])
+        snprintf(kind->library, sizeof kind->library, "%s", name);
 }
 
 /* Reads the loader's list, with lines "NAME => PATH (ADDRESS)". Returns false if it is empty, as when a library is
@@ -177,8 +93,8 @@ static bool loader_ask(struct elf_kind *kind, const char *loader, const char *pa
         char *name = line + strspn(line, " \t"), *arrow = strstr(name, " => "), *address = strstr(name, " (0x");
         if (!arrow || !address || address < arrow)
             continue;
-        *arrow = *address = '\0';
-        found_library(kind, name, arrow + strlen(" => "));
+        *arrow = '\0';
+        found_library(kind, name);
         any = true;
     }
     free(text);
@@ -195,7 +111,7 @@ static void needed_read(struct elf_kind *kind, Elf *file)
     for (int i = 0; table && gelf_getdyn(table, i, &entry) && entry.d_tag != DT_NULL; i++) {
         const char *name = entry.d_tag == DT_NEEDED ? elf_strptr(file, header.sh_link, entry.d_un.d_val) : NULL;
         if (name)
-            found_library(kind, name, NULL);
+            found_library(kind, name);
     }
 }
 
@@ -242,12 +158,13 @@ int elf_kind_read(struct elf_kind *kind, const char *path)
     Elf *file = file_open(path);
     if (!file)
         return -1;
-    const char *loader = loader_find(kind, file);
-    if (!loader || !loader_ask(kind, loader, path))
+    kind->other_machine = is_of_other_machine(file);
+    const char *loader = kind->other_machine ? NULL : loader_find(kind, file);
+    if (!kind->other_machine && (!loader || !loader_ask(kind, loader, path)))
         needed_read(kind, file);
-    if (kind->abi != ABI_NONE)
+    if (kind->library[0])
         kind->openmpi_launcher = false; /* every Open MPI program loads the run time */
-    else
+    else if (!kind->other_machine)
         kind->static_mpi = file_defines(file, "MPI_Init");
     elf_end(file);
     return 0;

@@ -5,7 +5,7 @@
 #ifndef MPIT_TOOLS_INSTALLATION_H
 #define MPIT_TOOLS_INSTALLATION_H
 
-#include "run/elfkind.h"
+#include "run/abi.h"
 
 #include <limits.h>
 #include <stdbool.h>

@@ -19,8 +19,6 @@
 #ifndef MPIT_TOOLS_LAUNCHED_H
 #define MPIT_TOOLS_LAUNCHED_H
 
-#include "run/elfkind.h"
-
 #include <limits.h>
 #include <stdbool.h>
 

@@ -2,6 +2,7 @@
 #include "run/launcher.h"
 
 #include "run/answer.h"
+#include "run/elfkind.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -153,7 +154,7 @@ static enum launcher_kind identify(const char *path, int scripts)
     bool elf = elf_kind_read(&kind, path) == 0, alternative = !is_one_of(launcher_names, name);
     if (elf && kind.openmpi_launcher)
         return LAUNCHER_OPENMPI;
-    if (!launcher_named(path) || (elf && alternative && kind.abi != ABI_NONE))
+    if (!launcher_named(path) || (elf && alternative && kind.library[0]))
         return LAUNCHER_NONE;
     if (elf || !alternative || !script_read(path, launcher))
         return version_identify(path);
@@ -163,11 +164,6 @@ static enum launcher_kind identify(const char *path, int scripts)
 enum launcher_kind launcher_identify(const char *path)
 {
     return identify(path, 4);
-}
-
-enum mpi_abi launcher_abi(enum launcher_kind kind)
-{
-    return kind == LAUNCHER_OPENMPI ? ABI_OPENMPI : kind == LAUNCHER_HYDRA ? ABI_MPICH : ABI_NONE;
 }
 
 size_t launcher_word(char *const words[], enum launcher_kind *kind)

@@ -4,8 +4,6 @@
 #ifndef MPIT_TOOLS_LAUNCHER_H
 #define MPIT_TOOLS_LAUNCHER_H
 
-#include "run/elfkind.h"
-
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -37,9 +35,6 @@ bool prefix_named(const char *word);
  * launcher that gets all its words.
  */
 enum launcher_kind launcher_identify(const char *path);
-
-/* Returns the MPI of this kind of launcher, or ABI_NONE if the kind works with any MPI. */
-enum mpi_abi launcher_abi(enum launcher_kind kind);
 
 /*
  * Returns the index of the launcher's word: the first, or a word after a command that runs another (env, timeout, ...).

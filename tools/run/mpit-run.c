@@ -2,7 +2,7 @@
  * mpit-run: runs a command with the recorder loaded into the MPI processes that it starts, and shows their summary.
  */
 #define _GNU_SOURCE
-#include "run/abichoice.h"
+#include "run/abi.h"
 #include "archive/archive.h"
 #include "run/child.h"
 #include "run/deathwatch.h"
@@ -15,6 +15,7 @@
 #include "base/options.h"
 #include "run/outcome.h"
 #include "run/outputdir.h"
+#include "run/programs.h"
 #include "job/postmortem.h"
 #include "base/ranklist.h"
 #include "run/refusal.h"
@@ -48,7 +49,7 @@ static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
                            "  --fabric, --os, --papi EVENTS  count below MPI; in the kernel; PAPI events\n"
                            "  --summary FILE         write the summary as text, or JSON if FILE is *.json\n"
                            "  --quiet, --strict      print no summary; fail if recording is not possible\n"
-                           "  --mpi NAME             openmpi or mpich, if mpit-run cannot find the MPI\n"
+                           "  --mpi NAME             openmpi or mpich, for programs that load none\n"
                            "  --help, --version\n"
                            "\n"
                            "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
@@ -452,14 +453,14 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     return status;
 }
 
-static void below_choose(struct request *request, const struct abi_choice *choice)
+static void below_choose(struct request *request, const struct programs *programs)
 {
-    if (choice->found != ABI_NONE || !choice->plain_below[0] || request->fabric)
+    if (!programs->plain_below[0] || request->fabric)
         return;
     request->fabric = true; /* there is nothing else to see */
     if (!request->quiet && !request->silent)
         warnx("note: %s is linked to no MPI library, but to %s, whose calls are recorded (--fabric)",
-              choice->plain_program, choice->plain_below);
+              programs->plain_program, programs->plain_below);
 }
 
 int main(int argc, char *argv[])
@@ -467,7 +468,7 @@ int main(int argc, char *argv[])
     setlocale(LC_CTYPE, "");
     struct request request = run_options_read(argc, argv);
     struct launched launched;
-    struct abi_choice choice;
+    struct programs programs;
     char library[2 * PATH_MAX];
     enum launcher_kind kind;
     command_check(request.words[0]);
@@ -481,8 +482,8 @@ int main(int argc, char *argv[])
         policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
-    abi_choose(&choice, request.words);
-    below_choose(&request, &choice);
+    programs_examine(&programs, request.words);
+    below_choose(&request, &programs);
     struct output_dir output;
     if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
         program_become(request.words);
@@ -499,8 +500,7 @@ int main(int argc, char *argv[])
         postmortem_await(output.spool);
 
     struct outcome outcome = {.output = &output,
-                              .choice = &choice,
-                              .library = "libmpit.so",
+                              .programs = &programs,
                               .status = status,
                               .disabled = recording_disabled(request.words),
                               .summary = request.summary,

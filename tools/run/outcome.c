@@ -43,18 +43,18 @@ __attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTE
 /* Explains the result from the known facts about the programs. */
 static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
 {
-    const struct abi_choice *choice = outcome->choice;
-    if (choice->static_program[0])
-        fact_add(facts,
-                 "%s is linked to a static MPI library, and mpit cannot intercept its calls; link it to the shared MPI "
-                 "library",
-                 choice->static_program);
-    if (choice->plain_program[0] && choice->plain_is_static)
-        fact_add(facts, "%s is linked statically, so mpit cannot be preloaded", choice->plain_program);
-    else if (choice->plain_program[0])
+    const struct programs *programs = outcome->programs;
+    if (programs->hindrance[0])
+        fact_add(facts, "%s", programs->hindrance);
+    else if (programs->plain_program[0])
         fact_add(facts, "%s is linked to no MPI library, and no process on this host called MPI_Init",
-                 choice->plain_program);
-    else if (choice->found == ABI_NONE && !choice->static_program[0])
+                 programs->plain_program);
+    else if (programs->mpi_program[0])
+        fact_add(facts,
+                 "%s loads %s, but no process on this host called MPI_Init with libmpit.so loaded; run mpit-collect on "
+                 "the other hosts, if there are any",
+                 programs->mpi_program, programs->mpi_library);
+    else
         fact_add(facts,
                  "no process on this host called MPI_Init; run mpit-collect on the other hosts, if there are any");
 }
@@ -64,18 +64,12 @@ static void nothing_say(const struct outcome *outcome)
     char facts[FACTS_BYTES] = "";
     if (outcome->status != 0 && !outcome->disabled)
         fact_add(facts, "the command ended with exit status %d", outcome->status);
-    size_t before = strlen(facts);
     if (outcome->disabled)
         fact_add(facts, "MPIT_DISABLE is set, which switches recording off");
-    else if (outcome->status != 0 && outcome->choice->missing_program[0])
-        fact_add(facts, "%s does not exist on this host", outcome->choice->missing_program);
+    else if (outcome->status != 0 && outcome->programs->missing_program[0])
+        fact_add(facts, "%s does not exist on this host", outcome->programs->missing_program);
     else
         programs_explain(outcome, facts);
-    if (strlen(facts) == before)
-        fact_add(facts,
-                 "no process on this host called MPI_Init with %s loaded (%s); run mpit-collect on the other hosts, if "
-                 "there are any",
-                 outcome->library, outcome->choice->because);
     warnx("no MPI process recorded: %s", facts);
     output_dir_drop(outcome->output);
 }

@@ -5,13 +5,12 @@
 #ifndef MPIT_TOOLS_OUTCOME_H
 #define MPIT_TOOLS_OUTCOME_H
 
-#include "run/abichoice.h"
 #include "run/outputdir.h"
+#include "run/programs.h"
 
 struct outcome {
     const struct output_dir *output;
-    const struct abi_choice *choice;
-    const char *library;      /* that was preloaded */
+    const struct programs *programs;
     const char *summary;      /* a file, "-", or NULL for standard error */
     int status;               /* the command's */
     bool disabled;            /* MPIT_DISABLE was set */

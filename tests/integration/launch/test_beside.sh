@@ -54,6 +54,7 @@ for mpi in openmpi mpich; do
     says "$mpi: mpit and a copy of it" 1 "mpit is loaded twice"
     recorders=("$build"/lib/libmpit-*.so)
     counts "mpit and all recorders" $mpi "$mpit:$(IFS=: && echo "${recorders[*]}")" "$program"
+    counts "all recorders and mpit" $mpi "$(IFS=: && echo "${recorders[*]}"):$mpit" "$program"
 
     for name in libjemalloc.so.2 libtcmalloc.so.4 libasan.so.8; do
         other=$(library $name)

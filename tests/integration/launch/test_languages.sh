@@ -3,18 +3,20 @@
 #
 # One traffic in C, C++, Fortran (mpif.h, the modules mpi and mpi_f08) and Python (mpi4py, Open MPI): the same results as
 # without mpit, the same counts in all languages, calls and messages of each communicator, and the run's end is seen.
+# mpit-run records, and libmpit.so alone, also where Python loads the traffic, and with it MPI, as a library of its own.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_languages.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../languages" && pwd)
 PATH=$build/bin:$PATH
 fortran=(-w -O2 -ffree-line-length-none "$source/languages.F90")
 
-# built NAME COMPILER ARGUMENT...
+# built NAME COMPILER ARGUMENT...: a program, and the same as a library
 built() {
     local name=$1
     shift
     mkdir -p "$work/modules-$name"
-    if (cd "$work/modules-$name" && "$@" -o "$work/$name") >"$work/out" 2>&1; then return 0; fi
+    if (cd "$work/modules-$name" && "$@" -o "$work/$name" && "$@" -shared -fPIC -o "$work/lib$name.so") \
+        >"$work/out" 2>&1; then return 0; fi
     not_ok "$name is built" "$work/out"
     return 1
 }
@@ -65,7 +67,24 @@ orders() {
     done
 }
 
+# by_hand MPI LANGUAGE PROGRAM...: with no more than the one library in the environment, which the launcher has, too
+by_hand() {
+    local mpi=$1 language=$2 run=$work/hand-$1-$2 name="$2-$1, libmpit.so in the environment" subset=
+    [ "$language" = python ] && subset=--subset
+    shift 2
+    LD_PRELOAD=$build/lib/libmpit.so MPIT_OUTPUT=$run launch "$mpi" 2 "$@" >"$work/out" 2>"$work/err" </dev/null ||
+        not_ok "$name: runs" "$work/err"
+    if grep -q mpit "$work/err"; then not_ok "$name: says nothing" "$work/err"; else ok "$name: says nothing"; fi
+    mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
+    if python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" $subset >"$work/out" 2>&1; then
+        ok "$name: each call is counted once"
+    else
+        not_ok "$name: each call is counted once" "$work/out"
+    fi
+}
+
 python=/usr/bin/python3 # which Debian installs its mpi4py for
+loads='import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).main(1, (ctypes.c_char_p * 2)(b"languages")))'
 for mpi in openmpi mpich; do
     there_is heat || continue
     built "c-$mpi" mpicc.$mpi -O2 -w "$source/languages.c" || continue
@@ -90,5 +109,12 @@ for mpi in openmpi mpich; do
             skip "$mpi: Python, $ranks ranks" "there is no mpi4py"
         fi
     done
+    for language in "${languages[@]}"; do
+        by_hand $mpi $language "$work/$language-$mpi"
+        by_hand $mpi $language-loaded python3 -c "$loads" "$work/lib$language-$mpi.so"
+    done
+    if [ $mpi = openmpi ] && "$python" -c "import mpi4py" 2>/dev/null; then
+        by_hand $mpi python "$python" "$source/languages.py"
+    fi
 done
 verdict

@@ -113,6 +113,34 @@ for mpi in "${mpis[@]}"; do
     says 1 "preload libmpit.so of the same version"
     check "  writes nothing" test ! -e "$work/none"
 done
+if [ ${#mpis[@]} = 2 ]; then
+    for mpi in "${mpis[@]}"; do
+        for both in openmpi:mpich mpich:openmpi; do
+            same "both recorders in its place, $both" $mpi MPIT_OUTPUT="$work/none" \
+                LD_PRELOAD="$build/lib/libmpit-${both%:*}.so:$build/lib/libmpit-${both#*:}.so"
+            says 1 "preload libmpit.so of the same version"
+            check "  writes nothing" test ! -e "$work/none"
+        done
+    done
+    LD_PRELOAD="$build/lib/libmpit-openmpi.so:$build/lib/libmpit-mpich.so" true 2>"$work/err" || not_ok "true"
+    silent
+fi
+
+echo "# an MPI library that mpit does not know"
+mkdir "$work/unknown"
+echo 'int MPI_Init(int *, char ***); int PMPI_Init(int *, char ***);
+int PMPI_Init(int *argc, char ***argv) { return argc && argv ? 5 : 1; }
+int MPI_Init(int *argc, char ***argv) { return PMPI_Init(argc, argv); }' |
+    cc -shared -fPIC -x c - -Wl,-soname,libmpi.so.77 -o "$work/unknown/libmpi.so.77"
+echo 'int MPI_Init(int *, char ***);
+int main(int argc, char **argv) { return MPI_Init(&argc, &argv); }' |
+    cc -x c - -x none "$work/unknown/libmpi.so.77" -Wl,-rpath,"$work/unknown" -o "$work/unknown/app"
+gives "the call gets there" 5 "" env LD_PRELOAD="$mpit" MPIT_OUTPUT="$work/none" "$work/unknown/app"
+says 1 "nothing is recorded: mpit does not support the MPI library of this program"
+check "  writes nothing" test ! -e "$work/none"
+gives "under mpit-run" 5 "" "$build/bin/mpit-run" --output "$work/none" "$work/unknown/app"
+says 1 "^mpit: nothing is recorded: mpit does not support the MPI library of this program"
+says 1 "no MPI process recorded: .*unknown/app loads libmpi.so.77, but no process on this host"
 
 echo "# processes without MPI"
 for command in "ls /" "sh -c true" "true"; do

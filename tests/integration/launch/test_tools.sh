@@ -177,6 +177,19 @@ if cc -static alone.c -o alone 2>/dev/null; then
     gives "a program that is linked statically" 0 mpit-run ./alone
     says err "\./alone is linked statically"
 fi
+echo 'void _start(void) { __asm__("mov $1, %eax; xor %ebx, %ebx; int $0x80"); }' >narrow.c
+if cc -m32 -nostdlib -static narrow.c -o narrow 2>/dev/null && ./narrow; then
+    gives "a program of 32 bits" 0 mpit-run ./narrow
+    says err "recorded: \./narrow is not a 64-bit program of this kind of machine"
+fi
+if [ "$(id -u)" = 0 ]; then
+    cc alone.c -o rights && chown 65534 rights && chmod 4755 rights
+    gives "a program with the rights of another user" 0 mpit-run ./rights
+    says err "recorded: \./rights runs with the rights of another user"
+    chown 0 rights && chmod 4755 rights
+    gives "  that are the user's own" 0 mpit-run ./rights
+    says err "recorded: \./rights is linked to no MPI library"
+fi
 gives "options behind the command are the command's" 0 mpit-run echo --quiet --help
 says out "^--quiet --help$"
 check "standard input reaches the command" test "$(echo through | mpit-run cat 2>/dev/null)" = through

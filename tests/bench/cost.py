@@ -28,6 +28,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
+import trial
+
 LIMIT_INSTRUCTIONS = {"tallies": 170, "trace": 200, "untimed": 170}  # packing is part of a trace
 LIMIT_GROWTH_KIB = 256
 LIMIT_OF_PLAIN = 1.5  # an event of any class beside one of the hot calls; local functions are not judged
@@ -44,13 +47,7 @@ COUNTS_MOST = 4
 
 
 def environment(extra):
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1")
-    for name in list(env):
-        if name.startswith("MPIT_") or name == "LD_PRELOAD":
-            del env[name]
-    env.update(extra)
-    return env
+    return trial.clean(OMPI_MCA_rmaps_base_oversubscribe="1") | extra
 
 
 class Bench:

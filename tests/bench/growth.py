@@ -14,7 +14,11 @@ import os
 import shutil
 import statistics
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
+import trial
 
 MODES = {  # of what, how many, and in how many processes
     "ranks": ("processes on one node", [(n, n) for n in (1, 2, 4, 8, 16, 32, 64)]),
@@ -31,13 +35,6 @@ FIELDS = ("memory KiB", "MPI_Init us", "of processor time", "MPI_Finalize us", "
           "library's MPI_Finalize us", "files", "disk KiB")
 
 
-def environment(extra):
-    env = {name: value for name, value in os.environ.items()
-           if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", **extra)
-    return env
-
-
 class Bench:
     def __init__(self, build, mpi):
         self.program = f"{build}/tests/growth-{mpi}"
@@ -51,7 +48,7 @@ class Bench:
             extra = {"LD_PRELOAD": f"{self.library}:{self.marks}", "MPIT_OUTPUT": directory} if recorded else {}
             forward = [word for name in extra for word in ("-x", name)] if "--oversubscribe" in self.launcher else []
             line = [*self.launcher, *forward, "-n", str(ranks), self.program, mode, str(n)]
-            done = subprocess.run(line, env=environment(extra), capture_output=True, text=True, timeout=900)
+            done = subprocess.run(line, env=trial.clean(**extra), capture_output=True, text=True, timeout=900)
             if done.returncode:
                 raise SystemExit(f"growth.py: {' '.join(line)}: status {done.returncode}\n{done.stderr[-2000:]}")
             values = [float(word) for word in done.stdout.split()[-9:]]

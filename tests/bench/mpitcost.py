@@ -13,14 +13,14 @@ import statistics
 import subprocess
 import sys
 
-SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            "OMPI_MCA_pml_monitoring_enable": "2"}  # else Open MPI has nothing that can be started
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
+import trial
+
 
 
 def run(build, mpi, recorded, calls):
     """{(what, whose): ns}"""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("MPIT_") and k != "LD_PRELOAD"}
-    env.update(SETTINGS)
+    env = trial.clean(OMPI_MCA_pml_monitoring_enable="2")  # else Open MPI has nothing that can be started
     if recorded:
         env["LD_PRELOAD"] = f"{build}/lib/libmpit.so"
     out = subprocess.run([f"{build}/tests/mpitcost-{mpi}", str(calls)], env=env, capture_output=True, text=True,

@@ -20,15 +20,13 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
+import trial
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ORDER = ["crash", "timeout", "fail", "absent", "skip", "pass"]  # the worst of two processes counts
 TITLES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 SETTINGS = {
-    "LC_ALL": "C",
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_mpi_yield_when_idle": "1",
     # without it Open MPI has no variable that can be started
     "OMPI_MCA_pml_monitoring_enable": "2",
 }
@@ -43,10 +41,6 @@ class Column:
         self.library = os.path.join(build, "lib", "libmpit.so")
         self.title = TITLES[mpi] + (" + mpit" if recorded else "")
         self.launcher = shutil.which(f"mpirun.{mpi}") or shutil.which("mpirun")
-
-    def environment(self):
-        env = {k: v for k, v in os.environ.items() if not k.startswith("MPIT_") and k != "LD_PRELOAD"}
-        return dict(env, **SETTINGS)
 
     def line(self, test, output):
         words = [self.program, test["name"]]
@@ -64,7 +58,7 @@ class Column:
             return self.judge(test, limit, self.line(test, output))
 
     def judge(self, test, limit, line):
-        process = subprocess.Popen(line, env=self.environment(), stdout=subprocess.PIPE,
+        process = subprocess.Popen(line, env=trial.environment(**SETTINGS), stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
                                    start_new_session=True, errors="replace")
         try:

@@ -63,7 +63,7 @@ static struct object *object_of(struct symbols *symbols, const char *path)
     return object;
 }
 
-const struct symbol_place *symbols_find(struct symbols *symbols, const struct module *module, const char *program,
+const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
                                         uint64_t pc)
 {
     struct object *object = object_of(symbols, !module           ? "[unknown]"

@@ -25,12 +25,16 @@ def mpis(build):
     return [mpi for mpi in ("openmpi", "mpich") if os.path.exists(f"{build}/lib/libmpit-{mpi}.so")]
 
 
-def environment(**more):
-    """The environment without anything of mpit's."""
+def clean(**more):
+    """The environment without anything of mpit's. As root, too, Open MPI starts programs."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C",
-               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+    env.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
     return dict(env, **more)
+
+
+def environment(**more):
+    """The same for more processes than processors: those that wait give way."""
+    return clean(LC_ALL="C", OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1") | more
 
 
 def launcher(mpi, ranks, exported=None, options=()):
@@ -163,3 +167,13 @@ class Judge:
         if self.failed:
             return 1
         return 0 if self.passed else SKIPPED if self.skipped else 1
+
+
+def judge_mpis(build, judge, *parts):
+    """Each part is called for each MPI, with (judge, build, mpi, directory), in a directory that goes with the MPI. Ends the
+    script."""
+    for mpi in mpis(build):
+        with tempfile.TemporaryDirectory(prefix="mpit-trial.", ignore_cleanup_errors=True) as directory:
+            for part in parts:
+                part(judge, build, mpi, directory)
+    sys.exit(judge.verdict())

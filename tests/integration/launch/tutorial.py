@@ -46,9 +46,8 @@ def environment(work):
     os.mkdir(tools)
     for name in "mpicc", "mpirun":
         os.symlink(shutil.which(name + ".openmpi"), os.path.join(tools, name))
-    result = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    return {**result, "PATH": os.pathsep.join([tools, os.path.join(BUILD, "bin"), os.environ["PATH"]]), "LC_ALL": "C.UTF-8",
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    return trial.clean(PATH=os.pathsep.join([tools, os.path.join(BUILD, "bin"), os.environ["PATH"]]), LC_ALL="C.UTF-8",
+                       OMPI_MCA_rmaps_base_oversubscribe="1")
 
 
 def interrupt(jobs):

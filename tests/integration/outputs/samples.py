@@ -68,14 +68,12 @@ def get(path):
 
 def environment(run, settings):
     """That of a program which is recorded by the first MPI that there is."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
     mpi = "mpich" if os.path.exists(BUILD + "/lib/libmpit-mpich.so") else "openmpi"
     library, heat = WORK + "/libmpit.so", WORK + "/heat"  # their places are written into the file
     shutil.copy(BUILD + "/lib/libmpit.so", library)
     shutil.copy("%s/lib/libmpit-%s.so" % (BUILD, mpi), WORK)
     shutil.copy("%s/tests/heat-%s" % (BUILD, mpi), heat)
-    kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", MPIT_OUTPUT=run, LD_PRELOAD=library, **settings)
-    return kept, heat
+    return trial.clean(MPIT_OUTPUT=run, LD_PRELOAD=library, **settings), heat
 
 
 def record(name, steps, settings, kill=False):

@@ -27,23 +27,16 @@ def launcher(ranks):
     return line + ["--oversubscribe"] if MPI == "openmpi" else line
 
 
-def environment(settings=None):
-    """Without what the caller may have set."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", **(settings or {}))
-    return kept
-
-
 def record(name, options, ranks, *arguments, program=COUNTED, settings=None):
     """mpit-run; the run directory is WORK/name."""
     done = subprocess.run([RUN, "--output", WORK + "/" + name, *options, *launcher(ranks), program, *arguments],
-                          env=environment(settings), capture_output=True, text=True, timeout=SECONDS, check=False)
+                          env=trial.clean(LC_ALL="C", **(settings or {})), capture_output=True, text=True, timeout=SECONDS, check=False)
     return done
 
 
 def dump(*arguments):
     """mpit-dump."""
-    return subprocess.run([DUMP, *arguments], env=environment(), capture_output=True, text=True, timeout=SECONDS, check=False)
+    return subprocess.run([DUMP, *arguments], env=trial.clean(LC_ALL="C"), capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
 def lines_check(name, done, status=0):
@@ -155,7 +148,7 @@ def refused():
     done = record("many", ["--papi", many], 1, "os")
     say(done.returncode == 0 and set(many.split(",")) == set(counters_of(job_of("many"))) - {"kernel time"} - SYSTEM,
         "five at once", done.stderr)
-    done = subprocess.run([RUN, "--papi", "with blanks", "true"], env=environment(), capture_output=True, text=True,
+    done = subprocess.run([RUN, "--papi", "with blanks", "true"], env=trial.clean(LC_ALL="C"), capture_output=True, text=True,
                           timeout=SECONDS, check=False)
     say(done.returncode == 2, "what cannot be a list of names ends mpit-run", done.stderr)
 
@@ -185,7 +178,7 @@ def loaded():
     """What nobody asks for is not there."""
     for options, there in ((["--os"], False), (["--papi", SOFT], False), ([], False), (["--papi", "PAPI_TOT_CYC"], True)):
         done = subprocess.run([RUN, "--output", WORK + "/maps", *options, *launcher(1), "sh", "-c",
-                               "LD_DEBUG=files exec " + COUNTED + " os"], env=environment(), capture_output=True, text=True,
+                               "LD_DEBUG=files exec " + COUNTED + " os"], env=trial.clean(LC_ALL="C"), capture_output=True, text=True,
                               timeout=SECONDS, check=False)
         say(("libpapi" in done.stderr.replace("libpapi cannot", "")) == there, "libpapi is loaded with %s: %s" %
             (" ".join(options) or "no option", there), done.stderr[-300:])

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import trial
+
 # program, processes, arguments, options of mpit-run; {work} is a folder of this run. With a trace the summary is made
 # when all is over, so that it has MPI_Finalize.
 PROGRAMS = [
@@ -48,12 +51,6 @@ def recorded(path):
     return {words[0] for words in lines if words and (words[1] != "other" or words[2] == "call")}
 
 
-def environment():
-    env = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_osc="pt2pt,sm")
-    return {name: value for name, value in env.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-
-
 def run(build, mpi, work, program, ranks, arguments, options):
     """name -> count, of the whole job"""
     output = tempfile.mkdtemp(prefix=f"run-{program}-", dir=work)
@@ -62,7 +59,7 @@ def run(build, mpi, work, program, ranks, arguments, options):
             os.mkdir(argument.format(work=work))
     line = [f"{build}/bin/mpit-run", "--quiet", *options, "--output", output, f"mpirun.{mpi}", "-n", str(ranks),
             f"{build}/tests/{program}-{mpi}", *(a.format(work=work) for a in arguments)]
-    with subprocess.Popen(line, env=environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    with subprocess.Popen(line, env=trial.environment(OMPI_MCA_osc="pt2pt,sm"), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:
         try:
             said, _ = job.communicate(timeout=LIMIT_SECONDS)

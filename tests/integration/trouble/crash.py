@@ -35,11 +35,8 @@ class Bench:
         self.program = "%s/tests/crash-%s" % (self.build, mpi)
         self.work = tempfile.mkdtemp(prefix="mpit-crash.")
         self.judge = trial.Judge()
-        self.environment = {name: value for name, value in os.environ.items()
-                            if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-        self.environment["MPIT_SPOOL"] = os.environ["MPIT_SPOOL"] = self.work + "/spool"  # what was killed goes with it
-        self.environment.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C",
-                                OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1")
+        os.environ["MPIT_SPOOL"] = self.work + "/spool"  # what was killed goes with it
+        self.environment = trial.environment(MPIT_SPOOL=self.work + "/spool")
 
     def fresh(self):
         """Empty directories for ledgers and run."""

@@ -12,10 +12,8 @@ import glob
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
@@ -151,19 +149,4 @@ def full(judge, build, mpi, directory):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
-def main():
-    """Both MPIs."""
-    build = os.path.abspath(sys.argv[1])
-    judge = trial.Judge()
-    for mpi in trial.mpis(build):
-        directory = tempfile.mkdtemp(prefix="mpit-drain.")
-        try:
-            drained(judge, build, mpi, directory)
-            late_room(judge, build, mpi, directory)
-            full(judge, build, mpi, directory)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-    sys.exit(judge.verdict())
-
-
-main()
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), drained, late_room, full)

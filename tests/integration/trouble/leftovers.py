@@ -10,9 +10,7 @@ nobody can read goes after a day, too. What needs no next job: an end by exit(),
 import glob
 import os
 import re
-import shutil
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
@@ -98,19 +96,4 @@ def judged(judge, build, mpi, directory):
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 
-def main():
-    """Both MPIs."""
-    build = os.path.abspath(sys.argv[1])
-    judge = trial.Judge()
-    for mpi in trial.mpis(build):
-        directory = tempfile.mkdtemp(prefix="mpit-leftovers.")
-        try:
-            alone(judge, build, mpi, directory)
-            elsewhere(judge, build, mpi, directory)
-            judged(judge, build, mpi, directory)
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-    sys.exit(judge.verdict())
-
-
-main()
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged)

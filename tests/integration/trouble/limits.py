@@ -31,12 +31,7 @@ def program(calls, operations="mixed"):
 
 def environment(settings):
     """That of a single process which is recorded."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MPIT_") and name != "LD_PRELOAD"}
-    kept.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", LC_ALL="C", MPIT_OUTPUT=RUN,
-                MPIT_SPOOL=SPOOL,
-                LD_PRELOAD="%s/lib/libmpit.so" % BUILD)
-    kept.update(settings)
-    return kept
+    return trial.clean(LC_ALL="C", MPIT_OUTPUT=RUN, MPIT_SPOOL=SPOOL, LD_PRELOAD="%s/lib/libmpit.so" % BUILD) | settings
 
 
 def fresh():

@@ -12,7 +12,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 import trial
@@ -66,25 +65,24 @@ def judged(judge, mpi, prefix):
     return len(named)
 
 
+def watched(judge, build, mpi, directory):
+    """A job, rank by rank."""
+    ended = traced(build, mpi, directory)
+    judge.check(f"{mpi}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
+    prefixes = sorted({path.rsplit(".", 1)[0] for path in glob.glob(directory + "/rank.*")})
+    judge.check(f"{mpi}: strace followed {RANKS} ranks", [] if len(prefixes) == RANKS else prefixes or ["none"])
+    named = sum(judged(judge, mpi, prefix) for prefix in prefixes)
+    judge.check(f"{mpi}: the results get into the output directory, and strace sees it",
+                [] if named and os.listdir(f"{directory}/{NAME}") else [f"{named} calls name it", str(ended)])
+
+
 def main():
     """Both MPIs."""
-    build, judge = os.path.abspath(sys.argv[1]), trial.Judge()
+    judge = trial.Judge()
     if not shutil.which("strace") or subprocess.run(["strace", "-o", "/dev/null", "true"], check=False, capture_output=True).returncode:
         judge.skip("the output directory is left alone", "strace is not installed, or may not trace here")
         sys.exit(judge.verdict())
-    for mpi in trial.mpis(build):
-        directory = tempfile.mkdtemp(prefix="mpit-quiet.")
-        try:
-            ended = traced(build, mpi, directory)
-            judge.check(f"{mpi}: the job ends well", [str(ended)] if ended.hung or ended.status else [])
-            prefixes = sorted({path.rsplit(".", 1)[0] for path in glob.glob(directory + "/rank.*")})
-            judge.check(f"{mpi}: strace followed {RANKS} ranks", [] if len(prefixes) == RANKS else prefixes or ["none"])
-            named = sum(judged(judge, mpi, prefix) for prefix in prefixes)
-            judge.check(f"{mpi}: the results get into the output directory, and strace sees it",
-                        [] if named and os.listdir(f"{directory}/{NAME}") else [f"{named} calls name it", str(ended)])
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
-    sys.exit(judge.verdict())
+    trial.judge_mpis(os.path.abspath(sys.argv[1]), judge, watched)
 
 
 main()

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "collect/collect.h"
 
+#include "base/array.h"
+
 #include "collect/drain.h"
 #include "base/processes.h"
 #include "collect/processlife.h"
@@ -198,7 +200,7 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         return 0;
     }
     end_settle(&run, path);
-    struct part *list = reallocarray(parts->list, parts->count + 1, sizeof *list);
+    struct part *list = array_grow(parts->list, parts->count, sizeof *list);
     char *copy = list ? strdup(name) : NULL;
     parts->list = list ? list : parts->list;
     if (!copy) {

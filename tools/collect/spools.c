@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "collect/spools.h"
 
+#include "base/array.h"
+
 #include "writer/spool.h"
 
 #include <dirent.h>
@@ -51,7 +53,7 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
     spool_path_clean(output);
     if (!is_wanted_output(wanted, output))
         return 0;
-    struct spool *list = reallocarray(spools->list, spools->count + 1, sizeof *list);
+    struct spool *list = array_grow(spools->list, spools->count, sizeof *list);
     if (!list)
         return -1;
     spools->list = list;

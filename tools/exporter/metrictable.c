@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "exporter/metrictable.h"
 
+#include "base/array.h"
+
 #include "format/counter.h"
 #include "format/label.h"
 
@@ -357,7 +359,7 @@ static size_t call_slot(struct metric_table *table, const char *raw)
         return place;
     }
     char(*calls)[CALL_NAME_BYTES] =
-        table->call_count < CALLS_MOST ? realloc(table->calls, (table->call_count + 1) * sizeof *calls) : NULL;
+        table->call_count < CALLS_MOST ? array_grow(table->calls, table->call_count, sizeof *calls) : NULL;
     if (!calls)
         return METRIC_SLOTS_MOST;
     table->calls = calls;

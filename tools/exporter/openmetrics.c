@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "exporter/openmetrics.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -132,14 +134,10 @@ void labels_add(struct text *labels, const char *name, const char *value)
 
 static struct metric_family *family_make(struct exposition *exposition, const char *name, const char *help)
 {
-    if (exposition->count == exposition->room) {
-        size_t room = exposition->room ? 2 * exposition->room : 64;
-        struct metric_family **families = realloc(exposition->families, room * sizeof(struct metric_family *));
-        if (!families)
-            return NULL;
-        exposition->families = families;
-        exposition->room = room;
-    }
+    struct metric_family **families = array_grow(exposition->families, exposition->count, sizeof *families);
+    if (!families)
+        return NULL;
+    exposition->families = families;
     struct metric_family *family = calloc(1, sizeof *family);
     if (!family || !(family->name = strdup(name)) || !(family->help = strdup(help))) {
         if (family)

@@ -42,7 +42,7 @@ struct metric_family {
 
 struct exposition {
     struct metric_family **families;
-    size_t count, room;
+    size_t count;
     bool failed;
 };
 

@@ -7,7 +7,7 @@
 
 struct raised {
     struct instance *list;
-    uint32_t count, room;
+    size_t count, room;
     enum call by;
     int error; /* return value of the last call that failed */
 };

@@ -1,9 +1,9 @@
 #include "thread/raising.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_ROOM = 64 };
 
 static enum delivery_context context_of(const struct log *log)
 {
@@ -15,17 +15,14 @@ static enum delivery_context context_of(const struct log *log)
 /* Returns room for one more instance, or NULL without memory (counted as lost). */
 static struct instance *instance_add(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks)
 {
-    if (log->raised.count == log->raised.room) {
-        uint32_t room = log->raised.room ? 2 * log->raised.room : FIRST_ROOM;
-        struct instance *grown = realloc(log->raised.list, room * sizeof *grown);
-        if (!grown) {
-            run_lost(&book.run, LOSS_NO_MEMORY, 1);
-            return NULL;
-        }
-        log->raised.list = grown;
-        log->raised.room = room;
+    struct raised *raised = &log->raised;
+    struct instance *list = array_reserve(raised->list, &raised->room, raised->count, sizeof *list);
+    if (!list) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
     }
-    struct instance *instance = &log->raised.list[log->raised.count++];
+    raised->list = list;
+    struct instance *instance = &list[raised->count++];
     *instance = (struct instance){.type = &event_types[id], .comm = comm, .ticks = ticks};
     return instance;
 }

@@ -2,7 +2,6 @@
 #include "native.h"
 
 #include "base/array.h"
-
 #include "gate.h"
 #include "preload.h"
 

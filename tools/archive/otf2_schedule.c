@@ -1,7 +1,6 @@
 #include "archive/otf2_schedule.h"
 
 #include "base/array.h"
-
 #include "calls.h"
 
 #include <stdlib.h>

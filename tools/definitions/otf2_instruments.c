@@ -1,7 +1,6 @@
 #include "definitions/otf2_instruments.h"
 
 #include "base/array.h"
-
 #include "figures/cells.h"
 
 #include <pthread.h>

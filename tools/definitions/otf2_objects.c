@@ -1,7 +1,6 @@
 #include "definitions/otf2_objects.h"
 
 #include "base/hash.h"
-
 #include "base/array.h"
 
 #include <stdio.h>

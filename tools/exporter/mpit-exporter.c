@@ -221,7 +221,7 @@ static bool exporter_look(struct exporter *exporter)
 }
 
 /* Returns false without memory. */
-static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct text *to)
+static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct textbuffer *to)
 {
     struct exposition exposition = {0};
     exporter->facts.scrapes++;
@@ -246,7 +246,7 @@ static struct page page_make(void *context, const char *path, const char *accept
                                 "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
                                 "<p>Variables of the MPI jobs on this node: <a href=\"/metrics\">metrics</a></p>\n"
                                 "</body></html>\n";
-    struct text text = {0};
+    struct textbuffer text = {0};
     if (strcmp(path, "/") == 0)
         return page_of(200, "text/html; charset=utf-8", front);
     if (strcmp(path, "/metrics") != 0)
@@ -321,7 +321,7 @@ static void serve(struct exporter *exporter, const struct request *request)
 
 static void print_once(struct exporter *exporter, enum metric_format format)
 {
-    struct text text = {0};
+    struct textbuffer text = {0};
     if (!metrics_text_write(exporter, format, &text))
         errx(1, "out of memory");
     fwrite(text.bytes, 1, text.used, stdout);

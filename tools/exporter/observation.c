@@ -2,7 +2,6 @@
 #include "exporter/observation.h"
 
 #include "base/array.h"
-
 #include "format/label.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 #include "job/clockmessages.h"
 
 #include "base/array.h"
-
 #include "calls.h"
 #include "figures/fold.h"
 

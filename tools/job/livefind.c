@@ -2,7 +2,6 @@
 #include "job/livefind.h"
 
 #include "base/array.h"
-
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 #include "job/select.h"
 
 #include "base/array.h"
-
 #include "settings/filter.h"
 
 #include <errno.h>

@@ -1,7 +1,6 @@
 #include "job/waiting.h"
 
 #include "base/array.h"
-
 #include "calls.h"
 #include "figures/figures.h"
 #include "archive/jointcalls.h"

@@ -2,7 +2,6 @@
 #include "profile/otf2_samples.h"
 
 #include "base/array.h"
-
 #include "base/interrupt.h"
 #include "base/keytable.h"
 #include "archive/otf2_archive.h"

@@ -2,7 +2,6 @@
 #include "profile/stacks.h"
 
 #include "base/array.h"
-
 #include "calls.h"
 #include "base/keytable.h"
 #include "base/text.h"

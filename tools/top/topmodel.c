@@ -1,7 +1,6 @@
 #include "top/topmodel.h"
 
 #include "base/hash.h"
-
 #include "base/array.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "top/toppage.h"
 
 #include "base/array.h"
-
 #include "base/ranklist.h"
 #include "base/units.h"
 

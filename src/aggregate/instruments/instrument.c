@@ -1,7 +1,6 @@
 #include "instruments/instrument.h"
 
 #include "base/hash.h"
-
 #include "instruments/instrumentrules.h"
 
 #include <stdio.h>

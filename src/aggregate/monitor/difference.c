@@ -1,7 +1,6 @@
 #include "monitor/difference.h"
 
 #include "base/array.h"
-
 #include "monitor/changes.h"
 #include "settings/knobs.h"
 

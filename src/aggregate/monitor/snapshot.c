@@ -1,7 +1,6 @@
 #include "monitor/snapshot.h"
 
 #include "base/array.h"
-
 #include "handles/moment.h"
 #include "handles/windows.h"
 

@@ -1,7 +1,6 @@
 #include "registry/book.h"
 
 #include "base/array.h"
-
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
 #include "format/label.h"

@@ -1,7 +1,6 @@
 #include "registry/commreuse.h"
 
 #include "base/array.h"
-
 #include "registry/commpast.h"
 #include "registry/commsum.h"
 #include "instruments/instrument.h"

@@ -1,7 +1,6 @@
 #include "replay/replaying.h"
 
 #include "base/array.h"
-
 #include "registry/commsum.h"
 
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 #include "format/compact.h"
 
 #include "base/hash.h"
-
 #include "reader/readercomms.h"
 #include "reader/readerversions.h"
 

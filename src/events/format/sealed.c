@@ -1,7 +1,6 @@
 #include "format/sealed.h"
 
 #include "base/hash.h"
-
 #include "format/runfile.h"
 
 #include <stdint.h>

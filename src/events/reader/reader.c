@@ -2,7 +2,6 @@
 #include "reader/reader.h"
 
 #include "base/array.h"
-
 #include "clock/clocksync.h"
 #include "format/compact.h"
 #include "format/counter.h"

@@ -16,7 +16,6 @@
 #include "writer/runtrace.h"
 
 #include "base/array.h"
-
 #include "writer/filesize.h"
 
 #include <errno.h>

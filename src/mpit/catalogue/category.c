@@ -2,7 +2,6 @@
 #include "catalogue/category.h"
 
 #include "base/array.h"
-
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "instruments/component.h"

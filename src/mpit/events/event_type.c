@@ -1,7 +1,6 @@
 #include "events/event_type.h"
 
 #include "base/hash.h"
-
 #include "instruments/component.h"
 #include "catalogue/enumeration.h"
 #include "catalogue/hint.h"

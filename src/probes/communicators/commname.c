@@ -1,7 +1,6 @@
 #include "communicators/commname.h"
 
 #include "base/hash.h"
-
 #include "format/label.h"
 
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 #include "recorder/clocks_own.h"
 
 #include "base/hash.h"
-
 #include "registry/book.h"
 #include "clock/clocksync.h"
 

@@ -2,7 +2,6 @@
 #include "recorder/job.h"
 
 #include "base/hash.h"
-
 #include "registry/book.h"
 #include "native.h"
 

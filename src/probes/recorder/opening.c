@@ -2,7 +2,6 @@
 #include "recorder/opening.h"
 
 #include "base/hash.h"
-
 #include "counters/counters.h"
 #include "fabric/fabric.h"
 #include "recorder/handover.h"

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include "base/array.h"
 #include "gate.h"
 #include "preload.h"
 
@@ -346,23 +347,17 @@ bool native_find(void)
 static struct {
     pthread_mutex_t lock; /* held while a descriptor is used, so that it is not closed meanwhile */
     uint64_t *handles;
-    unsigned count, room;
+    unsigned count;
     unsigned unknown; /* could not be stored without memory */
 } sessions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void native_session_add(uint64_t handle)
 {
     pthread_mutex_lock(&sessions.lock);
-    if (sessions.count == sessions.room) {
-        unsigned room = sessions.room ? 2 * sessions.room : 8;
-        uint64_t *handles = realloc(sessions.handles, room * sizeof *handles);
-        if (handles) {
-            sessions.handles = handles;
-            sessions.room = room;
-        }
-    }
-    if (sessions.count < sessions.room) {
-        sessions.handles[sessions.count] = handle;
+    uint64_t *handles = array_grow(sessions.handles, sessions.count, sizeof *handles);
+    if (handles) {
+        sessions.handles = handles;
+        handles[sessions.count] = handle;
         __atomic_store_n(&sessions.count, sessions.count + 1, __ATOMIC_RELEASE);
     } else {
         __atomic_store_n(&sessions.unknown, sessions.unknown + 1, __ATOMIC_RELEASE);

@@ -1,5 +1,7 @@
 #include "analysis/criticalpath.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,18 +77,14 @@ static void share_add(struct paths *paths, struct path *path, uint64_t key, uint
         path->shares[place].ns += ns;
         return;
     }
-    if (path->count == path->capacity) {
-        size_t capacity = path->capacity ? path->capacity * 2 : 4;
-        struct path_share *shares = realloc(path->shares, capacity * sizeof *shares);
-        if (!shares) {
-            paths->no_memory = true;
-            return;
-        }
-        path->shares = shares;
-        path->capacity = capacity;
+    struct path_share *shares = array_reserve(path->shares, &path->capacity, path->count, sizeof *shares);
+    if (!shares) {
+        paths->no_memory = true;
+        return;
     }
-    memmove(&path->shares[place + 1], &path->shares[place], (path->count - place) * sizeof *path->shares);
-    path->shares[place] = (struct path_share){key, ns};
+    path->shares = shares;
+    memmove(&shares[place + 1], &shares[place], (path->count - place) * sizeof *shares);
+    shares[place] = (struct path_share){key, ns};
     path->count++;
 }
 

@@ -1,5 +1,6 @@
 #include "archive/otf2_schedule.h"
 
+#include "base/array.h"
 #include "calls.h"
 
 #include <stdlib.h>
@@ -19,15 +20,11 @@ static int scheduled_order(const void *one, const void *other)
 /* Adds a place. Returns NULL without memory. */
 static struct scheduled *list_place(struct scheduled_list *list)
 {
-    if (list->count == list->capacity) {
-        size_t capacity = list->capacity ? list->capacity * 2 : 64;
-        struct scheduled *longer = realloc(list->list, capacity * sizeof *longer);
-        if (!longer)
-            return NULL;
-        list->list = longer;
-        list->capacity = capacity;
-    }
-    return &list->list[list->count++];
+    struct scheduled *longer = array_reserve(list->list, &list->capacity, list->count, sizeof *longer);
+    if (!longer)
+        return NULL;
+    list->list = longer;
+    return &longer[list->count++];
 }
 
 /* ---- the heap of short ones ---------------------------------------------------------------------------------------

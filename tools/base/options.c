@@ -7,13 +7,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void hint_print(void)
 {
     fprintf(stderr, "%s --help shows the options\n", program_invocation_short_name);
 }
 
-void option_reject(int result, char *const argv[])
+/* For ':' and '?' of getopt_long: names the option, and ends the tool. */
+static __attribute__((noreturn)) void option_reject(int result, char *const argv[])
 {
     const char *word = argv[optind - 1];
     if (result == ':')
@@ -51,4 +53,56 @@ void output_close(void)
 {
     if (ferror(stdout) || fclose(stdout) != 0)
         err(1, "standard output cannot be written");
+}
+
+enum { OPTIONS_MOST = 64, WIDTH = 80 };
+
+/* Writes the help of an option after its names, which take `used` columns. It may have several lines. */
+static void option_help_print(const char *help, int used, int column)
+{
+    for (const char *end; help; help = *end ? end + 1 : NULL) {
+        end = strchrnul(help, '\n');
+        int bytes = (int)(end - help), gap = used + 2 <= column ? column - used : 2;
+        if (used + gap + bytes > WIDTH) {
+            putchar('\n');
+            gap = column;
+        }
+        printf("%*s%.*s\n", gap, "", bytes, help);
+        used = 0;
+    }
+}
+
+static __attribute__((noreturn)) void help_print(const struct command_line *line)
+{
+    int used = 0;
+    fputs(line->head, stdout);
+    for (const struct tool_option *option = line->options; option->name; option++) {
+        if (option->help && !*option->help)
+            continue;
+        used += printf("%s--%s", used ? ", " : "  ", option->name);
+        used += option->argument ? printf(" %s", option->argument) : 0;
+        if (!option->help)
+            continue;
+        option_help_print(option->help, used, line->column);
+        used = 0;
+    }
+    fputs("  --help, --version\n", stdout);
+    text_and_exit(line->tail);
+}
+
+int command_line_next(const struct command_line *line, int argc, char *argv[])
+{
+    struct option all[OPTIONS_MOST + 3] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}};
+    for (int i = 0; i < OPTIONS_MOST && line->options[i].name; i++)
+        all[2 + i] = (struct option){line->options[i].name, line->options[i].argument ? required_argument : no_argument,
+                                     NULL, line->options[i].value};
+    opterr = 0;
+    int option = getopt_long(argc, argv, line->shorts, all, NULL);
+    if (option == 'h')
+        help_print(line);
+    if (option == 'v')
+        text_and_exit(line->version);
+    if (option == ':' || option == '?')
+        option_reject(option, argv);
+    return option;
 }

@@ -7,8 +7,27 @@
 /* For a wrong command line: prints the message and where to find help. Exit status 2. */
 enum { EXIT_USAGE = 2 };
 
-/* For getopt_long's ':' and '?' (an option string that begins with "+:" or ":"): names the option and ends the tool. */
-__attribute__((noreturn)) void option_reject(int result, char *const argv[]);
+/* An option of a tool. --help shows options without a help in the line of the next one. An option with the help ""
+ * stands in the help of another. */
+struct tool_option {
+    const char *name;
+    const char *argument; /* NULL: it takes none */
+    int value;            /* for command_line_next. Not 'h', 'v', ':' or '?' */
+    const char *help;
+};
+
+/* The command line of a tool. --help, -h and --version are added. */
+struct command_line {
+    const char *version;
+    const char *shorts;                /* the short options, for getopt */
+    const char *head, *tail;           /* the help before and after the options */
+    const struct tool_option *options; /* the last one has no name */
+    int column;                        /* where the help of an option begins */
+};
+
+/* Returns the value of the next option, with its argument in optarg. Returns -1 at the first other word. --help,
+ * --version and wrong options end the tool. */
+int command_line_next(const struct command_line *line, int argc, char *argv[]);
 
 /* For any other error in the command line. */
 __attribute__((noreturn, format(printf, 1, 2))) void usage_reject(const char *format, ...);

@@ -1,6 +1,6 @@
 /*
  * Checks that concern more than one location. Happenings wait in their location until all earlier ones elsewhere have
- * been checked (check_stream.c merges). Then the checks at the end follow.
+ * been checked (check_archive.c merges). Then the checks at the end follow.
  */
 #ifndef MPIT_TOOLS_CHECK_HAPPENINGS_H
 #define MPIT_TOOLS_CHECK_HAPPENINGS_H

@@ -2,8 +2,8 @@
  * The check's model of the archive that it reads.
  *
  *   check_archive ─┬─ definitions (check_definitions.c, check_resources.c) ──> maps of this file, by kind and id
- *                  ├─ definitions of a location (check_stream.c)
- *                  └─ events (check_stream.c): some of each location at a time
+ *                  ├─ definitions of a location (check_archive.c)
+ *                  └─ events (check_archive.c): some of each location at a time
  *                        │ checks of a single location: check_events.c
  *                        └─> happenings, in the order of time over all locations:
  *                            check_messages.c, check_collectives.c, check_accesses.c

@@ -1,8 +1,10 @@
 #define _GNU_SOURCE
 #include "collect/collect.h"
 
+#include "base/array.h"
 #include "collect/drain.h"
 #include "base/processes.h"
+#include "base/text.h"
 #include "collect/processlife.h"
 #include "reader/reader.h"
 #include "collect/resultfile.h"
@@ -19,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -53,42 +54,6 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
     return -1;
 }
 
-static bool name_is_live(const char *name)
-{
-    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
-}
-
-/* ---- the lock ---------------------------------------------------------------------------------------------------- */
-
-/* Returns whether the file still has this name. An earlier owner of the lock may have removed the spool. */
-static bool lock_is_there(int fd, const char *path)
-{
-    struct stat held, named;
-    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
-           held.st_dev == named.st_dev;
-}
-
-int collect_lock(const char *spool, int wait_ms)
-{
-    enum { STEP_MS = 10 };
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%.4000s/" SPOOL_LOCK, spool);
-    for (int waited = 0;; waited += STEP_MS) {
-        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-        if (fd < 0)
-            return -1;
-        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && lock_is_there(fd, path))
-            return fd;
-        close(fd);
-        if (waited >= wait_ms) {
-            errno = EWOULDBLOCK;
-            return -1;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
-    }
-}
-
 /* Not by read(2), because a process that waits for this one takes reads as progress. */
 static bool file_is_marked(int directory, const char *name)
 {
@@ -110,7 +75,7 @@ static bool is_collected(const char *spool)
     bool all = true;
     DIR *directory = opendir(spool);
     for (struct dirent *entry; all && directory && (entry = readdir(directory));)
-        all = !name_is_live(entry->d_name) || file_is_marked(dirfd(directory), entry->d_name);
+        all = !text_ends(entry->d_name, RUN_FILE_SUFFIX) || file_is_marked(dirfd(directory), entry->d_name);
     if (directory)
         closedir(directory);
     return all;
@@ -121,7 +86,7 @@ static bool is_collected(const char *spool)
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
     enum { STEP_MS = 50 };
-    int lock = collect_lock(spool->path, 0);
+    int lock = spool_lock(spool->path, 0);
     if (lock < 0 && errno == EWOULDBLOCK && wish->waiting)
         wish->waiting();
     for (int waited = 0; lock < 0 && errno == EWOULDBLOCK && waited < wish->wait_ms; waited += STEP_MS) {
@@ -129,7 +94,7 @@ static int lock_await(const struct spool *spool, const struct collect_wish *wish
             errno = ENOENT;
             return -1;
         }
-        lock = collect_lock(spool->path, STEP_MS);
+        lock = spool_lock(spool->path, STEP_MS);
     }
     return lock;
 }
@@ -199,7 +164,7 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         return 0;
     }
     end_settle(&run, path);
-    struct part *list = reallocarray(parts->list, parts->count + 1, sizeof *list);
+    struct part *list = array_grow(parts->list, parts->count, sizeof *list);
     char *copy = list ? strdup(name) : NULL;
     parts->list = list ? list : parts->list;
     if (!copy) {
@@ -226,7 +191,7 @@ static int parts_open(struct work *work, struct parts *parts)
     if (!directory)
         return errno == ENOENT ? 0 : fail(work, "%s cannot be read: %s", work->spool->path, strerror(errno));
     for (struct dirent *entry; result == 0 && (entry = readdir(directory));)
-        if (name_is_live(entry->d_name))
+        if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
             result = part_add(work, parts, entry->d_name);
     closedir(directory);
     if (parts->count > 1)
@@ -411,7 +376,7 @@ static bool all_are_idle(const struct spool *spool, int seconds)
     for (struct dirent *entry; idle && directory && (entry = readdir(directory));) {
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%.3800s/%.255s", spool->path, entry->d_name);
-        idle = !name_is_live(entry->d_name) || is_idle(path, seconds);
+        idle = !text_ends(entry->d_name, RUN_FILE_SUFFIX) || is_idle(path, seconds);
     }
     if (directory)
         closedir(directory);
@@ -498,11 +463,11 @@ static void spool_remove(const struct spool *spool)
     bool empty = !spool_is_watched(spool->path);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
-        empty = !name_is_live(entry->d_name);
+        empty = !text_ends(entry->d_name, RUN_FILE_SUFFIX);
     if (directory)
         rewinddir(directory);
     for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.' && !name_is_live(entry->d_name)) /* a process may begin just now */
+        if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX)) /* a process may begin just now */
             unlinkat(dirfd(directory), entry->d_name, 0);
     if (directory)
         closedir(directory);

@@ -39,10 +39,6 @@ struct collected {
     size_t left;         /* live files that could not be brought */
 };
 
-/* Takes the lock of a spool. Returns a descriptor, which the caller closes, or -1 with errno. EWOULDBLOCK means that
- * another process has the lock. */
-int collect_lock(const char *spool, int wait_ms);
-
 /* Collects one spool. Adds to `sum`. Returns 0, or -1 with the failure in problem[]. */
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES]);

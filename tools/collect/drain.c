@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "collect/drain.h"
 
-#include "collect/collect.h"
+#include "base/text.h"
 #include "collect/processlife.h"
 #include "collect/resultfile.h"
 #include "writer/run.h"
@@ -257,7 +257,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
 /* Takes the lock, because collectors use the same files. */
 static void live_drain_alone(const struct spool *spool, const char *name, const char *live)
 {
-    int lock = collect_lock(spool->path, 0);
+    int lock = spool_lock(spool->path, 0);
     if (lock < 0)
         return;
     live_drain(spool, name, live);
@@ -293,13 +293,11 @@ static bool may_write(const struct run_header *header, const char *path)
 
 static void spool_look(const struct spool *spool, struct look *look)
 {
-    size_t suffix = strlen(RUN_FILE_SUFFIX);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char live[PATH_MAX];
         struct run_header header, later;
-        size_t length = strlen(entry->d_name);
-        if (length <= suffix || strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) != 0)
+        if (!text_ends(entry->d_name, RUN_FILE_SUFFIX))
             continue;
         snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
         if (!header_read(live, &header)) {

@@ -19,20 +19,29 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: mpit-collect [options] [DIR...]\n"
-                           "Moves recordings of ended processes of this node to their output directory DIR.\n"
-                           "DIR may also be a spool directory. mpit-run and the last process of a job do so\n"
-                           "automatically. After a crash, run mpit-collect on each node of the job, with the\n"
-                           "same launcher.\n"
-                           "\n"
-                           "  --all         collect for all output directories of the user\n"
-                           "  --to DIR      move to DIR, if the output directory cannot be written\n"
-                           "  --handover    used by the last process of a job: print only problems\n"
-                           "  --drain       move traces of running processes that fill the spool\n"
-                           "  --help, --version\n"
-                           "\n"
-                           "Exit status: 0; 1: something could not be collected; 2: bad options\n"
-                           "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n";
+static const struct tool_option options[] = {
+    {"all", NULL, 'a', "collect for all output directories of the user"},
+    {"to", "DIR", 't', "move to DIR, if the output directory cannot be written"},
+    {"handover", NULL, 'o', "used by the last process of a job: print only problems"},
+    {"drain", NULL, 'd', "move traces of running processes that fill the spool"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-collect " MPIT_VERSION "\n",
+    .shorts = "+:h",
+    .head = "Usage: mpit-collect [options] [DIR...]\n"
+            "Moves recordings of ended processes of this node to their output directory DIR.\n"
+            "DIR may also be a spool directory. mpit-run and the last process of a job do so\n"
+            "automatically. After a crash, run mpit-collect on each node of the job, with the\n"
+            "same launcher.\n"
+            "\n",
+    .options = options,
+    .column = 16,
+    .tail = "\n"
+            "Exit status: 0; 1: something could not be collected; 2: bad options\n"
+            "Example:  mpirun --map-by ppr:1:node mpit-collect run      (man mpit-collect)\n",
+};
 
 /* Live files of dead processes belong to an ended job if they had no write for GONE_SECONDS. */
 enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
@@ -46,16 +55,8 @@ struct request {
 
 static struct request collect_options_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"all", no_argument, NULL, 'a'},
-                                            {"handover", no_argument, NULL, 'o'},
-                                            {"drain", no_argument, NULL, 'd'},
-                                            {"to", required_argument, NULL, 't'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
     struct request request = {.all = false};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "+:h", options, NULL)) != -1;) {
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
         case 'a':
             request.all = true;
@@ -69,12 +70,6 @@ static struct request collect_options_read(int argc, char *argv[])
         case 'o':
             request.handover = true;
             break;
-        case 'h':
-            text_and_exit(help);
-        case 'v':
-            text_and_exit("mpit-collect " MPIT_VERSION "\n");
-        default:
-            option_reject(option, argv);
         }
     }
     request.directories = argv + optind;

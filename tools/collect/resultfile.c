@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "collect/resultfile.h"
 
+#include "base/array.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -54,7 +56,7 @@ static size_t staged_count;
 
 int result_stage(int fd, const char *temporary, const char *path, bool only)
 {
-    struct staged *list = reallocarray(staged, staged_count + 1, sizeof *list);
+    struct staged *list = array_grow(staged, staged_count, sizeof *list);
     char *from = list ? strdup(temporary) : NULL, *to = from ? strdup(path) : NULL;
     staged = list ? list : staged;
     if (to) {

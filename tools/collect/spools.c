@@ -1,13 +1,18 @@
 #define _GNU_SOURCE
 #include "collect/spools.h"
 
+#include "base/array.h"
 #include "writer/spool.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The search key. A NULL path means all. */
@@ -51,7 +56,7 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
     spool_path_clean(output);
     if (!is_wanted_output(wanted, output))
         return 0;
-    struct spool *list = reallocarray(spools->list, spools->count + 1, sizeof *list);
+    struct spool *list = array_grow(spools->list, spools->count, sizeof *list);
     if (!list)
         return -1;
     spools->list = list;
@@ -150,4 +155,32 @@ void spools_release(struct spool_list *spools)
 {
     free(spools->list);
     *spools = (struct spool_list){.list = NULL};
+}
+
+/* Returns whether the file still has this name. An earlier owner of the lock may have removed the spool. */
+static bool lock_is_there(int fd, const char *path)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 && stat(path, &named) == 0 && held.st_ino == named.st_ino &&
+           held.st_dev == named.st_dev;
+}
+
+int spool_lock(const char *spool, int wait_ms)
+{
+    enum { STEP_MS = 10 };
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.4000s/" SPOOL_LOCK, spool);
+    for (int waited = 0;; waited += STEP_MS) {
+        int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return -1;
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0 && lock_is_there(fd, path))
+            return fd;
+        close(fd);
+        if (waited >= wait_ms) {
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
+    }
 }

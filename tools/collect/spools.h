@@ -28,6 +28,10 @@ int spools_find(struct spool_list *spools, const char *output);
 /* Returns whether the directory is a spool. *spool is then set. */
 bool spool_at(struct spool *spool, const char *path);
 
+/* Takes the lock of a spool. Returns a descriptor, which the caller closes, or -1 with errno. EWOULDBLOCK means that
+ * another process has the lock. */
+int spool_lock(const char *spool, int wait_ms);
+
 void spools_release(struct spool_list *spools);
 
 #endif

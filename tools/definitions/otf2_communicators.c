@@ -1,5 +1,7 @@
 #include "definitions/otf2_communicators.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,15 +95,11 @@ static uint32_t claim_parent(const struct claims *claims, const struct claim *cl
 static struct trace_comm *trace_comm_add(const struct claims *claims, const struct claim *claim)
 {
     struct trace_comms *comms = claims->comms;
-    if (comms->count == comms->capacity) {
-        size_t capacity = comms->capacity ? comms->capacity * 2 : 16;
-        struct trace_comm *list = realloc(comms->list, capacity * sizeof *list);
-        if (!list)
-            return NULL;
-        comms->list = list;
-        comms->capacity = capacity;
-    }
-    struct trace_comm *comm = &comms->list[comms->count];
+    struct trace_comm *list = array_grow(comms->list, comms->count, sizeof *list);
+    if (!list)
+        return NULL;
+    comms->list = list;
+    struct trace_comm *comm = &list[comms->count];
     *comm = (struct trace_comm){
         .name = claim->record->name, .parent = claim_parent(claims, claim), .size = claim->record->size, .label = ""};
     comm->members = malloc((size_t)comm->size * sizeof *comm->members);

@@ -32,7 +32,7 @@ struct trace_comm {
 
 struct trace_comms {
     struct trace_comm *list;
-    size_t count, capacity;
+    size_t count;
     uint32_t **of_number; /* by rank, then by the communicator's number in the rank's file (reader.h) */
     int32_t ranks;
 };

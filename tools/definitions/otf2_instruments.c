@@ -1,18 +1,12 @@
 #include "definitions/otf2_instruments.h"
 
+#include "base/array.h"
 #include "figures/cells.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void *grow(void *array, size_t count, size_t element)
-{
-    if (count & (count - 1)) /* doubles at the powers of two */
-        return array;
-    return realloc(array, (count ? count * 2 : 1) * element);
-}
 
 static const char *bound_comm_name(const struct run_reader *run, const struct instrument_record *record)
 {
@@ -47,7 +41,8 @@ static int region_collect(struct trace_instruments *instruments, const struct ru
 {
     if (region_find(instruments, record) < instruments->region_count)
         return 0;
-    const struct instrument_record **regions = grow(instruments->regions, instruments->region_count, sizeof *regions);
+    const struct instrument_record **regions =
+        array_grow(instruments->regions, instruments->region_count, sizeof *regions);
     if (!regions)
         return -1;
     instruments->regions = regions;
@@ -61,7 +56,7 @@ static int metric_add(struct trace_instruments *instruments, const struct run_re
 {
     if (metric_find(instruments, run, record, element) < instruments->metric_count)
         return 0;
-    struct trace_metric *metrics = grow(instruments->metrics, instruments->metric_count, sizeof *metrics);
+    struct trace_metric *metrics = array_grow(instruments->metrics, instruments->metric_count, sizeof *metrics);
     if (!metrics)
         return -1;
     instruments->metrics = metrics;

@@ -1,5 +1,8 @@
 #include "definitions/otf2_objects.h"
 
+#include "base/hash.h"
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,13 +96,6 @@ static const char *name_of(const struct object_set *set, enum object_kind kind, 
     return name ? name->text : "";
 }
 
-static void *list_grow(void *list, size_t count, size_t element)
-{
-    if (count & (count - 1)) /* doubles at the powers of two */
-        return list;
-    return realloc(list, (count ? count * 2 : 1) * element);
-}
-
 uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t owner, uint64_t number)
 {
     char text[64];
@@ -111,7 +107,7 @@ uint32_t trace_file_find(struct object_set *set, enum object_kind kind, uint32_t
             snprintf(text + used, sizeof text - used, " in rank %u", (uint32_t)(number >> 32));
         name = text;
     }
-    struct file_key *keys = list_grow(set->file_keys, set->files.count, sizeof *keys);
+    struct file_key *keys = array_grow(set->file_keys, set->files.count, sizeof *keys);
     if (!keys)
         return UINT32_MAX;
     set->file_keys = keys;
@@ -126,7 +122,7 @@ static struct trace_object *object_add(struct object_set *set, enum object_kind 
     bool window = kind == OBJECT_WINDOW;
     struct trace_object ***list = window ? &set->windows : &set->handles;
     uint32_t *count = window ? &set->window_count : &set->handle_count;
-    struct trace_object **grown = list_grow(*list, *count, sizeof **list);
+    struct trace_object **grown = array_grow(*list, *count, sizeof **list);
     if (!grown)
         return NULL;
     *list = grown;
@@ -159,16 +155,16 @@ const struct trace_object *object_known(const struct object_set *set, enum objec
 
 uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32_t count)
 {
-    uint64_t hash = 0xcbf29ce484222325, occurrence = 0;
+    uint64_t hash = HASH_BEGIN, occurrence = 0;
     for (uint32_t i = 0; i < count; i++)
-        hash = (hash ^ (uint32_t)members[i]) * 0x100000001b3;
+        hash = hash_add(hash, (uint32_t)members[i]);
     struct trace_group *group;
     while ((group = keytable_find(&set->groups, hash, occurrence))) {
         if (group->count == count && memcmp(group->members, members, count * sizeof *members) == 0)
             return group->id;
         occurrence++;
     }
-    struct trace_group **list = list_grow(set->group_list, set->group_count, sizeof *list);
+    struct trace_group **list = array_grow(set->group_list, set->group_count, sizeof *list);
     if (!list)
         return NO_GROUP;
     set->group_list = list;

@@ -11,30 +11,46 @@
 enum { THREADS_MOST = 4096 };
 enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
 
-static const char help[] = "Usage: mpit-dump [options] RUN\n"
-                           "Shows a recording of mpit-run. RUN is a directory, or a .mpit or .summary file.\n"
-                           "\n"
-                           "  --summary, --json       times, messages and sizes of each job (text: default)\n"
-                           "  --callpaths             the call paths of all MPI calls, as a tree\n"
-                           "  --html FILE             a page with figures: the summary and more\n"
-                           "  --events, --csv         every event of a trace, ordered by time\n"
-                           "  --crash                 the processes that did not end normally\n"
-                           "  --analyze               wait states, critical path; as JSON with --json\n"
-                           "  --otf2 DIR [-j N]       write an OTF2 archive for Vampir, with N threads\n"
-                           "  --perfetto FILE         write trace events for Perfetto or speedscope\n"
-                           "  --profile               profile of the samples; as JSON with --json\n"
-                           "  --folded FILE, --flamegraph FILE, --pprof FILE, --otf2-samples DIR\n"
-                           "                          export the samples; --internal: with frames inside MPI\n"
-                           "  --ranks LIST            only these ranks: 0,4-7,12-\n"
-                           "  --window FROM:TO        only this time: 1.5:2.25, 200ms:, :3s\n"
-                           "  --comm NAME             only this communicator; * and ? match any characters\n"
-                           "  --functions LIST        only these functions or classes: p2p,-MPI_Iprobe\n"
-                           "  --verify, --compact     compare counters and trace; compress the run's files\n"
-                           "  --check ARCHIVE         check an OTF2 archive by --check-rules; also --json\n"
-                           "  --any-owner             also read files of users other than the run's\n"
-                           "  --help, --version\n"
-                           "Exit status 1: a file could not be read, or a check failed. See man mpit-dump.\n"
-                           "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n";
+static const struct tool_option options[] = {
+    {"summary", NULL, MODE_SUMMARY, NULL},
+    {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
+    {"callpaths", NULL, MODE_CALLPATHS, "the call paths of all MPI calls, as a tree"},
+    {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
+    {"events", NULL, MODE_EVENTS, NULL},
+    {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
+    {"crash", NULL, MODE_CRASH, "the processes that did not end normally"},
+    {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
+    {"otf2", "DIR [-j N]", MODE_OTF2, "write an OTF2 archive for Vampir, with N threads"},
+    {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
+    {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
+    {"folded", "FILE", MODE_FOLDED, NULL},
+    {"flamegraph", "FILE", MODE_FLAMEGRAPH, NULL},
+    {"pprof", "FILE", MODE_PPROF, NULL},
+    {"otf2-samples", "DIR", MODE_OTF2_SAMPLES, "export the samples; --internal: with frames inside MPI"},
+    {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-"},
+    {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s"},
+    {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
+    {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
+    {"verify", NULL, MODE_VERIFY, NULL},
+    {"compact", NULL, MODE_COMPACT, "compare counters and trace; compress the run's files"},
+    {"check", NULL, MODE_CHECK, "check RUN, an OTF2 archive, by --check-rules (--json)"},
+    {"any-owner", NULL, OPTION_ANY_OWNER, "also read files of users other than the run's"},
+    {"internal", NULL, OPTION_INTERNAL, ""},
+    {"check-rules", NULL, MODE_RULES, ""},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-dump " MPIT_VERSION "\n",
+    .shorts = ":hj:",
+    .head = "Usage: mpit-dump [options] RUN\n"
+            "Shows a recording of mpit-run. RUN is a directory, or a .mpit or .summary file.\n"
+            "\n",
+    .options = options,
+    .column = 26,
+    .tail = "Exit status 1: a file could not be read, or a check failed. See man mpit-dump.\n"
+            "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n",
+};
 
 /* Handles an option that selects a part. Returns false for other options. */
 static bool selection_option(struct selection *selection, int option, const char *text)
@@ -141,47 +157,12 @@ static bool mode_selects(enum mode mode)
 
 struct request request_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"summary", no_argument, NULL, MODE_SUMMARY},
-                                            {"json", no_argument, NULL, MODE_JSON},
-                                            {"callpaths", no_argument, NULL, MODE_CALLPATHS},
-                                            {"events", no_argument, NULL, MODE_EVENTS},
-                                            {"crash", no_argument, NULL, MODE_CRASH},
-                                            {"analyze", no_argument, NULL, MODE_ANALYZE},
-                                            {"csv", no_argument, NULL, MODE_CSV},
-                                            {"html", required_argument, NULL, MODE_HTML},
-                                            {"otf2", required_argument, NULL, MODE_OTF2},
-                                            {"perfetto", required_argument, NULL, MODE_PERFETTO},
-                                            {"verify", no_argument, NULL, MODE_VERIFY},
-                                            {"compact", no_argument, NULL, MODE_COMPACT},
-                                            {"profile", no_argument, NULL, MODE_PROFILE},
-                                            {"folded", required_argument, NULL, MODE_FOLDED},
-                                            {"flamegraph", required_argument, NULL, MODE_FLAMEGRAPH},
-                                            {"otf2-samples", required_argument, NULL, MODE_OTF2_SAMPLES},
-                                            {"pprof", required_argument, NULL, MODE_PPROF},
-                                            {"internal", no_argument, NULL, OPTION_INTERNAL},
-                                            {"ranks", required_argument, NULL, OPTION_RANKS},
-                                            {"window", required_argument, NULL, OPTION_WINDOW},
-                                            {"comm", required_argument, NULL, OPTION_COMM},
-                                            {"functions", required_argument, NULL, OPTION_FUNCTIONS},
-                                            {"any-owner", no_argument, NULL, OPTION_ANY_OWNER},
-                                            {"check", no_argument, NULL, MODE_CHECK},
-                                            {"check-rules", no_argument, NULL, MODE_RULES},
-                                            {"help", no_argument, NULL, MODE_HELP},
-                                            {"version", no_argument, NULL, MODE_VERSION},
-                                            {NULL, 0, NULL, 0}};
     struct request request = {.mode = MODE_NONE};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":hj:", options, NULL)) != -1;) {
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         if (option == 'j') {
             request.manner.threads = threads_option_read(optarg);
             continue;
         }
-        if (option == MODE_HELP || option == 'h')
-            text_and_exit(help);
-        if (option == MODE_VERSION)
-            text_and_exit("mpit-dump " MPIT_VERSION "\n");
-        if (option == ':' || option == '?')
-            option_reject(option, argv);
         if (selection_option(&request.selection, option, optarg))
             continue;
         if (option == MODE_RULES) {

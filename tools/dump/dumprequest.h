@@ -27,9 +27,7 @@ enum mode {
     MODE_FLAMEGRAPH,
     MODE_PPROF,
     MODE_OTF2_SAMPLES,
-    MODE_HTML,
-    MODE_HELP,
-    MODE_VERSION
+    MODE_HTML
 };
 
 /* The request of the command line. */

@@ -16,7 +16,7 @@ struct emission {
     const struct metrics_choice *choice;
     struct metric_family *families[METRICS_MOST]; /* by metric */
     size_t used, left_out;                        /* series */
-    struct text labels;
+    struct textbuffer labels;
 };
 
 /* The number of series of each process in addition to its variables (process_series_add). */
@@ -38,7 +38,7 @@ static const char *phase_name(uint32_t phase, bool gone)
  * ----------------------------------------------------------------------------------------------------------
  */
 
-static void number_label(struct text *labels, const char *name, int64_t value)
+static void number_label(struct textbuffer *labels, const char *name, int64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
@@ -46,14 +46,14 @@ static void number_label(struct text *labels, const char *name, int64_t value)
 }
 
 /* A text of a run file, cleaned. */
-static void text_label(struct text *labels, const char *name, const char *value, size_t most)
+static void text_label(struct textbuffer *labels, const char *name, const char *value, size_t most)
 {
     char clean[FILTER_BYTES];
     label_clean(clean, sizeof clean, value, most < sizeof clean ? most : sizeof clean - 1);
     labels_add(labels, name, clean);
 }
 
-static void job_labels(struct text *labels, const struct observed_job *job)
+static void job_labels(struct textbuffer *labels, const struct observed_job *job)
 {
     char number[24];
     text_clear(labels);
@@ -61,7 +61,8 @@ static void job_labels(struct text *labels, const struct observed_job *job)
     labels_add(labels, "job", number);
 }
 
-static void process_labels(struct text *labels, const struct observed_job *job, const struct observed_process *process)
+static void process_labels(struct textbuffer *labels, const struct observed_job *job,
+                           const struct observed_process *process)
 {
     job_labels(labels, job);
     number_label(labels, "rank", process->rank);
@@ -90,7 +91,7 @@ static struct metric_family *metric_family(struct emission *emission, size_t num
     return emission->families[number];
 }
 
-static void value_add(struct metric_family *family, const struct metric *metric, const struct text *labels,
+static void value_add(struct metric_family *family, const struct metric *metric, const struct textbuffer *labels,
                       uint64_t value)
 {
     if (metric->time)
@@ -282,7 +283,7 @@ static void process_series_add(struct emission *emission, const struct observed_
                                const struct observed_process *process)
 {
     static const char *const activities[ACTIVITY_COUNT] = {"outside", "working", "stalled"};
-    struct text *labels = &emission->labels;
+    struct textbuffer *labels = &emission->labels;
     process_labels(labels, job, process);
     gauge_add(emission, "mpit_process_up", "1: the process runs. 0: it has ended, and the values are its last ones.",
               !process->gone_ns);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "exporter/metrictable.h"
 
+#include "base/text.h"
+#include "base/array.h"
 #include "format/counter.h"
 #include "format/label.h"
 
@@ -44,15 +46,9 @@ static void whole_name(char name[METRIC_NAME_BYTES], const struct run_reader *ru
         snprintf(name, METRIC_NAME_BYTES, "mpit_papi_%.*s", COUNTER_NAME_BYTES, asked);
 }
 
-static bool ends_with(const char *name, const char *suffix)
-{
-    size_t length = strlen(name), end = strlen(suffix);
-    return length > end && strcmp(name + length - end, suffix) == 0;
-}
-
 static void suffix_cut(char *name, const char *suffix)
 {
-    if (ends_with(name, suffix))
+    if (text_ends(name, suffix))
         name[strlen(name) - strlen(suffix)] = '\0';
 }
 
@@ -83,9 +79,9 @@ static enum metric_type type_of(const struct variable_record *record)
 static enum metric_shape shape_of(const char *name, const struct variable_record *record)
 {
     if (record->count == BUCKET_COUNT && record->combine == COMBINE_SUM) {
-        if (record->class == VARIABLE_COUNTER && ends_with(name, size_suffix))
+        if (record->class == VARIABLE_COUNTER && text_ends(name, size_suffix))
             return SHAPE_HISTOGRAM;
-        if (record->class == VARIABLE_AGGREGATE && ends_with(name, "_size_bytes"))
+        if (record->class == VARIABLE_AGGREGATE && text_ends(name, "_size_bytes"))
             return SHAPE_PART;
     }
     return record->count == 1 ? SHAPE_NUMBER : SHAPE_SLOTS;
@@ -357,7 +353,7 @@ static size_t call_slot(struct metric_table *table, const char *raw)
         return place;
     }
     char(*calls)[CALL_NAME_BYTES] =
-        table->call_count < CALLS_MOST ? realloc(table->calls, (table->call_count + 1) * sizeof *calls) : NULL;
+        table->call_count < CALLS_MOST ? array_grow(table->calls, table->call_count, sizeof *calls) : NULL;
     if (!calls)
         return METRIC_SLOTS_MOST;
     table->calls = calls;

@@ -28,30 +28,45 @@
 
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
-static const char help[] = "Usage: mpit-exporter [options] [RUN...]\n"
-                           "Exports the variables of running MPI jobs on this node as metrics for\n"
-                           "Prometheus (OpenMetrics) over HTTP. Finds the jobs automatically; RUN (a run\n"
-                           "directory or file) selects jobs instead. See man mpit-exporter.\n"
-                           "\n"
-                           "  --listen ADDRESS:PORT  where (default " LISTEN_DEFAULT "; port 0: a free one,\n"
-                           "                         printed), or unix:PATH, a socket\n"
-                           "  --host NAME            allow clients to use this host name, too\n"
-                           "  --token-file FILE      clients must send the token in FILE\n"
-                           "  --by WHAT              a series for each job, each rank (default), or each\n"
-                           "                         rank and communicator: comm\n"
-                           "  --communicators N      with --by comm: at most N communicators of a rank, the\n"
-                           "                         others as \"other\" (default 16)\n"
-                           "  --variables LIST       names of variables: shell patterns, separated by\n"
-                           "                         commas; !PATTERN excludes\n"
-                           "  --all-sizes            a bucket for each power of two, not for each second one\n"
-                           "  --max-series N         at most N series (default 10000)\n"
-                           "  --own, --all-users     jobs of this user only, or of all users (root: default)\n"
-                           "  --linger SECONDS       keep the values of ended processes (default 120)\n"
-                           "  --once, --openmetrics  print the metrics instead; in OpenMetrics format\n"
-                           "  --help, --version\n"
-                           "\n"
-                           "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
-                           "          mpit-exporter --once --by job\n";
+static const struct tool_option options[] = {
+    {"listen", "ADDRESS:PORT", 'l',
+     "where (default " LISTEN_DEFAULT "; port 0: a free one,\n"
+     "printed), or unix:PATH, a socket"},
+    {"host", "NAME", 'n', "allow clients to use this host name, too"},
+    {"token-file", "FILE", 't', "clients must send the token in FILE"},
+    {"by", "WHAT", 'b',
+     "a series for each job, each rank (default), or each\n"
+     "rank and communicator: comm"},
+    {"communicators", "N", 'c',
+     "with --by comm: at most N communicators of a rank, the\n"
+     "others as \"other\" (default 16)"},
+    {"variables", "LIST", 'p',
+     "names of variables: shell patterns, separated by\n"
+     "commas; !PATTERN excludes"},
+    {"all-sizes", NULL, 'a', "a bucket for each power of two, not for each second one"},
+    {"max-series", "N", 'm', "at most N series (default 10000)"},
+    {"own", NULL, 'w', NULL},
+    {"all-users", NULL, 'u', "jobs of this user only, or of all users (root: default)"},
+    {"linger", "SECONDS", 'g', "keep the values of ended processes (default 120)"},
+    {"once", NULL, 'o', NULL},
+    {"openmetrics", NULL, 'f', "print the metrics instead; in OpenMetrics format"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-exporter " MPIT_VERSION "\n",
+    .shorts = ":h",
+    .head = "Usage: mpit-exporter [options] [RUN...]\n"
+            "Exports the variables of running MPI jobs on this node as metrics for\n"
+            "Prometheus (OpenMetrics) over HTTP. Finds the jobs automatically; RUN (a run\n"
+            "directory or file) selects jobs instead. See man mpit-exporter.\n"
+            "\n",
+    .options = options,
+    .column = 25,
+    .tail = "\n"
+            "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
+            "          mpit-exporter --once --by job\n",
+};
 
 struct request {
     const char *listen;
@@ -139,22 +154,6 @@ static void option_take(struct request *request, int option)
 
 static struct request exporter_options_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"listen", required_argument, NULL, 'l'},
-                                            {"host", required_argument, NULL, 'n'},
-                                            {"token-file", required_argument, NULL, 't'},
-                                            {"by", required_argument, NULL, 'b'},
-                                            {"communicators", required_argument, NULL, 'c'},
-                                            {"variables", required_argument, NULL, 'p'},
-                                            {"all-sizes", no_argument, NULL, 'a'},
-                                            {"max-series", required_argument, NULL, 'm'},
-                                            {"linger", required_argument, NULL, 'g'},
-                                            {"own", no_argument, NULL, 'w'},
-                                            {"all-users", no_argument, NULL, 'u'},
-                                            {"once", no_argument, NULL, 'o'},
-                                            {"openmetrics", no_argument, NULL, 'f'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
     struct request request = {
         .all_users = geteuid() == 0,
         .hosts = calloc((size_t)argc, sizeof(char *)),
@@ -162,14 +161,7 @@ static struct request exporter_options_read(int argc, char *argv[])
         .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
     if (!request.hosts)
         errx(1, "out of memory");
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 'h')
-            text_and_exit(help);
-        if (option == 'v')
-            text_and_exit("mpit-exporter " MPIT_VERSION "\n");
-        if (option == ':' || option == '?')
-            option_reject(option, argv);
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         option_take(&request, option);
     }
     if (request.once && request.listen)
@@ -221,7 +213,7 @@ static bool exporter_look(struct exporter *exporter)
 }
 
 /* Returns false without memory. */
-static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct text *to)
+static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct textbuffer *to)
 {
     struct exposition exposition = {0};
     exporter->facts.scrapes++;
@@ -246,7 +238,7 @@ static struct page page_make(void *context, const char *path, const char *accept
                                 "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
                                 "<p>Variables of the MPI jobs on this node: <a href=\"/metrics\">metrics</a></p>\n"
                                 "</body></html>\n";
-    struct text text = {0};
+    struct textbuffer text = {0};
     if (strcmp(path, "/") == 0)
         return page_of(200, "text/html; charset=utf-8", front);
     if (strcmp(path, "/metrics") != 0)
@@ -321,7 +313,7 @@ static void serve(struct exporter *exporter, const struct request *request)
 
 static void print_once(struct exporter *exporter, enum metric_format format)
 {
-    struct text text = {0};
+    struct textbuffer text = {0};
     if (!metrics_text_write(exporter, format, &text))
         errx(1, "out of memory");
     fwrite(text.bytes, 1, text.used, stdout);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "exporter/observation.h"
 
+#include "base/array.h"
 #include "format/label.h"
 
 #include <inttypes.h>
@@ -26,10 +27,9 @@ struct figure_row *figure_row(struct figure_set *set, size_t metric)
 struct figure_row *figure_row_make(struct figure_set *set, const struct metric *metric, size_t number)
 {
     if (number >= set->count) {
-        struct figure_row *rows = realloc(set->rows, (number + 1) * sizeof *rows);
+        struct figure_row *rows = array_extend(set->rows, set->count, number + 1, sizeof *rows);
         if (!rows)
             return NULL;
-        memset(rows + set->count, 0, (number + 1 - set->count) * sizeof *rows);
         set->rows = rows;
         set->count = number + 1;
     }
@@ -104,7 +104,7 @@ static struct observed_job *job_find(struct observation *observation, const stru
     for (size_t i = 0; i < observation->job_count; i++)
         if (observation->jobs[i].job == header->job)
             return &observation->jobs[i];
-    struct observed_job *jobs = realloc(observation->jobs, (observation->job_count + 1) * sizeof *jobs);
+    struct observed_job *jobs = array_grow(observation->jobs, observation->job_count, sizeof *jobs);
     if (!jobs)
         return NULL;
     observation->jobs = jobs;
@@ -126,7 +126,7 @@ static bool is_process(const struct observed_process *process, const struct run_
 static struct observed_process *observed_process_add(struct observed_job *job, const struct run_header *header,
                                                      const char *path)
 {
-    struct observed_process **list = realloc(job->processes, (job->count + 1) * sizeof(struct observed_process *));
+    struct observed_process **list = array_grow(job->processes, job->count, sizeof *list);
     struct observed_process *process = list ? calloc(1, sizeof *process) : NULL;
     if (list)
         job->processes = list;

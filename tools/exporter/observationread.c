@@ -6,6 +6,7 @@
  * read first. Figures that move in between are then missing, and not counted twice. The next look finds them.
  */
 #define _GNU_SOURCE
+#include "base/array.h"
 #include "exporter/observation.h"
 
 #include "figures/cells.h"
@@ -74,8 +75,7 @@ static size_t observed_comm_place(struct observed_process *process, const struct
     if (strcmp(name, COMM_OTHERS) == 0)
         return SIZE_MAX;
     if (place == process->comm_count) {
-        struct observed_comm *comms =
-            used && place < most ? realloc(process->comms, (place + 1) * sizeof *comms) : NULL;
+        struct observed_comm *comms = used && place < most ? array_grow(process->comms, place, sizeof *comms) : NULL;
         if (!comms)
             return SIZE_MAX;
         process->comms = comms;

@@ -1,122 +1,37 @@
 #define _GNU_SOURCE
 #include "exporter/openmetrics.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- text
- * ------------------------------------------------------------------------------------------------------------
- */
-
-static bool text_grow(struct text *text, size_t more)
-{
-    if (text->failed)
-        return false;
-    if (text->room - text->used > more)
-        return true;
-    size_t room = text->room ? 2 * text->room : 256;
-    while (room - text->used <= more)
-        room *= 2;
-    char *bytes = realloc(text->bytes, room);
-    text->failed = !bytes;
-    if (!bytes)
-        return false;
-    text->bytes = bytes;
-    text->room = room;
-    return true;
-}
-
-static void text_add_bytes(struct text *text, const char *bytes, size_t count)
-{
-    if (!text_grow(text, count))
-        return;
-    memcpy(text->bytes + text->used, bytes, count);
-    text->used += count;
-    text->bytes[text->used] = '\0';
-}
-
-static void text_put(struct text *text, const char *bytes)
-{
-    text_add_bytes(text, bytes, strlen(bytes));
-}
-
-void text_add_formatted(struct text *text, const char *format, ...)
-{
-    va_list args;
-    for (size_t more = 64;;) {
-        if (!text_grow(text, more))
-            return;
-        va_start(args, format);
-        int length = vsnprintf(text->bytes + text->used, text->room - text->used, format, args);
-        va_end(args);
-        if (length < 0) {
-            text->failed = true;
-            return;
-        }
-        if ((size_t)length < text->room - text->used) {
-            text->used += (size_t)length;
-            return;
-        }
-        more = (size_t)length + 1;
-    }
-}
-
-void text_clear(struct text *text)
-{
-    text->used = 0;
-    if (text->bytes)
-        text->bytes[0] = '\0';
-}
-
-void text_free(struct text *text)
-{
-    free(text->bytes);
-    *text = (struct text){0};
-}
 
 /* ---- escapes
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* Returns the bytes of the character at `at` (RFC 3629), or 0 if it is not valid. */
-static size_t utf8_bytes(const unsigned char *at)
-{
-    if (at[0] < 0x80)
-        return 1;
-    size_t more = at[0] >= 0xc2 && at[0] < 0xe0   ? 1
-                  : (at[0] & 0xf0) == 0xe0        ? 2
-                  : at[0] >= 0xf0 && at[0] < 0xf5 ? 3
-                                                  : 0;
-    for (size_t i = 1; i <= more; i++)
-        if ((at[i] & 0xc0) != 0x80) /* also at the text's end */
-            return 0;
-    bool overlong = (at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xf0 && at[1] < 0x90);
-    bool outside = (at[0] == 0xed && at[1] > 0x9f) || (at[0] == 0xf4 && at[1] > 0x8f);
-    return !more || overlong || outside ? 0 : more + 1;
-}
-
 /* `quotes` also escapes quotes, as labels require. The help of the older format must not have them escaped. */
-static void escaped_add(struct text *text, const char *value, bool quotes)
+static void escaped_add(struct textbuffer *text, const char *value, bool quotes)
 {
     for (const unsigned char *at = (const unsigned char *)value; *at;) {
-        size_t bytes = utf8_bytes(at);
+        unsigned number;
+        size_t bytes = text_character((const char *)at, SIZE_MAX, &number);
         if (*at == '\n')
             text_put(text, "\\n");
         else if (*at == '\\' || (*at == '"' && quotes))
-            text_add_bytes(text, *at == '"' ? "\\\"" : "\\\\", 2);
+            text_put_bytes(text, *at == '"' ? "\\\"" : "\\\\", 2);
         else if (bytes)
-            text_add_bytes(text, (const char *)at, bytes);
+            text_put_bytes(text, at, bytes);
         else
             text_put(text, "\xef\xbf\xbd");
         at += bytes ? bytes : 1;
     }
 }
 
-void labels_add(struct text *labels, const char *name, const char *value)
+void labels_add(struct textbuffer *labels, const char *name, const char *value)
 {
     if (labels->used)
         text_put(labels, ",");
@@ -132,14 +47,10 @@ void labels_add(struct text *labels, const char *name, const char *value)
 
 static struct metric_family *family_make(struct exposition *exposition, const char *name, const char *help)
 {
-    if (exposition->count == exposition->room) {
-        size_t room = exposition->room ? 2 * exposition->room : 64;
-        struct metric_family **families = realloc(exposition->families, room * sizeof(struct metric_family *));
-        if (!families)
-            return NULL;
-        exposition->families = families;
-        exposition->room = room;
-    }
+    struct metric_family **families = array_grow(exposition->families, exposition->count, sizeof *families);
+    if (!families)
+        return NULL;
+    exposition->families = families;
     struct metric_family *family = calloc(1, sizeof *family);
     if (!family || !(family->name = strdup(name)) || !(family->help = strdup(help))) {
         if (family)
@@ -182,7 +93,7 @@ static const char *type_suffix(enum metric_type type)
     return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
 }
 
-bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to)
+bool exposition_write(const struct exposition *exposition, enum metric_format format, struct textbuffer *to)
 {
     for (size_t i = 0; i < exposition->count; i++) {
         const struct metric_family *family = exposition->families[i];
@@ -190,13 +101,13 @@ bool exposition_write(const struct exposition *exposition, enum metric_format fo
             continue;
         bool open = format == FORMAT_OPENMETRICS;
         const char *suffix = open ? "" : type_suffix(family->type);
-        text_add_formatted(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
+        text_format(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
         if (open && family->unit[0])
-            text_add_formatted(to, "# UNIT %s %s\n", family->name, family->unit);
-        text_add_formatted(to, "# HELP %s%s ", family->name, suffix);
+            text_format(to, "# UNIT %s %s\n", family->name, family->unit);
+        text_format(to, "# HELP %s%s ", family->name, suffix);
         escaped_add(to, family->help, open);
         text_put(to, "\n");
-        text_add_bytes(to, family->text.bytes ? family->text.bytes : "", family->text.used);
+        text_put_bytes(to, family->text.bytes ? family->text.bytes : "", family->text.used);
         to->failed |= family->text.failed;
     }
     if (format == FORMAT_OPENMETRICS)
@@ -222,17 +133,17 @@ void exposition_free(struct exposition *exposition)
  */
 
 /* Writes the name and its labels. `more` is another finished label, or "". */
-static struct text *sample_begin(struct metric_family *family, const char *suffix, const struct text *labels,
-                                 const char *more)
+static struct textbuffer *sample_begin(struct metric_family *family, const char *suffix,
+                                       const struct textbuffer *labels, const char *more)
 {
-    struct text *text = &family->text;
+    struct textbuffer *text = &family->text;
     size_t used = labels ? labels->used : 0;
     text_put(text, family->name);
     text_put(text, suffix);
     if (used || more[0]) {
         text_put(text, "{");
         if (used)
-            text_add_bytes(text, labels->bytes, used);
+            text_put_bytes(text, labels->bytes, used);
         text_put(text, used && more[0] ? "," : "");
         text_put(text, more);
         text_put(text, "}");
@@ -242,24 +153,24 @@ static struct text *sample_begin(struct metric_family *family, const char *suffi
     return text;
 }
 
-void family_add(struct metric_family *family, const struct text *labels, uint64_t value)
+void family_add(struct metric_family *family, const struct textbuffer *labels, uint64_t value)
 {
-    text_add_formatted(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 "\n", value);
+    text_format(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 "\n", value);
 }
 
-void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns)
+void family_add_seconds(struct metric_family *family, const struct textbuffer *labels, uint64_t ns)
 {
-    text_add_formatted(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
-                       ns / 1000000000, ns % 1000000000);
+    text_format(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
+                ns / 1000000000, ns % 1000000000);
 }
 
-void family_add_number(struct metric_family *family, const struct text *labels, double value)
+void family_add_number(struct metric_family *family, const struct textbuffer *labels, double value)
 {
-    struct text *text = sample_begin(family, type_suffix(family->type), labels, "");
+    struct textbuffer *text = sample_begin(family, type_suffix(family->type), labels, "");
     if (isfinite(value))
-        text_add_formatted(text, " %.15g\n", value);
+        text_format(text, " %.15g\n", value);
     else
-        text_add_formatted(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
+        text_format(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 }
 
 size_t histogram_samples(const struct histogram *histogram)
@@ -268,7 +179,8 @@ size_t histogram_samples(const struct histogram *histogram)
 }
 
 /* OpenMetrics requires both _sum and _count, or neither. */
-void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram)
+void family_add_histogram(struct metric_family *family, const struct textbuffer *labels,
+                          const struct histogram *histogram)
 {
     uint64_t sofar = 0;
     size_t next = 0;
@@ -278,10 +190,10 @@ void family_add_histogram(struct metric_family *family, const struct text *label
             sofar += histogram->counts[next];
         if (edge + 1 < histogram->edge_count)
             snprintf(le, sizeof le, "le=\"%" PRIu64 ".0\"", histogram->limits[histogram->edges[edge]]);
-        text_add_formatted(sample_begin(family, "_bucket", labels, le), " %" PRIu64 "\n", sofar);
+        text_format(sample_begin(family, "_bucket", labels, le), " %" PRIu64 "\n", sofar);
     }
     if (!histogram->has_sum)
         return;
-    text_add_formatted(sample_begin(family, "_count", labels, ""), " %" PRIu64 "\n", sofar);
-    text_add_formatted(sample_begin(family, "_sum", labels, ""), " %" PRIu64 "\n", histogram->sum);
+    text_format(sample_begin(family, "_count", labels, ""), " %" PRIu64 "\n", sofar);
+    text_format(sample_begin(family, "_sum", labels, ""), " %" PRIu64 "\n", histogram->sum);
 }

@@ -13,6 +13,8 @@
 #ifndef MPIT_TOOLS_OPENMETRICS_H
 #define MPIT_TOOLS_OPENMETRICS_H
 
+#include "base/textbuffer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,29 +22,18 @@
 enum metric_type { METRIC_UNKNOWN, METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_INFO };
 enum metric_format { FORMAT_TEXT, FORMAT_OPENMETRICS };
 
-/* Bytes that grow. */
-struct text {
-    char *bytes; /* ends with NUL, if it is not NULL */
-    size_t used, room;
-    bool failed; /* memory was short */
-};
-
-__attribute__((format(printf, 2, 3))) void text_add_formatted(struct text *text, const char *format, ...);
-void text_clear(struct text *text);
-void text_free(struct text *text);
-
 struct metric_family {
     char *name; /* without the suffix of its samples: _total, _info, _bucket */
     char *help;
     const char *unit; /* "" or the end of the name, constant text */
     enum metric_type type;
-    struct text text;
+    struct textbuffer text;
     size_t samples;
 };
 
 struct exposition {
     struct metric_family **families;
-    size_t count, room;
+    size_t count;
     bool failed;
 };
 
@@ -50,18 +41,18 @@ struct exposition {
 struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
                                         const char *unit, const char *help);
 /* Writes all families that have a sample. Returns false without memory. */
-bool exposition_write(const struct exposition *exposition, enum metric_format format, struct text *to);
+bool exposition_write(const struct exposition *exposition, enum metric_format format, struct textbuffer *to);
 void exposition_free(struct exposition *exposition);
 
 /* Adds a label of a sample, as text: NAME="VALUE",NAME="VALUE". A value may have any bytes. Invalid UTF-8 becomes
  * U+FFFD.
  */
-void labels_add(struct text *labels, const char *name, const char *value);
+void labels_add(struct textbuffer *labels, const char *name, const char *value);
 
 /* Adds a sample: a counter gets _total, an information gets _info and the value 1. labels: NULL for none. */
-void family_add(struct metric_family *family, const struct text *labels, uint64_t value);
-void family_add_seconds(struct metric_family *family, const struct text *labels, uint64_t ns);
-void family_add_number(struct metric_family *family, const struct text *labels, double value);
+void family_add(struct metric_family *family, const struct textbuffer *labels, uint64_t value);
+void family_add_seconds(struct metric_family *family, const struct textbuffer *labels, uint64_t ns);
+void family_add_number(struct metric_family *family, const struct textbuffer *labels, double value);
 
 /* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]. The last has no limit. They
  * are exported cumulatively, and only for the indices in `buckets` (ascending, the last one is count - 1). */
@@ -75,7 +66,8 @@ struct histogram {
 };
 /* Returns the number of samples (lines) of a histogram. */
 size_t histogram_samples(const struct histogram *histogram);
-void family_add_histogram(struct metric_family *family, const struct text *labels, const struct histogram *histogram);
+void family_add_histogram(struct metric_family *family, const struct textbuffer *labels,
+                          const struct histogram *histogram);
 
 /* Returns the format for a request's Accept header, which is NULL if the request has none. */
 enum metric_format format_negotiate(const char *accept);

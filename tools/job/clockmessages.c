@@ -1,5 +1,6 @@
 #include "job/clockmessages.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "figures/fold.h"
 
@@ -14,7 +15,7 @@ enum { PARTS = 32, PASSES = 30, SWEEPS_MOST = 2000, NO_COMM_SLOT = 0, RANKS_MOST
 
 struct times {
     uint64_t *list;
-    size_t count, capacity;
+    size_t count;
     uint64_t last;
     bool unordered;
 };
@@ -43,21 +44,17 @@ struct evidence {
     struct rank *ranks;
     size_t size;
     struct way *ways;
-    size_t way_count, way_capacity;
+    size_t way_count;
     size_t *first_way;         /* by the target clock: index + 1 */
     uint64_t begin_ns, end_ns; /* reference time */
 };
 
 static int times_add(struct times *times, uint64_t ticks)
 {
-    if (times->count == times->capacity) {
-        size_t capacity = times->capacity ? times->capacity * 2 : 64;
-        uint64_t *list = realloc(times->list, capacity * sizeof *list);
-        if (!list)
-            return -1;
-        times->list = list;
-        times->capacity = capacity;
-    }
+    uint64_t *list = array_grow(times->list, times->count, sizeof *list);
+    if (!list)
+        return -1;
+    times->list = list;
     times->unordered = times->unordered || ticks < times->last;
     times->last = ticks;
     times->list[times->count++] = ticks;
@@ -189,15 +186,11 @@ static struct way *way_find(struct evidence *all, uint32_t from, uint32_t to)
     struct way *known = way_of(all, from, to);
     if (known)
         return known;
-    if (all->way_count == all->way_capacity) {
-        size_t capacity = all->way_capacity ? all->way_capacity * 2 : 16;
-        struct way *ways = realloc(all->ways, capacity * sizeof *ways);
-        if (!ways)
-            return NULL;
-        all->ways = ways;
-        all->way_capacity = capacity;
-    }
-    struct way *way = &all->ways[all->way_count++];
+    struct way *ways = array_grow(all->ways, all->way_count, sizeof *ways);
+    if (!ways)
+        return NULL;
+    all->ways = ways;
+    struct way *way = &ways[all->way_count++];
     *way = (struct way){.from = from, .to = to, .next = all->first_way[to]};
     for (size_t i = 0; i < PARTS; i++)
         way->parts[i].took = NAN;

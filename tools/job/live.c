@@ -176,7 +176,7 @@ static struct live_seen *seen_of(struct live *live, uint64_t job)
     for (size_t i = 0; i < finder->seen_count; i++)
         if (finder->seen[i].job == job)
             return &finder->seen[i];
-    struct live_seen *list = reallocarray(finder->seen, finder->seen_count + 1, sizeof *list);
+    struct live_seen *list = array_grow(finder->seen, finder->seen_count, sizeof *list);
     if (!list)
         return NULL;
     finder->seen = list;

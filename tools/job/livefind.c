@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "job/livefind.h"
 
+#include "base/array.h"
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "base/text.h"
@@ -104,7 +105,7 @@ static int directory_add(struct live_finder *finder, const char *path)
     for (size_t i = 0; i < finder->directory_count; i++)
         if (strcmp(finder->directories[i], path) == 0)
             return 0;
-    char **list = reallocarray(finder->directories, finder->directory_count + 1, sizeof *list), *copy = strdup(path);
+    char **list = array_grow(finder->directories, finder->directory_count, sizeof *list), *copy = strdup(path);
     finder->directories = list ? list : finder->directories;
     if (!list || !copy) {
         free(copy);

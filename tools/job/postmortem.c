@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "job/postmortem.h"
 
+#include "base/text.h"
 #include "calls.h"
 #include "format/label.h"
 #include "collect/processlife.h"
@@ -291,12 +292,6 @@ void postmortem_end(const char *path)
     end_write(path, realtime_now());
 }
 
-static bool name_is_run_file(const char *name)
-{
-    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
-    return length > suffix && strcmp(name + length - suffix, RUN_FILE_SUFFIX) == 0;
-}
-
 struct unfinalized {
     size_t here, unseen, gone; /* whether they live */
 };
@@ -309,7 +304,7 @@ static struct unfinalized unfinalized_count(const char *directory)
         char path[PATH_MAX];
         struct run_header header;
         snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
-        int fd = name_is_run_file(entry->d_name) ? unfinalized_open(path, &header) : -1;
+        int fd = text_ends(entry->d_name, RUN_FILE_SUFFIX) ? unfinalized_open(path, &header) : -1;
         if (fd < 0)
             continue;
         close(fd);
@@ -343,7 +338,7 @@ void postmortem_seen(const char *directory)
         for (struct dirent *entry; stream && (entry = readdir(stream));) {
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
-            if (name_is_run_file(entry->d_name))
+            if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
                 alive += end_write(path, ns);
             else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
                 unlink(path);

@@ -1,5 +1,6 @@
 #include "job/select.h"
 
+#include "base/array.h"
 #include "settings/filter.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@ int selection_ranks(struct selection *selection, const char *text, char problem[
 {
     const char *at = text;
     do {
-        struct rank_range *ranks = realloc(selection->ranks, (selection->rank_count + 1) * sizeof *ranks);
+        struct rank_range *ranks = array_grow(selection->ranks, selection->rank_count, sizeof *ranks);
         if (!ranks) {
             snprintf(problem, SELECT_PROBLEM_BYTES, "out of memory");
             return -1;

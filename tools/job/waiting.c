@@ -1,5 +1,6 @@
 #include "job/waiting.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "figures/figures.h"
 #include "archive/jointcalls.h"
@@ -53,7 +54,7 @@ static bool wait_add(struct waits *waits, int32_t rank, enum wait_kind kind)
     for (size_t i = 0; i < waits->count; i++)
         if (waits->list[i].rank == rank && waits->list[i].kind == kind)
             return true;
-    struct wait *list = realloc(waits->list, (waits->count + 1) * sizeof *list);
+    struct wait *list = array_grow(waits->list, waits->count, sizeof *list);
     if (!list)
         return false;
     waits->list = list;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "list/listing.h"
 
+#include "base/textbuffer.h"
 #include "run/installation.h"
 
 #include <errno.h>
@@ -30,24 +31,15 @@ static void walker_environment_set(const char *library)
 
 static char *all_read(int fd, size_t *bytes)
 {
-    char *text = NULL;
-    size_t size = 0;
-    *bytes = 0;
-    for (;;) {
-        if (size - *bytes < 4096) {
-            char *longer = realloc(text, size = size * 2 + 65536);
-            if (!longer)
-                break;
-            text = longer;
-        }
-        ssize_t got = read(fd, text + *bytes, size - *bytes);
-        if (got < 0 && errno == EINTR)
-            continue;
+    struct textbuffer text = {0};
+    while (text_reserve(&text, 1 << 16)) {
+        ssize_t got = TEMP_FAILURE_RETRY(read(fd, text.bytes + text.used, text.room - text.used));
+        *bytes = text.used;
         if (got <= 0)
-            return text;
-        *bytes += (size_t)got;
+            return text.bytes;
+        text.used += (size_t)got;
     }
-    free(text);
+    text_free(&text);
     return NULL;
 }
 

@@ -11,25 +11,35 @@
 #include <getopt.h>
 #include <stdlib.h>
 
-static const char help[] = "Usage: mpit-list [options] [PATTERN]\n"
-                           "Lists the MPI_T variables of the MPI library and of mpit, as a program with mpit\n"
-                           "sees them. PATTERN is a shell pattern for their names. See man mpit-list.\n"
-                           "\n"
-                           "  --mpi NAME   openmpi or mpich (default: each MPI that mpit was built for)\n"
-                           "  --pvars      performance variables only\n"
-                           "  --cvars      control variables only\n"
-                           "  --load FILE  load a library with its own variables first (needs --mpi)\n"
-                           "  --native     list without mpit: only the variables of the MPI library\n"
-                           "  --run RUN    list the variables of a run instead, with their values by process\n"
-                           "               (the job must have kept its files: trace, MPIT_REDUCE=0, no MPI)\n"
-                           "  --json       as JSON\n"
-                           "  --help, --version\n"
-                           "\n"
-                           "Counts of communicator variables are for MPI_COMM_WORLD. \"-\": count unknown,\n"
-                           "because handles of native variables can crash the MPI library.\n"
-                           "\n"
-                           "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
-                           "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n";
+static const struct tool_option options[] = {
+    {"mpi", "NAME", 'm', "openmpi or mpich (default: each MPI that mpit was built for)"},
+    {"pvars", NULL, 'p', "performance variables only"},
+    {"cvars", NULL, 'c', "control variables only"},
+    {"load", "FILE", 'l', "load a library with its own variables first (needs --mpi)"},
+    {"native", NULL, 'n', "list without mpit: only the variables of the MPI library"},
+    {"run", "RUN", 'r',
+     "list the variables of a run instead, with their values by process\n"
+     "(the job must have kept its files: trace, MPIT_REDUCE=0, no MPI)"},
+    {"json", NULL, 'j', "as JSON"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-list " MPIT_VERSION "\n",
+    .shorts = ":h",
+    .head = "Usage: mpit-list [options] [PATTERN]\n"
+            "Lists the MPI_T variables of the MPI library and of mpit, as a program with mpit\n"
+            "sees them. PATTERN is a shell pattern for their names. See man mpit-list.\n"
+            "\n",
+    .options = options,
+    .column = 15,
+    .tail = "\n"
+            "Counts of communicator variables are for MPI_COMM_WORLD. \"-\": count unknown,\n"
+            "because handles of native variables can crash the MPI library.\n"
+            "\n"
+            "Example:  mpit-list --mpi mpich --pvars 'mpit_send*'\n"
+            "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n",
+};
 
 struct request {
     struct listing_choice choice;
@@ -42,17 +52,10 @@ struct request {
 
 static struct request list_options_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"mpi", required_argument, NULL, 'm'},  {"pvars", no_argument, NULL, 'p'},
-        {"load", required_argument, NULL, 'l'}, {"cvars", no_argument, NULL, 'c'},
-        {"native", no_argument, NULL, 'n'},     {"run", required_argument, NULL, 'r'},
-        {"json", no_argument, NULL, 'j'},       {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},    {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE, .libraries = calloc((size_t)argc + 1, sizeof *request.libraries)};
     if (!request.libraries)
         err(1, "no memory");
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
         case 'm':
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
@@ -76,12 +79,6 @@ static struct request list_options_read(int argc, char *argv[])
         case 'j':
             request.json = true;
             break;
-        case 'h':
-            text_and_exit(help);
-        case 'v':
-            text_and_exit("mpit-list " MPIT_VERSION "\n");
-        default:
-            option_reject(option, argv);
         }
     }
     if (optind + 1 < argc)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "profile/folded.h"
 
+#include "base/textbuffer.h"
 #include "format/label.h"
 
 #include <inttypes.h>
@@ -16,10 +17,8 @@ struct folded_line {
 
 struct folding {
     const char *title;
-    void *lines; /* in a tree */
-    char *text;  /* of the sample at hand */
-    size_t used, capacity;
-    bool no_memory;
+    void *lines;            /* in a tree */
+    struct textbuffer line; /* of the sample at hand */
     FILE *out;
 };
 
@@ -31,31 +30,21 @@ static int folded_order(const void *one, const void *other)
 /* Writes a frame. A character that would end it is replaced, and so are control characters. */
 static void frame_text_add(struct folding *folding, const char *text)
 {
-    size_t length = strlen(text);
-    if (folding->used + length + 2 > folding->capacity) {
-        size_t capacity = (folding->used + length + 2) * 2;
-        char *grown = realloc(folding->text, capacity);
-        if (!grown) {
-            folding->no_memory = true;
-            return;
-        }
-        folding->text = grown;
-        folding->capacity = capacity;
-    }
-    char *to = folding->text + folding->used;
-    if (folding->used > sizeof(struct folded_line))
-        *to++ = ';';
-    for (size_t i = 0; i < length; i++)
-        *to++ = text[i] == ';' ? ':' : (unsigned char)text[i] < ' ' ? '?' : text[i];
-    *to = '\0';
-    folding->used = (size_t)(to - folding->text);
+    struct textbuffer *line = &folding->line;
+    if (line->used > sizeof(struct folded_line))
+        text_put(line, ";");
+    size_t begin = line->used;
+    text_put(line, text);
+    for (size_t at = begin; at < line->used; at++)
+        line->bytes[at] = line->bytes[at] == ';' ? ':' : (unsigned char)line->bytes[at] < ' ' ? '?' : line->bytes[at];
 }
 
 static int sample_fold(void *data, const struct stack_sample *sample)
 {
     struct folding *folding = data;
     char text[96];
-    folding->used = sizeof(struct folded_line);
+    text_clear(&folding->line);
+    text_put_bytes(&folding->line, &(struct folded_line){0}, sizeof(struct folded_line));
     if (sample->rank >= 0)
         snprintf(text, sizeof text, "%srank %" PRId32, folding->title, sample->rank);
     else
@@ -71,17 +60,15 @@ static int sample_fold(void *data, const struct stack_sample *sample)
         snprintf(text, sizeof text, "[%s]", state_texts[sample->sample->state]);
         frame_text_add(folding, text);
     }
-    if (folding->no_memory)
+    if (folding->line.failed)
         return -1;
-    struct folded_line *wanted = (struct folded_line *)(void *)folding->text;
+    struct folded_line *wanted = (struct folded_line *)(void *)folding->line.bytes;
     struct folded_line *const *found = tsearch(wanted, &folding->lines, folded_order);
     if (!found)
         return -1;
     if (*found == wanted) { /* it is new, and the tree has the memory now */
-        wanted->ns = 0;
-        folding->text = NULL;
-        folding->capacity = 0;
-        struct folded_line *cut = realloc(wanted, folding->used + 1);
+        struct folded_line *cut = realloc(wanted, folding->line.used + 1);
+        folding->line = (struct textbuffer){0};
         *(struct folded_line **)(uintptr_t)found = cut ? cut : wanted;
     }
     (*found)->ns += sample->weight_ns;
@@ -103,6 +90,6 @@ int folded_write(struct stacks *stacks, const char *title, FILE *out)
     if (result == 0)
         twalk_r(folding.lines, folded_line_write, &folding);
     tdestroy(folding.lines, free);
-    free(folding.text);
+    text_free(&folding.line);
     return result;
 }

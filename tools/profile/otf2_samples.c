@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "profile/otf2_samples.h"
 
+#include "base/array.h"
 #include "base/interrupt.h"
 #include "base/keytable.h"
 #include "archive/otf2_archive.h"
@@ -57,7 +58,7 @@ struct conversion {
     struct context *first_context, **last_context;
     struct place *first_place, **last_place;
     struct location *locations;
-    size_t location_count, location_capacity;
+    size_t location_count;
     const struct run_reader *run; /* of the sample before */
     uint32_t stream;
     size_t file;
@@ -137,7 +138,7 @@ static uint32_t timer_number(struct conversion *c, uint64_t period_ns)
     for (uint32_t i = 0; i < c->period_count; i++)
         if (c->periods[i] == period_ns)
             return i;
-    uint64_t *periods = realloc(c->periods, (c->period_count + 1) * sizeof *periods);
+    uint64_t *periods = array_grow(c->periods, c->period_count, sizeof *periods);
     if (!periods)
         return UINT32_MAX;
     c->periods = periods;
@@ -162,17 +163,13 @@ static int sampled_location_close(struct conversion *c)
 
 static struct location *location_add(struct conversion *c, size_t file, uint32_t stream)
 {
-    if (c->location_count == c->location_capacity) {
-        size_t capacity = c->location_capacity ? c->location_capacity * 2 : 16;
-        struct location *locations = realloc(c->locations, capacity * sizeof *locations);
-        if (!locations) {
-            report_no_memory(c->report);
-            return NULL;
-        }
-        c->locations = locations;
-        c->location_capacity = capacity;
+    struct location *locations = array_grow(c->locations, c->location_count, sizeof *locations);
+    if (!locations) {
+        report_no_memory(c->report);
+        return NULL;
     }
-    struct location *location = &c->locations[c->location_count++];
+    c->locations = locations;
+    struct location *location = &locations[c->location_count++];
     *location = (struct location){.id = (uint64_t)stream << 32 | group_of(c->stacks->job, file), .file = file};
     c->writer = OTF2_Archive_GetEvtWriter(c->archive, location->id);
     if (c->writer)

@@ -1,5 +1,7 @@
 #include "profile/profile.h"
 
+#include "figures/figures.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,30 +140,6 @@ static int share_count(struct keytable *table, const struct stack_sample *sample
     return 0;
 }
 
-static int sample_count(void *data, const struct stack_sample *sample)
-{
-    struct profile *profile = data;
-    uint64_t period = sample->sample->period_ns;
-    if (sample->run != profile->last_run)
-        profile->ranks++;
-    if (sample->run != profile->last_run || sample->stream != profile->last_stream)
-        profile->streams++;
-    profile->last_run = sample->run;
-    profile->last_stream = sample->stream;
-    if (!profile->period_least_ns || period < profile->period_least_ns)
-        profile->period_least_ns = period;
-    if (period > profile->period_most_ns)
-        profile->period_most_ns = period;
-    profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
-    profile_sum_add(&profile->sum, sample);
-    profile_exact_sample(profile, sample);
-    if (share_count(&profile->processes, sample, 0) != 0 || share_count(&profile->threads, sample, sample->stream) != 0)
-        return -1;
-    if (call_count(profile, sample) != 0 || functions_count(profile, sample) != 0)
-        return -1;
-    return path_count(profile, sample);
-}
-
 /* ---- what it is worth -------------------------------------------------------------------------------------------- */
 
 double profile_samples(const struct profile *profile)
@@ -186,7 +164,190 @@ uint64_t profile_stall_ns(const uint64_t state_ns[PROFILE_STATES])
     return ns;
 }
 
+/* ---- the recorder's timers ----------------------------------------------------------------------------------------- */
+
+/* Values for the same span: from the end of MPI_Init to the begin of MPI_Finalize. */
+
+enum { KINDS_MOST = 1 << 12 };
+/* The bounds of sampled time over the time of the threads. */
+static const double COVERED_LEAST = 0.95, COVERED_MOST = 1.05;
+
+static const char *process_obstacle(const struct run_reader *run)
+{
+    const struct run_header *header = &run->header;
+    if (!header->init_ticks || !header->finalize_ticks)
+        return "a process did not reach MPI_Finalize";
+    if (header->sampling != 1 || header->sampling_changed)
+        return "not all calls were timed (stalls of the others are shown as work)";
+    return NULL;
+}
+
+/* Subtracts MPI's own functions at the ends, with their stalls, which lie outside the span. */
+static void ends_take_off(const struct run_reader *run, const uint64_t *times, const uint64_t *stalls, size_t count,
+                          uint64_t *mpi_ns, uint64_t *stall_other_ns)
+{
+    static const char *const ends[] = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize"};
+    for (size_t kind = 1; kind < count; kind++)
+        for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+            if (strcmp(run_reader_call_name(run, (unsigned)kind), ends[i]) != 0)
+                continue;
+            *mpi_ns -= times[kind] < *mpi_ns ? times[kind] : *mpi_ns;
+            *stall_other_ns -= stalls[kind] < *stall_other_ns ? stalls[kind] : *stall_other_ns;
+        }
+    uint64_t sessions_ns = clock_ns(run_reader_scale(run), run->header.session_ticks);
+    *mpi_ns -= sessions_ns < *mpi_ns ? sessions_ns : *mpi_ns;
+}
+
+static int functions_take(struct profile *profile, const struct run_reader *run, const uint64_t *times, size_t count)
+{
+    for (size_t kind = 1; kind < count; kind++)
+        for (size_t i = 0; times[kind] && i < profile->calls.capacity; i++)
+            for (struct keyed *keyed = profile->calls.buckets[i]; keyed; keyed = keyed->next) {
+                struct profile_call *call = (struct profile_call *)keyed;
+                if (strcmp(call->frame->name, run_reader_call_name(run, (unsigned)kind)) == 0)
+                    call->exact_ns += times[kind];
+            }
+    return 0;
+}
+
+/* Returns how long the threads that have called MPI existed between the ends. */
+static uint64_t threads_ns(const struct run_reader *run)
+{
+    const struct run_header *header = &run->header;
+    uint64_t ticks = 0;
+    for (size_t i = 0; i < run->thread_count; i++) {
+        const struct thread_record *thread = run->threads[i];
+        if (!thread)
+            continue;
+        uint64_t begin = thread->begin_ticks > header->init_ticks ? thread->begin_ticks : header->init_ticks;
+        uint64_t end = thread->end_ticks && thread->end_ticks < header->finalize_ticks ? thread->end_ticks
+                                                                                       : header->finalize_ticks;
+        ticks += end > begin ? end - begin : 0;
+    }
+    return clock_ns(run_reader_scale(run), ticks);
+}
+
+static int exact_times_take(struct profile *profile, const struct run_reader *run)
+{
+    struct profile_exact *exact = &profile->exact;
+    uint64_t *times = calloc(2 * KINDS_MOST, sizeof *times), *stalls = times ? times + KINDS_MOST : NULL;
+    uint64_t by_state[PROFILE_STATES] = {0};
+    const struct figures from = {run};
+    if (!times)
+        return -1;
+    size_t count = figures_read(&from, "mpit_call_time", VARIABLE_TIMER, NULL, times, KINDS_MOST);
+    figures_read(&from, "mpit_call_stall_time", VARIABLE_TIMER, NULL, stalls, KINDS_MOST);
+    figures_read(&from, "mpit_stall_time", VARIABLE_TIMER, NULL, by_state, PROFILE_STATES);
+    uint64_t mpi_ns = figures_one(&from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
+    count = count < KINDS_MOST ? count : KINDS_MOST;
+    ends_take_off(run, times, stalls, count, &mpi_ns, &by_state[MPIT_STATE_STALL_OTHER]);
+    uint64_t stall_ns = profile_stall_ns(by_state);
+    for (int state = MPIT_STATE_STALL_SEND; state < PROFILE_STATES; state++)
+        exact->ns[state] += by_state[state];
+    exact->ns[MPIT_STATE_WORK] += mpi_ns > stall_ns ? mpi_ns - stall_ns : 0;
+    exact->threads_ns += threads_ns(run);
+    int result = functions_take(profile, run, times, count);
+    free(times);
+    return result;
+}
+
+static int exact_begin(struct profile *profile)
+{
+    const struct selection *selection = profile->stacks.selection;
+    if (selection && (selection->windowed || selection->comm_count || selection->by_function))
+        profile->exact.none = "only a part is selected, but timers are of whole processes";
+    return 0;
+}
+
+static bool is_thread_of_mpi(const struct stack_sample *sample)
+{
+    const struct run_reader *run = sample->run;
+    for (size_t i = 0; i < run->thread_count; i++)
+        if (run->threads[i] && run->threads[i]->tid == sample->sample->tid)
+            return sample->sample->ticks >= run->threads[i]->begin_ticks;
+    return sample->sample->thread != SAMPLE_NO_THREAD;
+}
+
+static void exact_sample(struct profile *profile, const struct stack_sample *sample)
+{
+    struct profile_exact *exact = &profile->exact;
+    if (!sample->inside)
+        return;
+    exact->inside_ns[sample->sample->state] += sample->weight_ns;
+    exact->span_ns += sample->weight_ns;
+    exact->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
+    if (is_thread_of_mpi(sample))
+        exact->covered_ns += sample->weight_ns;
+}
+
+static void verdict_find(struct profile_exact *exact)
+{
+    uint64_t known = 0;
+    double whole = (double)exact->span_ns, samples = whole * whole / exact->squares;
+    double uncovered = fabs((double)exact->covered_ns - (double)exact->threads_ns) / (double)exact->threads_ns;
+    for (int state = MPIT_STATE_WORK; state < PROFILE_STATES; state++)
+        known += exact->ns[state];
+    exact->ns[MPIT_STATE_NOT_IN_MPI] = exact->span_ns > known ? exact->span_ns - known : 0;
+    exact->agrees = true;
+    for (int state = 0; state < PROFILE_STATES; state++) {
+        double difference = fabs((double)exact->inside_ns[state] - (double)exact->ns[state]) / whole;
+        if (difference > uncovered + profile_error((double)exact->ns[state], whole, samples, PROFILE_FAMILY_ERRORS))
+            exact->agrees = false;
+    }
+}
+
+static int exact_end(struct profile *profile)
+{
+    struct profile_exact *exact = &profile->exact;
+    const struct run_job *job = profile->stacks.job;
+    for (size_t i = 0; i < job->file_count && !exact->none; i++) {
+        const struct run_reader *run = run_job_file(job, i);
+        bool wanted =
+            !profile->stacks.selection || selection_has_rank(profile->stacks.selection, run_rank(&run->header));
+        if (wanted && run_reader_sample_streams(run)) {
+            exact->none = process_obstacle(run);
+            if (!exact->none && exact_times_take(profile, run) != 0)
+                return -1;
+        }
+        run_reader_rest(run);
+    }
+    if (!exact->none && profile->stacks.lost)
+        exact->none = "samples were lost";
+    if (!exact->none && (!exact->span_ns || !exact->threads_ns))
+        exact->none = "there are no samples between MPI_Init and MPI_Finalize";
+    double covered = exact->none ? 0 : (double)exact->covered_ns / (double)exact->threads_ns;
+    if (!exact->none && (covered < COVERED_LEAST || covered > COVERED_MOST))
+        exact->none = "samples do not cover the time of the threads in MPI from MPI_Init to MPI_Finalize";
+    if (!exact->none)
+        verdict_find(exact);
+    return 0;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+static int sample_count(void *data, const struct stack_sample *sample)
+{
+    struct profile *profile = data;
+    uint64_t period = sample->sample->period_ns;
+    if (sample->run != profile->last_run)
+        profile->ranks++;
+    if (sample->run != profile->last_run || sample->stream != profile->last_stream)
+        profile->streams++;
+    profile->last_run = sample->run;
+    profile->last_stream = sample->stream;
+    if (!profile->period_least_ns || period < profile->period_least_ns)
+        profile->period_least_ns = period;
+    if (period > profile->period_most_ns)
+        profile->period_most_ns = period;
+    profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
+    profile_sum_add(&profile->sum, sample);
+    exact_sample(profile, sample);
+    if (share_count(&profile->processes, sample, 0) != 0 || share_count(&profile->threads, sample, sample->stream) != 0)
+        return -1;
+    if (call_count(profile, sample) != 0 || functions_count(profile, sample) != 0)
+        return -1;
+    return path_count(profile, sample);
+}
 
 int profile_open(struct profile *profile, const struct run_job *job, const struct selection *selection, bool internal)
 {
@@ -194,9 +355,9 @@ int profile_open(struct profile *profile, const struct run_job *job, const struc
     profile->root = calloc(1, sizeof *profile->root);
     if (stacks_open(&profile->stacks, job, selection, internal) != 0 || !profile->root)
         return -1;
-    if (profile_exact_begin(profile) != 0 || stacks_walk(&profile->stacks, sample_count, profile) != 0)
+    if (exact_begin(profile) != 0 || stacks_walk(&profile->stacks, sample_count, profile) != 0)
         return -1;
-    return profile_exact_end(profile);
+    return exact_end(profile);
 }
 
 void profile_release(struct profile *profile)

@@ -121,11 +121,6 @@ double profile_error(double ns, double whole, double samples, double standard_er
 /* All of MPI's stalls. */
 uint64_t profile_stall_ns(const uint64_t state_ns[PROFILE_STATES]);
 
-/* Adds the values of the files' timers (profile_exact.c): before the samples, for each sample, and at the end. */
-int profile_exact_begin(struct profile *profile);
-void profile_exact_sample(struct profile *profile, const struct stack_sample *sample);
-int profile_exact_end(struct profile *profile);
-
 /* The number of standard errors within which all shares of the comparison must be. */
 #define PROFILE_STANDARD_ERRORS 1.96
 #define PROFILE_FAMILY_ERRORS 2.69 /* 95 of 100 cases for seven of them together */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "profile/stacks.h"
 
+#include "base/array.h"
 #include "calls.h"
 #include "base/keytable.h"
 #include "base/text.h"
@@ -59,14 +60,10 @@ static void frame_release(struct frame *frame)
 
 static int frame_keep(struct stacks *stacks, struct frame *frame)
 {
-    if (stacks->frame_count == stacks->frame_capacity) {
-        uint32_t capacity = stacks->frame_capacity ? stacks->frame_capacity * 2 : 64;
-        struct frame **frames = realloc(stacks->frames, capacity * sizeof(struct frame *));
-        if (!frames)
-            return -1;
-        stacks->frames = frames;
-        stacks->frame_capacity = capacity;
-    }
+    struct frame **frames = array_grow(stacks->frames, stacks->frame_count, sizeof *frames);
+    if (!frames)
+        return -1;
+    stacks->frames = frames;
     if (!tsearch(frame, &stacks->names, frame_order))
         return -1;
     frame->number = stacks->frame_count;

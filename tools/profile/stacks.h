@@ -62,7 +62,7 @@ struct stacks {
     struct timeline line;
     struct symbols *symbols;
     struct frame **frames; /* by number */
-    uint32_t frame_count, frame_capacity;
+    uint32_t frame_count;
     void *names, *texts; /* frames by name and module, and names of files, in trees (search.h) */
     uint64_t taken;      /* samples that were visited */
     uint64_t lost;       /* that had no room in a run file, or were never written to it */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run/deathwatch.h"
 
+#include "base/text.h"
 #include "job/postmortem.h"
 
 #include <errno.h>
@@ -39,9 +40,8 @@ struct deathwatch {
 
 static void name_add(struct deathwatch *watch, const char *name)
 {
-    size_t length = strlen(name), suffix = strlen(RUN_FILE_SUFFIX);
     char *path;
-    if (length <= suffix || strcmp(name + length - suffix, RUN_FILE_SUFFIX) != 0 || watch->count == WATCHED_MOST ||
+    if (!text_ends(name, RUN_FILE_SUFFIX) || watch->count == WATCHED_MOST ||
         asprintf(&path, "%s/%s", watch->directory, name) < 0)
         return;
     watch->list[watch->count] = (struct watched){.path = path};

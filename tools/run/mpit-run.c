@@ -30,30 +30,45 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: mpit-run [options] COMMAND [arguments]\n"
-                           "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
-                           "processes that COMMAND starts, and prints a summary. See man mpit-run.\n"
-                           "\n"
-                           "  --output DIR           directory of results (default: mpit-run-DATE-TIME-PID)\n"
-                           "  --spool DIR            local directory of live files (default: /dev/shm)\n"
-                           "  --trace, --otf2        record every event; also write an archive to DIR/otf2\n"
-                           "  --trace-limit BYTES    limit of the trace of a process; 0: no limit\n"
-                           "  --trace-policy POLICY  at the limit drop new events (stop) or old ones (ring)\n"
-                           "  --clock-sync WAY, --no-compact  clocks by tcp, mpi, none; no compression\n"
-                           "  --filter LIST          record only these, or with a leading - all others:\n"
-                           "                         \"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
-                           "                         p2p completion coll comm rma io process other\n"
-                           "  --timing N             0: count only; N: time one of N calls (1: every call)\n"
-                           "  --sample HZ            sample the stacks of threads HZ times a second\n"
-                           "  --sample-ranks LIST    sample only these ranks: 0,4-7,12-\n"
-                           "  --fabric, --os, --papi EVENTS  count below MPI; in the kernel; PAPI events\n"
-                           "  --summary FILE         write the summary as text, or JSON if FILE is *.json\n"
-                           "  --quiet, --strict      print no summary; fail if recording is not possible\n"
-                           "  --mpi NAME             openmpi or mpich, for programs that load none\n"
-                           "  --help, --version\n"
-                           "\n"
-                           "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
-                           "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n";
+static const struct tool_option options[] = {
+    {"output", "DIR", 'o', "directory of results (default: mpit-run-DATE-TIME-PID)"},
+    {"spool", "DIR", 'd', "local directory of live files (default: /dev/shm)"},
+    {"trace", NULL, 't', NULL},
+    {"otf2", NULL, 'a', "record every event; also write an archive to DIR/otf2"},
+    {"trace-limit", "BYTES", 'l', "limit of the trace of a process; 0: no limit"},
+    {"trace-policy", "POLICY", 'p', "at the limit drop new events (stop) or old ones (ring)"},
+    {"clock-sync", "WAY", 'y', NULL},
+    {"no-compact", NULL, 'c', "clocks by tcp, mpi, none; no compression"},
+    {"filter", "LIST", 'f',
+     "record only these, or with a leading - all others:\n"
+     "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
+     "p2p completion coll comm rma io process other"},
+    {"timing", "N", 'n', "0: count only; N: time one of N calls (1: every call)"},
+    {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second"},
+    {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
+    {"fabric", NULL, 'b', NULL},
+    {"os", NULL, 'k', NULL},
+    {"papi", "EVENTS", 'e', "count below MPI; in the kernel; PAPI events"},
+    {"summary", "FILE", 's', "write the summary as text, or JSON if FILE is *.json"},
+    {"quiet", NULL, 'q', NULL},
+    {"strict", NULL, 'x', "print no summary; fail if recording is not possible"},
+    {"mpi", "NAME", 'm', "openmpi or mpich, for programs that load none"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-run " MPIT_VERSION "\n",
+    .shorts = "+:ho:q",
+    .head = "Usage: mpit-run [options] COMMAND [arguments]\n"
+            "Runs COMMAND (a launcher line, a script, a program) unchanged, records the MPI\n"
+            "processes that COMMAND starts, and prints a summary. See man mpit-run.\n"
+            "\n",
+    .options = options,
+    .column = 25,
+    .tail = "\n"
+            "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
+            "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n",
+};
 
 struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
@@ -78,31 +93,8 @@ static const char *value_check(const char *option, enum knob knob, const char *t
 
 static struct request run_options_read(int argc, char *argv[])
 {
-    static const struct option options[] = {{"output", required_argument, NULL, 'o'},
-                                            {"trace", no_argument, NULL, 't'},
-                                            {"otf2", no_argument, NULL, 'a'},
-                                            {"summary", required_argument, NULL, 's'},
-                                            {"filter", required_argument, NULL, 'f'},
-                                            {"timing", required_argument, NULL, 'n'},
-                                            {"trace-limit", required_argument, NULL, 'l'},
-                                            {"trace-policy", required_argument, NULL, 'p'},
-                                            {"clock-sync", required_argument, NULL, 'y'},
-                                            {"sample", required_argument, NULL, 'z'},
-                                            {"sample-ranks", required_argument, NULL, 'r'},
-                                            {"no-compact", no_argument, NULL, 'c'},
-                                            {"fabric", no_argument, NULL, 'b'},
-                                            {"os", no_argument, NULL, 'k'},
-                                            {"papi", required_argument, NULL, 'e'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"spool", required_argument, NULL, 'd'},
-                                            {"strict", no_argument, NULL, 'x'},
-                                            {"mpi", required_argument, NULL, 'm'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {"version", no_argument, NULL, 'v'},
-                                            {NULL, 0, NULL, 0}};
     struct request request = {.abi = ABI_NONE};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, "+:ho:q", options, NULL)) != -1;) {
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
         case 'o':
             if (!*optarg || strlen(optarg) >= PATH_MAX)
@@ -176,12 +168,6 @@ static struct request run_options_read(int argc, char *argv[])
             if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
                 usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
             break;
-        case 'h':
-            text_and_exit(help);
-        case 'v':
-            text_and_exit("mpit-run " MPIT_VERSION "\n");
-        default:
-            option_reject(option, argv);
         }
     }
     if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))

@@ -1,5 +1,7 @@
 #include "symbols/coderanges.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 
 enum { RANGES_MOST = 1 << 22 };
@@ -8,15 +10,11 @@ void code_ranges_add(struct code_ranges *ranges, uint64_t low, uint64_t high, ui
 {
     if (ranges->count == RANGES_MOST)
         return;
-    if (ranges->count == ranges->capacity) {
-        size_t capacity = ranges->capacity * 2 + 64;
-        struct code_range *list = realloc(ranges->list, capacity * sizeof *list);
-        if (!list)
-            return;
-        ranges->list = list;
-        ranges->capacity = capacity;
-    }
-    ranges->list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
+    struct code_range *list = array_grow(ranges->list, ranges->count, sizeof *list);
+    if (!list)
+        return;
+    ranges->list = list;
+    list[ranges->count++] = (struct code_range){.low = low, .high = high, .owner = owner};
 }
 
 /* A search goes backwards, so the preferred range comes last. */

@@ -15,7 +15,7 @@ struct code_range {
 
 struct code_ranges {
     struct code_range *list;
-    size_t count, capacity;
+    size_t count;
 };
 
 /* Adds a range. Without memory, or with millions of ranges, it is left out. */

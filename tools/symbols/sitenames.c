@@ -1,5 +1,6 @@
 #include "symbols/sitenames.h"
 
+#include "base/array.h"
 #include "symbols/symbols.h"
 
 #include <stdlib.h>
@@ -8,19 +9,15 @@ struct naming {
     struct symbols *symbols;
     struct summary_sites *sites;
     struct summary_frame *frames; /* with their names */
-    uint64_t count, room;
+    uint64_t count;
 };
 
 static struct summary_frame *frame_place(struct naming *naming)
 {
-    if (naming->count == naming->room) {
-        uint64_t room = naming->room ? 2 * naming->room : 64; /* a power of two, as in summarysites.c */
-        struct summary_frame *frames = reallocarray(naming->frames, room, sizeof *frames);
-        if (!frames)
-            return NULL;
-        naming->frames = frames;
-        naming->room = room;
-    }
+    struct summary_frame *frames = array_grow(naming->frames, naming->count, sizeof *frames);
+    if (!frames)
+        return NULL;
+    naming->frames = frames;
     return &naming->frames[naming->count++];
 }
 

@@ -22,26 +22,37 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: mpit-top [options] [RUN|FILE...]\n"
-                           "Shows your running MPI jobs on this node, live. For each rank: share of time in\n"
-                           "MPI, at work and stalled; messages and bytes a second; current call; and for a\n"
-                           "rank that hangs, the ranks it waits for. RUN and FILE select run directories and\n"
-                           "run files instead. See man mpit-top.\n"
-                           "\n"
-                           "  --interval SECONDS  time between updates (0.1 to 3600; default 1)\n"
-                           "  --all-users         jobs of all users, for root\n"
-                           "  --ranks LIST        only these ranks: 0,4-7,12-\n"
-                           "  --once              print one screen as text, after one interval (the default\n"
-                           "                      if standard output is not a terminal)\n"
-                           "  --json              print a line of JSON for each update; with --once one\n"
-                           "                      object. With RUN, until the run has ended\n"
-                           "  --help, --version\n"
-                           "\n"
-                           "Keys: r ranks, c communicators, s sizes, v variables, enter details, < > sort,\n"
-                           "/ filter, p pause, j next job, h help, q quit.\n"
-                           "\n"
-                           "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
-                           "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n";
+static const struct tool_option options[] = {
+    {"interval", "SECONDS", 'i', "time between updates (0.1 to 3600; default 1)"},
+    {"all-users", NULL, 'u', "jobs of all users, for root"},
+    {"ranks", "LIST", 'r', "only these ranks: 0,4-7,12-"},
+    {"once", NULL, 'o',
+     "print one screen as text, after one interval (the default\n"
+     "if standard output is not a terminal)"},
+    {"json", NULL, 'j',
+     "print a line of JSON for each update; with --once one\n"
+     "object. With RUN, until the run has ended"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-top " MPIT_VERSION "\n",
+    .shorts = ":h",
+    .head = "Usage: mpit-top [options] [RUN|FILE...]\n"
+            "Shows your running MPI jobs on this node, live. For each rank: share of time in\n"
+            "MPI, at work and stalled; messages and bytes a second; current call; and for a\n"
+            "rank that hangs, the ranks it waits for. RUN and FILE select run directories and\n"
+            "run files instead. See man mpit-top.\n"
+            "\n",
+    .options = options,
+    .column = 22,
+    .tail = "\n"
+            "Keys: r ranks, c communicators, s sizes, v variables, enter details, < > sort,\n"
+            "/ filter, p pause, j next job, h help, q quit.\n"
+            "\n"
+            "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
+            "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n",
+};
 
 enum { WIDTH_WITHOUT_TERMINAL = 200, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
 
@@ -65,14 +76,8 @@ static double interval_read(const char *text)
 
 static struct request top_options_read(int argc, char *argv[])
 {
-    static const struct option options[] = {
-        {"interval", required_argument, NULL, 'i'}, {"ranks", required_argument, NULL, 'r'},
-        {"all-users", no_argument, NULL, 'u'},      {"once", no_argument, NULL, 'o'},
-        {"json", no_argument, NULL, 'j'},           {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},        {NULL, 0, NULL, 0}};
     struct request request = {.interval = 1};
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
         case 'i':
             request.interval = interval_read(optarg);
@@ -91,12 +96,6 @@ static struct request top_options_read(int argc, char *argv[])
         case 'j':
             request.json = true;
             break;
-        case 'h':
-            text_and_exit(help);
-        case 'v':
-            text_and_exit("mpit-top " MPIT_VERSION "\n");
-        default:
-            option_reject(option, argv);
         }
     }
     request.paths = argv + optind;

@@ -1,3 +1,4 @@
+#include "base/array.h"
 #include "top/topmodel.h"
 
 #include "figures/cells.h"
@@ -276,10 +277,9 @@ static int slots_make(const struct top_reading *reading, struct top_rank *rank)
     const struct run_reader *run = reading->run;
     if (run->slot_count <= rank->slot_count)
         return 0;
-    struct top_slot *slots = reallocarray(rank->slots, run->slot_count, sizeof *slots);
+    struct top_slot *slots = array_extend(rank->slots, rank->slot_count, run->slot_count, sizeof *slots);
     if (!slots)
         return -1;
-    memset(slots + rank->slot_count, 0, (run->slot_count - rank->slot_count) * sizeof *slots);
     rank->slots = slots;
     rank->slot_count = run->slot_count;
     return 0;

@@ -1,5 +1,6 @@
 #include "top/topmodel.h"
 
+#include "base/hash.h"
 #include "base/array.h"
 
 #include <stdlib.h>
@@ -100,17 +101,9 @@ static struct top_rank *rank_make(struct top_model *model, struct top_job *job, 
 /* ---- communicators ------------------------------------------------------------------------------------------------
  */
 
-static uint64_t comm_name_hash(const char *text, uint64_t hash)
-{
-    for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    return hash;
-}
-
 static struct top_comm *job_comm_get(struct top_job *job, const struct comm_record *record)
 {
-    uint64_t first = comm_name_hash(record->name, UINT64_C(14695981039346656037)),
-             second = comm_name_hash(record->name, 1);
+    uint64_t first = hash_text(HASH_BEGIN, record->name), second = hash_text(1, record->name);
     struct top_comm *comm = keytable_find(&job->comm_table, first, second);
     if (!comm && (comm = keytable_make(&job->comm_table, first, second, sizeof *comm)))
         label_clean(comm->name, sizeof comm->name, record->name, sizeof record->name);

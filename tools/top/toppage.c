@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "top/toppage.h"
 
+#include "base/array.h"
 #include "base/ranklist.h"
 #include "base/units.h"
 
@@ -129,9 +130,7 @@ void top_page_add(struct top_page *page, uint64_t first, uint64_t second, const 
     va_start(args, format);
     int made = vasprintf(&text, format, args);
     va_end(args);
-    bool full = page->count & (page->count - 1);
-    struct top_row *rows =
-        full ? page->rows : reallocarray(page->rows, page->count ? 2 * page->count : 1, sizeof *rows);
+    struct top_row *rows = array_grow(page->rows, page->count, sizeof *rows);
     if (rows)
         page->rows = rows;
     if (made < 0 || !rows) { /* one row less is shown */

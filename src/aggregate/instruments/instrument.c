@@ -1,5 +1,6 @@
 #include "instruments/instrument.h"
 
+#include "base/hash.h"
 #include "instruments/instrumentrules.h"
 
 #include <stdio.h>
@@ -53,14 +54,6 @@ const struct instrument_category *instrument_category_at(int number)
     return number >= 0 && number < instrument_category_count() ? &categories[number] : NULL;
 }
 
-static uint32_t name_hash(const char *name)
-{
-    uint32_t hash = 2166136261u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash;
-}
-
 static bool is_variable(const struct instrument *instrument)
 {
     return instrument->kind == INSTRUMENT_VARIABLE || instrument->kind == INSTRUMENT_REGION;
@@ -74,7 +67,7 @@ static bool share_names(const struct instrument *a, const struct instrument *b)
 
 struct instrument *instrument_find(const char *name, uint32_t class)
 {
-    uint32_t hash = name_hash(name);
+    uint32_t hash = (uint32_t)hash_text(HASH_BEGIN, name);
     for (uint32_t i = 0; i < instrument_count(); i++) {
         struct instrument *at = instruments[i];
         if (at->hash == hash && is_variable(at) && (at->classes & 1u << class) && strcmp(at->name, name) == 0)
@@ -232,7 +225,7 @@ static struct instrument *instrument_make(enum instrument_kind kind, const char 
         free(fresh);
         return NULL;
     }
-    fresh->hash = name_hash(fresh->name);
+    fresh->hash = (uint32_t)hash_text(HASH_BEGIN, fresh->name);
     return fresh;
 }
 

@@ -1,5 +1,6 @@
 #include "monitor/difference.h"
 
+#include "base/array.h"
 #include "monitor/changes.h"
 #include "settings/knobs.h"
 
@@ -82,17 +83,14 @@ static MPIX_Monitor_coll *coll_find(struct difference *difference, const char *k
     for (uint32_t i = 0; i < interval->coll_count; i++)
         if (difference->colls[i].kind == kind && difference->colls[i].processes == processes)
             return &difference->colls[i];
-    if (interval->coll_count == difference->coll_room) {
-        uint32_t room = difference->coll_room ? 2 * difference->coll_room : 2 * COLLECTIVE_COUNT;
-        MPIX_Monitor_coll *colls = realloc(difference->colls, room * sizeof *colls);
-        if (!colls) {
-            difference->whole = false;
-            return NULL;
-        }
-        difference->colls = colls;
-        difference->coll_room = room;
+    MPIX_Monitor_coll *colls = difference->colls;
+    colls = array_reserve(colls, &difference->coll_room, interval->coll_count, sizeof *colls);
+    if (!colls) {
+        difference->whole = false;
+        return NULL;
     }
-    MPIX_Monitor_coll *coll = &difference->colls[interval->coll_count++];
+    difference->colls = colls;
+    MPIX_Monitor_coll *coll = &colls[interval->coll_count++];
     *coll = (MPIX_Monitor_coll){.bytes = sizeof *coll, .kind = kind, .processes = processes};
     return coll;
 }

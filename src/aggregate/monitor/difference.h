@@ -26,7 +26,7 @@ struct difference {
     struct comm_words *words; /* of each, followed by the communicators of calls */
     uint32_t comm_room;
     MPIX_Monitor_coll *colls;
-    uint32_t coll_room;
+    size_t coll_room;
     MPIX_Monitor_call *calls;
     uint32_t call_room;
     MPIX_Monitor_counter counters[COUNTER_ASKED_MOST];

@@ -1,5 +1,6 @@
 #include "monitor/snapshot.h"
 
+#include "base/array.h"
 #include "handles/moment.h"
 #include "handles/windows.h"
 
@@ -95,13 +96,10 @@ static inline bool words_any(const uint64_t *from, size_t count)
 
 static bool tape_extend(struct snapshot *snapshot, size_t words)
 {
-    size_t room = snapshot->room ? snapshot->room : 16 * RECORD_WORDS;
-    while (room < words)
-        room *= 2;
-    uint64_t *tape = realloc(snapshot->tape, room * sizeof *tape);
+    size_t room = array_room(snapshot->room, 16 * RECORD_WORDS, words);
+    uint64_t *tape = array_extend(snapshot->tape, snapshot->room, room, sizeof *tape);
     if (!tape)
         return false;
-    memset(tape + snapshot->room, 0, (room - snapshot->room) * sizeof *tape);
     snapshot->tape = tape;
     snapshot->room = room;
     return true;
@@ -109,13 +107,10 @@ static bool tape_extend(struct snapshot *snapshot, size_t words)
 
 static bool index_extend(struct snapshot *snapshot, uint32_t slots)
 {
-    uint32_t room = snapshot->slot_room ? snapshot->slot_room : 64;
-    while (room < slots)
-        room *= 2;
-    uint32_t *index = realloc(snapshot->index, room * sizeof *index);
+    uint32_t room = (uint32_t)array_room(snapshot->slot_room, 64, slots);
+    uint32_t *index = array_extend(snapshot->index, snapshot->slot_room, room, sizeof *index);
     if (!index)
         return false;
-    memset(index + snapshot->slot_room, 0, (room - snapshot->slot_room) * sizeof *index);
     snapshot->index = index;
     snapshot->slot_room = room;
     return true;
@@ -123,13 +118,10 @@ static bool index_extend(struct snapshot *snapshot, uint32_t slots)
 
 static bool calls_extend(struct snapshot *snapshot, uint32_t threads)
 {
-    uint32_t room = snapshot->call_room ? snapshot->call_room : 16;
-    while (room < threads)
-        room *= 2;
-    struct call_snapshot *calls = realloc(snapshot->calls, room * sizeof *calls);
+    uint32_t room = (uint32_t)array_room(snapshot->call_room, 16, threads);
+    struct call_snapshot *calls = array_extend(snapshot->calls, snapshot->call_room, room, sizeof *calls);
     if (!calls)
         return false;
-    memset(calls + snapshot->call_room, 0, (room - snapshot->call_room) * sizeof *calls);
     snapshot->calls = calls;
     snapshot->call_room = room;
     return true;

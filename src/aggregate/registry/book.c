@@ -1,5 +1,6 @@
 #include "registry/book.h"
 
+#include "base/array.h"
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
 #include "registry/paths.h"
@@ -394,15 +395,12 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
 
 static bool views_extend(struct ledger *ledger, uint32_t slot)
 {
-    uint32_t count = ledger->view_count ? ledger->view_count : 16;
-    while (count <= slot)
-        count *= 2;
-    struct view **views = realloc(ledger->views, count * sizeof *views);
+    uint32_t count = (uint32_t)array_room(ledger->view_count, 16, slot + 1);
+    struct view **views = array_extend(ledger->views, ledger->view_count, count, sizeof *views);
     if (!views) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return false;
     }
-    memset(views + ledger->view_count, 0, (count - ledger->view_count) * sizeof *views);
     ledger->views = views;
     ledger->view_count = count;
     return true;

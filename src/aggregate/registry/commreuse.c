@@ -1,5 +1,6 @@
 #include "registry/commreuse.h"
 
+#include "base/array.h"
 #include "registry/commpast.h"
 #include "registry/commsum.h"
 #include "instruments/instrument.h"
@@ -158,10 +159,9 @@ static struct view *sum_view(struct comm_sum *sum, uint32_t thread)
 {
     if (thread >= sum->view_count) {
         uint32_t count = thread + 16;
-        struct view **views = realloc(sum->views, count * sizeof *views);
+        struct view **views = array_extend(sum->views, sum->view_count, count, sizeof *views);
         if (!views)
             return NULL;
-        memset(views + sum->view_count, 0, (count - sum->view_count) * sizeof *views);
         sum->views = views;
         sum->view_count = count;
     }

@@ -1,5 +1,6 @@
 #include "replay/replaying.h"
 
+#include "base/array.h"
 #include "registry/commsum.h"
 
 #include <stdlib.h>
@@ -147,15 +148,11 @@ static bool event_is_call(const struct event *event)
 
 static bool sieve_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
 {
-    if (sieve->nest_count == sieve->nest_room) {
-        size_t room = sieve->nest_room ? 2 * sieve->nest_room : 16;
-        struct replayed_nest *nests = realloc(sieve->nests, room * sizeof *nests);
-        if (!nests)
-            return false;
-        sieve->nests = nests;
-        sieve->nest_room = room;
-    }
-    sieve->nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
+    struct replayed_nest *nests = array_reserve(sieve->nests, &sieve->nest_room, sieve->nest_count, sizeof *nests);
+    if (!nests)
+        return false;
+    sieve->nests = nests;
+    nests[sieve->nest_count++] = (struct replayed_nest){begin, ticks};
     return true;
 }
 

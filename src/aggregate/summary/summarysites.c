@@ -1,5 +1,7 @@
 #include "summary/summarysites.h"
 
+#include "base/array.h"
+#include "base/hash.h"
 #include "format/label.h"
 #include "reader/reader.h"
 
@@ -7,14 +9,6 @@
 #include <string.h>
 
 /* ---- texts, modules, frames -------------------------------------------------------------------------------------- */
-
-/* Makes room for one more element of an array. Its room is the next power of two. */
-static void *room_make(void *array, uint64_t count, size_t element)
-{
-    if (count & (count - 1))
-        return array;
-    return realloc(array, (count ? 2 * count : 1) * element);
-}
 
 const char *summary_text(const struct summary_sites *sites, uint32_t place)
 {
@@ -49,7 +43,7 @@ static uint32_t module_add(struct summary_sites *sites, const uint8_t *build_id,
     for (uint64_t i = 0; i < sites->module_count; i++)
         if (memcmp(&sites->modules[i], &module, sizeof module) == 0)
             return (uint32_t)i + 1;
-    struct summary_module *modules = room_make(sites->modules, sites->module_count, sizeof *modules);
+    struct summary_module *modules = array_grow(sites->modules, sites->module_count, sizeof *modules);
     if (!modules)
         return 0;
     sites->modules = modules;
@@ -59,7 +53,7 @@ static uint32_t module_add(struct summary_sites *sites, const uint8_t *build_id,
 
 static bool frame_add(struct summary_sites *sites, const struct summary_frame *frame)
 {
-    struct summary_frame *frames = room_make(sites->frames, sites->frame_count, sizeof *frames);
+    struct summary_frame *frames = array_grow(sites->frames, sites->frame_count, sizeof *frames);
     if (!frames)
         return false;
     sites->frames = frames;
@@ -68,14 +62,6 @@ static bool frame_add(struct summary_sites *sites, const struct summary_frame *f
 }
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
-
-static uint64_t hash_bytes(uint64_t hash, const void *data, size_t bytes)
-{
-    const uint8_t *at = data;
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ at[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* The place of the site with this hash, or where it belongs. */
 static uint64_t site_place(const struct summary_sites *sites, uint64_t hash)
@@ -114,7 +100,7 @@ static int by_hash(const void *one, const void *other)
 /* Appends a site, without frames. Call sites_sort after the last one. NULL: no memory. */
 static struct summary_site *site_append(struct summary_sites *sites, const struct summary_site *site)
 {
-    struct summary_site *list = room_make(sites->list, sites->count, sizeof *list);
+    struct summary_site *list = array_grow(sites->list, sites->count, sizeof *list);
     if (!list)
         return NULL;
     sites->list = list;
@@ -144,7 +130,7 @@ static void sites_sort(struct summary_sites *sites)
 
 static uint64_t path_hash(const struct run_reader *reader, const struct path_record *path)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325), kind_and_flags = (uint64_t)path->kind << 32 | path->flags;
+    uint64_t hash = HASH_BEGIN, kind_and_flags = (uint64_t)path->kind << 32 | path->flags;
     if (path->kind == CALL_NONE)
         return SITE_OTHERS;
     hash = hash_bytes(hash, &kind_and_flags, sizeof kind_and_flags);
@@ -154,7 +140,7 @@ static uint64_t path_hash(const struct run_reader *reader, const struct path_rec
         if (module && module->build_id_bytes)
             hash = hash_bytes(hash, module->build_id, module->build_id_bytes);
         else if (module)
-            hash = hash_bytes(hash, module->path, strlen(module->path));
+            hash = hash_text(hash, module->path);
         hash = hash_bytes(hash, &offset, sizeof offset);
     }
     return hash == SITE_OTHERS ? SITE_OTHERS + 1 : hash;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "format/compact.h"
 
+#include "base/hash.h"
 #include "reader/readercomms.h"
 #include "reader/readerversions.h"
 
@@ -41,14 +42,9 @@ static int image_make(struct run_reader *reader, const struct compact_header *he
 static uint64_t header_sum(const struct chunk_header *chunk, const struct column_sizes *sizes)
 {
     struct chunk_header head = *chunk;
-    uint64_t sum = UINT64_C(0xcbf29ce484222325);
     head.turned = 0;
-    const unsigned char *bytes = (const unsigned char *)&head;
-    for (size_t i = 0; i < sizeof head; i++)
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
-    bytes = (const unsigned char *)sizes;
-    for (size_t i = 0; sizes && i < sizeof *sizes; i++)
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
+    uint64_t sum = hash_bytes(HASH_BEGIN, &head, sizeof head);
+    sum = hash_bytes(sum, sizes, sizes ? sizeof *sizes : 0);
     return sum ? sum : 1;
 }
 

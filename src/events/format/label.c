@@ -1,25 +1,10 @@
 #include "format/label.h"
 
+#include "base/textbuffer.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Returns the number of bytes of the character at `from`, and its code. 0: invalid. `left` bytes can be read. */
-static size_t character_at(const unsigned char *from, size_t left, uint32_t *number)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t bytes = from[0] < 0x80 ? 1 : from[0] < 0xc2 ? 0 : from[0] < 0xe0 ? 2 : from[0] < 0xf0 ? 3 : 4;
-    if (bytes == 0 || bytes > left || from[0] > 0xf4)
-        return 0;
-    *number = bytes == 1 ? from[0] : from[0] & (0x7fu >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if ((from[i] & 0xc0) != 0x80)
-            return 0;
-        *number = *number << 6 | (from[i] & 0x3f);
-    }
-    bool surrogate = *number >= 0xd800 && *number < 0xe000;
-    return *number < least[bytes] || *number > 0x10ffff || surrogate ? 0 : bytes;
-}
 
 static bool is_harmless(uint32_t number)
 {
@@ -41,8 +26,8 @@ void label_clean(char *to, size_t size, const char *from, size_t most)
             taken = 1;
             continue;
         }
-        uint32_t number = 0;
-        size_t length = character_at((const unsigned char *)from + at, bytes - at, &number);
+        unsigned number = 0;
+        size_t length = text_character(from + at, bytes - at, &number);
         bool shown = length && is_harmless(number);
         taken = length ? length : 1;
         if (used + (shown ? length : 1) >= size)

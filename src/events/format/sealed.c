@@ -1,5 +1,6 @@
 #include "format/sealed.h"
 
+#include "base/hash.h"
 #include "format/runfile.h"
 
 #include <stdint.h>
@@ -18,18 +19,10 @@ struct sealed_header {
     uint64_t sum; /* FNV-1a over the header with 0 here, and the frame */
 };
 
-static uint64_t checksum_add(uint64_t sum, const unsigned char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
-    return sum;
-}
-
 static uint64_t sum_of(struct sealed_header header, const void *frame)
 {
     header.sum = 0;
-    uint64_t sum = checksum_add(UINT64_C(0xcbf29ce484222325), (const unsigned char *)&header, sizeof header);
-    return checksum_add(sum, frame, header.packed_bytes);
+    return hash_bytes(hash_bytes(HASH_BEGIN, &header, sizeof header), frame, header.packed_bytes);
 }
 
 bool sealed_is(const void *file, size_t bytes)

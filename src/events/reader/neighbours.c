@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader/neighbours.h"
 
+#include "base/text.h"
 #include "base/cancel.h"
 
 #include <ctype.h>
@@ -103,11 +104,9 @@ static void directory_look(const struct run *run)
         return;
     *slash = '\0';
     DIR *directory = opendir(path);
-    for (struct dirent *entry; directory && (entry = readdir(directory));) {
-        size_t length = strlen(entry->d_name), suffix = strlen(RUN_FILE_SUFFIX);
-        if (length > suffix && strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) == 0)
+    for (struct dirent *entry; directory && (entry = readdir(directory));)
+        if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
             neighbour_look(dirfd(directory), entry->d_name, O_NOFOLLOW, run);
-    }
     if (directory)
         closedir(directory);
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader/reader.h"
 
+#include "base/array.h"
 #include "clock/clocksync.h"
 #include "format/compact.h"
 #include "format/counter.h"
@@ -72,13 +73,6 @@ int reader_header_check(struct run_reader *reader)
     return 0;
 }
 
-void *reader_grow(void *array, size_t count, size_t element)
-{
-    if (count & (count - 1)) /* doubles at the powers of two */
-        return array;
-    return realloc(array, (count ? count * 2 : 1) * element);
-}
-
 bool reader_chunk_fits(const struct chunk_header *chunk)
 {
     uint64_t room = chunk->bytes - sizeof *chunk;
@@ -93,9 +87,9 @@ bool reader_chunk_fits(const struct chunk_header *chunk)
 /* `taken` is a copy of its header. */
 int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk, const struct chunk_header *taken)
 {
-    const struct chunk_header **chunks = reader_grow(reader->chunks, reader->chunk_count, sizeof *chunks);
+    const struct chunk_header **chunks = array_grow(reader->chunks, reader->chunk_count, sizeof *chunks);
     reader->chunks = chunks ? chunks : reader->chunks;
-    uint32_t *threads = chunks ? reader_grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
+    uint32_t *threads = chunks ? array_grow(reader->chunk_threads, reader->chunk_count, sizeof *threads) : NULL;
     reader->chunk_threads = threads ? threads : reader->chunk_threads;
     if (!threads)
         return reader_fail(reader, "has more chunks than memory can hold");
@@ -104,7 +98,7 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
     bool lasts = taken->kind == CHUNK_TRACE || taken->kind == CHUNK_PACKED || taken->kind == CHUNK_COLUMNS;
     if (lasts && reader->header.trace_policy != TRACE_RING)
         return 0;
-    const struct chunk_header **rare = reader_grow(reader->rare, reader->rare_count, sizeof *rare);
+    const struct chunk_header **rare = array_grow(reader->rare, reader->rare_count, sizeof *rare);
     if (!rare)
         return reader_fail(reader, "has more chunks than memory can hold");
     reader->rare = rare;
@@ -179,10 +173,10 @@ static int threads_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: event counter of thread %u", thread->index);
         if (thread->index >= reader->thread_count) {
             size_t count = thread->index + 1u;
-            const struct thread_record **threads = realloc(reader->threads, count * sizeof *threads);
+            const struct thread_record **threads =
+                array_extend(reader->threads, reader->thread_count, count, sizeof *threads);
             if (!threads)
                 return reader_fail(reader, "has more threads than memory can hold");
-            memset(threads + reader->thread_count, 0, (count - reader->thread_count) * sizeof *threads);
             reader->threads = threads;
             reader->thread_count = count;
         }
@@ -237,10 +231,10 @@ static int instruments_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: values or items of instrument %u", record->id);
         if (record->id >= reader->instrument_count) {
             size_t count = record->id + 1u;
-            const struct instrument_record **instruments = realloc(reader->instruments, count * sizeof *instruments);
+            const struct instrument_record **instruments =
+                array_extend(reader->instruments, reader->instrument_count, count, sizeof *instruments);
             if (!instruments)
                 return reader_fail(reader, "has more instruments than memory can hold");
-            memset(instruments + reader->instrument_count, 0, (count - reader->instrument_count) * sizeof *instruments);
             reader->instruments = instruments;
             reader->instrument_count = count;
         }
@@ -284,7 +278,7 @@ static int stretches_find(struct run_reader *reader)
             return reader_fail(reader, "is damaged: the record at byte %llu of when the trace was on is not valid",
                                (unsigned long long)offset);
         const struct trace_stretch **stretches =
-            reader_grow(reader->stretches, reader->stretch_count, sizeof *stretches);
+            array_grow(reader->stretches, reader->stretch_count, sizeof *stretches);
         if (!stretches)
             return reader_fail(reader, "has more records of when the trace was on than memory can hold");
         reader->stretches = stretches;

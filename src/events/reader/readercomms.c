@@ -1,5 +1,7 @@
 #include "reader/readercomms.h"
 
+#include "base/array.h"
+
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,20 +11,16 @@ enum { MAX_SLOTS = 1 << 16, COPY_ATTEMPTS = 1000 };
 /* All records found so far, as they are in the file. */
 struct found {
     struct comm_record *list;
-    size_t count, room;
+    size_t count;
 };
 
 static struct comm_record *found_add(struct found *found)
 {
-    if (found->count == found->room) {
-        size_t room = found->room ? 2 * found->room : 16;
-        struct comm_record *list = realloc(found->list, room * sizeof *list);
-        if (!list)
-            return NULL;
-        found->list = list;
-        found->room = room;
-    }
-    return &found->list[found->count++];
+    struct comm_record *list = array_grow(found->list, found->count, sizeof *list);
+    if (!list)
+        return NULL;
+    found->list = list;
+    return &list[found->count++];
 }
 
 static bool record_is_sound(const struct comm_record *record)

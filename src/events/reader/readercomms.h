@@ -35,8 +35,6 @@ int reader_chunk_add(struct run_reader *reader, const struct chunk_header *chunk
 /* The object of `size` bytes at `offset`, or NULL if it is not inside of a chunk. */
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size);
 bool reader_text_ends(const char *text, size_t size);
-/* Room for one more element of an array of `count`. NULL: no memory, and the array is unchanged. */
-void *reader_grow(void *array, size_t count, size_t element);
 /* True if the content described in the chunk's header fits into the chunk's size. */
 bool reader_chunk_fits(const struct chunk_header *chunk);
 /* Room for `bytes`, until the cursor enters the next chunk. NULL: no memory. */

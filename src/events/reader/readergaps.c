@@ -1,5 +1,7 @@
 #include "reader/readergaps.h"
 
+#include "base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +15,11 @@ static bool record_is_call(const struct event *event)
 /* NULL: no memory. */
 static struct run_gap *gap_add(struct run_gaps *gaps)
 {
-    if ((gaps->count & (gaps->count - 1)) == 0) { /* doubles at the powers of two */
-        struct run_gap *list = realloc(gaps->list, (gaps->count ? gaps->count * 2 : 1) * sizeof *list);
-        if (!list)
-            return NULL;
-        gaps->list = list;
-    }
-    return &gaps->list[gaps->count++];
+    struct run_gap *list = array_grow(gaps->list, gaps->count, sizeof *list);
+    if (!list)
+        return NULL;
+    gaps->list = list;
+    return &list[gaps->count++];
 }
 
 /* The state of the walk over a thread. */

@@ -1,4 +1,5 @@
 /* Samples of a run file, which is untrusted: every record is checked before it is used. */
+#include "base/array.h"
 #include "format/samples.h"
 
 #include "mpit/collector.h"
@@ -140,9 +141,9 @@ static bool module_take(struct sample_cursor *cursor, const struct sample_module
         return true;
     if (cursor->module_count == MODULES_MOST)
         return false;
-    struct module *modules = realloc(cursor->modules, (cursor->module_count + 1) * sizeof *modules);
+    struct module *modules = array_grow(cursor->modules, cursor->module_count, sizeof *modules);
     cursor->modules = modules ? modules : cursor->modules;
-    char **texts = modules ? realloc(cursor->texts, (cursor->module_count + 1) * sizeof *texts) : NULL;
+    char **texts = modules ? array_grow(cursor->texts, cursor->module_count, sizeof *texts) : NULL;
     cursor->texts = texts ? texts : cursor->texts;
     char *text = texts ? malloc(head.path_bytes + sizeof head.build_id) : NULL;
     if (!text)

@@ -6,6 +6,7 @@
  * counters are read in place.
  */
 #define _GNU_SOURCE
+#include "base/array.h"
 #include "format/counter.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
@@ -47,7 +48,7 @@ static int block_owner_check(struct run_reader *reader, const struct tally_block
 
 static int block_add(struct run_reader *reader, const struct tally_block *head, const uint64_t *cells)
 {
-    struct run_block *blocks = reader_grow(reader->blocks, reader->block_count, sizeof *blocks);
+    struct run_block *blocks = array_grow(reader->blocks, reader->block_count, sizeof *blocks);
     if (!blocks)
         return reader_fail(reader, "has more blocks of counters than memory can hold");
     reader->blocks = blocks;

@@ -15,6 +15,7 @@
 #define _GNU_SOURCE
 #include "writer/runtrace.h"
 
+#include "base/array.h"
 #include "writer/filesize.h"
 
 #include <errno.h>
@@ -96,16 +97,12 @@ static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t 
 
 static bool place_insert(struct trace_places *places, size_t at, struct trace_place place)
 {
-    if (places->count == places->capacity) {
-        size_t capacity = places->capacity ? places->capacity * 2 : 64;
-        struct trace_place *list = realloc(places->list, capacity * sizeof *list);
-        if (!list)
-            return false;
-        places->list = list;
-        places->capacity = capacity;
-    }
-    memmove(&places->list[at + 1], &places->list[at], (places->count - at) * sizeof *places->list);
-    places->list[at] = place;
+    struct trace_place *list = array_reserve(places->list, &places->capacity, places->count, sizeof *list);
+    if (!list)
+        return false;
+    places->list = list;
+    memmove(&list[at + 1], &list[at], (places->count - at) * sizeof *list);
+    list[at] = place;
     places->count++;
     return true;
 }

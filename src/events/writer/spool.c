@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "writer/spool.h"
 
+#include "base/hash.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,14 +40,6 @@ static int private_make(const char *path)
     return st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : EPERM;
 }
 
-static uint64_t output_hash(const char *output)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    for (; *output; output++)
-        hash = (hash ^ (unsigned char)*output) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 /* Makes or checks the link to the output directory that the spool is for. Returns 0 or an errno. */
 static int output_claim(const char *path, const char *output)
 {
@@ -73,7 +67,7 @@ static int base_try(const char *base, const char *output, char path[SPOOL_PATH_B
     int error = private_make(path);
     if (error)
         return error;
-    snprintf(path + length, (size_t)(SPOOL_PATH_BYTES - length), "/%016" PRIx64, output_hash(output));
+    snprintf(path + length, (size_t)(SPOOL_PATH_BYTES - length), "/%016" PRIx64, hash_text(HASH_BEGIN, output));
     for (int i = 0; i < TRIES; i++) { /* an empty spool may be removed between the two steps */
         error = private_make(path);
         error = error ? error : output_claim(path, output);

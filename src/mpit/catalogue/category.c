@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "catalogue/category.h"
 
+#include "base/array.h"
 #include "base/text.h"
 #include "catalogue/catalogue.h"
 #include "instruments/component.h"
@@ -14,7 +15,7 @@
 
 struct members {
     int *indices;
-    int count, room;
+    int count;
 };
 
 struct category {
@@ -43,15 +44,11 @@ static bool member_add(struct category *category, enum member_kind kind, int ind
     for (int i = 0; i < members->count; i++)
         if (members->indices[i] == index)
             return true;
-    if (members->count == members->room) {
-        int room = members->room ? 2 * members->room : 8;
-        int *grown = realloc(members->indices, (size_t)room * sizeof *grown);
-        if (!grown)
-            return false;
-        members->indices = grown;
-        members->room = room;
-    }
-    members->indices[members->count++] = index;
+    int *grown = array_grow(members->indices, (size_t)members->count, sizeof *grown);
+    if (!grown)
+        return false;
+    members->indices = grown;
+    grown[members->count++] = index;
     stamp++;
     return true;
 }

@@ -1,5 +1,6 @@
 #include "events/event_type.h"
 
+#include "base/hash.h"
 #include "instruments/component.h"
 #include "catalogue/enumeration.h"
 #include "catalogue/hint.h"
@@ -18,10 +19,7 @@ static pthread_mutex_t entries_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static int *name_bucket(const char *name)
 {
-    unsigned hash = 2166136261u;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return &buckets[hash % BUCKETS];
+    return &buckets[hash_text(HASH_BEGIN, name) % BUCKETS];
 }
 
 static int event_entry_find(const char *name)

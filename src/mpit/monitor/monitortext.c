@@ -2,135 +2,90 @@
 #define _GNU_SOURCE
 #include "monitor/monitorwindow.h"
 
-#include <stdarg.h>
+#include "base/textbuffer.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct text {
-    char *bytes;
-    size_t used, room;
-    bool failed;
-    bool first; /* the object or array being written is still empty */
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct text *text, const char *format, ...)
+static char *text_end(struct textbuffer *text, size_t *bytes)
 {
-    for (int attempt = 0; attempt < 2 && !text->failed; attempt++) {
-        va_list arguments;
-        va_start(arguments, format);
-        int n = vsnprintf(text->bytes ? text->bytes + text->used : NULL, text->room - text->used, format, arguments);
-        va_end(arguments);
-        if (n >= 0 && text->used + (size_t)n < text->room) {
-            text->used += (size_t)n;
-            return;
-        }
-        size_t room = 2 * text->room + (size_t)(n > 0 ? n : 0) + 1024;
-        char *bytes = n < 0 ? NULL : realloc(text->bytes, room);
-        text->failed = !bytes;
-        text->bytes = bytes ? bytes : text->bytes;
-        text->room = bytes ? room : text->room;
-    }
-}
-
-static char *text_end(struct text *text, size_t *bytes)
-{
-    if (text->failed) {
-        free(text->bytes);
-        return NULL;
-    }
     *bytes = text->used;
+    if (text->failed)
+        text_free(text);
     return text->bytes;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* The length of the UTF-8 character in bytes. 0: invalid. */
-static unsigned character_bytes(const unsigned char *at)
-{
-    unsigned bytes = *at < 0x80                  ? 1
-                     : *at >= 0xc2 && *at < 0xe0 ? 2
-                     : *at >= 0xe0 && *at < 0xf0 ? 3
-                     : *at >= 0xf0 && *at < 0xf5 ? 4
-                                                 : 0;
-    for (unsigned i = 1; i < bytes; i++)
-        if ((at[i] & 0xc0) != 0x80)
-            return 0;
-    if ((*at == 0xe0 && at[1] < 0xa0) || (*at == 0xed && at[1] > 0x9f) || (*at == 0xf0 && at[1] < 0x90) ||
-        (*at == 0xf4 && at[1] > 0x8f))
-        return 0;
-    return bytes;
-}
-
 /* Each byte outside of a valid character becomes U+FFFD. */
-static void put_string(struct text *text, const char *string)
+static void put_string(struct textbuffer *text, const char *string)
 {
-    put(text, "\"");
+    text_put(text, "\"");
     for (const unsigned char *at = (const unsigned char *)string; *at;) {
-        unsigned bytes = character_bytes(at);
+        unsigned number;
+        size_t bytes = text_character((const char *)at, SIZE_MAX, &number);
         if (*at == '"' || *at == '\\')
-            put(text, "\\%c", *at);
+            text_format(text, "\\%c", *at);
         else if (*at < 0x20 || *at == 0x7f)
-            put(text, "\\u%04x", *at);
+            text_format(text, "\\u%04x", *at);
         else if (bytes)
-            put(text, "%.*s", (int)bytes, (const char *)at);
+            text_put_bytes(text, at, bytes);
         else
-            put(text, "\\ufffd");
+            text_put(text, "\\ufffd");
         at += bytes ? bytes : 1;
     }
-    put(text, "\"");
+    text_put(text, "\"");
 }
 
-static void separate(struct text *text)
+/* The first element of an object or array follows its bracket. */
+static void separate(struct textbuffer *text)
 {
-    if (!text->first)
-        put(text, ",");
-    text->first = false;
+    if (text->used && !strchr("{[", text->bytes[text->used - 1]))
+        text_put(text, ",");
 }
 
-static void put_key(struct text *text, const char *key)
+static void put_key(struct textbuffer *text, const char *key)
 {
     separate(text);
-    put(text, "\"%s\":", key);
+    text_format(text, "\"%s\":", key);
 }
 
-static void put_value(struct text *text, uint64_t value)
+static void put_value(struct textbuffer *text, uint64_t value)
 {
     if (value == MPIX_MONITOR_UNKNOWN)
-        put(text, "null");
+        text_put(text, "null");
     else
-        put(text, "%llu", (unsigned long long)value);
+        text_format(text, "%llu", (unsigned long long)value);
 }
 
-static void put_number(struct text *text, const char *key, uint64_t value)
+static void put_number(struct textbuffer *text, const char *key, uint64_t value)
 {
     put_key(text, key);
     put_value(text, value);
 }
 
-static void put_named(struct text *text, const char *key, const char *string)
+static void put_named(struct textbuffer *text, const char *key, const char *string)
 {
     put_key(text, key);
     put_string(text, string);
 }
 
-static void open_bracket(struct text *text, const char *key, char bracket)
+static void open_bracket(struct textbuffer *text, const char *key, char bracket)
 {
     if (key)
         put_key(text, key);
     else
         separate(text);
-    put(text, "%c", bracket);
-    text->first = true;
+    text_format(text, "%c", bracket);
 }
 
-static void close_bracket(struct text *text, char bracket)
+static void close_bracket(struct textbuffer *text, char bracket)
 {
-    put(text, "%c", bracket);
-    text->first = false;
+    text_format(text, "%c", bracket);
 }
 
-static void put_array(struct text *text, const char *key, const uint64_t *values, unsigned count)
+static void put_array(struct textbuffer *text, const char *key, const uint64_t *values, unsigned count)
 {
     open_bracket(text, key, '[');
     for (unsigned i = 0; i < count; i++) {
@@ -185,7 +140,7 @@ static const struct figure figures[] = {
     FIGURE(large, MSGSIZE),
 };
 
-static void put_figures(struct text *text, const char *key, const MPIX_Monitor_figures *from, unsigned options)
+static void put_figures(struct textbuffer *text, const char *key, const MPIX_Monitor_figures *from, unsigned options)
 {
     open_bracket(text, key, '{');
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
@@ -201,7 +156,7 @@ static void put_figures(struct text *text, const char *key, const MPIX_Monitor_f
     close_bracket(text, '}');
 }
 
-static void put_pending(struct text *text, const char *key, const MPIX_Monitor_pending *pending)
+static void put_pending(struct textbuffer *text, const char *key, const MPIX_Monitor_pending *pending)
 {
     open_bracket(text, key, '{');
     put_number(text, "sends", pending->sends);
@@ -215,7 +170,7 @@ static void put_pending(struct text *text, const char *key, const MPIX_Monitor_p
     close_bracket(text, '}');
 }
 
-static void put_comm(struct text *text, const MPIX_Monitor_comm *comm, unsigned options)
+static void put_comm(struct textbuffer *text, const MPIX_Monitor_comm *comm, unsigned options)
 {
     open_bracket(text, NULL, '{');
     put_named(text, "name", comm->name);
@@ -234,7 +189,7 @@ static void put_comm(struct text *text, const MPIX_Monitor_comm *comm, unsigned 
     close_bracket(text, '}');
 }
 
-static void put_calls(struct text *text, const char *key, const MPIX_Monitor_call *calls, uint32_t count)
+static void put_calls(struct textbuffer *text, const char *key, const MPIX_Monitor_call *calls, uint32_t count)
 {
     open_bracket(text, key, '[');
     for (uint32_t i = 0; i < count; i++) {
@@ -244,7 +199,7 @@ static void put_calls(struct text *text, const char *key, const MPIX_Monitor_cal
         put_named(text, "function", calls[i].function);
         put_named(text, "comm", calls[i].comm);
         put_key(text, "peer");
-        put(text, calls[i].peer < 0 ? "null" : "%d", calls[i].peer);
+        text_format(text, calls[i].peer < 0 ? "null" : "%d", calls[i].peer);
         put_number(text, "since_ns", calls[i].since_ns);
         put_number(text, "inside_ns", calls[i].inside_ns);
         close_bracket(text, '}');
@@ -252,7 +207,7 @@ static void put_calls(struct text *text, const char *key, const MPIX_Monitor_cal
     close_bracket(text, ']');
 }
 
-static void put_other(struct text *text, const MPIX_Monitor_other *other)
+static void put_other(struct textbuffer *text, const MPIX_Monitor_other *other)
 {
     open_bracket(text, "other", '{');
     put_number(text, "fabric_time_ns", other->fabric_time_ns);
@@ -276,7 +231,8 @@ static void put_other(struct text *text, const MPIX_Monitor_other *other)
     close_bracket(text, '}');
 }
 
-static void put_interval(struct text *text, const char *key, const MPIX_Monitor_interval *interval, unsigned options)
+static void put_interval(struct textbuffer *text, const char *key, const MPIX_Monitor_interval *interval,
+                         unsigned options)
 {
     open_bracket(text, key, '{');
     put_number(text, "begin_ns", interval->begin_ns);
@@ -323,7 +279,7 @@ static const char *reason_name(uint32_t reason)
     return reason == MPIX_MONITOR_AT_PERIOD ? "period" : reason == MPIX_MONITOR_AT_FINALIZE ? "finalize" : "end";
 }
 
-static void put_options(struct text *text, unsigned options)
+static void put_options(struct textbuffer *text, unsigned options)
 {
     static const char *const names[] = {"profile", "other", "pttopt", "coll", "comm", "msgsize", "traffic"};
     open_bracket(text, "options", '[');
@@ -337,7 +293,7 @@ static void put_options(struct text *text, unsigned options)
 
 char *monitor_json(const MPIX_Monitor_report *report, size_t *bytes)
 {
-    struct text text = {.first = true};
+    struct textbuffer text = {0};
     open_bracket(&text, NULL, '{');
     put_number(&text, "mpit_monitor", 1);
     put_number(&text, "rank", (uint64_t)report->rank);
@@ -364,40 +320,40 @@ char *monitor_json(const MPIX_Monitor_report *report, size_t *bytes)
     put_interval(&text, "period", report->period, report->options);
     put_interval(&text, "whole", report->whole, report->options);
     close_bracket(&text, '}');
-    put(&text, "\n");
+    text_put(&text, "\n");
     return text_end(&text, bytes);
 }
 
 /* ---- for people -------------------------------------------------------------------------------------------------- */
 
-static void put_time(struct text *text, uint64_t ns)
+static void put_time(struct textbuffer *text, uint64_t ns)
 {
     if (ns == MPIX_MONITOR_UNKNOWN)
-        put(text, "not known");
+        text_put(text, "not known");
     else if (ns < 1000000)
-        put(text, "%.1f us", (double)ns / 1e3);
+        text_format(text, "%.1f us", (double)ns / 1e3);
     else if (ns < 1000000000)
-        put(text, "%.2f ms", (double)ns / 1e6);
+        text_format(text, "%.2f ms", (double)ns / 1e6);
     else
-        put(text, "%.3f s", (double)ns / 1e9);
+        text_format(text, "%.3f s", (double)ns / 1e9);
 }
 
-static void line_time(struct text *text, const char *what, uint64_t ns)
+static void line_time(struct textbuffer *text, const char *what, uint64_t ns)
 {
-    put(text, "  %-34s ", what);
+    text_format(text, "  %-34s ", what);
     put_time(text, ns);
-    put(text, "\n");
+    text_put(text, "\n");
 }
 
-static void line_number(struct text *text, const char *what, uint64_t number)
+static void line_number(struct textbuffer *text, const char *what, uint64_t number)
 {
     if (number == MPIX_MONITOR_UNKNOWN)
-        put(text, "  %-34s unknown\n", what);
+        text_format(text, "  %-34s unknown\n", what);
     else
-        put(text, "  %-34s %llu\n", what, (unsigned long long)number);
+        text_format(text, "  %-34s %llu\n", what, (unsigned long long)number);
 }
 
-static void text_sum(struct text *text, const MPIX_Monitor_figures *sum, unsigned options)
+static void text_sum(struct textbuffer *text, const MPIX_Monitor_figures *sum, unsigned options)
 {
     if (options & PTTOPT) {
         line_time(text, "point to point, transfer time", sum->transfer_time_ns);
@@ -412,52 +368,52 @@ static void text_sum(struct text *text, const MPIX_Monitor_figures *sum, unsigne
         line_number(text, "  transfers inside", sum->coll_transfers);
     }
     if (options & TRAFFIC) {
-        put(text, "  %-34s %llu messages, %llu bytes\n", "sent", (unsigned long long)sum->sent,
-            (unsigned long long)sum->sent_bytes);
-        put(text, "  %-34s %llu messages, %llu bytes\n", "received", (unsigned long long)sum->received,
-            (unsigned long long)sum->received_bytes);
+        text_format(text, "  %-34s %llu messages, %llu bytes\n", "sent", (unsigned long long)sum->sent,
+                    (unsigned long long)sum->sent_bytes);
+        text_format(text, "  %-34s %llu messages, %llu bytes\n", "received", (unsigned long long)sum->received,
+                    (unsigned long long)sum->received_bytes);
     }
     if (options & MSGSIZE)
-        put(text, "  %-34s %llu small, %llu large\n", "sizes", (unsigned long long)sum->small,
-            (unsigned long long)sum->large);
+        text_format(text, "  %-34s %llu small, %llu large\n", "sizes", (unsigned long long)sum->small,
+                    (unsigned long long)sum->large);
 }
 
-static void text_lists(struct text *text, const MPIX_Monitor_interval *interval)
+static void text_lists(struct textbuffer *text, const MPIX_Monitor_interval *interval)
 {
     for (uint32_t i = 0; i < interval->coll_count; i++) {
         const MPIX_Monitor_coll *coll = &interval->colls[i];
-        put(text, "  %-24s of %5d: %8llu in ", coll->kind, coll->processes, (unsigned long long)coll->count);
+        text_format(text, "  %-24s of %5d: %8llu in ", coll->kind, coll->processes, (unsigned long long)coll->count);
         put_time(text, coll->time_ns);
-        put(text, ", from start to completion ");
+        text_put(text, ", from start to completion ");
         put_time(text, coll->execution_time_ns);
-        put(text, "\n");
+        text_put(text, "\n");
     }
     for (uint32_t i = 0; i < interval->comm_count; i++) {
         const MPIX_Monitor_comm *comm = &interval->comms[i];
-        put(text, "  %s%s%s: %llu messages, %llu collectives, from first to last ", comm->name,
-            comm->label[0] ? " = " : "", comm->label, (unsigned long long)comm->figures.completed,
-            (unsigned long long)comm->figures.collectives);
+        text_format(text, "  %s%s%s: %llu messages, %llu collectives, from first to last ", comm->name,
+                    comm->label[0] ? " = " : "", comm->label, (unsigned long long)comm->figures.completed,
+                    (unsigned long long)comm->figures.collectives);
         put_time(text, comm->span_ns);
-        put(text, "\n");
+        text_put(text, "\n");
     }
 }
 
-static void text_pending(struct text *text, const char *edge, const MPIX_Monitor_pending *pending,
+static void text_pending(struct textbuffer *text, const char *edge, const MPIX_Monitor_pending *pending,
                          const MPIX_Monitor_call *calls, uint32_t count)
 {
     if (pending->sends || pending->recvs)
-        put(text, "  at the %s: %llu sends (%llu bytes) and %llu receives pending\n", edge,
-            (unsigned long long)pending->sends, (unsigned long long)pending->send_bytes,
-            (unsigned long long)pending->recvs);
+        text_format(text, "  at the %s: %llu sends (%llu bytes) and %llu receives pending\n", edge,
+                    (unsigned long long)pending->sends, (unsigned long long)pending->send_bytes,
+                    (unsigned long long)pending->recvs);
     for (uint32_t i = 0; i < count; i++) {
-        put(text, "  at the %s: thread %u in %s%s%s since ", edge, calls[i].thread, calls[i].function,
-            calls[i].comm[0] ? " on " : "", calls[i].comm);
+        text_format(text, "  at the %s: thread %u in %s%s%s since ", edge, calls[i].thread, calls[i].function,
+                    calls[i].comm[0] ? " on " : "", calls[i].comm);
         put_time(text, calls[i].inside_ns);
-        put(text, "\n");
+        text_put(text, "\n");
     }
 }
 
-static void text_other(struct text *text, const MPIX_Monitor_other *other)
+static void text_other(struct textbuffer *text, const MPIX_Monitor_other *other)
 {
     line_time(text, "in libfabric and UCX", other->fabric_time_ns);
     line_number(text, "  operations", other->fabric_ops);
@@ -473,11 +429,11 @@ static void text_other(struct text *text, const MPIX_Monitor_other *other)
 char *monitor_text(const MPIX_Monitor_report *report, size_t *bytes)
 {
     const MPIX_Monitor_interval *interval = report->period;
-    struct text text = {.first = true};
-    put(&text, "mpit: monitor%s%s, rank %d, report %llu (%s): ", report->name[0] ? " " : "", report->name, report->rank,
-        (unsigned long long)report->sequence, reason_name(report->reason));
+    struct textbuffer text = {0};
+    text_format(&text, "mpit: monitor%s%s, rank %d, report %llu (%s): ", report->name[0] ? " " : "", report->name,
+                report->rank, (unsigned long long)report->sequence, reason_name(report->reason));
     put_time(&text, interval->duration_ns);
-    put(&text, "\n");
+    text_put(&text, "\n");
     line_time(&text, "in MPI", interval->inside_ns);
     line_time(&text, "  stalled there", interval->stall_time_ns);
     text_sum(&text, &interval->sum, report->options);
@@ -487,8 +443,8 @@ char *monitor_text(const MPIX_Monitor_report *report, size_t *bytes)
     text_pending(&text, "begin", &interval->before, interval->calls_before, interval->call_before_count);
     text_pending(&text, "end", &interval->after, interval->calls_after, interval->call_after_count);
     if (report->missed)
-        put(&text, "  %llu periods before this one have no report\n", (unsigned long long)report->missed);
+        text_format(&text, "  %llu periods before this one have no report\n", (unsigned long long)report->missed);
     for (uint32_t i = 0; i < report->warning_count; i++)
-        put(&text, "  %s\n", report->warnings[i]);
+        text_format(&text, "  %s\n", report->warnings[i]);
     return text_end(&text, bytes);
 }

@@ -1,5 +1,7 @@
 #include "variables/roster.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,10 +14,7 @@ struct roster_slot {
 
 static unsigned bucket_of_name(const char *name, int key)
 {
-    unsigned hash = 2166136261u ^ (unsigned)key;
-    for (; *name; name++)
-        hash = (hash ^ (unsigned char)*name) * 16777619u;
-    return hash % ROSTER_BUCKETS;
+    return hash_text(HASH_BEGIN ^ (unsigned)key, name) % ROSTER_BUCKETS;
 }
 
 static struct roster_slot *slot(const struct roster *roster, int index)

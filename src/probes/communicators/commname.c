@@ -1,5 +1,6 @@
 #include "communicators/commname.h"
 
+#include "base/hash.h"
 #include "format/label.h"
 
 #include <inttypes.h>
@@ -9,22 +10,6 @@
 #include <string.h>
 
 enum { LONG_NAME_BYTES = 640, TEXT_MOST = 300, GROUP_TEXT_BYTES = 40 };
-
-#define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
-
-/* FNV-1a. */
-static uint64_t hash_add(uint64_t hash, uint32_t value)
-{
-    return (hash ^ value) * UINT64_C(0x100000001b3);
-}
-
-static uint64_t text_hash(const char *text)
-{
-    uint64_t hash = HASH_BEGIN;
-    for (; *text; text++)
-        hash = hash_add(hash, (unsigned char)*text);
-    return hash;
-}
 
 /* ---- text ---------------------------------------------------------------------------------------------------------
  */
@@ -217,7 +202,7 @@ enum { NAMES_MOST = 1 << 16 };
  * NAMES_MOST. */
 static uint32_t name_number(const char *name)
 {
-    uint64_t hash = text_hash(name);
+    uint64_t hash = hash_text(HASH_BEGIN, name);
     uint32_t number = 0;
     hash = hash ? hash : 1;
     pthread_mutex_lock(&names.lock);
@@ -244,7 +229,7 @@ static void name_fit(const char *long_name, size_t bytes, char name[COMM_NAME_BY
     if (bytes < COMM_NAME_BYTES)
         memcpy(name, long_name, bytes + 1);
     else
-        snprintf(name, COMM_NAME_BYTES, "%016" PRIx64 "...%s", text_hash(long_name), end);
+        snprintf(name, COMM_NAME_BYTES, "%016" PRIx64 "...%s", hash_text(HASH_BEGIN, long_name), end);
 }
 
 static void mark_tell(const struct comm_origin *origin, const struct comm_facts *facts, const char *group, char *mark,

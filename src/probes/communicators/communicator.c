@@ -37,8 +37,8 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
         last_set(log, handle, known->view);
         return known->view;
     }
-    if (log->freeing && handle && log->freeing->comm->handle == handle)
-        return log->freeing; /* a callback of the call that frees it. Soon it is the handle of another one */
+    if (log->freeing_comm && handle && log->freeing_comm->comm->handle == handle)
+        return log->freeing_comm; /* a callback of the call that frees it. Soon it is the handle of another one */
     struct comm *comm = book_comm_find(handle);
     return comm ? cache_put(log, handle, comm) : NULL;
 }

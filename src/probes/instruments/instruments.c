@@ -69,7 +69,7 @@ static void wide_commit(struct log *log, struct event *event, uint64_t duration)
 /* True if new records are kept. */
 static bool is_traced(const struct log *log)
 {
-    return knob_load(KNOB_TRACE) != 0 && !log->bufferless;
+    return knob_load(KNOB_TRACE) != 0 && !log->buffer.absent;
 }
 
 /* ---- samples --------------------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 #include "recorder/clocks_own.h"
 
+#include "base/hash.h"
 #include "registry/book.h"
 #include "clock/clocksync.h"
 
@@ -52,11 +53,10 @@ struct clock_sync clock_own_now(void)
 uint64_t clock_own_kernel(void)
 {
     const struct run_header *header = book.run.header;
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ (unsigned)clock_kind();
+    uint64_t hash = HASH_BEGIN ^ (unsigned)clock_kind();
     if (!header)
         return hash;
-    for (const char *text = header->boot[0] ? header->boot : header->host; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    hash = hash_text(hash, header->boot[0] ? header->boot : header->host);
     return hash ^ hash >> 32;
 }
 

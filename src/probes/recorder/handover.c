@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "recorder/handover.h"
 
+#include "base/text.h"
 #include "registry/book.h"
 #include "base/cancel.h"
 #include "recorder/collectstart.h"
@@ -46,13 +47,9 @@ static bool is_at_work(int directory, const char *name)
 static bool is_last(const char *spool)
 {
     bool found = false;
-    size_t suffix = strlen(RUN_FILE_SUFFIX);
     DIR *directory = opendir(spool);
-    for (struct dirent *entry; !found && directory && (entry = readdir(directory));) {
-        size_t length = strlen(entry->d_name);
-        found = length > suffix && strcmp(entry->d_name + length - suffix, RUN_FILE_SUFFIX) == 0 &&
-                is_at_work(dirfd(directory), entry->d_name);
-    }
+    for (struct dirent *entry; !found && directory && (entry = readdir(directory));)
+        found = text_ends(entry->d_name, RUN_FILE_SUFFIX) && is_at_work(dirfd(directory), entry->d_name);
     if (directory)
         closedir(directory);
     return directory && !found;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "recorder/job.h"
 
+#include "base/hash.h"
 #include "registry/book.h"
 #include "native.h"
 
@@ -15,13 +16,6 @@
 #include <unistd.h>
 
 enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
-
-static uint64_t text_hash(uint64_t hash, const char *text)
-{
-    for (; text && *text; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash;
-}
 
 /* Reads /proc/PID/NAME, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
 static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
@@ -58,7 +52,7 @@ static bool proxy_hash(int pid, uint64_t *hash)
         bool is_port = strcmp(word, "--control-port") == 0, is_group = strcmp(word, "--pgid") == 0;
         const char *value = word + strlen(word) + 1;
         if (value < end && (is_port || is_group)) {
-            *hash = text_hash(text_hash(*hash, word), value);
+            *hash = hash_text(hash_text(*hash, word), value);
             port = port || is_port;
         }
     }
@@ -67,8 +61,7 @@ static bool proxy_hash(int pid, uint64_t *hash)
 
 static uint64_t launch_hash(const char *directory)
 {
-    uint64_t hash = text_hash(UINT64_C(0xcbf29ce484222325), directory);
-    return text_hash(hash, getenv("SLURM_JOB_ID"));
+    return hash_text(hash_text(HASH_BEGIN, directory), getenv("SLURM_JOB_ID"));
 }
 
 /* Returns the time of the first call in this process. A program that is executed later in the process is a job of its
@@ -115,7 +108,7 @@ static uint64_t own_number(uint64_t hash)
     char own[128], host[64] = "";
     gethostname(host, sizeof host - 1);
     snprintf(own, sizeof own, "%s.%d.%" PRIu64, host, (int)getpid(), born());
-    return text_hash(hash, own);
+    return hash_text(hash, own);
 }
 
 static uint64_t number_told(const char *directory)
@@ -124,7 +117,7 @@ static uint64_t number_told(const char *directory)
     uint64_t hash = launch_hash(directory);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
-            return text_hash(hash, getenv(names[i]));
+            return hash_text(hash, getenv(names[i]));
     for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
         uint64_t by_proxy = hash; /* other processes, such as a shell, may be between */
         if (proxy_hash(pid, &by_proxy))
@@ -132,7 +125,7 @@ static uint64_t number_told(const char *directory)
     }
     char parent[24];
     snprintf(parent, sizeof parent, "%d", (int)getppid());
-    return text_hash(hash, parent);
+    return hash_text(hash, parent);
 }
 
 uint64_t job_number(const char *directory, int size)
@@ -205,7 +198,7 @@ uint64_t job_parent_number(const char *directory)
         return 0;
     memcpy(space, port, bytes);
     space[bytes] = '\0';
-    return text_hash(launch_hash(directory), space);
+    return hash_text(launch_hash(directory), space);
 }
 
 bool world_is_spawned(void)

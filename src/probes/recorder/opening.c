@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "recorder/opening.h"
 
+#include "base/hash.h"
 #include "counters/counters.h"
 #include "fabric/fabric.h"
 #include "recorder/handover.h"
@@ -81,8 +82,7 @@ void opened_say(const char *format, ...)
     va_start(args, format);
     int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    for (const char *c = line; n > 0 && *c; c++)
-        hash = (hash ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+    hash = hash_text(hash, n > 0 ? line : "");
     bool first = said_in[0] ? spool_speaks_first(said_in, hash) : !book.run.header || run_rank(book.run.header) <= 0;
     if (n > 0 && first)
         native_say("%s", line);

@@ -35,12 +35,12 @@ static void *completion_memory(struct completion *c, size_t bytes)
 {
     struct log *log = c->probe.log;
     bool quiet = probe_is_quiet(&c->probe);
-    bool inside = log->scratch_lent || (quiet ? log->state->call != CALL_NONE : c->probe.nested);
+    bool inside = log->scratch.lent || (quiet ? log->state->call != CALL_NONE : c->probe.nested);
     c->own = NULL;
     c->lent = quiet && !inside;
-    log->scratch_lent += c->lent;
+    log->scratch.lent += c->lent;
     if (!inside)
-        return log_scratch(log, bytes);
+        return scratch_get(&log->scratch, bytes);
     c->own = calloc(1, bytes + 1);
     if (!c->own)
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
@@ -51,11 +51,11 @@ void completion_memory_release(struct completion *c)
 {
     if (c->saved == &c->one_saved || c->saved == c->few.saved)
         return;
-    bool outermost = c->lent ? c->probe.log->scratch_lent == 1 : !c->probe.nested && !c->probe.log->scratch_lent;
+    bool outermost = c->lent ? c->probe.log->scratch.lent == 1 : !c->probe.nested && !c->probe.log->scratch.lent;
     if (c->own)
         free(c->own);
     else if (outermost && (c->lent || !probe_is_quiet(&c->probe)))
-        log_scratch_trim(c->probe.log);
+        scratch_trim(&c->probe.log->scratch);
 }
 
 static void many_lay(struct completion *c, bool own_statuses, bool takes)
@@ -423,18 +423,20 @@ void completion_flush_all(struct completion *c, int result, const MPI_Status *st
 
 void request_told(struct log *log, uint64_t handle, uint64_t begin)
 {
-    log->told_handle = handle;
-    log->told_at = begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may exclude the call */
+    log->requests.reported_handle = handle;
+    log->requests.reported_at =
+        begin || knob_load(KNOB_TIMING) == 0 ? begin : clock_now(); /* a filter may exclude the call */
     comm_told(log, handle);
-    log->told_events = cell_load(&log->own.tally.cells->events);
+    log->requests.reported_events = cell_load(&log->own.tally.cells->events);
     raise_finish(log);
 }
 
 /* True if this request existed when it was reported: the thread has got the same handle for no later request. */
 static bool was_told(const struct log *log, uint64_t handle, uint64_t posted)
 {
-    bool before = posted && posted < log->told_at;
-    return log->told_handle == handle && (before || log->told_events == cell_load(&log->own.tally.cells->events));
+    bool before = posted && posted < log->requests.reported_at;
+    return log->requests.reported_handle == handle &&
+           (before || log->requests.reported_events == cell_load(&log->own.tally.cells->events));
 }
 
 bool completion_ended_unseen(struct completion *c, MPI_Status *status)

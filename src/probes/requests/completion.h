@@ -109,7 +109,7 @@ HOT bool completion_is_usual(const struct completion *c, int result)
 HOT void completion_end(struct completion *c)
 {
     completion_memory_release(c);
-    c->probe.log->scratch_lent -= c->lent;
+    c->probe.log->scratch.lent -= c->lent;
     if (!probe_is_quiet(&c->probe) || c->done_count)
         raise_finish(c->probe.log);
 }
@@ -119,7 +119,7 @@ void displaced_record(struct log *log);
 
 static inline void posted_finish(struct log *log)
 {
-    if (__builtin_expect(log->displaced != NULL || log->unkept_count, 0))
+    if (__builtin_expect(log->requests.displaced != NULL || log->requests.unkept_count, 0))
         displaced_record(log);
 }
 

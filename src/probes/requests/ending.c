@@ -188,9 +188,9 @@ void gone_record(struct log *log, const struct request *request, unsigned kind)
 
 void displaced_record(struct log *log)
 {
-    while (log->displaced) {
-        struct request *request = log->displaced;
-        log->displaced = request->spare;
+    while (log->requests.displaced) {
+        struct request *request = log->requests.displaced;
+        log->requests.displaced = request->spare;
         if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
             if (request->posted.type != REQUEST_MATCHED)
@@ -198,11 +198,11 @@ void displaced_record(struct log *log)
         }
         request_release(log, request);
     }
-    for (uint32_t i = 0; i < log->unkept_count; i++) {
-        struct comm *comm = log->unkept[i].comm ? book.comms[log->unkept[i].comm] : NULL;
-        log_record(log, comm ? view_of(&log->own, comm) : NULL, &log->unkept[i], 0);
+    for (uint32_t i = 0; i < log->requests.unkept_count; i++) {
+        struct comm *comm = log->requests.unkept[i].comm ? book.comms[log->requests.unkept[i].comm] : NULL;
+        log_record(log, comm ? view_of(&log->own, comm) : NULL, &log->requests.unkept[i], 0);
     }
-    log->unkept_count = 0;
+    log->requests.unkept_count = 0;
     raise_finish(log);
 }
 

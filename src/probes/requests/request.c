@@ -262,8 +262,8 @@ void request_front_yield(struct log *log, uint64_t handle)
 
 static void displaced_add(struct log *log, struct request *request)
 {
-    request->spare = log->displaced;
-    log->displaced = request;
+    request->spare = log->requests.displaced;
+    log->requests.displaced = request;
 }
 
 void request_put_new(struct log *log, struct request *request, uint64_t handle)

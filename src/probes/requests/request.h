@@ -124,11 +124,11 @@ void request_spare_give(struct log *log);
 /* Returns an empty request to fill and put in, or NULL without memory (counted). */
 HOT struct request *request_make(struct log *log)
 {
-    struct request *request = log->spare;
+    struct request *request = log->requests.spare;
     if (__builtin_expect(request == NULL, 0))
         return request_make_slow(log);
-    log->spare = request->spare;
-    log->spare_count--;
+    log->requests.spare = request->spare;
+    log->requests.spare_count--;
     return request;
 }
 
@@ -186,7 +186,7 @@ void request_front_leave(struct log *log);
 /* Puts a request into the table: one that is known under this handle, or was posted inside of another call. */
 void request_put(struct request *request, uint64_t handle);
 /* Puts in a request that was just posted. If the handle had a request, that one has ended unseen, and goes to
- * log->displaced. */
+ * log->requests.displaced. */
 void request_put_new(struct log *log, struct request *request, uint64_t handle);
 /* Takes the request of this handle and of the variable `where` out of the table. NULL: not known. A request in front is
  * copied. */

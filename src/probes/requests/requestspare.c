@@ -32,11 +32,11 @@ void request_release_one(struct log *log, struct request *request)
         reserve_give(request);
         return;
     }
-    if (log->spare_count == SPARE_MOST)
+    if (log->requests.spare_count == SPARE_MOST)
         request_spare_give(log);
-    request->spare = log->spare;
-    log->spare = request;
-    log->spare_count++;
+    request->spare = log->requests.spare;
+    log->requests.spare = request;
+    log->requests.spare_count++;
 }
 
 static bool spare_fetch(struct log *log)
@@ -46,8 +46,8 @@ static bool spare_fetch(struct log *log)
     if (batch)
         pool = *next_batch(batch);
     pthread_mutex_unlock(&pool_lock);
-    log->spare = batch;
-    log->spare_count = batch ? SPARE_MOST : 0;
+    log->requests.spare = batch;
+    log->requests.spare_count = batch ? SPARE_MOST : 0;
     return batch != NULL;
 }
 
@@ -105,11 +105,11 @@ struct request *request_make_slow(struct log *log)
 void request_spare_give(struct log *log)
 {
     pthread_mutex_lock(&pool_lock);
-    *next_batch(log->spare) = pool;
-    pool = log->spare;
+    *next_batch(log->requests.spare) = pool;
+    pool = log->requests.spare;
     pthread_mutex_unlock(&pool_lock);
-    log->spare = NULL;
-    log->spare_count = 0;
+    log->requests.spare = NULL;
+    log->requests.spare_count = 0;
 }
 
 struct request *request_make_surely(struct log *log)

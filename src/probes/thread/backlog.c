@@ -26,7 +26,7 @@ struct packing {
 
 static struct event *place_of(const struct log *log, uint32_t number)
 {
-    return (struct event *)(log->chunk + 1) + number;
+    return (struct event *)(log->buffer.chunk + 1) + number;
 }
 
 /* Sets begin and end to the places of block number `block`. */
@@ -72,7 +72,7 @@ static void limit_set(struct log *log, uint32_t at)
 
 void backlog_begin(struct log *log)
 {
-    uint32_t capacity = log->chunk->capacity; /* event n is at place n % capacity */
+    uint32_t capacity = log->buffer.chunk->capacity; /* event n is at place n % capacity */
     uint32_t at = (uint32_t)(cell_load(&log->own.tally.cells->events) % capacity);
     log->backlog.capacity = capacity;
     log->cursor = place_of(log, at);
@@ -84,7 +84,7 @@ void backlog_repair(struct log *log)
 {
     uint64_t events = cell_load(&log->own.tally.cells->events);
     uint32_t capacity = log->backlog.capacity, at = (uint32_t)(events % capacity);
-    if (at == 0 && events && __atomic_load_n(&log->chunk->turned, __ATOMIC_RELAXED) != events)
+    if (at == 0 && events && __atomic_load_n(&log->buffer.chunk->turned, __ATOMIC_RELAXED) != events)
         at = capacity;
     if (at < log->backlog.begin || at > log->backlog.end)
         block_at(log, at % capacity); /* the count is gone with the file */
@@ -234,7 +234,8 @@ void backlog_turn(struct log *log)
         limit_set(log, at);
         return;
     }
-    __atomic_store_n(&log->chunk->turned, events, __ATOMIC_RELEASE); /* before the first of them is overwritten */
+    __atomic_store_n(&log->buffer.chunk->turned, events,
+                     __ATOMIC_RELEASE); /* before the first of them is overwritten */
     log->cursor = place_of(log, 0);
     limit_set(log, 0);
     instruments_turned(log);

@@ -40,9 +40,8 @@ static void call_forget(struct log *log)
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     stall_forget(log);
     fabric_forget(log);
-    log->freeing = NULL;
-    log->freeing_handle = 0;
-    log->freeing_object = (struct accessed){0};
+    log->freeing_comm = NULL;
+    log->objects.freeing = (struct freed_object){0};
 }
 
 static void thread_log_set(struct log *log)
@@ -67,11 +66,11 @@ static void thread_end(void *value)
     moment_thread_end(&log->own, now);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
     log->entered = 0;
-    if (log->innermost && !log->below && log->chunk)
+    if (log->innermost && !log->below && log->buffer.chunk)
         backlog_repair(log);
     fabric_flush(log);
     call_forget(log);
-    log->scratch_lent = 0;
+    log->scratch.lent = 0;
     __atomic_store_n(&log->own.record->end_ticks, now, __ATOMIC_RELAXED);
     pthread_mutex_lock(&logs_lock);
     log->next = idle_logs;
@@ -117,10 +116,9 @@ static struct log *log_make(void)
         return NULL;
     }
     log->state = &log->own.record->state;
-    log->sampling = 1;
     log->stall.patience = PATIENCE_LEAST;
     log->stall.left = PATIENCE_LEAST;
-    log->sample_random = (uint64_t)log->own.index * 2 + UINT64_C(0x9e3779b97f4a7c15);
+    timing_begin(&log->timing, log->own.index);
     log_turn(log);
     return log;
 }
@@ -164,7 +162,7 @@ void *log_map(size_t bytes)
 /* Sets the log's buffer. `capacity`: the capacity without the spare events. */
 static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t capacity)
 {
-    log->chunk = chunk;
+    log->buffer.chunk = chunk;
     backlog_begin(log);
     moment_buffer_make(&log->own, capacity);
     __atomic_store_n(&log->own.buffer, chunk, __ATOMIC_RELEASE);
@@ -173,15 +171,15 @@ static void buffer_set(struct log *log, struct chunk_header *chunk, uint64_t cap
 /* Sets a buffer of one place, for a log without memory. Events are counted, and each overwrites the one before. */
 static void buffer_set_none(struct log *log)
 {
-    log->bufferless = true;
+    log->buffer.absent = true;
     __atomic_store_n(&log->own.buffer, NULL, __ATOMIC_RELEASE);
-    log->cursor = &log->nowhere;
-    log->limit = &log->nowhere + 1;
+    log->cursor = &log->buffer.nowhere;
+    log->limit = &log->buffer.nowhere + 1;
 }
 
 void log_turn(struct log *log)
 {
-    if (log->chunk) {
+    if (log->buffer.chunk) {
         backlog_turn(log);
         return;
     }
@@ -189,7 +187,7 @@ void log_turn(struct log *log)
     uint64_t capacity = traced ? TRACE_BUFFER_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
     struct chunk_header *ring = NULL;
     /* after a failure, request a buffer again only when the trace is switched on again */
-    bool asked = log->bufferless && (!traced || log->backlog.failed == tracing_number());
+    bool asked = log->buffer.absent && (!traced || log->backlog.failed == tracing_number());
     if (traced)
         log->backlog.failed = tracing_number();
     if (capacity && !asked)
@@ -199,36 +197,8 @@ void log_turn(struct log *log)
         return;
     }
     log->backlog.failed = 0;
-    log->bufferless = false;
+    log->buffer.absent = false;
     buffer_set(log, ring, capacity);
-}
-
-void *log_scratch(struct log *log, size_t bytes)
-{
-    if (bytes <= log->scratch_bytes)
-        return log->scratch;
-    size_t size = 4096;
-    while (size < bytes && size < SCRATCH_KEPT)
-        size *= 2;
-    if (size < bytes)
-        size = (bytes + 4095) / 4096 * 4096;
-    void *memory = log_map(size);
-    if (!memory)
-        return NULL;
-    log_scratch_release(log);
-    log->scratch = memory;
-    log->scratch_bytes = size;
-    __atomic_fetch_add(&book.run.passing_bytes, size, __ATOMIC_RELAXED);
-    return memory;
-}
-
-void log_scratch_release(struct log *log)
-{
-    if (log->scratch)
-        munmap(log->scratch, log->scratch_bytes);
-    __atomic_fetch_sub(&book.run.passing_bytes, log->scratch_bytes, __ATOMIC_RELAXED);
-    log->scratch = NULL;
-    log->scratch_bytes = 0;
 }
 
 void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa)
@@ -257,7 +227,7 @@ static bool on_signal_stack(void)
 bool log_may_nest(struct log *log, uintptr_t here)
 {
     if (here >= log->innermost && !on_signal_stack()) {
-        if (!log->below && log->chunk)
+        if (!log->below && log->buffer.chunk)
             backlog_repair(log);
         call_forget(log);
         return true;
@@ -277,37 +247,6 @@ void probe_nest(struct probe *probe, struct log *log)
     moment_nest(&log->own, log->state->since);
     probe->outer = *log->state;
     probe->nested = true;
-}
-
-/* Returns a random number below n (xorshift), so that timed calls are not in step with the loops of the program. */
-static uint64_t sample_draw(struct log *log, uint64_t n)
-{
-    uint64_t x = log->sample_random;
-    x ^= x << 13;
-    x ^= x >> 7;
-    x ^= x << 17;
-    log->sample_random = x;
-    return (uint64_t)(((unsigned __int128)x * n) >> 64);
-}
-
-/* Returns how often the time of this call counts. Of each lot of N calls one is timed, at random. */
-static uint64_t sample_next(struct log *log)
-{
-    uint64_t n = RELAXED_LOAD(&knob_sampling), drawn;
-    if (log->sampling != n) {
-        drawn = n ? sample_draw(log, n) : 0;
-        log->sampling = n;
-        log->sample_wait = n ? drawn + 1 : UINT64_MAX;
-        log->sample_rest = n ? n - 1 - drawn : 0;
-    }
-    if (n == 1)
-        return 1;
-    if (n == 0 || --log->sample_wait)
-        return 0;
-    drawn = sample_draw(log, n);
-    log->sample_wait = log->sample_rest + drawn + 1;
-    log->sample_rest = n - 1 - drawn;
-    return n;
 }
 
 bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
@@ -333,7 +272,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     path_enter(log, kind, log->called);
     bool counted = (probe->mode & MODE_COUNTERS) && !probe->nested;
     uint64_t begin = counted ? counters_call_begin(log) : 0;
-    probe->weight = sample_next(log);
+    probe->weight = timing_next(&log->timing);
     if (probe->weight)
         probe->begin = counted ? begin : clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
@@ -406,8 +345,7 @@ void log_passed(struct log *log, enum call kind, int requests)
     fold_passed(&log->own.tally, &event);
     log_commit(log, &event);
     log->path = log->paths.none;
-    log->raised_count = 0; /* as raise_call does */
-    log->raised_by = kind;
+    raised_begin(&log->raised, kind);
 }
 
 /* Records the operations below the call. */

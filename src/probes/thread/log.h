@@ -19,70 +19,60 @@
 #define MPIT_PROBES_LOG_H
 
 #include "callpaths/callpath.h"
-#include "thread/backlog.h"
-#include "registry/book.h"
-#include "clock/clock.h"
-#include "handles/instance.h"
-#include "settings/knobs.h"
 #include "base/linkage.h"
-#include "native.h"
+#include "clock/clock.h"
 #include "handles/objectcells.h"
+#include "native.h"
 #include "progress/stall.h"
+#include "registry/book.h"
+#include "requests/threadrequests.h"
+#include "settings/knobs.h"
+#include "thread/backlog.h"
+#include "thread/raised.h"
+#include "thread/scratch.h"
+#include "thread/timing.h"
+#include "wrappers/threadobjects.h"
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
 struct fabric;
+struct counting;
 
-/* The bytes that a split operation on a file was asked to transfer. */
-enum { SPLITS_KEPT = 4 };
-struct split_asked {
-    uint64_t handle, bytes;
+struct sized_type {
+    MPI_Datatype handle;
+    uint32_t bytes;
+};
+
+/* Where the thread's events are. */
+struct event_buffer {
+    struct chunk_header *chunk; /* a ring */
+    bool absent;                /* no memory for it, or none is wanted */
+    struct event nowhere;       /* the place of all events, if it is absent */
 };
 
 struct log {
     struct ledger own;
     struct thread_state *state;
     struct event *cursor, *limit;
-    MPI_Datatype type; /* the last predefined type, and its size */
-    uint32_t type_bytes;
-    struct chunk_header *chunk; /* the buffer, a ring */
-    bool bufferless;            /* no memory for a buffer, or none is wanted */
-    struct log *next;           /* in the list of logs that wait for a new thread */
-    struct request *spare;      /* requests to use again (request.h) */
-    uint32_t spare_count;
-    struct request *displaced; /* a request whose end was missed, as the call that is being left has shown */
-    struct event unkept[2];    /* posted by that call, and lost for lack of memory */
-    uint32_t unkept_count;
-    void *scratch; /* arrays of completion calls */
-    size_t scratch_bytes;
-    uintptr_t innermost;           /* lowest stack address of the wrapper of the innermost call. 0: in no call */
-    bool below;                    /* that call is in the library, and not in the recorder */
-    uintptr_t entered;             /* where a wrapper was called whose call begins in another function. 0: in itself */
-    uintptr_t called;              /* where the wrapper of the call was called that begins */
-    const struct path_way *path;   /* of the innermost call, or of the last one */
-    uint64_t told_handle, told_at; /* the request that MPI_Request_get_status last found complete, and when (0: no */
-    uint64_t told_events;          /* clock was read). The number of records after it */
-    struct view *freeing;          /* the communicator that a call is freeing. Callbacks may still use it */
-    struct instance *raised;       /* events of MPI_T that wait for the end of the call (raising.h) */
-    uint32_t raised_count, raised_room;
-    enum call raised_by;
-    int error;                         /* return value of the last call that failed */
-    uint64_t sampling;                 /* knob_sampling as this thread last read it: one of N calls is timed */
-    uint64_t sample_wait;              /* calls until the next timed one, with this one. UINT64_MAX: none is timed */
-    uint64_t sample_rest;              /* calls of the same lot after that one */
-    uint64_t sample_random;            /* state of the random numbers */
-    uint32_t scratch_lent;             /* calls that are not recorded, whose arrays are in the scratch memory */
-    struct accessed_last window, file; /* of the thread's last call on one */
-    struct stall stall;                /* whether its current call stalls */
-    struct fabric *fabric;             /* its operations below MPI. NULL: none was recorded */
-    struct event nowhere;              /* the buffer of a log that has none */
-    struct counting *counting;         /* its counters (counters.c). NULL: they are not read */
-    struct backlog backlog;            /* writes the buffer into the trace */
-    struct callpaths paths;            /* ways to the paths of its calls */
-    /* rarely used: the members above stay together */
-    uint64_t freeing_handle;                /* the window or file that a call is freeing, */
-    struct accessed freeing_object;         /* as it was before the registry forgot it */
-    struct split_asked splits[SPLITS_KEPT]; /* the thread's last split operations that have not ended */
+    struct sized_type type;    /* the last predefined type */
+    uintptr_t innermost;       /* lowest stack address of the wrapper of the innermost call. 0: in no call */
+    bool below;                /* that call is in the library, and not in the recorder */
+    uintptr_t entered;         /* where a wrapper was called whose call begins in another function. 0: in itself */
+    uintptr_t called;          /* where the wrapper of the call was called that begins */
+    const struct path_way *path; /* of the innermost call, or of the last one */
+    struct timing timing;      /* which calls are timed */
+    struct stall stall;        /* whether its current call stalls */
+    struct fabric *fabric;     /* its operations below MPI (fabric.c). NULL: none was recorded */
+    struct counting *counting; /* its counters (counters.c). NULL: they are not read */
+    struct thread_requests requests;
+    struct scratch scratch;    /* for completion calls */
+    struct view *freeing_comm; /* the communicator that a call is freeing. Callbacks may still use it */
+    struct raised raised;
+    struct event_buffer buffer;
+    struct backlog backlog; /* writes the buffer into the trace */
+    struct thread_objects objects;
+    struct callpaths paths; /* ways to the paths of its calls */
+    struct log *next; /* in the list of logs that wait for a new thread */
 };
 
 /*
@@ -113,17 +103,6 @@ struct log *log_attach(void);
 void log_turn(struct log *log);
 /* Returns private zeroed pages, or NULL (counted). */
 void *log_map(size_t bytes);
-/* Returns memory for `bytes` that is valid until the next call or the trim, or NULL without memory. It is as large as
- * the program's own arrays, and mpit_buffer_limit_bytes does not bound it. */
-void *log_scratch(struct log *log, size_t bytes);
-enum { SCRATCH_KEPT = 1 << 20 };
-void log_scratch_release(struct log *log);
-/* Frees large scratch memory. Called at the end of a call. */
-static inline void log_scratch_trim(struct log *log)
-{
-    if (__builtin_expect(log->scratch_bytes > SCRATCH_KEPT, 0))
-        log_scratch_release(log);
-}
 void log_fork_prepare(void);
 
 #define HOT static inline __attribute__((always_inline))
@@ -223,12 +202,12 @@ HOT void log_commit_two(struct log *log, const struct event *first, const struct
 /* Returns the bytes of data in `count` elements. */
 HOT uint64_t log_bytes(struct log *log, int64_t count, MPI_Datatype type)
 {
-    uint32_t size = log->type_bytes;
-    if (__builtin_expect(log->type != type, 0)) {
+    uint32_t size = log->type.bytes;
+    if (__builtin_expect(log->type.handle != type, 0)) {
         if (!abi_type_size(type, &size))
             return native_bytes_slow(count, type);
-        log->type = type;
-        log->type_bytes = size;
+        log->type.handle = type;
+        log->type.bytes = size;
     }
     return count > 0 ? (uint64_t)count * size : 0;
 }
@@ -485,7 +464,7 @@ static inline uint16_t log_failed(struct log *log, int result)
 {
     if (result == MPI_SUCCESS)
         return 0;
-    log->error = result;
+    log->raised.error = result;
     return EVENT_FAILED;
 }
 

@@ -1,31 +1,28 @@
 #include "thread/raising.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-enum { FIRST_ROOM = 64 };
 
 static enum delivery_context context_of(const struct log *log)
 {
     if (book.concurrent)
         return CONTEXT_THREADS;
-    return log->state->call == CALL_NONE && log->raised_by != CALL_MPI_Finalize ? CONTEXT_FREE : CONTEXT_IN_MPI;
+    return log->state->call == CALL_NONE && log->raised.by != CALL_MPI_Finalize ? CONTEXT_FREE : CONTEXT_IN_MPI;
 }
 
 /* Returns room for one more instance, or NULL without memory (counted as lost). */
 static struct instance *instance_add(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks)
 {
-    if (log->raised_count == log->raised_room) {
-        uint32_t room = log->raised_room ? 2 * log->raised_room : FIRST_ROOM;
-        struct instance *grown = realloc(log->raised, room * sizeof *grown);
-        if (!grown) {
-            run_lost(&book.run, LOSS_NO_MEMORY, 1);
-            return NULL;
-        }
-        log->raised = grown;
-        log->raised_room = room;
+    struct raised *raised = &log->raised;
+    struct instance *list = array_reserve(raised->list, &raised->room, raised->count, sizeof *list);
+    if (!list) {
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+        return NULL;
     }
-    struct instance *instance = &log->raised[log->raised_count++];
+    raised->list = list;
+    struct instance *instance = &list[raised->count++];
     *instance = (struct instance){.type = &event_types[id], .comm = comm, .ticks = ticks};
     return instance;
 }
@@ -146,7 +143,7 @@ void raise_stall(struct log *log, const struct view *view, const struct event *s
     struct instance *instance = rare_add(log, CALL_STALLED, comm);
     if (instance)
         instance->stall = (struct stall_instance){
-            .call = (int)log->raised_by, .time_ns = clock_ns(book.scale, stalled->bytes), .comm = handle_of(comm)};
+            .call = (int)log->raised.by, .time_ns = clock_ns(book.scale, stalled->bytes), .comm = handle_of(comm)};
 }
 
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind)
@@ -168,8 +165,8 @@ void raise_object(struct log *log, enum event_type_id id, const struct comm *com
     if (id != WINDOW_CREATED && id != FILE_OPENED)
         return;
     struct instance made = *instance; /* first of all */
-    memmove(log->raised + 1, log->raised, (log->raised_count - 1) * sizeof made);
-    log->raised[0] = made;
+    memmove(log->raised.list + 1, log->raised.list, (log->raised.count - 1) * sizeof made);
+    log->raised.list[0] = made;
 }
 
 void raise_call(struct log *log, const struct view *view, const struct event *event, uint64_t duration,
@@ -177,10 +174,9 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
 {
     unsigned call = event_kind(event);
     uint64_t begin = event->begin, end = begin + duration;
-    log->raised_count = 0; /* the rest is from a time when there was a listener */
-    log->raised_by = (enum call)call;
+    raised_begin(&log->raised, (enum call)call);
     if (event->kind & EVENT_FAILED)
-        raise_error(log, view, (enum call)call, log->error);
+        raise_error(log, view, (enum call)call, log->raised.error);
     if (!view)
         return;
     const struct comm *comm = view->comm;
@@ -238,7 +234,7 @@ static void request_raise(struct log *log, const struct comm *comm, const struct
                                                                 : OUTCOME_DONE;
     if (instance)
         instance->request = (struct request_instance){.call = (int)event->duration,
-                                                      .completed_by = log->raised_by,
+                                                      .completed_by = log->raised.by,
                                                       .peer = native_rank(event->peer),
                                                       .tag = message ? event->tag : -1,
                                                       .outcome = (int)outcome,
@@ -271,7 +267,7 @@ void raise_record(struct log *log, const struct view *view, const struct event *
     case RECORD_RECEIVE:
         if (event_is_message(event))
             message_raise(log, MESSAGE_COMPLETED, comm, event->begin, end,
-                          message_of(event, DIRECTION_RECV, log->raised_by));
+                          message_of(event, DIRECTION_RECV, log->raised.by));
         return;
     case RECORD_SEND_POSTED:
     case RECORD_RECV_POSTED:
@@ -329,23 +325,22 @@ static void losses_raise(struct log *log)
 /* A callback that calls MPI raises events of its own. They get their own list. */
 static void raised_deliver(struct log *log)
 {
-    struct instance *list = log->raised;
-    uint32_t count = log->raised_count, room = log->raised_room;
-    log->raised = NULL;
-    log->raised_count = log->raised_room = 0;
+    struct raised before = log->raised;
+    log->raised.list = NULL;
+    log->raised.count = log->raised.room = 0;
     log_below(log); /* callbacks of the program may call MPI */
-    instances_deliver(list, count, context_of(log));
+    instances_deliver(before.list, before.count, context_of(log));
     log_back(log);
-    free(log->raised);
-    log->raised = list;
-    log->raised_room = room;
-    log->raised_count = 0;
+    free(log->raised.list);
+    log->raised.list = before.list;
+    log->raised.room = before.room;
+    log->raised.count = 0;
 }
 
 void raise_finish_slow(struct log *log)
 {
     losses_raise(log);
-    if (log->raised_count)
+    if (log->raised.count)
         raised_deliver(log);
 }
 
@@ -353,8 +348,7 @@ void raise_begin(struct log *log, const struct view *view, enum call kind)
 {
     if (!view || !listened(COLLECTIVE_BEGIN))
         return;
-    log->raised_count = 0;
-    log->raised_by = kind;
+    raised_begin(&log->raised, kind);
     struct instance *instance = instance_add(log, COLLECTIVE_BEGIN, view->comm, clock_now());
     if (!instance)
         return;

@@ -35,8 +35,7 @@ struct hot {
 /* True if the call is timed, or if another call of its lot is timed and the thread knows the size of lots. */
 HOT bool hot_ready(const struct hot *hot)
 {
-    const struct log *log = hot->log;
-    return hot->timed || (log->sample_wait > 1 && log->sampling == COMPARED_LOAD(&knob_sampling) && log->sampling != 1);
+    return hot->timed || timing_waits(&hot->log->timing);
 }
 
 HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
@@ -45,7 +44,7 @@ HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
     path_enter(hot->log, kind, stack_entered());
     hot->begin = hot->timed ? clock_counter() : 0;
     if (!hot->timed)
-        hot->log->sample_wait--;
+        hot->log->timing.wait--;
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
@@ -78,12 +77,12 @@ HOT bool hot_enter_from(struct hot *hot, enum call kind, MPI_Comm comm, int sour
 HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *bytes)
 {
 #if ABI_HANDLES_ARE_SYMBOLS /* then the size is in a table */
-    uint32_t size = log->type_bytes;
-    if (__builtin_expect(log->type != type, 0)) {
+    uint32_t size = log->type.bytes;
+    if (__builtin_expect(log->type.handle != type, 0)) {
         if (!abi_type_size(type, &size))
             return false;
-        log->type = type;
-        log->type_bytes = size;
+        log->type.handle = type;
+        log->type.bytes = size;
     }
 #else
     uint32_t size;

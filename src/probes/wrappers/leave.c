@@ -116,11 +116,11 @@ void leave_comm_call(struct probe *probe, enum call kind, MPI_Comm comm, int res
 struct view *comm_free_begin(struct probe *probe, const MPI_Comm *comm)
 {
     struct log *log = probe->log;
-    struct view *outer = log->freeing;
+    struct view *outer = log->freeing_comm;
     probe->view = comm ? comm_view(log, *comm) : NULL;
     if (probe->view) {
         book_comm_retire(probe->view->comm); /* before the library can give the handle to another one */
-        log->freeing = probe->view;
+        log->freeing_comm = probe->view;
     }
     return outer;
 }
@@ -131,7 +131,7 @@ void leave_comm_free(struct probe *probe, enum call kind, int result, struct vie
     struct view *view = probe->view;
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct comm *parent = view ? view->comm->up : NULL;
-    log->freeing = outer;
+    log->freeing_comm = outer;
     probe_leave(probe, FOLD_COMM, 0, parent ? view_of(&log->own, parent) : NULL, result, event, 0);
     if (result == MPI_SUCCESS && view && !probe_is_quiet(probe)) {
         struct event destroyed = {.begin = log->own.tally.end, .kind = RECORD_DESTROYED, .peer = PEER_NONE};

@@ -15,9 +15,9 @@ bool enter_object_slowly(struct access *access, enum call kind, const struct obj
     if (!probe_open(probe))
         return false;
     struct log *log = probe->log;
-    objects_look(&log->own, objects, handle, objects == &book.windows ? &log->window : &log->file, &on);
-    if (__builtin_expect(!on.view, 0) && log->freeing_handle == handle)
-        on = log->freeing_object; /* a delete callback of its attributes uses it */
+    objects_look(&log->own, objects, handle, objects == &book.windows ? &log->objects.window : &log->objects.file, &on);
+    if (__builtin_expect(!on.view, 0) && log->objects.freeing.handle == handle)
+        on = log->objects.freeing.object; /* a delete callback of its attributes uses it */
     probe->view = on.view;
     access->object = on.object;
     probe_begin(probe, kind, on.view ? on.view->slot : 0, peer);
@@ -60,12 +60,11 @@ void argument_record(struct access *access, struct event event)
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle)
 {
     struct log *log = access->probe.log;
-    *freeing = (struct freeing){handle, log->freeing_handle, log->freeing_object};
+    *freeing = (struct freeing){handle, log->objects.freeing};
     if (!access->probe.view)
         return;
     objects_set(objects, handle, (struct object){0});
-    log->freeing_handle = handle;
-    log->freeing_object = (struct accessed){access->probe.view, access->object};
+    log->objects.freeing = (struct freed_object){handle, {access->probe.view, access->object}};
 }
 
 HOT void object_freed(struct access *access, const struct freeing *freeing, enum fold_shape shape, enum call kind,
@@ -73,8 +72,7 @@ HOT void object_freed(struct access *access, const struct freeing *freeing, enum
 {
     struct probe *probe = &access->probe;
     bool window = shape == FOLD_RMA, freed = result == MPI_SUCCESS && probe->view;
-    probe->log->freeing_handle = freeing->outer_handle;
-    probe->log->freeing_object = freeing->outer_object;
+    probe->log->objects.freeing = freeing->outer;
     if (result != MPI_SUCCESS && probe->view)
         objects_set(objects, freeing->handle, access->object);
     if (freed)
@@ -202,7 +200,7 @@ void leave_file_open(struct access *access, enum call kind, MPI_Comm comm, int r
 
 void split_begin(struct log *log, MPI_File file, uint64_t asked)
 {
-    struct split_asked *splits = log->splits;
+    struct split_asked *splits = log->objects.splits;
     memmove(&splits[1], &splits[0], (SPLITS_KEPT - 1) * sizeof splits[0]);
     splits[0] = (struct split_asked){OBJECT_HANDLE(file), asked};
 }
@@ -257,9 +255,9 @@ void leave_file_seek(struct access *access, enum call kind, int result, MPI_File
 static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
 {
     for (unsigned i = 0; asked == UINT64_MAX && i < SPLITS_KEPT; i++)
-        if (log->splits[i].handle == handle) {
-            log->splits[i].handle = 0;
-            return log->splits[i].bytes;
+        if (log->objects.splits[i].handle == handle) {
+            log->objects.splits[i].handle = 0;
+            return log->objects.splits[i].bytes;
         }
     return asked;
 }

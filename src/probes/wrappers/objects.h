@@ -47,13 +47,13 @@ HOT bool enter_object(struct access *access, enum call kind, const struct object
 HOT bool enter_window(struct access *access, enum call kind, uint64_t handle, int32_t peer)
 {
     struct log *log = thread_log_or_none;
-    return enter_object(access, kind, &book.windows, log, &log->window, handle, peer);
+    return enter_object(access, kind, &book.windows, log, &log->objects.window, handle, peer);
 }
 
 HOT bool enter_file(struct access *access, enum call kind, uint64_t handle)
 {
     struct log *log = thread_log_or_none;
-    return enter_object(access, kind, &book.files, log, &log->file, handle, PEER_NONE);
+    return enter_object(access, kind, &book.files, log, &log->objects.file, handle, PEER_NONE);
 }
 
 /* Flags of an access to a window: how it combines. */
@@ -68,8 +68,8 @@ HOT unsigned op_flags(MPI_Op op)
 /* The state of a call that frees an object: its handle, which is forgotten before the library can give it to another
  * object. Also the object that the call around this one is freeing. */
 struct freeing {
-    uint64_t handle, outer_handle;
-    struct accessed outer_object;
+    uint64_t handle;
+    struct freed_object outer;
 };
 
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle);

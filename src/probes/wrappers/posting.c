@@ -66,13 +66,14 @@ bool request_post(struct probe *probe, const struct posted *posted, uint64_t han
 /* There was no memory for it: its levels go down at once. */
 static __attribute__((noinline)) void unkept_add(struct log *log, const struct posted *posted, bool receives)
 {
-    log->unkept[log->unkept_count++ % 2] = (struct event){.begin = posted->begin,
-                                                          .duration = posted->kind,
-                                                          .kind = RECORD_FREED | EVENT_FAILED,
-                                                          .comm = posted->view ? (uint16_t)posted->view->slot : 0,
-                                                          .peer = posted->peer,
-                                                          .tag = receives,
-                                                          .bytes = posted->bytes};
+    log->requests.unkept[log->requests.unkept_count++ % 2] =
+        (struct event){.begin = posted->begin,
+                       .duration = posted->kind,
+                       .kind = RECORD_FREED | EVENT_FAILED,
+                       .comm = posted->view ? (uint16_t)posted->view->slot : 0,
+                       .peer = posted->peer,
+                       .tag = receives,
+                       .bytes = posted->bytes};
 }
 
 void message_post(struct probe *probe, enum call kind, enum request_type type, const struct event *event,

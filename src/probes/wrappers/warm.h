@@ -347,13 +347,13 @@ HOT bool hot_enter_object(struct hot *hot, enum call kind, const struct objects 
 HOT bool hot_enter_window(struct hot *hot, enum call kind, uint64_t handle, int32_t peer)
 {
     hot->log = thread_log_or_none;
-    return hot_enter_object(hot, kind, &book.windows, &hot->log->window, handle, peer);
+    return hot_enter_object(hot, kind, &book.windows, &hot->log->objects.window, handle, peer);
 }
 
 HOT bool hot_enter_file(struct hot *hot, enum call kind, uint64_t handle)
 {
     hot->log = thread_log_or_none;
-    return hot_enter_object(hot, kind, &book.files, &hot->log->file, handle, PEER_NONE);
+    return hot_enter_object(hot, kind, &book.files, &hot->log->objects.file, handle, PEER_NONE);
 }
 
 /* Bytes at the target, or of a transfer, of a call that succeeded. */

@@ -5,7 +5,7 @@
  * bytes, and held against mpit's variables. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls
  * were made all the same. What each process counted on its first communicator is written into BOOK.RANK.
  */
-#include "../common/callbook.h"
+#include "../common/callcount.h"
 #include "neighborhood.h"
 
 #include <stdio.h>
@@ -478,14 +478,14 @@ static void book_write(const char *name)
                 at_first * expected(op, 0) + at_last * expected(op, size - 1));
     }
     fprintf(file, "calls");
-    callbook_print(file);
+    callcount_print(file);
     fprintf(file, "\n");
     fclose(file);
 }
 
 int main(int argc, char **argv)
 {
-    callbook_begin(&argc, &argv);
+    callcount_begin(&argc, &argv);
     if (size > RANKS_MOST) {
         fprintf(stderr, "collectives: at most %d processes\n", RANKS_MOST);
         MPI_Abort(MPI_COMM_WORLD, 2);
@@ -513,7 +513,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         book_write(argv[1]);
     if (!absent)
-        callbook_compare(&calls);
+        callcount_compare(&calls);
     MPI_Comm_free(&comm);
-    return callbook_end("collectives");
+    return callcount_end("collectives");
 }

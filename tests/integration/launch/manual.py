@@ -35,9 +35,10 @@ def long_options(text):
 
 
 def options_of_source(tool):
-    """What the tool takes, as its table for getopt_long has it."""
-    return {"--" + name for name in re.findall(r'\{"([a-z0-9-]+)",\s*(?:no|required|optional)_argument',
-                                               read(*glob.glob(f"{SOURCE}/tools/*/{COMMAND_LINES.get(tool, tool)}.c")))}
+    """What the tool takes, as its table of options has it."""
+    table = re.search(r"struct tool_option options\[\] = \{(.*?)^\};",
+                      read(*glob.glob(f"{SOURCE}/tools/*/{COMMAND_LINES.get(tool, tool)}.c")), re.M | re.S).group(1)
+    return {"--" + name for name in re.findall(r'\{"([a-z0-9-]+)",', table)} | {"--help", "--version"}
 
 
 def options_of_page(tool):

@@ -1,7 +1,7 @@
 #!/bin/bash
 # mpit-run behind the launcher, once for each process: one job is one run, told once, whoever launched it.
 # Usage: test_launched.sh BUILD_DIRECTORY
-. "$(dirname "$0")/../common/commandline.sh"
+. "$(dirname "$0")/../common/tooltest.sh"
 
 run_of() { sed -n 's/^mpit-run: recorded in \([^ ;]*\).*/\1/p' err; }
 json_has() { check "  $1: $2" python3 -c "import json, sys; job = json.load(open('$1'))['jobs'][0]; sys.exit(not ($2))"; }

@@ -3,7 +3,7 @@
 # tools of another one. Needs root, which becomes the users daemon and nobody.
 # Usage: test_otherusers.sh BUILD_DIRECTORY
 samples=$(cd "$(dirname "$0")/../../samples" && pwd)
-. "$(dirname "$0")/../common/commandline.sh"
+. "$(dirname "$0")/../common/tooltest.sh"
 
 if [ "$(id -u)" != 0 ] || ! setpriv --reuid daemon --clear-groups true 2>/dev/null; then
     skip "several users" "only root can become other users"

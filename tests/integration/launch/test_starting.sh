@@ -2,7 +2,7 @@
 # Processes that do not come out of MPI_Init, or never call it, are part of their job: under the rank that the launcher
 # gave them, with those who wait for them.
 # Usage: test_starting.sh BUILD_DIRECTORY
-. "$(dirname "$0")/../common/commandline.sh"
+. "$(dirname "$0")/../common/tooltest.sh"
 
 # one_job FILE: the post-mortem is of one job, of which all is known
 one_job() {

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What mpit-run promises on the command line: messages, exit statuses, which MPI is chosen, what reaches the program.
 # Usage: test_tools.sh BUILD_DIRECTORY
-. "$(dirname "$0")/../common/commandline.sh"
+. "$(dirname "$0")/../common/tooltest.sh"
 
 # fortran MPI: its programs are recorded as those in C are (test_languages.sh has more)
 fortran() {

@@ -5,7 +5,7 @@
  * against mpit_call_count, mpit_rma_bytes, mpit_io_bytes and the times. Exit status 0: all agree; 1: they do not; 77:
  * mpit is not there, the calls were made all the same.
  */
-#include "../common/callbook.h"
+#include "../common/callcount.h"
 #include "filecalls.h"
 
 #include <stdio.h>
@@ -319,7 +319,7 @@ static void figures_check(const struct watch *of_comm, const struct watch *of_wo
         watch_read(&of_comm[i], &value);
         check(value > 0, 1, "that time and bytes were charged");
     }
-    callbook_compare(count);
+    callcount_compare(count);
 }
 
 /* What objects.py finds in the archive. */
@@ -333,7 +333,7 @@ static void book_print(unsigned long long bytes, unsigned long long io)
     printf(" sent=%llu received=%llu at_targets=%llu", sent, received, at_targets);
     for (int i = 0; i < ATOMICS; i++)
         printf(" %s=%d", atomic_names[i], atomics[i]);
-    callbook_print(stdout);
+    callcount_print(stdout);
     printf("\nseeks:%s\n", seeks);
 }
 
@@ -345,7 +345,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: objects FILE\n");
         return 2;
     }
-    callbook_begin(&argc, &argv);
+    callcount_begin(&argc, &argv);
     MPI_Comm comm;
     struct watch count = watch_open("mpit_call_count", MPI_T_PVAR_CLASS_COUNTER, NULL);
     CALL(MPI_Comm_dup, MPI_COMM_WORLD, &comm);
@@ -390,5 +390,5 @@ int main(int argc, char **argv)
     MPI_Comm_free(&comm);
     book_print(bytes + elsewhere, io);
     snprintf(title, sizeof title, "%llu bytes at windows, %llu bytes of files", bytes, io);
-    return callbook_end(title);
+    return callcount_end(title);
 }

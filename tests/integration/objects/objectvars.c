@@ -6,7 +6,7 @@
  * the variables of the communicator have. Exit status 0: all agree; 1: they do not; 77: mpit is not there, the calls
  * were made all the same.
  */
-#include "../common/callbook.h"
+#include "../common/callcount.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -370,5 +370,5 @@ int main(int argc, char **argv)
     files_use(comms, argv[1]);
     for (int i = 0; i < 2; i++)
         MPI_Comm_free(&comms[i]);
-    return callbook_end("windows and files one by one");
+    return callcount_end("windows and files one by one");
 }

@@ -2,7 +2,7 @@
 # What mpit-dump, mpit-list and mpit-exporter promise on the command line: messages, exit statuses, what they print.
 # Usage: test_dump.sh BUILD_DIRECTORY
 samples=$(cd "$(dirname "$0")/../../samples/run-10" && pwd)
-. "$(dirname "$0")/../common/commandline.sh"
+. "$(dirname "$0")/../common/tooltest.sh"
 
 echo "# mpit-dump"
 gives "help" 0 mpit-dump --help

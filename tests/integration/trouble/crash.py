@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashledger
+import crashaccounts
 import crashjobs
 import trial
 
@@ -86,12 +86,12 @@ def kills(bench):
             process = subprocess.Popen([bench.program, ledgers, operations, str(threads), "forever", "0"],
                                        env=bench.alone(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             give_up = time.time() + SECONDS
-            while not crashledger.ready(ledgers + "/0") and process.poll() is None and time.time() < give_up:
+            while not crashaccounts.ready(ledgers + "/0") and process.poll() is None and time.time() < give_up:
                 time.sleep(0.002)
             time.sleep(draw.random() * 0.05)
             tree_kill(process.pid)
             process.wait()
-            wrong = crashledger.run_check(bench.dump, run, ledgers, least)
+            wrong = crashaccounts.run_check(bench.dump, run, ledgers, least)
             tried[name] += 1
             if wrong:
                 bench.say(False, "killed while it runs: " + name, wrong)
@@ -123,7 +123,7 @@ def places(bench):
                               capture_output=True, timeout=SECONDS, check=False)
         wrong = [] if done.returncode == -signal.SIGKILL else ["it was not killed: status %d" % done.returncode]
         if os.listdir(ledgers):
-            wrong += crashledger.run_check(bench.dump, run, ledgers, least)
+            wrong += crashaccounts.run_check(bench.dump, run, ledgers, least)
         bench.say(not wrong, name, wrong)
 
 
@@ -147,7 +147,7 @@ def steps(bench):
             bench.judge.skip("killed after some instructions", "processes cannot be traced here")
             return
         wrong = [] if done.returncode == 0 else ["stepkill: status %d" % done.returncode]
-        wrong += crashledger.run_check(bench.dump, run, ledgers, least)
+        wrong += crashaccounts.run_check(bench.dump, run, ledgers, least)
         tried += 1
         if wrong:
             bench.say(False, "killed %d instructions behind call %d (%s, %s)" % (instructions, calls, operations, settings),

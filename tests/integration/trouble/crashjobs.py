@@ -9,7 +9,7 @@ import time
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashledger
+import crashaccounts
 import trial
 
 RANKS, SECONDS = 3, 90
@@ -24,7 +24,7 @@ ENDS = [("kill", ONE + r": outside MPI, after MPI_\w+.*was killed"), ("killall",
 
 def ready(ledgers, ranks=RANKS):
     """All processes make calls."""
-    return all(crashledger.ready("%s/%d" % (ledgers, rank)) for rank in range(ranks))
+    return all(crashaccounts.ready("%s/%d" % (ledgers, rank)) for rank in range(ranks))
 
 
 def wait_for(condition, process=None):
@@ -53,7 +53,7 @@ def gone(pid):
 
 def pids_of(ledgers):
     """Of the program's processes."""
-    return [crashledger.Ledger(path).pid for path in glob.glob(ledgers + "/*")]
+    return [crashaccounts.Process(path).pid for path in glob.glob(ledgers + "/*")]
 
 
 def archive_check(bench, run):
@@ -104,7 +104,7 @@ def ended_badly(bench, end, pattern, options):
     ledgers, run = bench.fresh()
     done = subprocess.run([bench.run_tool, *options, "--output", run] + line(bench, ledgers, end), env=bench.environment,
                           capture_output=True, text=True, timeout=SECONDS, check=False)
-    wrong = crashledger.run_check(bench.dump, run, ledgers, None if options else 4096 - 4)
+    wrong = crashaccounts.run_check(bench.dump, run, ledgers, None if options else 4096 - 4)
     if not re.search(pattern, done.stderr) or "mpit-dump --crash" not in done.stderr:
         wrong.append("mpit-run does not say %r: %s" % (pattern, done.stderr[-1500:]))
     shown = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -134,7 +134,7 @@ def launcher_killed(bench):
     if not wait_for(lambda: all(gone(pid) for pid in pids)):
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-    wrong += crashledger.run_check(bench.dump, run, ledgers)
+    wrong += crashaccounts.run_check(bench.dump, run, ledgers)
     if process.returncode != 137:
         wrong.append("exit status %d" % process.returncode)
     if "did not end normally" not in said:
@@ -180,7 +180,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     def hangs():
         if not ready(ledgers):
             return False
-        accounts = [crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
+        accounts = [crashaccounts.Process("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
         return all(not name or (a.calls and a.calls[-1][0] == name and a.begun > a.returned >= calls)
                    for a, name in zip(accounts, wanted))
 
@@ -194,7 +194,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     if "deadlock" in said and not any("deadlock" in pattern for pattern in patterns):
         wrong.append("a deadlock, where there is none")
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]
-    wrong += crashledger.run_check(bench.dump, run, ledgers, 4096 - 4)
+    wrong += crashaccounts.run_check(bench.dump, run, ledgers, 4096 - 4)
     last = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     if " polls " in last or len(re.findall(r" s  MPI_\w+ |[0-9] [mun]?s  MPI_\w+ ", last)) < RANKS * 3:
         wrong.append("the last calls are not those: " + last[-1500:])
@@ -212,7 +212,7 @@ CIRCLE = r"rank 2 waits for rank 3, which waits for rank 2: a deadlock"
 
 def in_call(ledgers, rank, name, calls=200):
     """The rank is in that call."""
-    account = crashledger.Ledger("%s/%d" % (ledgers, rank)).accounts[0]
+    account = crashaccounts.Process("%s/%d" % (ledgers, rank)).accounts[0]
     return account.begun > account.returned >= calls and account.calls[-1][0] == name
 
 
@@ -233,7 +233,7 @@ def dead_rank(bench, recorded):
         wrong.append("the job did not come to hang")
     else:
         time.sleep(1.2)
-        victim = crashledger.Ledger(ledgers + "/1").pid
+        victim = crashaccounts.Process(ledgers + "/1").pid
         os.kill(victim, signal.SIGKILL)
         wait_for(lambda: gone(victim))
         with open(ledgers + ".dead", "w", encoding="ascii"):
@@ -284,7 +284,8 @@ def collect_killed(bench):
                                    check=False)
             if again.returncode:
                 wrong.append(again.stderr)
-            problem = crashledger.tallies_check(bench.dump, run, [crashledger.Ledger(path) for path in glob.glob(ledgers + "/*")])
+            processes = [crashaccounts.Process(path) for path in glob.glob(ledgers + "/*")]
+            problem = crashaccounts.tallies_check(bench.dump, run, processes)
             if problem:
                 wrong.append(problem)
             if glob.glob(run + "/*.part") or glob.glob(bench.work + "/spool/mpit-*/*/*.mpit"):

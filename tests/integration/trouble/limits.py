@@ -12,7 +12,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashledger
+import crashaccounts
 import trial
 
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -87,7 +87,7 @@ def disks():
     fresh()
     done = run(settings={"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring"}, wrapper=mounted("size=3m"), calls=200000)
     untouched("a full disk, and the trace goes in a ring", done, 0)
-    wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8190)
+    wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 8190)
     say(not wrong, "  the last events are there", wrong)
     fresh()
     done = run(settings={"MPIT_TRACE": "1"}, wrapper=["unshare", "-m", "sh", "-c", (
@@ -111,7 +111,7 @@ def quotas():
         size = sum(os.stat(RUN + "/" + file).st_blocks * 512 for file in os.listdir(RUN)
                    if file.endswith(".mpit"))
         if int(settings["QUOTA"]) >= 900000:
-            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 1000) if "MPIT_TRACE_POLICY" in settings else []
+            wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 1000) if "MPIT_TRACE_POLICY" in settings else []
             say(size <= int(settings["QUOTA"]) + 16384 and not wrong, "  the run file has %d bytes on disk, and is read" % size,
                 wrong)
 
@@ -122,7 +122,7 @@ def folders():
     process = subprocess.Popen(program(0)[:-2] + ["forever", "0"], env=environment({"MPIT_TRACE": "1"}),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.time() + SECONDS
-    while not crashledger.ready(LEDGERS + "/0") and time.time() < until:
+    while not crashaccounts.ready(LEDGERS + "/0") and time.time() < until:
         time.sleep(0.01)
     shutil.rmtree(RUN)
     time.sleep(0.3)
@@ -182,12 +182,12 @@ def later_limits():
                 process = subprocess.Popen(program(0, operations)[:-2] + [end, "100"], stderr=said, env=environment(
                     {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": policy}))
                 until = time.time() + SECONDS
-                while not crashledger.ready(LEDGERS + "/0") and time.time() < until:
+                while not crashaccounts.ready(LEDGERS + "/0") and time.time() < until:
                     time.sleep(0.005)
                 if kind == resource.RLIMIT_AS:
                     resource.prlimit(process.pid, kind, (value(process.pid),) * 2)
-                begun = crashledger.Ledger(LEDGERS + "/0").accounts[0].returned
-                while crashledger.Ledger(LEDGERS + "/0").accounts[0].returned < begun + 50000 and \
+                begun = crashaccounts.Process(LEDGERS + "/0").accounts[0].returned
+                while crashaccounts.Process(LEDGERS + "/0").accounts[0].returned < begun + 50000 and \
                         process.poll() is None and time.time() < until:
                     time.sleep(0.05)
                 alive = process.poll() is None
@@ -198,7 +198,7 @@ def later_limits():
             told = [line for line in text.splitlines() if line.startswith("mpit")]
             say(alive and (lines is None and len(told) <= 1 or len(told) <= lines), "%s, trace policy %s: the program goes on" %
                 (what, policy), "%s %s" % (process.returncode, text))
-            wrong = crashledger.run_check(DUMP, RUN, LEDGERS, 8150)
+            wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 8150)
             say(not wrong, "  the last events are there", wrong)
 
 
@@ -276,9 +276,9 @@ def gaps():
 
 def returned(process, more, until):
     """The program has made so many calls more. False: it has ended, or takes too long."""
-    begun = crashledger.Ledger(LEDGERS + "/0").accounts[0].returned if os.path.exists(LEDGERS + "/0") else 0
+    begun = crashaccounts.Process(LEDGERS + "/0").accounts[0].returned if os.path.exists(LEDGERS + "/0") else 0
     while time.time() < until and process.poll() is None:
-        if os.path.exists(LEDGERS + "/0") and crashledger.Ledger(LEDGERS + "/0").accounts[0].returned >= begun + more:
+        if os.path.exists(LEDGERS + "/0") and crashaccounts.Process(LEDGERS + "/0").accounts[0].returned >= begun + more:
             return True
         time.sleep(0.05)
     return False

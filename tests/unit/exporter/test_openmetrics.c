@@ -13,7 +13,7 @@
 
 static char *written(const struct exposition *exposition, enum metric_format format)
 {
-    struct text text = {0};
+    struct textbuffer text = {0};
     assert_true(exposition_write(exposition, format, &text));
     return text.bytes ? text.bytes : strdup("");
 }
@@ -28,7 +28,7 @@ static void assert_written(struct exposition *exposition, enum metric_format for
 static void counter_has_its_suffix_in_both_formats(void **state)
 {
     struct exposition all = {0};
-    struct text labels = {0};
+    struct textbuffer labels = {0};
     (void)state;
     labels_add(&labels, "rank", "3");
     struct metric_family *family = exposition_family(&all, "sent_bytes", METRIC_COUNTER, "bytes", "Sent \"so\".");
@@ -47,7 +47,7 @@ static void counter_has_its_suffix_in_both_formats(void **state)
 static void information_is_a_gauge_of_1_in_text(void **state)
 {
     struct exposition all = {0};
-    struct text labels = {0};
+    struct textbuffer labels = {0};
     (void)state;
     labels_add(&labels, "a", "b");
     family_add(exposition_family(&all, "job", METRIC_INFO, "", "h"), &labels, 1);
@@ -106,9 +106,9 @@ static void label_value_is_escaped_and_utf8(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct text labels = {0}, expected = {0};
+        struct textbuffer labels = {0}, expected = {0};
         labels_add(&labels, "l", cases[i].value);
-        text_add_formatted(&expected, "l=\"%s\"", cases[i].shown);
+        text_format(&expected, "l=\"%s\"", cases[i].shown);
         assert_string_equal(labels.bytes, expected.bytes);
         text_free(&labels);
         text_free(&expected);
@@ -140,7 +140,7 @@ static void histogram_is_cumulative_with_fewer_buckets(void **state)
     static const unsigned edges[] = {0, 2, 4};
     struct histogram histogram = {counts, limits, 5, edges, 3, 99, true};
     struct exposition all = {0};
-    struct text labels = {0};
+    struct textbuffer labels = {0};
     (void)state;
     labels_add(&labels, "a", "b");
     assert_int_equal(histogram_samples(&histogram), 5);

@@ -220,15 +220,15 @@ static void made_requests_are_used_again(void **state)
             assert_int_equal(made[i]->posted.begin, i);
         for (int i = 0; i < MOST; i++)
             request_release(own_log, made[i]);
-        assert_true(own_log->spare_count <= SPARE_MOST);
+        assert_true(own_log->requests.spare_count <= SPARE_MOST);
     }
-    struct log other = {.spare = NULL};
+    struct log other = {.requests = {.spare = NULL}};
     struct request *from_pool = request_make(&other);
     bool known = false;
     for (int i = 0; i < MOST; i++)
         known |= made[i] == from_pool;
     assert_true(known);
-    assert_int_equal(other.spare_count, SPARE_MOST - 1);
+    assert_int_equal(other.requests.spare_count, SPARE_MOST - 1);
     request_release(&other, from_pool);
     request_spare_give(&other);
 }
@@ -248,14 +248,14 @@ static void displaced_check(const uint64_t *marks, unsigned count)
 {
     uint64_t seen = 0, expected = 0;
     for (unsigned i = 0; i < count; i++) {
-        assert_non_null(own_log->displaced);
-        seen += own_log->displaced->posted.begin;
+        assert_non_null(own_log->requests.displaced);
+        seen += own_log->requests.displaced->posted.begin;
         expected += marks[i];
-        struct request *next = own_log->displaced->spare;
-        request_release(own_log, own_log->displaced);
-        own_log->displaced = next;
+        struct request *next = own_log->requests.displaced->spare;
+        request_release(own_log, own_log->requests.displaced);
+        own_log->requests.displaced = next;
     }
-    assert_null(own_log->displaced);
+    assert_null(own_log->requests.displaced);
     assert_int_equal(seen, expected);
 }
 
@@ -317,7 +317,7 @@ static void limit_holds_and_what_lives_in_front_is_found(void **state)
     uint64_t limit = book.run.memory_limit, lost = book.run.header->lost[LOSS_NO_MEMORY];
     static struct request *made[ROOM / sizeof(struct request) + 64 * SPARE_MOST];
     struct request *request;
-    struct log log = {.spare = NULL}, *own = own_log;
+    struct log log = {.requests = {.spare = NULL}}, *own = own_log;
     size_t count = 0, fronts = 0;
     assert_true(run_limits_set(&book.run, book.run.memory_bytes + ROOM, 0));
     own_log = &log;

@@ -59,7 +59,7 @@ static void million_handles_are_found_in_a_step_or_two(void **state)
         for (uint64_t i = 0; i < MANY; i++)
             assert_ptr_equal(request_take(own_log, handle_of(i, strides[s]), NULL), many[i]);
     }
-    assert_null(own_log->displaced);
+    assert_null(own_log->requests.displaced);
     many_release(many);
 }
 

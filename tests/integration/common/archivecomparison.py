@@ -1,4 +1,4 @@
-"""What programs that count for themselves have in common when their archives are held against their books."""
+"""Compares the events of an archive with the counts of the program itself."""
 import re
 import subprocess
 

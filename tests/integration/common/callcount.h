@@ -1,13 +1,13 @@
 /*
- * A program's own count of the MPI calls that it makes, held against mpit_call_count; and handles on single variables.
+ * A program's own count of its MPI calls, compared with mpit_call_count. Also handles on single variables.
  *
  *     CALL(MPI_Send, ...)       makes the call, which has to succeed, and counts it
- *     callbook_compare(...)     every function that was called by CALL: the same count in mpit_call_count
+ *     callcount_compare(...)    every function that was called by CALL: the same count in mpit_call_count
  *
- * Open MPI 4 has the persistent collectives under the names MPIX_*; mpit counts them under MPI's, and so does CALL.
+ * Open MPI 4 has the persistent collectives under the names MPIX_*. mpit counts them under MPI's, and so does CALL.
  */
-#ifndef CALLBOOK_H
-#define CALLBOOK_H
+#ifndef CALLCOUNT_H
+#define CALLCOUNT_H
 
 #include <mpi.h>
 #include <stdio.h>
@@ -60,14 +60,14 @@ unsigned long long watch_value(const struct watch *w);
 int slot_find(const char *variable, int class, const char *name);
 
 /* `w`: mpit_call_count, since before the first CALL. Nothing may have been lost. */
-void callbook_compare(const struct watch *w);
+void callcount_compare(const struct watch *w);
 
 /* MPI_Init, ranks; MPI_T_init_thread. */
-void callbook_begin(int *argc, char ***argv);
+void callcount_begin(int *argc, char ***argv);
 /* Prints the counts of this process as NAME=COUNT, with spaces between them. */
-void callbook_print(FILE *out);
+void callcount_print(FILE *out);
 
 /* Says on rank 0 what all found, and ends MPI. The exit status: 0, 1, or 77 without mpit. */
-int callbook_end(const char *title);
+int callcount_end(const char *title);
 
 #endif

@@ -1,5 +1,5 @@
-# What the tests of the command line share: a directory of their own with the programs of tools/ in it, and how they say
-# what a command gives. Sourced by them, which are called as: test_NAME.sh BUILD_DIRECTORY
+# For tests that run the tools: a directory of their own with the programs of tools/, and words to judge a command.
+# They source this file, and are called as: test_NAME.sh BUILD_DIRECTORY
 #
 #   gives NAME STATUS COMMAND...   runs it, with what it prints in the files out and err
 #   says FILE PATTERN              the last command's out or err has a line like it; says_not: it has none

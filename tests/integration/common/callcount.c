@@ -1,4 +1,4 @@
-#include "callbook.h"
+#include "callcount.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +98,7 @@ static void losses_check(void)
         check(lost[i], 0, "mpit_events_lost");
 }
 
-void callbook_compare(const struct watch *w)
+void callcount_compare(const struct watch *w)
 {
     unsigned long long *seen = calloc((size_t)w->count + 1, sizeof *seen);
     watch_read(w, seen);
@@ -113,7 +113,7 @@ void callbook_compare(const struct watch *w)
     losses_check();
 }
 
-void callbook_begin(int *argc, char ***argv)
+void callcount_begin(int *argc, char ***argv)
 {
     int provided;
     MPI_Init(argc, argv);
@@ -122,13 +122,13 @@ void callbook_begin(int *argc, char ***argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
 }
 
-void callbook_print(FILE *out)
+void callcount_print(FILE *out)
 {
     for (int c = 0; calls[c].name; c++)
         fprintf(out, " %s=%llu", calls[c].name, calls[c].count);
 }
 
-int callbook_end(const char *title)
+int callcount_end(const char *title)
 {
     int all = 0, functions = 0;
     while (calls[functions].name)

@@ -1,4 +1,4 @@
-"""What crash.c has written down, held against what mpit has recorded."""
+"""The accounts that the threads of crash.c keep of their calls, compared with the recording of mpit."""
 import json
 import os
 import re
@@ -28,8 +28,8 @@ class Account:
             self.calls.append((name, value if name in SIGNATURE else 0))
 
 
-class Ledger:
-    """Of one process."""
+class Process:
+    """The accounts of one process."""
 
     def __init__(self, path):
         with open(path, "rb") as file:
@@ -131,7 +131,7 @@ def tallies_check(dump, run, ledgers):
 
 def run_check(dump, run, directory, least=None):
     """A list of what is wrong with a run, whose processes kept their ledgers in the directory."""
-    ledgers = {int(name): Ledger(os.path.join(directory, name)) for name in os.listdir(directory)}
+    ledgers = {int(name): Process(os.path.join(directory, name)) for name in os.listdir(directory)}
     streams, text = events_read(dump, run)
     wrong = []
     if not ledgers:

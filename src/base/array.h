@@ -1,0 +1,46 @@
+/*
+ * Arrays that grow. Each function returns the array, which may have moved, or NULL without memory. Then the array is
+ * as before.
+ */
+#ifndef MPIT_BASE_ARRAY_H
+#define MPIT_BASE_ARRAY_H
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Makes room for one more than `count` elements. Doubles the array at the powers of two. */
+static inline void *array_grow(void *array, size_t count, size_t element)
+{
+    return count & (count - 1) ? array : reallocarray(array, count ? 2 * count : 1, element);
+}
+
+/* The same for an array that is emptied and filled again. There is room for *room elements. */
+static inline void *array_reserve(void *array, size_t *room, size_t count, size_t element)
+{
+    if (count < *room)
+        return array;
+    size_t more = *room ? 2 * *room : 16;
+    void *grown = reallocarray(array, more, element);
+    if (grown)
+        *room = more;
+    return grown;
+}
+
+/* Makes the array longer, from `old` to `count` elements. The new ones are zero. */
+static inline void *array_extend(void *array, size_t old, size_t count, size_t element)
+{
+    char *grown = reallocarray(array, count, element);
+    if (grown)
+        memset(grown + old * element, 0, (count - old) * element);
+    return grown;
+}
+
+/* Doubles `room`, which is `first` at the beginning, until it is `least` or more. */
+static inline size_t array_room(size_t room, size_t first, size_t least)
+{
+    for (room = room ? room : first; room < least;)
+        room *= 2;
+    return room;
+}
+
+#endif

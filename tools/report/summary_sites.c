@@ -18,8 +18,7 @@ static const char *base_of(const char *path)
 
 static const char *module_of(const struct summary_sites *sites, const struct summary_frame *frame)
 {
-    const char *path =
-        frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
+    const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
     return path ? base_of(path) : NULL;
 }
 

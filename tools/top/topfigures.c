@@ -104,7 +104,12 @@ static struct thread_state state_read(const struct top_reading *reading, const s
     struct thread_state state = {0};
     for (int i = 0; i < ATTEMPTS; i++) {
         const volatile struct thread_state *there = &record->state;
-        state = (struct thread_state){there->since, there->call, there->comm, there->peer, there->partner};
+        state = (struct thread_state){.since = there->since,
+                                      .call = there->call,
+                                      .comm = there->comm,
+                                      .peer = there->peer,
+                                      .partner = there->partner,
+                                      .path = there->path};
         *stalled = RELAXED_LOAD(&record->stalled);
         loads_order();
         thread->mpi_ns =

@@ -168,8 +168,8 @@ struct path_cells *path_counters(struct ledger *ledger, uint32_t number)
         return NULL;
     if (ledger->paths[number])
         return ledger->paths[number];
-    struct tally_block *block = book_block_make(BLOCK_PATH, ledger->index, 0, number,
-                                                sizeof(struct path_cells) / sizeof(uint64_t), &offset);
+    struct tally_block *block =
+        book_block_make(BLOCK_PATH, ledger->index, 0, number, sizeof(struct path_cells) / sizeof(uint64_t), &offset);
     if (!block)
         return NULL;
     book_block_link(block, offset);

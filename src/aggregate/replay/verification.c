@@ -312,8 +312,7 @@ int replay_verify(const struct run_reader *reader, char *text, size_t size)
     replay.regions = calloc(reader->instrument_count + 1, sizeof *replay.regions);
     replay.fabric = calloc(FABRIC_PROVIDERS_MOST + 1, sizeof *replay.fabric);
     replay.paths = calloc(reader->path_count + 1, sizeof *replay.paths);
-    bool whole =
-        replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric && replay.paths;
+    bool whole = replay.comms && replay.shared && replay.extremes && replay.regions && replay.fabric && replay.paths;
     for (size_t i = 0; whole && i <= reader->slot_count; i++)
         shared_cells_clear(&replay.shared[i]);
     for (size_t i = 0; whole && i <= reader->slot_count; i++) {

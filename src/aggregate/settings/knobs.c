@@ -141,8 +141,7 @@ const struct knob_description knob_table[KNOB_COUNT] = {
 
 uint64_t knobs[KNOB_COUNT] = {
     [KNOB_FLIGHT_EVENTS] = 4096, [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20, [KNOB_LARGE_MESSAGE_BYTES] = 8192,
-    [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20,
-    [KNOB_CALL_DEPTH] = CALL_DEPTH,
+    [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20, [KNOB_CALL_DEPTH] = CALL_DEPTH,
 };
 
 /* The values of settings that are texts. Under write_lock. */

@@ -95,8 +95,8 @@ struct summary_counter {
 struct summary_row {
     int32_t rank; /* -1: not known from MPI_Init or the launcher */
     uint32_t pid;
-    uint32_t host;  /* its place in summary.hosts */
-    uint32_t phase; /* enum run_phase when it was added. Flat forms up to version 9 end here */
+    uint32_t host;                     /* its place in summary.hosts */
+    uint32_t phase;                    /* enum run_phase when it was added. Flat forms up to version 9 end here */
     uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds and .stall_ns */
     uint64_t useful_ns;                /* outside of MPI, the mean of its threads that called MPI */
     uint64_t sent, sent_bytes;         /* messages */
@@ -110,8 +110,8 @@ struct summary_host {
 
 /* A call site: an MPI function that was called on one path. Sums over ranks. */
 struct summary_site {
-    uint64_t hash; /* of its path, the same in all processes */
-    uint32_t kind; /* enum call. CALL_NONE: of the site that has the others */
+    uint64_t hash;  /* of its path, the same in all processes */
+    uint32_t kind;  /* enum call. CALL_NONE: of the site that has the others */
     uint32_t flags; /* enum path_flags */
     uint32_t first_frame, frame_count;
     uint64_t count, time_ns, stall_ns, longest_ns;

@@ -156,7 +156,8 @@ static struct summary_comm *comms_copy(const char *from, size_t count, size_t by
 
 static size_t flat_row_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct summary_row, run_ns) : sizeof(struct summary_row);
+    return header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct summary_row, run_ns)
+                                                     : sizeof(struct summary_row);
 }
 
 static struct summary_row *rows_copy(const char *from, size_t count, size_t bytes)
@@ -187,11 +188,11 @@ static bool header_fits(const struct flat_header *header, size_t bytes)
         header->site_count > EVENT_PATHS_MOST || header->frame_count > FLAT_FRAMES_MOST ||
         header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST)
         return false;
-    return bytes ==
-           flat_header_bytes(header) + flat_summary_bytes(header) + header->comm_count * flat_comm_bytes(header) +
-               header->instrument_count * sizeof(struct summary_instrument) +
-               header->row_count * flat_row_bytes(header) + header->host_count * sizeof(struct summary_host) +
-               flat_sites_bytes(header);
+    return bytes == flat_header_bytes(header) + flat_summary_bytes(header) +
+                        header->comm_count * flat_comm_bytes(header) +
+                        header->instrument_count * sizeof(struct summary_instrument) +
+                        header->row_count * flat_row_bytes(header) + header->host_count * sizeof(struct summary_host) +
+                        flat_sites_bytes(header);
 }
 
 /* True if they are sorted, as merging needs, and each has an existing host. */
@@ -263,8 +264,8 @@ static bool arrays_copy(struct summary *summary, const struct flat_header *heade
     summary->host_count = summary->hosts ? header->host_count : 0;
     at += header->host_count * sizeof *summary->hosts;
     return sites_copy(&summary->sites, header, at) && summary->comm_count == header->comm_count &&
-           summary->instrument_count == header->instrument_count &&
-           summary->row_count == header->row_count && summary->host_count == header->host_count;
+           summary->instrument_count == header->instrument_count && summary->row_count == header->row_count &&
+           summary->host_count == header->host_count;
 }
 
 /* Version 3 had no ended_later. The two fields after it were one place earlier. */
@@ -295,9 +296,9 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
     if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
         header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
         (header.row_count && header.row_bytes != flat_row_bytes(&header)) ||
-        (header.site_count && (header.site_bytes != sizeof *summary->sites.list ||
-                               header.frame_bytes != sizeof *summary->sites.frames ||
-                               header.module_bytes != sizeof *summary->sites.modules)) ||
+        (header.site_count &&
+         (header.site_bytes != sizeof *summary->sites.list || header.frame_bytes != sizeof *summary->sites.frames ||
+          header.module_bytes != sizeof *summary->sites.modules)) ||
         (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;

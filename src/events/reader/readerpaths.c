@@ -58,8 +58,8 @@ int reader_paths_find(struct run_reader *reader)
 {
     void *modules = NULL, *paths = NULL;
     uint64_t module = reader->header.first_module, path = reader->header.first_path;
-    bool good = (!module && !path) ||
-                (numbers_room(&modules, PATH_MODULES_MOST) && numbers_room(&paths, EVENT_PATHS_MOST));
+    bool good =
+        (!module && !path) || (numbers_room(&modules, PATH_MODULES_MOST) && numbers_room(&paths, EVENT_PATHS_MOST));
     reader->modules = modules;
     reader->paths = paths;
     if (!good)

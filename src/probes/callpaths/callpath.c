@@ -135,8 +135,8 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, const
     own_find();
     finding.unwinder.low = paths->low;
     finding.unwinder.high = paths->high;
-    unsigned found = unwind_call(&finding.unwinder, frame, finding.pcs, depth + FRAMES_BELOW + FRAMES_ABOVE, &flags,
-                                 &finding.words);
+    unsigned found =
+        unwind_call(&finding.unwinder, frame, finding.pcs, depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
     unsigned first = 0, count = found;
     while (first + 1 < count && first < FRAMES_BELOW && is_in(&finding.own, finding.pcs[first]))
         first++;

@@ -44,7 +44,7 @@ struct callpaths {
     struct path_way **table; /* mask + 1 places */
     size_t mask;
     size_t count;
-    uintptr_t low, high;   /* the thread's stack */
+    uintptr_t low, high;           /* the thread's stack */
     struct path_way *none;         /* no path is known */
     const struct path_way *others; /* no memory for more ways: of all new paths. NULL: there is */
 };

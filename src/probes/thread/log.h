@@ -54,16 +54,16 @@ struct log {
     struct ledger own;
     struct thread_state *state;
     struct event *cursor, *limit;
-    struct sized_type type;    /* the last predefined type */
-    uintptr_t innermost;       /* lowest stack address of the wrapper of the innermost call. 0: in no call */
-    bool below;                /* that call is in the library, and not in the recorder */
-    uintptr_t entered;         /* where a wrapper was called whose call begins in another function. 0: in itself */
-    uintptr_t called;          /* where the wrapper of the call was called that begins */
+    struct sized_type type;      /* the last predefined type */
+    uintptr_t innermost;         /* lowest stack address of the wrapper of the innermost call. 0: in no call */
+    bool below;                  /* that call is in the library, and not in the recorder */
+    uintptr_t entered;           /* where a wrapper was called whose call begins in another function. 0: in itself */
+    uintptr_t called;            /* where the wrapper of the call was called that begins */
     const struct path_way *path; /* of the innermost call, or of the last one */
-    struct timing timing;      /* which calls are timed */
-    struct stall stall;        /* whether its current call stalls */
-    struct fabric *fabric;     /* its operations below MPI (fabric.c). NULL: none was recorded */
-    struct counting *counting; /* its counters (counters.c). NULL: they are not read */
+    struct timing timing;        /* which calls are timed */
+    struct stall stall;          /* whether its current call stalls */
+    struct fabric *fabric;       /* its operations below MPI (fabric.c). NULL: none was recorded */
+    struct counting *counting;   /* its counters (counters.c). NULL: they are not read */
     struct thread_requests requests;
     struct scratch scratch;    /* for completion calls */
     struct view *freeing_comm; /* the communicator that a call is freeing. Callbacks may still use it */
@@ -72,7 +72,7 @@ struct log {
     struct backlog backlog; /* writes the buffer into the trace */
     struct thread_objects objects;
     struct callpaths paths; /* ways to the paths of its calls */
-    struct log *next; /* in the list of logs that wait for a new thread */
+    struct log *next;       /* in the list of logs that wait for a new thread */
 };
 
 /*
@@ -224,7 +224,7 @@ struct probe {
             bool nested;  /* it is inside of another call */
         };
     };
-    uintptr_t outer_here;      /* where on the stack the outer call is. 0: there is none */
+    uintptr_t outer_here; /* where on the stack the outer call is. 0: there is none */
     const struct path_way *outer_path;
     struct thread_state outer; /* the state of the outer call, if nested */
     uint64_t weight;           /* if mode is not 0: how often its time counts. 0 = it is not timed, and begin is 0 */

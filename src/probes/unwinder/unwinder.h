@@ -61,8 +61,8 @@ enum { UNWIND_WORDS_MOST = 192, UNWIND_FRAMES_MOST = 80 };
 
 struct unwind_words {
     unsigned count;
-    bool overflow;                       /* there were more */
-    uint8_t until[UNWIND_FRAMES_MOST];   /* how many words tell of the frames up to this one */
+    bool overflow;                     /* there were more */
+    uint8_t until[UNWIND_FRAMES_MOST]; /* how many words tell of the frames up to this one */
     struct unwind_word list[UNWIND_WORDS_MOST];
 };
 
@@ -76,8 +76,8 @@ struct unwinder {
     uint64_t registers[UNWIND_REGISTERS];
     uint32_t known; /* of them: bits */
     uint64_t misses;
-    struct unwind_words *words;          /* of unwind_call. NULL: nobody wants them */
-    uint64_t sources[UNWIND_REGISTERS];  /* where the registers were read from. 0: not from the stack */
+    struct unwind_words *words;         /* of unwind_call. NULL: nobody wants them */
+    uint64_t sources[UNWIND_REGISTERS]; /* where the registers were read from. 0: not from the stack */
 };
 
 /* True if stacks can be unwound in this process. If not, samples have only their innermost frame. */

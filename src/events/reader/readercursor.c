@@ -201,9 +201,12 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
 
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number)
 {
-    cursor->held = NULL;
     if (number <= cursor->next)
         return;
+    if (cursor->held) {
+        cursor->held = NULL;
+        cursor->next++;
+    }
     uint64_t ready = (uint64_t)(cursor->ready_end - cursor->ready);
     if (ready) /* else there may be no pointer yet */
         cursor->ready += number - cursor->next < ready ? number - cursor->next : ready;
@@ -363,6 +366,7 @@ static const struct event *wide_show(struct event_cursor *cursor, const struct e
     cursor->held = event_stored(cursor);
     cursor->held_gap = cursor->gap;
     cursor->gap = gap;
+    cursor->next -= cursor->held != NULL;
     if (cursor->held && event_kind(cursor->held) == RECORD_EXTENSION && !cursor->held_gap) {
         memcpy(&extension, cursor->held, sizeof extension);
         if (extension.bytes_high)
@@ -376,6 +380,7 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
     const struct event *event = cursor->held;
     if (event) {
         cursor->held = NULL;
+        cursor->next++;
         cursor->gap = cursor->held_gap;
         return event;
     }

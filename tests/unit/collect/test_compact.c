@@ -189,6 +189,7 @@ static size_t events_read(const struct run_reader *reader, uint32_t thread, stru
     struct event_cursor cursor;
     size_t count = 0;
     event_cursor_open(&cursor, reader, thread);
+    cursor.raw = true;
     for (const struct event *event; count < most && (event = event_cursor_next(&cursor)); count++)
         into[count] = *event;
     event_cursor_close(&cursor);
@@ -312,6 +313,7 @@ static size_t kept_compare(const struct run_reader *reader, uint32_t thread)
     struct event_cursor cursor;
     size_t count = 0;
     event_cursor_open(&cursor, reader, thread);
+    cursor.raw = true;
     for (const struct event *event; (event = event_cursor_next(&cursor)); count++) {
         assert_true(cursor.next <= kept_count[thread]);
         assert_memory_equal(event, &kept[thread][cursor.next - 1], sizeof *event);

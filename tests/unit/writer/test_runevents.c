@@ -303,7 +303,7 @@ static void file_of_older_version_has_lost_fewer_events(void **state)
     (void)state;
     static const struct {
         uint32_t version, spare;
-    } cases[] = {{RUN_VERSION, RING_SPARE}, {RUN_VERSION - 1, RING_SPARE_ONCE}, {RUN_VERSION_LEAST, RING_SPARE_ONCE}};
+    } cases[] = {{RUN_VERSION, RING_SPARE}, {10, RING_SPARE}, {9, RING_SPARE_ONCE}, {RUN_VERSION_LEAST, RING_SPARE_ONCE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture_open(&recorded);
         recorded.run.trace_limit = 1;
@@ -374,6 +374,57 @@ static void living_process_shows_no_event_in_the_place_of_another(void **state)
     fixture_close(&recorded, RUN_RUNNING);
 }
 
+/* Calls have their paths, and all of their bytes: also more than fit beside a path, and the time of a posting. */
+static void calls_have_their_paths_and_all_bytes(void **state)
+{
+    (void)state;
+    const uint64_t begin = UINT64_C(7) << 45, posted = begin - 12345, wide = (UINT64_C(9) << 40) + 77;
+    const struct {
+        struct event event;
+        uint64_t path, bytes, high; /* bytes: as the cursor shows them */
+    } cases[] = {{{.kind = CALL_MPI_Send, .bytes = 100}, 3, 100, 0},
+                 {{.kind = CALL_MPI_Test, .bytes = posted & EVENT_BYTES_MASK}, 65535, posted, 0},
+                 {{.kind = CALL_MPI_Test}, 4, 0, 0},
+                 {{.kind = CALL_MPI_Put | EVENT_WIDE, .bytes = 77}, 5, wide, 10},
+                 {{.kind = CALL_MPI_Test | EVENT_WIDE, .bytes = 5}, 5, 5, 1},
+                 {{.kind = CALL_MPI_Barrier | EVENT_WIDE, .bytes = 6}, 6, 6, 0},
+                 {{.kind = CALL_MPI_Recv, .bytes = EVENT_BYTES_MASK}, 7, EVENT_BYTES_MASK, 0}};
+    enum { CASES = sizeof cases / sizeof cases[0], ROUNDS = 700 };
+    for (int traced = 0; traced < 2; traced++) {
+        fixture_open(&recorded);
+        fixture_thread_add(&recorded, 0, traced ? 64 : 16384);
+        for (unsigned n = 0; n < ROUNDS * CASES; n++) {
+            struct event event = cases[n % CASES].event;
+            struct event_extension more = {.kind = RECORD_EXTENSION, .bytes_high = cases[n % CASES].high};
+            event.begin = begin;
+            event.bytes |= cases[n % CASES].path << EVENT_PATH_SHIFT;
+            fixture_emit(&recorded, 0, event, &more);
+        }
+        fixture_close(&recorded, RUN_FINALIZED);
+        assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+        struct event_cursor cursor;
+        event_cursor_open(&cursor, &reader, 0);
+        uint64_t number = 0;
+        for (unsigned n = 0; n < ROUNDS * CASES; n++) {
+            const struct event *event = event_cursor_next(&cursor);
+            assert_non_null(event);
+            assert_int_equal(event->kind, cases[n % CASES].event.kind);
+            assert_int_equal(cursor.path, cases[n % CASES].path);
+            assert_true(event->bytes == cases[n % CASES].bytes);
+            assert_int_equal(cursor.next, ++number);
+            if (!(event->kind & EVENT_WIDE))
+                continue;
+            event = event_cursor_next(&cursor);
+            assert_int_equal(event_kind(event), RECORD_EXTENSION);
+            assert_int_equal(cursor.next, ++number);
+        }
+        assert_null(event_cursor_next(&cursor));
+        event_cursor_close(&cursor);
+        run_reader_close(&reader);
+        fixture_remove(&recorded);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
@@ -390,6 +441,7 @@ int main(void)
         TEST(threads_move_their_events_in_pieces),
         TEST(killed_process_shows_no_event_that_was_being_written_over),
         TEST(file_of_older_version_has_lost_fewer_events),
+        TEST(calls_have_their_paths_and_all_bytes),
         EVENTS_TEST(buffer_shows_what_lies_before_the_first_of_the_trace),
         EVENTS_TEST(living_process_shows_no_event_in_the_place_of_another),
     };

@@ -182,9 +182,20 @@ static const struct {
     {"clock", loop_clock, 1, 1},
 };
 
+/* Runs the loop with so many more callers below main. */
+static __attribute__((noinline)) void deep(void (*run)(long), long n, int callers)
+{
+    if (callers > 0)
+        deep(run, n, callers - 1);
+    else
+        run(n);
+    __asm__ volatile("" ::: "memory"); /* no tail call */
+}
+
 int main(int argc, char **argv)
 {
     int size;
+    const char *callers = getenv("CALLCOST_CALLERS");
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -197,9 +208,10 @@ int main(int argc, char **argv)
         if (strcmp(argv[1], loops[i].name) != 0 || size < loops[i].ranks)
             continue;
         long n = atol(argv[2]);
-        loops[i].run(n < WARM_UP ? n : WARM_UP);
+        int more = callers ? atoi(callers) : 0;
+        deep(loops[i].run, n < WARM_UP ? n : WARM_UP, more);
         double begin = MPI_Wtime();
-        loops[i].run(n);
+        deep(loops[i].run, n, more);
         double seconds = MPI_Wtime() - begin;
         if (rank == 0)
             printf("%.2f %d %ld\n", seconds * 1e9 / (double)n, loops[i].calls, resident_kib());

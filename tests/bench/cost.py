@@ -31,7 +31,11 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "integration", "common"))
 import trial
 
-LIMIT_INSTRUCTIONS = {"tallies": 170, "trace": 200, "untimed": 170}  # packing is part of a trace
+LIMIT_INSTRUCTIONS = {"tallies": 225, "trace": 275, "untimed": 220}  # packing is part of a trace
+# With call paths: frames from the call to main, and mpit_call_depth. The last is without paths.
+DEPTHS = {"path of 3 frames": (3, None), "path of 7 frames": (7, None), "path of 16 frames": (16, None),
+          "call site only": (7, 1), "no paths": (7, 0)}
+LIMIT_DEPTH = {"path of 7 frames": 250, "path of 16 frames": 320, "no paths": 190}
 LIMIT_GROWTH_KIB = 256
 LIMIT_OF_PLAIN = 1.5  # an event of any class beside one of the hot calls; local functions are not judged
 # mpit asks for statuses even where the program does not want them. The library takes instructions to fill them.
@@ -113,16 +117,23 @@ class Bench:
             loop["instructions"] = found[name] / loop["iterations"]
         return loops
 
-    def instructions(self, how, n):
-        extra = self.extra(how)
+    def instructions(self, how, n, more=None):
+        extra = self.extra(how) | (more or {})
         line = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", self.program, "self", str(n)]
         err = subprocess.run(line, env=environment(extra), capture_output=True, text=True, check=True).stderr
         return int([l for l in err.splitlines() if "Collected" in l][0].split(":")[1])
 
-    def instructions_added(self, how, short, long):
+    def instructions_added(self, how, short, long, more=None):
         """of a call: a third of Isend + Recv + Wait"""
-        bare = self.instructions("bare", long) - self.instructions("bare", short)
-        return (self.instructions(how, long) - self.instructions(how, short) - bare) / (3 * (long - short))
+        bare = self.instructions("bare", long, more) - self.instructions("bare", short, more)
+        return (self.instructions(how, long, more) - self.instructions(how, short, more) - bare) / (3 * (long - short))
+
+    def depth_added(self, frames, depth, short, long):
+        """the same, so many frames below main: main, deep, ..., loop_self"""
+        more = {"CALLCOST_CALLERS": str(frames - 3)}
+        if depth is not None:
+            more["MPIT_CALL_DEPTH"] = str(depth)
+        return self.instructions_added("summary", short, long, more)
 
 
 def times(bench, pairs, n, result):
@@ -447,13 +458,16 @@ def main():
             short, long = (20000, 60000) if options.quick else (50000, 150000)
             result["instructions"][how] = round(bench.instructions_added("summary" if how == "tallies" else how, short,
                                                                          long), 1)
+        for title, (frames, depth) in DEPTHS.items():
+            result["instructions"][title] = round(bench.depth_added(frames, depth, short, long), 1)
         class_costs(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 2,
                     2000 if options.quick else 10000, result)
         memory(bench, 3 * 10 ** 6 if options.quick else options.memory_calls, result)
         shutil.rmtree(bench.work)
         results.append(result)
         bad += [f"{mpi}: {how}: {count} instructions a call, allowed {LIMIT_INSTRUCTIONS[how]}"
-                for how, count in result["instructions"].items() if count >= LIMIT_INSTRUCTIONS[how]]
+                for how, count in result["instructions"].items()
+                if count >= (LIMIT_INSTRUCTIONS | LIMIT_DEPTH).get(how, LIMIT_DEPTH["path of 16 frames"])]
         bad += classes_over(result)
         few, many = result["memory_added_kib"].values()
         if many - few > LIMIT_GROWTH_KIB:

@@ -71,9 +71,28 @@ bool callpaths_open(struct log *log)
     return true;
 }
 
+/* Frees the ways. The words of another thread's stack may not be there any more. */
+static void ways_drop(struct callpaths *paths)
+{
+    for (size_t i = 0; i <= paths->mask; i++) {
+        for (struct path_way *way = paths->table[i], *next; way; way = next) {
+            next = way->next;
+            run_memory_give(&book.run, sizeof *way + (size_t)(way->end - way->word) * sizeof way->word[0]);
+            free(way);
+        }
+        paths->table[i] = NULL;
+    }
+    paths->count = 0;
+}
+
 void callpaths_continue(struct log *log)
 {
-    stack_find(&log->paths);
+    struct callpaths *paths = &log->paths;
+    uintptr_t low = paths->low, high = paths->high;
+    stack_find(paths);
+    log->path = paths->none;
+    if (low != paths->low || high != paths->high)
+        ways_drop(paths);
 }
 
 void callpaths_check(void)
@@ -263,14 +282,15 @@ const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t 
     const uint64_t *frame = (const uint64_t *)cfa - 2; /* the wrapper has a frame pointer */
     unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
     struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .cfa = cfa};
-    if (depth == 0 || !frame[1])
+    if (!frame[1])
         return paths->none;
     if (paths->others)
         return paths->others;
     pthread_mutex_lock(&lock);
-    size_t words = frames_find(paths, kind, frame, depth);
-    const struct path_way *way =
-        way_number(&key, log, path_number(&finding.frames)) ? way_add(paths, &key, words) : NULL;
+    size_t words = depth ? frames_find(paths, kind, frame, depth) : 0;
+    key.cells = paths->none->cells;
+    bool counted = !depth || way_number(&key, log, path_number(&finding.frames));
+    const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;
     pthread_mutex_unlock(&lock);
     return way ? way : others_open(log);
 }

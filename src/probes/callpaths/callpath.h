@@ -60,7 +60,7 @@ void callpaths_void(void);
 /* The place in a table, before the mask. */
 static inline size_t callpath_place(uintptr_t caller, uintptr_t cfa)
 {
-    return (caller ^ caller >> 12) + cfa / 16;
+    return caller ^ cfa / 16;
 }
 
 /* mpit_call_depth may have changed: then all ways become void. Async-signal-safe. */

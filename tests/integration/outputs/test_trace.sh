@@ -72,8 +72,8 @@ ring_trace() {
     check "$name: all outputs are the same" cmp "$shown/before" "$shown/after"
 }
 
-# cut_trace DUMP RUN: all files but one page go away while the first lines of the events are read
-cut_trace() {
+# cut_while_read DUMP RUN: all files but one page go away while the first lines of the events are read
+cut_while_read() {
     "$1" --events "$2" 2>"$2/said" | {
         head -n 1
         truncate -s 4096 "$2"/*.mpit
@@ -91,7 +91,7 @@ compact_trace() {
     check "$name: runs with --no-compact" timeout 300 "$build/bin/mpit-run" --quiet --trace --no-compact --output "$run" \
         "mpirun.$1" -n 4 "$build/tests/heat-$1" --rows 256 --columns 256
     check "$name: a copy" cp -r "$run" "$shown/cut"
-    check "$name: files that are cut short while they are read are an end with a word" cut_trace "$build/bin/mpit-dump" "$shown/cut"
+    check "$name: files that are cut short while they are read are an end with a word" cut_while_read "$build/bin/mpit-dump" "$shown/cut"
     for form in before after; do
         for what in events json verify; do
             check "$name: --$what $form" sh -c "'$build/bin/mpit-dump' --$what '$run' >'$shown/$what.$form'"

@@ -9,12 +9,23 @@
 #include <stdlib.h>
 
 enum { THREADS_MOST = 4096 };
-enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
+enum {
+    OPTION_RANKS = 256,
+    OPTION_WINDOW,
+    OPTION_COMM,
+    OPTION_FUNCTIONS,
+    OPTION_INTERNAL,
+    OPTION_ANY_OWNER,
+    OPTION_FAIL
+};
+enum { LIMITS_MOST = 64 };
 
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
     {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
-    {"callpaths", NULL, MODE_CALLPATHS, "the call paths of all MPI calls, as a tree"},
+    {"callpaths", NULL, MODE_CALLPATHS, NULL},
+    {"diff", NULL, MODE_DIFF, "call paths as a tree; compare OLD NEW (--fail 'time>5%')"},
+    {"fail", "LIMIT", OPTION_FAIL, ""},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
@@ -83,7 +94,7 @@ static bool selection_option(struct selection *selection, int option, const char
 /* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE;
+    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_DIFF;
 }
 
 static bool mode_has_stacks(enum mode mode)
@@ -118,7 +129,8 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
+            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, "
+            "--perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
@@ -155,9 +167,41 @@ static bool mode_selects(enum mode mode)
            mode == MODE_ANALYZE || mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
+static void fail_add(struct diff_request *diff, const char *limit)
+{
+    static const char *limits[LIMITS_MOST];
+    if (diff->limit_count == LIMITS_MOST)
+        usage_reject("more than %d --fail", LIMITS_MOST);
+    limits[diff->limit_count++] = limit;
+    diff->limits = limits;
+}
+
+/* How many words come after "--". -1: there is none. getopt moves it. */
+static int words_after(int argc, char *argv[])
+{
+    for (int i = 1; i < argc; i++)
+        if (argv[i][0] == '-' && argv[i][1] == '-' && !argv[i][2])
+            return argc - i - 1;
+    return -1;
+}
+
+/* Takes the runs of --diff. `after`: how many are new. -1: two runs are named. */
+static void diff_read(struct request *request, int argc, char *argv[], int after)
+{
+    int all = argc - optind, new = after < 0 ? 1 : after;
+    if (after < 0 ? all != 2 : new < 1 || all - new < 1)
+        usage_reject("--diff needs two runs, or old ones, the word --, and new ones: --diff OLD1 OLD2 -- NEW1 NEW2");
+    request->diff.runs = argv + optind;
+    request->diff.old = (unsigned)(all - new);
+    request->diff.new = (unsigned)new;
+    request->diff.json = request->json;
+    request->run = argv[optind];
+}
+
 struct request request_read(int argc, char *argv[])
 {
     struct request request = {.mode = MODE_NONE};
+    int after = words_after(argc, argv);
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         if (option == 'j') {
             request.manner.threads = threads_option_read(optarg);
@@ -172,6 +216,10 @@ struct request request_read(int argc, char *argv[])
         }
         if (option == OPTION_ANY_OWNER) {
             request.any_owner = true;
+            continue;
+        }
+        if (option == OPTION_FAIL) {
+            fail_add(&request.diff, optarg);
             continue;
         }
         if (option == OPTION_INTERNAL) {
@@ -190,6 +238,12 @@ struct request request_read(int argc, char *argv[])
         usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
+    if (request.diff.limit_count && request.mode != MODE_DIFF)
+        usage_reject("--fail needs --diff");
+    if (request.mode == MODE_DIFF) {
+        diff_read(&request, argc, argv, after);
+        return request;
+    }
     if (optind == argc)
         usage_reject("no run is named; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)

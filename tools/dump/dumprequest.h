@@ -5,6 +5,7 @@
 #define MPIT_TOOLS_DUMPREQUEST_H
 
 #include "archive/otf2.h"
+#include "compare/compared.h"
 #include "job/select.h"
 
 enum mode {
@@ -12,6 +13,7 @@ enum mode {
     MODE_SUMMARY,
     MODE_JSON,
     MODE_CALLPATHS,
+    MODE_DIFF,
     MODE_EVENTS,
     MODE_CRASH,
     MODE_CSV,
@@ -40,6 +42,7 @@ struct request {
     bool internal; /* mode_has_stacks */
     bool any_owner;
     struct selection selection;
+    struct diff_request diff; /* of MODE_DIFF */
 };
 
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */

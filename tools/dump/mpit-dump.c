@@ -365,6 +365,11 @@ int main(int argc, char *argv[])
         output_close();
         return status_final(&request, status);
     }
+    if (request.mode == MODE_DIFF) {
+        int status = diff_run(&request.diff);
+        output_close();
+        return status;
+    }
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);
     if (opened != 0)

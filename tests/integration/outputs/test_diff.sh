@@ -1,0 +1,48 @@
+#!/bin/bash
+# mpit-dump --diff: what it says of runs whose differences are known, and --fail.
+# Usage: test_diff.sh BUILD_DIRECTORY
+. "$(dirname "$0")/../common/tooltest.sh"
+
+# figure EXPRESSION: of the comparison in `out`; row(kind, begin) is its first row of that kind and begin of a name
+figure() {
+    python3 -c '
+import json, sys
+rows = json.load(open("out"))["rows"]
+def row(kind, begin=""):
+    return next(r for r in rows if r["kind"] == kind and r["name"].startswith(begin))
+sys.exit(not eval(sys.argv[1]))' "$1"
+}
+
+gives "one run alone" 2 mpit-dump --diff x
+says err "needs two runs"
+gives "no new run" 2 mpit-dump --diff x y --
+gives "--fail without --diff" 2 mpit-dump --fail 'time>5%' x
+says err "needs --diff"
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    built $mpi steps
+    for run in old-a old-b; do mpit-run --quiet --output $run-$mpi mpirun.$mpi -n 2 "./steps-$mpi" 100 1000; done
+    for run in new-a new-b; do mpit-run --quiet --output $run-$mpi mpirun.$mpi -n 2 "./steps-$mpi" 80 60000; done
+    gives "$mpi: two runs of the same" 0 mpit-dump --diff --fail 'messages>0%' --fail 'bytes>0%' --fail 'MPI_Send.count>0%' \
+        old-a-$mpi old-b-$mpi
+    says out "Calls, messages and bytes are the same everywhere"
+    gives "$mpi: a slower one with fewer messages" 3 mpit-dump --diff --fail 'time>50%' --fail 'messages<-10%' old-a-$mpi new-a-$mpi
+    says err "limit broken: time changed by \+"
+    says err "limit broken: messages changed by -20.0 %"
+    says out "^run time .*: slower"
+    says out "MPI_Recv in exchange < main .* -> "
+    says out "MPI_Send in exchange < main +100 -> +80 +-20.0 %  6.25 KiB -> 5 KiB"
+    gives "$mpi: the other way round" 0 mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
+    says out "^run time .*: faster"
+    gives "$mpi: two sets" 0 mpit-dump --diff --json old-a-$mpi old-b-$mpi -- new-a-$mpi new-b-$mpi
+    check "  the time of the run differs, since the sets do not overlap" figure 'row("run")["time_differs"]'
+    check "  rank 1 computes longer: 80 x 60 ms, not 100 x 1 ms" figure \
+        '0.08 < row("rank", "rank 1")["seconds"]["old"]["median"] < 3 < row("rank", "rank 1")["seconds"]["new"]["median"]'
+    check "  counts are exact" figure \
+        'row("function", "MPI_Send")["count"]["old"]["median"] == 100 and row("function", "MPI_Barrier")["count"]["new"]["max"] == 160'
+    gives "$mpi: a limit that is none" 2 mpit-dump --diff --fail 'MPI_Send.messages>x%' old-a-$mpi new-a-$mpi
+    says err "is no limit; allowed are"
+    gives "$mpi: a run that is not there" 1 mpit-dump --diff old-a-$mpi no-such-run
+    says err "no-such-run does not exist"
+done
+verdict

@@ -1,0 +1,67 @@
+#include "compare/compared.h"
+
+#include "base/options.h"
+#include "compare/comparison.h"
+#include "job/rundir.h"
+
+#include <err.h>
+#include <stdlib.h>
+
+/* Opens a run that has one job. */
+static const struct summary *run_open(struct run_dir *dir, const char *path)
+{
+    char error[512];
+    int opened = run_dir_open(dir, path, error);
+    for (size_t i = 0; i < dir->problem_count; i++)
+        warnx("%s", dir->problems[i]);
+    if (opened != 0)
+        errx(1, "%s", error);
+    if (dir->job_count != 1 || !dir->jobs[0].summary)
+        errx(1, "%s has %zu jobs; a comparison needs one: name the .summary file of the job", path, dir->job_count);
+    return dir->jobs[0].summary;
+}
+
+static int limits_judge(const struct comparison *comparison, const struct diff_request *request)
+{
+    int status = 0;
+    char reason[LIMIT_REASON_BYTES];
+    for (unsigned i = 0; i < request->limit_count; i++) {
+        int broken = comparison_judge(comparison, request->limits[i], reason);
+        if (broken < 0)
+            errx(EXIT_USAGE, "--fail: %s", reason);
+        if (broken)
+            warnx("limit broken: %s", reason);
+        status = broken ? EXIT_LIMIT : status;
+    }
+    return status;
+}
+
+int diff_run(const struct diff_request *request)
+{
+    unsigned all = request->old + request->new;
+    struct run_dir *dirs = calloc(all, sizeof *dirs);
+    const struct summary **summaries = calloc(all, sizeof *summaries);
+    struct comparison comparison = {.count = 0};
+    if (!dirs || !summaries)
+        err(1, "no memory");
+    for (unsigned i = 0; i < all; i++)
+        summaries[i] = run_open(&dirs[i], request->runs[i]);
+    if (comparison_make(&comparison, summaries, request->old, request->new) != 0)
+        err(1, "no memory");
+    int status = limits_judge(&comparison, request);
+    if (request->json) {
+        json_t *json = comparison_json(&comparison);
+        if (!json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
+            err(1, "the comparison cannot be written");
+        putchar('\n');
+        json_decref(json);
+    } else {
+        comparison_print(&comparison, stdout);
+    }
+    comparison_release(&comparison);
+    for (unsigned i = 0; i < all; i++)
+        run_dir_close(&dirs[i]);
+    free(dirs);
+    free(summaries);
+    return status;
+}

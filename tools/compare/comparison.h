@@ -1,0 +1,65 @@
+/*
+ * The comparison of two sets of runs, an old one and a new one.
+ *
+ *   summary of each run ──> rows, by name: the run, MPI functions, call sites, communicators, ranks
+ *                             │  values of each run: count, time, bytes
+ *                             v
+ *                           medians of both sets, and whether the sets overlap
+ *
+ * Names align the rows, not addresses or line numbers. So runs of two versions of a program can be compared. Counts
+ * that differ are facts. Times differ only if they differ beyond their noise.
+ */
+#ifndef MPIT_TOOLS_COMPARISON_H
+#define MPIT_TOOLS_COMPARISON_H
+
+#include "summary/summary.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+enum comparison_kind { COMPARED_RUN, COMPARED_FUNCTION, COMPARED_SITE, COMPARED_COMM, COMPARED_RANK, COMPARED_KINDS };
+enum comparison_value { VALUE_TIME, VALUE_COUNT, VALUE_BYTES, VALUE_KINDS };
+
+/* A value in one set. */
+struct compared_set {
+    double median, least, most;
+    unsigned runs; /* that have the row */
+};
+
+struct comparison_row {
+    enum comparison_kind kind;
+    char *name;
+    struct compared_set sets[2][VALUE_KINDS]; /* old and new. Seconds, calls or messages, bytes */
+    double *values;                           /* by run and value: VALUE_KINDS each */
+    bool *has;                                /* by run */
+};
+
+struct comparison {
+    struct comparison_row *rows;
+    size_t count;
+    unsigned runs[2]; /* in each set */
+};
+
+/* Compares the summaries, the old ones first. Returns 0, or -1 without memory. Release it in both cases. */
+int comparison_make(struct comparison *comparison, const struct summary *const *summaries, unsigned old, unsigned new);
+void comparison_release(struct comparison *comparison);
+
+/* The row of the whole run, which every comparison has. */
+const struct comparison_row *comparison_run(const struct comparison *comparison);
+
+/* True if the times of the row differ beyond their noise: by more than 1 % of the run. Of sets with several runs: the
+ * sets do not overlap. Of single runs: by more than 5 %. */
+bool comparison_time_differs(const struct comparison *comparison, const struct comparison_row *row);
+/* True if counts or bytes differ. */
+bool comparison_counts_differ(const struct comparison_row *row);
+
+enum { LIMIT_REASON_BYTES = 256 };
+/* Judges a limit: "time>5%", "MPI_Send.count>0%". Returns 1 if it is broken, 0 if it holds, or -1 if the text is no
+ * limit. `reason` says why, or what is allowed. */
+int comparison_judge(const struct comparison *comparison, const char *limit, char reason[LIMIT_REASON_BYTES]);
+
+void comparison_print(const struct comparison *comparison, FILE *out);
+json_t *comparison_json(const struct comparison *comparison);
+
+#endif

@@ -1,0 +1,33 @@
+#include "compare/comparison.h"
+
+#include <string.h>
+
+static json_t *set_json(const struct compared_set *set)
+{
+    return json_pack("{s:f, s:f, s:f, s:i}", "median", set->median, "min", set->least, "max", set->most, "runs",
+                     (int)set->runs);
+}
+
+static json_t *value_json(const struct comparison_row *row, enum comparison_value value)
+{
+    double old = row->sets[0][value].median, new = row->sets[1][value].median;
+    return json_pack("{s:o, s:o, s:o}", "old", set_json(&row->sets[0][value]), "new", set_json(&row->sets[1][value]),
+                     "change", old > 0 ? json_real((new - old) / old) : json_null());
+}
+
+json_t *comparison_json(const struct comparison *comparison)
+{
+    static const char *const kinds[COMPARED_KINDS] = {"run", "function", "callsite", "communicator", "rank"};
+    json_t *rows = json_array();
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        json_array_append_new(rows,
+                              json_pack("{s:s, s:s%, s:o, s:o, s:o, s:b, s:b}", "kind", kinds[row->kind], "name",
+                                        row->name, strlen(row->name), "seconds", value_json(row, VALUE_TIME), "count",
+                                        value_json(row, VALUE_COUNT), "bytes", value_json(row, VALUE_BYTES),
+                                        "time_differs", (int)comparison_time_differs(comparison, row), "counts_differ",
+                                        (int)comparison_counts_differ(row)));
+    }
+    return json_pack("{s:i, s:i, s:i, s:o}", "version", 1, "old_runs", (int)comparison->runs[0], "new_runs",
+                     (int)comparison->runs[1], "rows", rows);
+}

@@ -1,0 +1,112 @@
+#include "compare/comparison.h"
+
+#include "base/units.h"
+
+#include <string.h>
+
+enum { LINES_MOST = 10, NAME_COLUMNS = 40 };
+
+static const char *percent_text(char text[UNIT_TEXT_BYTES], double old, double new)
+{
+    if (old > 0)
+        snprintf(text, UNIT_TEXT_BYTES, "%+.1f %%", (new - old) / old * 100);
+    else
+        snprintf(text, UNIT_TEXT_BYTES, "%s", new > 0 ? "new" : "-");
+    return text;
+}
+
+static void name_print(const char *name, FILE *out)
+{
+    if (strlen(name) > NAME_COLUMNS) /* complete, on a line of its own */
+        fprintf(out, "  %s\n  %-*s", name, NAME_COLUMNS, "");
+    else
+        fprintf(out, "  %-*s", NAME_COLUMNS, name);
+}
+
+static void time_print(const struct comparison_row *row, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    double old = row->sets[0][VALUE_TIME].median, new = row->sets[1][VALUE_TIME].median;
+    name_print(row->name, out);
+    fprintf(out, " %9s -> %9s  %9s\n", text_of_seconds(a, old), text_of_seconds(b, new), percent_text(c, old, new));
+}
+
+static void count_print(const struct comparison_row *row, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    const struct compared_set *old = row->sets[0], *new = row->sets[1];
+    name_print(row->kind == COMPARED_RUN ? "messages of all" : row->name, out);
+    fprintf(out, " %9s -> %9s  %9s", text_of_count(a, (uint64_t)old[VALUE_COUNT].median),
+            text_of_count(b, (uint64_t) new[VALUE_COUNT].median),
+            percent_text(c, old[VALUE_COUNT].median, new[VALUE_COUNT].median));
+    if (old[VALUE_BYTES].median != new[VALUE_BYTES].median)
+        fprintf(out, "  %s -> %s", text_of_bytes(a, (uint64_t)old[VALUE_BYTES].median),
+                text_of_bytes(b, (uint64_t) new[VALUE_BYTES].median));
+    fputc('\n', out);
+}
+
+static void head_print(const struct comparison *comparison, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    const struct comparison_row *run = comparison_run(comparison);
+    const struct compared_set *old = &run->sets[0][VALUE_TIME], *new = &run->sets[1][VALUE_TIME];
+    bool differs = comparison_time_differs(comparison, run), several = comparison->runs[0] + comparison->runs[1] > 2;
+    fprintf(out, "run time %s -> %s (%s): %s\n", text_of_seconds(a, old->median), text_of_seconds(b, new->median),
+            percent_text(c, old->median, new->median),
+            !differs                    ? "no difference beyond the noise"
+            : new->median < old->median ? "faster"
+                                        : "slower");
+    if (several)
+        fprintf(out, "  medians of %u and %u runs: %s to %s, and %s to %s\n", comparison->runs[0], comparison->runs[1],
+                text_of_seconds(a, old->least), text_of_seconds(b, old->most), text_of_seconds(c, new->least),
+                text_of_seconds(d, new->most));
+}
+
+static void times_print(const struct comparison *comparison, enum comparison_kind kind, const char *title, FILE *out)
+{
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        if (row->kind != kind || !comparison_time_differs(comparison, row))
+            continue;
+        if (shown == LINES_MOST) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
+            fprintf(out, "\n%s\n", title);
+        time_print(row, out);
+    }
+    if (left)
+        fprintf(out, "  %zu more: --json\n", left);
+}
+
+static void counts_print(const struct comparison *comparison, FILE *out)
+{
+    size_t shown = 0, left = 0;
+    for (size_t i = 0; i < comparison->count; i++) {
+        const struct comparison_row *row = &comparison->rows[i];
+        if ((row->kind != COMPARED_RUN && row->kind != COMPARED_SITE) || !comparison_counts_differ(row))
+            continue;
+        if (shown == LINES_MOST) {
+            left++;
+            continue;
+        }
+        if (shown++ == 0)
+            fprintf(out, "\nCounts that differ: calls, or messages\n");
+        count_print(row, out);
+    }
+    if (left)
+        fprintf(out, "  %zu more: --json\n", left);
+    if (!shown)
+        fprintf(out, "\nCalls, messages and bytes are the same everywhere.\n");
+}
+
+void comparison_print(const struct comparison *comparison, FILE *out)
+{
+    head_print(comparison, out);
+    times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
+    times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);
+    times_print(comparison, COMPARED_COMM, "Communicators whose time changed, over all ranks", out);
+    counts_print(comparison, out);
+}

@@ -14,10 +14,54 @@ static void hint_print(void)
     fprintf(stderr, "%s --help shows the options\n", program_invocation_short_name);
 }
 
+enum { OPTION_BYTES = 32, FAR = 3 };
+
+static int least_of(int a, int b, int c)
+{
+    int least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+/* How many letters must be changed, added or removed to make one word of the other. FAR: too many. */
+static int distance_of(const char *one, const char *other)
+{
+    int row[OPTION_BYTES + 1], length = (int)strlen(other);
+    if (length > OPTION_BYTES)
+        return FAR;
+    for (int i = 0; i <= length; i++)
+        row[i] = i;
+    for (int at = 1; *one; one++, at++) {
+        int corner = row[0];
+        row[0] = at;
+        for (int i = 1; i <= length; i++) {
+            int above = row[i];
+            row[i] = least_of(row[i] + 1, row[i - 1] + 1, corner + (*one != other[i - 1]));
+            corner = above;
+        }
+    }
+    return row[length];
+}
+
+/* The option that looks most like the word, or NULL: none does. */
+static const char *option_nearest(const struct command_line *line, const char *word)
+{
+    const char *nearest = NULL;
+    int least = FAR;
+    for (const struct tool_option *option = line->options; option->name; option++) {
+        int distance = distance_of(word, option->name);
+        if (distance < least) {
+            least = distance;
+            nearest = option->name;
+        }
+    }
+    return nearest;
+}
+
 /* For ':' and '?' of getopt_long: names the option, and ends the tool. */
-static __attribute__((noreturn)) void option_reject(int result, char *const argv[])
+static __attribute__((noreturn)) void option_reject(const struct command_line *line, int result, char *const argv[])
 {
     const char *word = argv[optind - 1];
+    const char *nearest = strncmp(word, "--", 2) == 0 ? option_nearest(line, word + 2) : NULL;
     if (result == ':')
         fprintf(stderr, "%s: option '%s' needs a value\n", program_invocation_short_name, word);
     else if (optopt && word[0] == '-' && word[1] == '-')
@@ -25,7 +69,8 @@ static __attribute__((noreturn)) void option_reject(int result, char *const argv
     else if (optopt)
         fprintf(stderr, "%s: unknown option '-%c'\n", program_invocation_short_name, optopt);
     else
-        fprintf(stderr, "%s: unknown option '%s'\n", program_invocation_short_name, word);
+        fprintf(stderr, "%s: unknown option '%s'%s%s%s\n", program_invocation_short_name, word,
+                nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
     hint_print();
     exit(EXIT_USAGE);
 }
@@ -103,6 +148,6 @@ int command_line_next(const struct command_line *line, int argc, char *argv[])
     if (option == 'v')
         text_and_exit(line->version);
     if (option == ':' || option == '?')
-        option_reject(option, argv);
+        option_reject(line, option, argv);
     return option;
 }

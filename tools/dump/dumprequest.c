@@ -4,9 +4,12 @@
 #include "base/options.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { THREADS_MOST = 4096 };
 enum {
@@ -167,6 +170,18 @@ static bool mode_selects(enum mode mode)
            mode == MODE_ANALYZE || mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
+/* "--html RUN": the page is RUN.html. `word`: a place for the name of the run behind the options. */
+static void page_name(struct request *request, char **word)
+{
+    static char page[PATH_MAX];
+    size_t length = strlen(request->target);
+    while (length > 1 && request->target[length - 1] == '/')
+        length--;
+    snprintf(page, sizeof page, "%.*s.html", (int)length, request->target);
+    word[-1] = (char *)(uintptr_t)request->target;
+    request->target = page;
+}
+
 static void fail_add(struct diff_request *diff, const char *limit)
 {
     static const char *limits[LIMITS_MOST];
@@ -244,6 +259,8 @@ struct request request_read(int argc, char *argv[])
         diff_read(&request, argc, argv, after);
         return request;
     }
+    if (optind == argc && request.mode == MODE_HTML && access(request.target, F_OK) == 0)
+        page_name(&request, &argv[optind--]);
     if (optind == argc)
         usage_reject("no run is named; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)

@@ -44,7 +44,7 @@ static const struct tool_option options[] = {
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
      "p2p completion coll comm rma io process other"},
     {"timing", "N", 'n', "0: count only; N: time one of N calls (1: every call)"},
-    {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second"},
+    {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
     {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
     {"fabric", NULL, 'b', NULL},
     {"os", NULL, 'k', NULL},
@@ -89,6 +89,15 @@ static const char *value_check(const char *option, enum knob knob, const char *t
         usage_reject("option --%s: '%.100s'%s cannot be used: %s", option, text, strlen(text) > 100 ? "..." : "",
                      reason);
     return text;
+}
+
+/* The rate of --sample. If the next word is no number, it is the command, and the rate is 100. */
+static const char *rate_take(char *const argv[])
+{
+    if (optarg != argv[optind - 1] || (optarg[0] >= '0' && optarg[0] <= '9'))
+        return optarg;
+    optind--;
+    return "100";
 }
 
 static struct request run_options_read(int argc, char *argv[])
@@ -136,7 +145,7 @@ static struct request run_options_read(int argc, char *argv[])
             request.clock_sync = value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
             break;
         case 'z':
-            request.sample = value_check("sample", KNOB_SAMPLE_HZ, optarg);
+            request.sample = value_check("sample", KNOB_SAMPLE_HZ, rate_take(argv));
             break;
         case 'r':
             if (!rank_list_is_good(optarg))

@@ -10,7 +10,9 @@ says out "^Example: "
 gives "no run" 2 mpit-dump
 says err "no run is named"
 gives "an unknown option" 2 mpit-dump --frobnicate x
-says err "unknown option '--frobnicate'"
+says err "unknown option '--frobnicate'$"
+gives "a misspelt option" 2 mpit-dump --analyse x
+says err "unknown option '--analyse'; did you mean --analyze\?"
 gives "two outputs" 2 mpit-dump --json --events x
 says err "only one of"
 gives "a directory that is not there" 1 mpit-dump no-such-run
@@ -34,7 +36,7 @@ for mpi in openmpi mpich; do
         cp -r crash-$mpi "foreign-$mpi"
         check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
     fi
-    gives "a traced run of $mpi" 0 mpit-run --trace --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    gives "a traced run of $mpi" 0 mpit-run --trace --no-compact --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     gives "  summary" 0 mpit-dump trace-$mpi
     says out "MPI_Sendrecv +2 "
     check "  at most 100 columns" test "$(wc -L <out)" -le 100
@@ -60,6 +62,11 @@ for mpi in openmpi mpich; do
     says err "the archive no/where/archive cannot be created: no/where: No such file or directory"
     # of a rank that ends with a status, Open MPI's launcher kills those that are still in MPI_Finalize
     gives "a run of $mpi without a trace" 0 mpit-run --output plain-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    gives "  a page without a name" 0 mpit-dump --html plain-$mpi
+    check "    is named like the run" test -s plain-$mpi.html
+    gives "  samples without a rate" 0 mpit-run --quiet --output sampled-$mpi --sample mpirun.$mpi -n 2 ./ring-$mpi
+    gives "    are 100 a second" 0 mpit-dump --profile sampled-$mpi
+    says out "100"
     gives "  events of a run without a trace" 1 mpit-dump --events plain-$mpi
     says err "plain-$mpi was recorded without --trace: it has no events; mpit-run --trace records every event"
     check "    nothing is listed" test ! -s out

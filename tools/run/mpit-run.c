@@ -94,7 +94,7 @@ static const char *value_check(const char *option, enum knob knob, const char *t
 /* The rate of --sample. If the next word is no number, it is the command, and the rate is 100. */
 static const char *rate_take(char *const argv[])
 {
-    if (optarg != argv[optind - 1] || (optarg[0] >= '0' && optarg[0] <= '9'))
+    if (optarg != argv[optind - 1] || optarg[0] == '-' || (optarg[0] >= '0' && optarg[0] <= '9'))
         return optarg;
     optind--;
     return "100";

@@ -66,7 +66,7 @@ for mpi in openmpi mpich; do
     check "    is named like the run" test -s plain-$mpi.html
     gives "  samples without a rate" 0 mpit-run --quiet --output sampled-$mpi --sample mpirun.$mpi -n 2 ./ring-$mpi
     gives "    are 100 a second" 0 mpit-dump --profile sampled-$mpi
-    says out "100"
+    says out "sampled at 100 Hz"
     gives "  events of a run without a trace" 1 mpit-dump --events plain-$mpi
     says err "plain-$mpi was recorded without --trace: it has no events; mpit-run --trace records every event"
     check "    nothing is listed" test ! -s out

@@ -155,7 +155,7 @@ assert not vague, vague'
     fi
 done
 
-for words in "--sample 10001" "--sample x" "--sample -1" "--sample 100 --sample-ranks a" "--sample 100 --sample-ranks 3-1" \
+for words in "--sample 10001" "--sample=x" "--sample -1" "--sample 100 --sample-ranks a" "--sample 100 --sample-ranks 3-1" \
     "--sample 100 --sample-ranks 1," "--sample-ranks 1"; do
     # shellcheck disable=SC2086
     mpit-run $words true >"$work/out" 2>&1

@@ -14,7 +14,7 @@ enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
     {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
-    {"callpaths", NULL, MODE_CALLPATHS, "the call paths of all MPI calls, as a tree"},
+    {"callpaths", NULL, MODE_CALLPATHS, "call paths of all MPI calls, as a tree; --json: by process"},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
@@ -83,7 +83,7 @@ static bool selection_option(struct selection *selection, int option, const char
 /* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE;
+    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_CALLPATHS;
 }
 
 static bool mode_has_stacks(enum mode mode)
@@ -118,7 +118,8 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
+            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, "
+            "--perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;

@@ -14,11 +14,11 @@ enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
     {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
-    {"callpaths", NULL, MODE_CALLPATHS, "call paths of all MPI calls, as a tree; --json: by process"},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
-    {"crash", NULL, MODE_CRASH, "the processes that did not end normally"},
+    {"crash", NULL, MODE_CRASH, NULL},
+    {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)"},
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
     {"otf2", "DIR [-j N]", MODE_OTF2, "write an OTF2 archive for Vampir, with N threads"},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},

@@ -3,7 +3,7 @@
 _mpit_dump_options='--summary --json --callpaths --diff --fail --html --events --csv --crash --analyze --otf2 -j --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
-_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing
+_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
     --sample --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --to --handover --drain --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
@@ -56,7 +56,7 @@ _mpit_value() {
     --clock-sync) _mpit_words 'tcp mpi none' ;;
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
-    --trace-limit | --timing | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
+    --trace-limit | --timing | --call-depth | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
         --listen | --communicators | --max-series | --variables | --linger | -j) ;;
     *) return 1 ;;
     esac
@@ -69,8 +69,8 @@ _mpit_command_at() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) printf '%d' $((i + 1)); return ;;
-        --output | --spool | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --sample | --sample-ranks | --papi | \
-            --summary | --mpi) ((i++)) ;;
+        --output | --spool | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --call-depth | --sample | --sample-ranks | \
+            --papi | --summary | --mpi) ((i++)) ;;
         -*) ;;
         *) printf '%d' "$i"; return ;;
         esac

@@ -326,8 +326,8 @@ static bool is_start(const char *name)
 /* Loads the libraries that the function needs. */
 static void resolve_prepare(const char *name)
 {
-    if (strcmp(name, "mpi_collector_api") == 0)
-        return; /* it is called in signal handlers */
+    if (strcmp(name, "mpi_collector_api") == 0 || strcmp(name, "dlclose") == 0)
+        return; /* in signal handlers, and in processes without MPI */
     if (symbol_begins(name, "fi_") || symbol_begins(name, "ucp_"))
         attach_below();
     else

@@ -26,13 +26,13 @@ enum { LIMITS_MOST = 64 };
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
     {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
-    {"callpaths", NULL, MODE_CALLPATHS, NULL},
-    {"diff", NULL, MODE_DIFF, "call paths as a tree; compare OLD NEW (--fail 'time>5%')"},
+    {"diff", NULL, MODE_DIFF, "compare OLD NEW, or OLD1 OLD2 -- NEW1 NEW2"},
     {"fail", "LIMIT", OPTION_FAIL, ""},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
-    {"crash", NULL, MODE_CRASH, "the processes that did not end normally"},
+    {"crash", NULL, MODE_CRASH, NULL},
+    {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)"},
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
     {"otf2", "DIR [-j N]", MODE_OTF2, "write an OTF2 archive for Vampir, with N threads"},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
@@ -97,7 +97,8 @@ static bool selection_option(struct selection *selection, int option, const char
 /* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_DIFF;
+    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_DIFF ||
+           mode == MODE_CALLPATHS;
 }
 
 static bool mode_has_stacks(enum mode mode)

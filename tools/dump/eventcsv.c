@@ -18,7 +18,7 @@ struct row {
     int64_t start_ns;
     uint64_t duration_ns;
     char peer[UNIT_TEXT_BYTES], tag[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], bytes_out[UNIT_TEXT_BYTES];
-    char completed[UNIT_TEXT_BYTES], requests[UNIT_TEXT_BYTES], value[UNIT_TEXT_BYTES];
+    char completed[UNIT_TEXT_BYTES], requests[UNIT_TEXT_BYTES], value[UNIT_TEXT_BYTES], path[UNIT_TEXT_BYTES];
     uint16_t flags;
     const char *op; /* of an access to a window */
 };
@@ -26,7 +26,7 @@ struct row {
 void csv_head(FILE *out)
 {
     fputs("job,rank,thread,what,function,start_s,duration_s,communicator,label,peer,tag,bytes,bytes_out,completed,"
-          "requests,flags,name,value\n",
+          "requests,flags,name,value,path\n",
           out);
 }
 
@@ -100,12 +100,18 @@ static void row_put(const struct csv_source *source, const struct row *row)
     flags_put(out, row->flags, row->op);
     csv_text_put(out, text_or_empty(row->name));
     csv_text_put(out, row->value);
-    fputc('\n', out);
+    fprintf(out, ",%s\n", row->path);
 }
 
 static void field_number_set(char text[UNIT_TEXT_BYTES], uint64_t number)
 {
     snprintf(text, UNIT_TEXT_BYTES, "%" PRIu64, number);
+}
+
+static void path_set(const struct csv_source *source, struct row *row)
+{
+    if (source->path)
+        field_number_set(row->path, source->path);
 }
 
 static void peer_set(char text[UNIT_TEXT_BYTES], int32_t peer)
@@ -235,6 +241,7 @@ void csv_call(const struct csv_source *source, const struct event *event, const 
     comm_set(source, &row, event->comm, event->begin);
     if (kind < RECORD_FIRST) {
         row.what = "call";
+        path_set(source, &row);
         row.function = run_reader_call_name(file, kind);
         unsigned class = kind < file->call_count ? file->calls[kind].class : CLASS_OTHER;
         fields_set(&row, event, class, more);
@@ -308,6 +315,7 @@ void csv_unfinished(const struct csv_source *source, const struct event *event)
     start_set(source, &row, event->begin);
     comm_set(source, &row, event->comm, event->begin);
     peer_set(row.peer, event->peer);
+    path_set(source, &row);
     row_put(source, &row);
 }
 

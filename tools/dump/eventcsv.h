@@ -17,6 +17,7 @@ struct csv_source {
     const struct run_reader *file;
     size_t job; /* 1, 2, ... */
     uint32_t thread;
+    uint32_t path; /* of the call. 0: none, or not known */
 };
 
 void csv_head(FILE *out);

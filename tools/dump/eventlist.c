@@ -16,6 +16,7 @@ struct stream {
     struct event_cursor cursor;
     const struct event *next;
     int64_t next_ns;
+    uint32_t path;               /* of the call that is shown */
     uint64_t gap;                /* events that are missing before it, */
     uint64_t gap_first, gap_end; /* among the records of this range */
     int64_t gap_ns;              /* the begin of the last call before them, or -1 for the start */
@@ -91,12 +92,14 @@ static const struct event *stream_read(struct stream *stream)
 
 static struct csv_source stream_values(const struct listing *listing, const struct stream *stream)
 {
-    return (struct csv_source){listing->out, &listing->line, stream->file, listing->csv_job, stream->thread};
+    return (struct csv_source){listing->out,     &listing->line, stream->file,
+                               listing->csv_job, stream->thread, stream->path};
 }
 
 static struct text_source stream_text(const struct listing *listing, const struct stream *stream)
 {
-    return (struct text_source){listing->out, &listing->line, &listing->columns, stream->file, stream->thread};
+    return (struct text_source){listing->out, &listing->line, &listing->columns,
+                                stream->file, stream->thread, stream->path};
 }
 
 /* Prints records that a bounded trace dropped or could not store. */
@@ -145,6 +148,7 @@ static void stream_print(const struct listing *listing, struct stream *stream)
     uint64_t call = event ? event->begin : 0;
     gap_print(listing, stream);
     stream->gap_ns = stream->next_ns;
+    stream->path = stream->cursor.path; /* reading on changes that */
     bool selected = true;
     while (event) {
         const struct event *behind = stream_read(stream);
@@ -267,7 +271,7 @@ static int streams_open(struct listing *listing)
 
 /* Prints where a process is, or where it was when it was killed. The live state shows this, because a call makes an
  * event only when it returns. */
-static void unfinished_print(const struct listing *listing, const struct stream *stream)
+static void unfinished_print(const struct listing *listing, struct stream *stream)
 {
     const struct run_reader *file = stream->file;
     const struct thread_record *record = file->threads[stream->thread];
@@ -279,6 +283,7 @@ static void unfinished_print(const struct listing *listing, const struct stream 
     int64_t since_ns = state.since ? timeline_ns(&listing->line, file, state.since) : 0;
     if (!selection_has_call(listing->selection, file, &event, since_ns, INT64_MAX))
         return;
+    stream->path = state.path;
     struct csv_source values = stream_values(listing, stream);
     struct text_source text = stream_text(listing, stream);
     if (listing->csv_job)

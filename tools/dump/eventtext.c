@@ -120,6 +120,8 @@ static void fields_print(const struct text_source *source, const struct event *e
         fputs(" nested", out);
     if (class == CLASS_RMA && event_kind(event) < RECORD_FIRST && event_op_name(event))
         fprintf(out, " %s", event_op_name(event));
+    if (source->path && event_kind(event) < RECORD_FIRST)
+        fprintf(out, " path %" PRIu32, source->path);
     fputc('\n', out);
 }
 

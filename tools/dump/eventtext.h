@@ -28,6 +28,7 @@ struct text_source {
     const struct text_columns *columns;
     const struct run_reader *file;
     uint32_t thread;
+    uint32_t path; /* of the call. 0: none, or not known */
 };
 
 /* Widens the columns for the contents of the file. */

@@ -13,6 +13,7 @@
 #include "job/jobpart.h"
 #include "base/options.h"
 #include "base/outputfile.h"
+#include "dump/pathlist.h"
 #include "page/page.h"
 #include "job/postmortem.h"
 #include "replay/replay.h"
@@ -244,8 +245,12 @@ static int summary(const struct run_dir *dir)
     return 0;
 }
 
-static int callpaths(const struct run_dir *dir)
+static int callpaths(const struct run_dir *dir, bool json)
 {
+    if (json && pathlist_write_json(dir, stdout) != 0)
+        err(1, "the call paths cannot be written");
+    if (json)
+        return 0;
     for (size_t i = 0; i < dir->job_count; i++) {
         job_title_print(dir, i);
         summary_callpaths_print(dir->jobs[i].summary, stdout);
@@ -274,7 +279,7 @@ static int show(const struct run_dir *dir, const struct request *request)
             err(1, "the summary cannot be written");
         return 0;
     case MODE_CALLPATHS:
-        return callpaths(dir);
+        return callpaths(dir, request->json);
     case MODE_VERIFY:
         return verify(dir);
     case MODE_EVENTS:

@@ -43,7 +43,8 @@ static const struct tool_option options[] = {
      "record only these, or with a leading - all others:\n"
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
      "p2p completion coll comm rma io process other"},
-    {"timing", "N", 'n', "0: count only; N: time one of N calls (1: every call)"},
+    {"timing", "N", 'n', NULL},
+    {"call-depth", "N", 'w', "time one of N calls, 0: none; frames of paths"},
     {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
     {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
     {"fabric", NULL, 'b', NULL},
@@ -72,7 +73,7 @@ static const struct command_line command_line = {
 
 struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
-        *sample_ranks, *papi;
+        *sample_ranks, *papi, *call_depth;
     bool trace, otf2, quiet, no_compact, fabric, os;
     bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
@@ -132,6 +133,9 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'n':
             request.timing = value_check("timing", KNOB_TIMING, optarg);
+            break;
+        case 'w':
+            request.call_depth = value_check("call-depth", KNOB_CALL_DEPTH, optarg);
             break;
         case 'l':
             request.trace_limit = value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
@@ -277,6 +281,7 @@ static void environment_set(const struct request *request, const char *library, 
         setenv("MPIT_OUTPUT", output, 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
+        (request->call_depth && setenv("MPIT_CALL_DEPTH", request->call_depth, 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
         (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "callpaths/callpath.h"
 
+#include "backends.h"
+#include "native.h"
 #include "registry/paths.h"
 #include "settings/knobs.h"
 #include "thread/log.h"
@@ -146,6 +148,16 @@ static void own_find(void)
     loaded_find((uintptr_t)gnu_get_libc_version, &finding.libc);
 }
 
+/* True if the frame is the recorder's, or of a library that binds MPI to Fortran. */
+static bool is_below_program(uint64_t pc)
+{
+#define FORTRAN(id, name, title, marker, libraries, fortran, cplusplus, runtimes) fortran
+    if (is_in(&finding.own, pc))
+        return true;
+    return loaded_find(pc - 1, &finding.loaded) && native_library_named(finding.loaded.path, BACKENDS(FORTRAN));
+#undef FORTRAN
+}
+
 /* Unwinds the stack into finding.frames. Returns how many of finding.words tell of it. */
 static unsigned frames_find(const struct callpaths *paths, enum call kind, const uint64_t *frame, unsigned depth)
 {
@@ -157,7 +169,7 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, const
     unsigned found =
         unwind_call(&finding.unwinder, frame, finding.pcs, depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
     unsigned first = 0, count = found;
-    while (first + 1 < count && first < FRAMES_BELOW && is_in(&finding.own, finding.pcs[first]))
+    while (first + 1 < count && first < FRAMES_BELOW && is_below_program(finding.pcs[first]))
         first++;
     if (finding.words.overflow) {
         count = first + 1;

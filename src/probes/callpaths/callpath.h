@@ -14,7 +14,8 @@
  * ways may lead to one path: the stack may begin elsewhere. When an object is unloaded, all ways become void
  * (callpath_generation).
  *
- * The path ends at main, or where a thread begins. Frames of mpit itself are left out.
+ * The path ends at main, or where a thread begins. Frames of mpit itself and of libraries that bind MPI to Fortran
+ * are left out below the program.
  *
  * Who may run with whom: ways belong to their thread. A signal handler that finds the thread in here cannot come here
  * itself (log->innermost). Making a way takes a lock.

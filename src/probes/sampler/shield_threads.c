@@ -6,8 +6,6 @@
  * sampler's signal is pending for a thread without a processor, that thread cannot take it. The signal must not go to
  * MPI's threads then, where the program's handler has never run. So these threads begin with all signals blocked, and
  * the signal waits for the main thread.
- *
- * Also unloaded objects: the unwinder's knowledge of their place is no longer valid.
  */
 #define _GNU_SOURCE
 #include "sampler/behind.h"
@@ -15,7 +13,6 @@
 #include "gate.h"
 #include "sampler/sampler.h"
 #include "sampler/shield.h"
-#include "callpaths/callpath.h"
 #include "unwinder/unwinder.h"
 
 #include <link.h>
@@ -28,7 +25,6 @@
 BEHIND(pthread_create)
 BEHIND(thrd_create)
 BEHIND(pthread_attr_setsigmask_np)
-BEHIND(dlclose)
 
 struct start {
     union {
@@ -189,13 +185,4 @@ int pthread_attr_setsigmask_np(pthread_attr_t *attributes, const sigset_t *set)
 __attribute__((constructor)) static void others_pass(void)
 {
     PASS_OTHERS(thrd_create);
-}
-
-GUARD(dlclose);
-int dlclose(void *handle)
-{
-    int result = behind_dlclose()(handle);
-    unwind_forget_all();
-    callpaths_void();
-    return result;
 }

@@ -1,0 +1,123 @@
+#include "dump/pathlist.h"
+
+#include "format/label.h"
+#include "symbols/symbols.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+
+/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
+static json_t *text_or_null(const char *text)
+{
+    char clean[PATH_MAX];
+    json_t *json = text ? json_string(text) : json_null();
+    if (json)
+        return json;
+    label_clean(clean, sizeof clean, text, sizeof clean);
+    return json_string(clean);
+}
+
+static json_t *line_json(const struct symbol_line *line)
+{
+    return json_pack("{s:o, s:o, s:o}", "function", text_or_null(line->function), "file", text_or_null(line->file),
+                     "line", line->line ? json_integer(line->line) : json_null());
+}
+
+static json_t *build_id_json(const struct module_record *module)
+{
+    char text[2 * MODULE_BUILD_ID_BYTES + 1] = "";
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        sprintf(text + 2 * i, "%02x", module->build_id[i]);
+    return text[0] ? json_string(text) : json_null();
+}
+
+static const struct symbol_place *place_find(struct symbols *symbols, const struct run_reader *reader, uint64_t frame)
+{
+    const struct module_record *record = run_reader_module(reader, frame);
+    if (!record)
+        return NULL;
+    struct module module = {.end = UINT64_MAX,
+                            .path = record->path,
+                            .build_id = record->build_id,
+                            .build_id_bytes = record->build_id_bytes};
+    /* in the call, not after it */
+    return symbols_look_up(symbols, &module, reader->header.program, (frame & PATH_OFFSET_MASK) - 1);
+}
+
+/* A frame is a return address. In an inlined function it also has the calls around it. */
+static json_t *frame_json(struct symbols *symbols, const struct run_reader *reader, uint64_t frame)
+{
+    static const struct symbol_line unknown;
+    const struct module_record *module = run_reader_module(reader, frame);
+    const struct symbol_place *place = place_find(symbols, reader, frame);
+    json_t *json = line_json(place ? &place->lines[0] : &unknown), *around = json_array();
+    for (unsigned i = 1; place && i < place->count; i++)
+        json_array_append_new(around, line_json(&place->lines[i]));
+    const char *path = module && !module->path[0] ? reader->header.program : module ? module->path : NULL;
+    json_object_set_new(json, "inlined_into", around);
+    json_object_set_new(json, "module", text_or_null(path));
+    json_object_set_new(json, "build_id", module ? build_id_json(module) : json_null());
+    json_object_set_new(json, "offset", json_integer((json_int_t)(frame & PATH_OFFSET_MASK)));
+    return json;
+}
+
+static json_t *flags_json(const struct path_record *path)
+{
+    static const struct {
+        unsigned bit;
+        const char *name;
+    } names[] = {{PATH_CUT, "cut"}, {PATH_UNKNOWN, "unknown"}, {PATH_ELSEWHERE, "elsewhere"}};
+    json_t *json = json_array();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (path->flags & names[i].bit)
+            json_array_append_new(json, json_string(names[i].name));
+    return json;
+}
+
+static json_t *path_json(struct symbols *symbols, const struct run_reader *reader, const struct path_record *path)
+{
+    json_t *frames = json_array();
+    for (uint32_t i = 0; i < path->frames; i++)
+        json_array_append_new(frames, frame_json(symbols, reader, path->frame[i]));
+    return json_pack("{s:i, s:o, s:o, s:o}", "number", (int)path->number, "function",
+                     path->kind ? json_string(run_reader_call_name(reader, path->kind)) : json_null(), "flags",
+                     flags_json(path), "frames", frames);
+}
+
+static json_t *process_json(struct symbols *symbols, const struct run_reader *reader)
+{
+    int32_t rank = run_rank(&reader->header);
+    json_t *paths = json_array();
+    for (uint32_t number = 1; number < reader->path_count; number++) {
+        const struct path_record *path = run_reader_path_of(reader, number);
+        if (path)
+            json_array_append_new(paths, path_json(symbols, reader, path));
+    }
+    return json_pack("{s:o, s:i, s:o}", "rank", rank >= 0 ? json_integer(rank) : json_null(), "pid",
+                     (int)reader->header.pid, "paths", paths);
+}
+
+static json_t *job_json(struct symbols *symbols, const struct run_job *job)
+{
+    json_t *processes = json_array();
+    for (size_t i = 0; i < job->file_count; i++) {
+        json_array_append_new(processes, process_json(symbols, run_job_file(job, i)));
+        run_reader_rest(&job->files[i]);
+    }
+    return json_pack("{s:o}", "processes", processes);
+}
+
+int pathlist_write_json(const struct run_dir *dir, FILE *out)
+{
+    struct symbols *symbols = symbols_open();
+    json_t *jobs = json_array();
+    for (size_t i = 0; symbols && i < dir->job_count; i++)
+        json_array_append_new(jobs, job_json(symbols, &dir->jobs[i]));
+    json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
+    bool good = symbols && document && json_dumpf(document, out, JSON_INDENT(1)) == 0 && putc('\n', out) != EOF;
+    json_decref(document);
+    symbols_close(symbols);
+    return good ? 0 : -1;
+}

@@ -1,0 +1,27 @@
+#!/bin/bash
+# The outputs name the place of a call: file, line and function, as the program itself says where its calls are.
+# Usage: test_places.sh BUILD_DIRECTORY
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../common/tooltest.sh"
+
+line() { awk -v name="$1" '$1 == name { print $2; exit }' lines; }
+
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    check "places.c for $mpi is built" "mpicc.$mpi" -g -O0 places.c -o "places-$mpi"
+
+    rm -f lines
+    mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 2 "./places-$mpi" hang lines >said 2>err </dev/null &
+    hanging=$!
+    sleep 5
+    gives "$mpi: mpit-top of a hanging job" 0 mpit-top --once --json "hangs-$mpi"
+    check "  JSON has the places of the calls" python3 "$here/places.py" top out lines
+    gives "  and as text" 0 mpit-top --once "hangs-$mpi"
+    says out "MPI_Recv .*at places.c:$(line recv) \(hang < main\)"
+    wait $hanging
+    says err "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
+    gives "  mpit-dump --crash" 0 mpit-dump --crash "hangs-$mpi"
+    says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
+    says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"
+done
+verdict

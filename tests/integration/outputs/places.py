@@ -22,4 +22,33 @@ def top(document, lines):
     assert [frame["function"] for frame in ranks[1]["site"]["path"]][:2] == ["hang", "main"], ranks[1]
 
 
+def analyze(document, lines):
+    job = document["jobs"][0]
+    sums = {}
+    for name in ("waits", "wait_sites"):
+        for wait in job[name]:
+            key = (name, wait["pattern"], wait["rank"])
+            sums[key] = sums.get(key, 0) + wait["time_ns"]
+    for (name, pattern, rank), ns in sums.items():
+        assert sums["wait_sites", pattern, rank] == ns, (pattern, rank, sums)
+    late = max((w for w in job["wait_sites"] if w["pattern"] == "late_sender" and w["cause_rank"] == 1),
+               key=lambda wait: wait["time_ns"])
+    assert late["rank"] == 2, late
+    assert is_at(late["site"], "MPI_Wait", "exchange", lines["wait"]), late
+    assert is_at(late["cause_site"], "MPI_Send", "exchange", lines["send"]), late
+    full = job["callsites"][late["site"]["callsite"]]
+    assert [frame["function"] for frame in full["path"]][:3] == ["exchange", "late", "main"], full
+    segment = job["segments"][0]
+    assert is_at(segment["from"], "MPI_Barrier", "late", lines["barrier"]), segment
+    assert is_at(segment["to"], "MPI_Irecv", "exchange", lines["irecv"]), segment
+    assert (late["cause_segment"]["from"], late["cause_segment"]["to"]) == (segment["from"], segment["to"]), late
+    assert segment["count"] == 12 and segment["ranks"] == 3, segment
+    time = segment["time_ns"]
+    assert time["max_rank"] == 1 and time["max"] >= 4 * 60e6 and time["max"] > 2 * time["min"] >= 8 * 10e6, segment
+    assert time["min"] <= time["mean"] <= time["max"], segment
+    computing = sum(share["time_ns"] for share in job["critical_path"]["shares"] if share["function"] is None)
+    critical = sum(one["critical_ns"] for one in job["segments"])
+    assert computing / 2 < critical <= computing, (critical, computing)
+
+
 globals()[sys.argv[1]](json.load(open(sys.argv[2])), read_lines(sys.argv[3]))

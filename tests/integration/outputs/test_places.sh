@@ -23,5 +23,17 @@ for mpi in openmpi mpich; do
     gives "  mpit-dump --crash" 0 mpit-dump --crash "hangs-$mpi"
     says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
     says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"
+
+    gives "$mpi: a trace" 0 mpit-run --quiet --trace --output "late-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
+    gives "  mpit-dump --analyze" 0 mpit-dump --analyze "late-$mpi"
+    says out "Late Sender [0-9.]+ .?s: places.c:$(line wait) \(exchange\) waits for places.c:$(line send) \(exchange\) of rank 1$"
+    segment="places.c:$(line barrier) \(late\) -> places.c:$(line irecv) \(exchange\): [0-9.]+ .?s on rank 1, [0-9.]+ .?s on the others"
+    says out "before, $segment"
+    says out "^  $segment; [0-9.]+ .?s of the critical path"
+    gives "  as JSON" 0 mpit-dump --analyze --json "late-$mpi"
+    check "  its waits name both ends, and the late rank's segment" python3 "$here/places.py" analyze out lines
+    gives "$mpi: a trace without call paths" 0 env MPIT_CALL_DEPTH=0 mpit-run --quiet --trace --output "deep-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
+    gives "  mpit-dump --analyze" 0 mpit-dump --analyze "deep-$mpi"
+    says_not out "by place|between MPI calls"
 done
 verdict

@@ -6,6 +6,7 @@
 #include "definitions/otf2_numbers.h"
 #include "archive/otf2_rma.h"
 #include "job/pending.h"
+#include "reader/readernext.h"
 
 #include <stdlib.h>
 
@@ -264,14 +265,14 @@ static inline bool call_is_message(const struct event *event)
 }
 
 /* Returns the number of records after the call. Returns SIZE_MAX if it has other records than those for messages, or if
- * this is not known yet. */
+ * this is not known yet. Also if the next call is wide: only event_cursor_next can show it. */
 static inline size_t message_records(const struct event *ready, const struct event *end)
 {
     const struct event *const first = ready;
     for (; ready != end; ready++) {
         unsigned kind = event_kind(ready);
         if (kind < RECORD_FIRST)
-            return (size_t)(ready - first);
+            return ready->kind & EVENT_WIDE ? SIZE_MAX : (size_t)(ready - first);
         if ((kind != RECORD_RECEIVE && kind != RECORD_SEND_DONE && kind != RECORD_RECV_DONE && kind != RECORD_STALL) ||
             ready->kind & EVENT_WIDE)
             break;
@@ -310,8 +311,8 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
                 requests[i] = ended_request(lanes, &call.records[i], REQUEST_IS_RECV);
         location_message(&lane->location, &call);
         stream->calls++;
-        stream->ahead = call.records + call.record_count;
-        cursor->ready = stream->ahead + 1;
+        cursor->ready = call.records + call.record_count + 1;
+        stream->ahead = event_cursor_show(cursor, cursor->ready - 1);
         cursor->next += call.record_count + 1;
     }
     return 0;

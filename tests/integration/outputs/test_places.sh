@@ -32,6 +32,11 @@ for mpi in openmpi mpich; do
     says out "^  $segment; [0-9.]+ .?s of the critical path"
     gives "  as JSON" 0 mpit-dump --analyze --json "late-$mpi"
     check "  its waits name both ends, and the late rank's segment" python3 "$here/places.py" analyze out lines
+    gives "$mpi: an OTF2 archive" 0 mpit-dump --otf2 "archive-$mpi" "late-$mpi"
+    check "  every message has 4 bytes" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -E '^MPI_I?(SEND|RECV) ' >messages;
+        [ \$(wc -l <messages) = 30 ] && ! grep -v 'Length: 4\$' messages"
+    gives "  it has no faults" 0 mpit-dump --check "archive-$mpi"
+    says out "sound: 0 errors, 0 warnings"
     gives "$mpi: a trace without call paths" 0 env MPIT_CALL_DEPTH=0 mpit-run --quiet --trace --output "deep-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
     gives "  mpit-dump --analyze" 0 mpit-dump --analyze "deep-$mpi"
     says_not out "by place|between MPI calls"

@@ -51,4 +51,15 @@ def analyze(document, lines):
     assert computing / 2 < critical <= computing, (critical, computing)
 
 
+def perfetto(document, lines):
+    calls = [event for event in document["traceEvents"] if event["ph"] == "E"]
+    sends = [event["args"] for event in calls if event["name"] == "MPI_Send"]
+    assert len(sends) == 15 and all("at" in event["args"] and "stack" in event["args"] for event in calls), calls
+    for send in sends:
+        assert send["at"] == "places.c:%d (exchange)" % lines["send"], send
+        frames = send["stack"].split(" < ")
+        assert frames[0] == "places.c:%d exchange" % lines["send"], frames
+        assert [frame.split()[1] for frame in frames[1:3]] == ["late", "main"], frames
+
+
 globals()[sys.argv[1]](json.load(open(sys.argv[2])), read_lines(sys.argv[3]))

@@ -32,6 +32,9 @@ for mpi in openmpi mpich; do
     says out "^  $segment; [0-9.]+ .?s of the critical path"
     gives "  as JSON" 0 mpit-dump --analyze --json "late-$mpi"
     check "  its waits name both ends, and the late rank's segment" python3 "$here/places.py" analyze out lines
+    gives "$mpi: trace events" 0 mpit-dump --perfetto out.json "late-$mpi"
+    check "  each call has its place and its stack" python3 "$here/places.py" perfetto out.json lines
+
     gives "$mpi: an OTF2 archive" 0 mpit-dump --otf2 "archive-$mpi" "late-$mpi"
     check "  every message has 4 bytes" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -E '^MPI_I?(SEND|RECV) ' >messages;
         [ \$(wc -l <messages) = 30 ] && ! grep -v 'Length: 4\$' messages"

@@ -291,7 +291,8 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
     struct event_cursor *cursor = &stream->cursor;
     uint64_t requests[EVENTS_READY_MOST];
     while (stream->ahead && cursor->ready != cursor->ready_end && call_is_message(stream->ahead)) {
-        struct message_call call = {.event = stream->ahead, .records = cursor->ready, .requests = requests};
+        struct message_call call = {
+            .event = stream->ahead, .records = cursor->ready, .requests = requests, .path = cursor->path};
         uint64_t end = call.event->begin + call.event->duration;
         call.shape = (enum fold_shape)call_table[event_kind(call.event)].fold;
         call.record_count = message_records(cursor->ready, cursor->ready_end);
@@ -447,6 +448,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
         nest_release(&lane->nest);
         free(lane->next.parts);
         schedule_release(&lane->location.schedule);
+        location_release(&lane->location);
     }
     free(lanes->list);
     free(lanes->process.created);
@@ -497,6 +499,7 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct
                                       .objects = &set,
                                       .rank = rank,
                                       .world_rank = world_rank,
+                                      .path_places = job->callpaths ? job->callpaths->places[world_rank] : NULL,
                                       .clock = rank->run ? timeline_map(&job->line, rank->run) : NULL,
                                       .error = OTF2_SUCCESS},
                           .watch = watch,

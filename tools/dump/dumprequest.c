@@ -9,7 +9,15 @@
 #include <stdlib.h>
 
 enum { THREADS_MOST = 4096 };
-enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
+enum {
+    OPTION_RANKS = 256,
+    OPTION_WINDOW,
+    OPTION_COMM,
+    OPTION_FUNCTIONS,
+    OPTION_INTERNAL,
+    OPTION_ANY_OWNER,
+    OPTION_OTF2_CALLPATHS
+};
 
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
@@ -20,7 +28,7 @@ static const struct tool_option options[] = {
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
     {"crash", NULL, MODE_CRASH, "the processes that did not end normally"},
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
-    {"otf2", "DIR [-j N]", MODE_OTF2, "write an OTF2 archive for Vampir, with N threads"},
+    {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions"},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
     {"folded", "FILE", MODE_FOLDED, NULL},
@@ -36,6 +44,7 @@ static const struct tool_option options[] = {
     {"check", NULL, MODE_CHECK, "check RUN, an OTF2 archive, by --check-rules (--json)"},
     {"any-owner", NULL, OPTION_ANY_OWNER, "also read files of users other than the run's"},
     {"internal", NULL, OPTION_INTERNAL, ""},
+    {"otf2-callpaths", NULL, OPTION_OTF2_CALLPATHS, ""},
     {"check-rules", NULL, MODE_RULES, ""},
     {.name = NULL},
 };
@@ -118,7 +127,8 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
+            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, "
+            "--perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
@@ -174,6 +184,10 @@ struct request request_read(int argc, char *argv[])
             request.any_owner = true;
             continue;
         }
+        if (option == OPTION_OTF2_CALLPATHS) {
+            request.manner.functions = true;
+            continue;
+        }
         if (option == OPTION_INTERNAL) {
             request.internal = true;
             continue;
@@ -190,6 +204,8 @@ struct request request_read(int argc, char *argv[])
         usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
+    if (request.manner.functions && request.mode != MODE_OTF2)
+        usage_reject("--otf2-callpaths needs --otf2");
     if (optind == argc)
         usage_reject("no run is named; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)

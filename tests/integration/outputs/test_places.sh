@@ -37,9 +37,32 @@ for mpi in openmpi mpich; do
 
     gives "$mpi: an OTF2 archive" 0 mpit-dump --otf2 "archive-$mpi" "late-$mpi"
     check "  every message has 4 bytes" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -E '^MPI_I?(SEND|RECV) ' >messages;
-        [ \$(wc -l <messages) = 30 ] && ! grep -v 'Length: 4\$' messages"
+        [ \$(wc -l <messages) = 30 ] && ! grep -vE 'Length: 4(,|\$)' messages"
     gives "  it has no faults" 0 mpit-dump --check "archive-$mpi"
     says out "sound: 0 errors, 0 warnings"
+    otf2-print "archive-$mpi/traces.otf2" >events
+    check "  each Enter has a call path" [ "$(grep -c '^ENTER ' events)" = "$(grep -c 'ATTRIBUTES: ("call path" <0>; CALLING_CONTEXT; ' events)" ]
+    check "  15 sends have their line" [ "$(grep -A1 '^ENTER .*"MPI_Send"' events | grep -c "\"exchange@places.c:$(line send)\"")" = 15 ]
+    otf2-print -G "archive-$mpi/traces.otf2" >out
+    says out "^CALLING_CONTEXT .*Region: \"exchange\".*places.c:$(line wait)\".*Parent: \"late@places.c:"
+    check "  functions are no regions of it" sh -c "! grep -E '^ENTER .*\"(main|late|exchange)\"' events"
+
+    gives "$mpi: an archive with the program's functions" 0 mpit-dump --otf2 "functions-$mpi" --otf2-callpaths "late-$mpi"
+    gives "  it has no faults" 0 mpit-dump --check "functions-$mpi"
+    says out "sound: 0 errors, 0 warnings"
+    otf2-print "functions-$mpi/traces.otf2" >events
+    for function in main:3 late:3 exchange:15; do
+        check "  enters and leaves ${function%:*} ${function#*:} times" \
+            [ "$(grep -c "^ENTER .*\"${function%:*}\"" events),$(grep -c "^LEAVE .*\"${function%:*}\"" events)" = "${function#*:},${function#*:}" ]
+    done
+    check "  MPI_Wait is in exchange, and MPI_Barrier is not" awk -v rank=1 '
+        $2 == rank && /^ENTER .*"exchange"/ { inside = 1 }
+        $2 == rank && /^LEAVE .*"exchange"/ { inside = 0 }
+        $2 == rank && /^ENTER .*"MPI_Wait"/ { waits++; bad += !inside }
+        $2 == rank && /^ENTER .*"MPI_Barrier"/ { bad += inside }
+        END { exit bad || waits != 5 }' events
+    gives "  and needs --otf2" 2 mpit-dump --otf2-callpaths "late-$mpi"
+    says err "--otf2-callpaths needs --otf2"
     gives "$mpi: a trace without call paths" 0 env MPIT_CALL_DEPTH=0 mpit-run --quiet --trace --output "deep-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
     gives "  mpit-dump --analyze" 0 mpit-dump --analyze "deep-$mpi"
     says_not out "by place|between MPI calls"

@@ -156,6 +156,34 @@ static const char *path_obstacle(const struct analysis *analysis, const struct a
     return NULL;
 }
 
+static int share_order(const void *one, const void *other)
+{
+    const struct path_share *a = one, *b = other;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* Gives segments their parts of the path. Then the shares are by rank and function. */
+static void path_segments_take(struct analysis *analysis)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < analysis->path_count; i++) {
+        struct path_share *share = &analysis->path[i];
+        int32_t rank = (int32_t)(share->key >> 40);
+        struct segment_sum *sum = segment_of_rank(&analysis->segments, share->key >> 16 & (SEGMENTS_MOST - 1), rank);
+        if (sum)
+            sum->critical_ns += share->ns;
+        share->key = path_key(rank, share->key & 0xffff);
+    }
+    if (analysis->path_count)
+        qsort(analysis->path, analysis->path_count, sizeof *analysis->path, share_order);
+    for (size_t i = 1; i < analysis->path_count; i++)
+        if (analysis->path[i].key == analysis->path[kept].key)
+            analysis->path[kept].ns += analysis->path[i].ns;
+        else
+            analysis->path[++kept] = analysis->path[i];
+    analysis->path_count = analysis->path_count ? kept + 1 : 0;
+}
+
 static void critical_path_find(struct analysis *analysis, const struct analysis_lanes *lanes)
 {
     const struct analysis_lane *end = NULL;
@@ -168,6 +196,7 @@ static void critical_path_find(struct analysis *analysis, const struct analysis_
     if (analysis->no_path)
         return;
     analysis->path = path_shares(&analysis->paths, end->path, &analysis->path_count);
+    path_segments_take(analysis);
     for (size_t i = 0; i < analysis->path_count; i++)
         analysis->path_ns += analysis->path[i].ns;
     analysis->path_rank = end->process->world_rank;
@@ -217,7 +246,7 @@ static int job_analyse(struct analysis *analysis)
     }
     analysis_lanes_release(&lanes);
     bool short_of = analysis->no_memory || analysis->matching.no_memory || analysis->gatherings.no_memory ||
-                    analysis->paths.no_memory;
+                    analysis->paths.no_memory || analysis->segments.no_memory;
     return result != 0 || short_of ? report_no_memory(&analysis->report) : 0;
 }
 
@@ -239,6 +268,8 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
     if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;
+    if (!(analysis->places = call_places_open()))
+        return report_no_memory(&analysis->report);
     return job_analyse(analysis);
 }
 
@@ -252,6 +283,9 @@ void analysis_release(struct analysis *analysis)
     keytable_release(&analysis->matrix, NULL);
     keytable_release(&analysis->operations, NULL);
     keytable_release(&analysis->lasts, NULL);
+    keytable_release(&analysis->wait_places, NULL);
+    segments_release(&analysis->segments);
+    call_places_close(analysis->places);
     free(analysis->path);
     trace_comms_release(&analysis->comms);
     trace_job_release(&analysis->job);

@@ -18,7 +18,9 @@
 #define MPIT_TOOLS_ANALYSIS_H
 
 #include "analysis/gathering.h"
+#include "analysis/segments.h"
 #include "definitions/otf2_communicators.h"
+#include "job/callplaces.h"
 #include "job/select.h"
 
 enum wait_pattern {
@@ -72,6 +74,14 @@ struct operation_sum {
     uint64_t count, whole, waited_ns;
 };
 
+/* Waits of a rank at a place for another rank at a place. */
+struct wait_place {
+    struct keyed keyed; /* wait_place_key, then the waiting rank << 32 | the awaited rank */
+    uint64_t count, ns;
+    uint32_t segment; /* before most of the awaited calls, or 0 if not known */
+    uint64_t segment_ns;
+};
+
 /* One of the operations with the highest cost. */
 struct worst_operation {
     uint64_t at_ns, last_ns, waited_ns;
@@ -104,6 +114,9 @@ struct analysis {
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
     struct keytable operations; /* struct operation_sum */
     struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */
+    struct call_places *places;
+    struct segments segments;
+    struct keytable wait_places; /* struct wait_place */
     struct worst_operation worst[WORST_KEPT];
     size_t worst_count;
     uint64_t unmatched[UNMATCHED_REASONS];
@@ -130,6 +143,18 @@ struct analysis {
 static inline uint64_t wait_key(enum wait_pattern pattern, unsigned function, uint32_t comm)
 {
     return (uint64_t)pattern << 48 | (uint64_t)function << 32 | comm;
+}
+
+enum { WAIT_PLACES_MOST = (1 << 28) - 1 };
+static inline uint64_t wait_place_key(enum wait_pattern pattern, uint32_t place, uint32_t awaited)
+{
+    return (uint64_t)pattern << 56 | (uint64_t)place << 28 | awaited;
+}
+
+/* A share of the path while it is built: path_key, and the segment of a computation. */
+static inline uint64_t step_key(int32_t rank, uint32_t segment, unsigned function)
+{
+    return (uint64_t)(uint32_t)rank << 40 | (uint64_t)segment << 16 | function;
 }
 
 static inline uint64_t path_key(int32_t rank, unsigned function)

@@ -80,8 +80,9 @@ static bool lane_is_shown(const struct analysis *analysis, const struct analysis
 
 static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
 {
-    return (struct moment){lane->begin_ns, path_hold(lane->path), lane->cursor_ns, lane->thread,
-                           lane_is_shown(analysis, lane)};
+    return (struct moment){lane->begin_ns,       path_hold(lane->path),         lane->cursor_ns,
+                           lane->thread,         lane_is_shown(analysis, lane), lane->place,
+                           lane->longest_segment};
 }
 
 static bool is_partitioned(unsigned function)
@@ -269,6 +270,7 @@ void analysis_process_release(struct analysis *analysis, struct analysis_process
     free(process->operations);
     free(process->creations);
     free(process->untold);
+    free(process->places);
 }
 
 /* ---- begin of a call --------------------------------------------------------------------------------------------- */
@@ -323,6 +325,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
     if (!lane->started)
         lane_start(lanes, lane);
+    segment_end(lanes->analysis, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     lane->finalized = lane->finalized || kind == CALL_MPI_Finalize;
     switch (call_shape(&lane->call)) {
@@ -506,6 +509,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
     wait_settle(analysis, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
+    segment_begin(lane);
     for (size_t i = 0; i < lane->left_count; i++)
         gathering_end(analysis, lane->left[i]);
     message_drop(&analysis->matching, lane->sent);

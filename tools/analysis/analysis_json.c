@@ -259,6 +259,11 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
     if (!brief)
         member(object, "causes", waits_json(analysis, &analysis->causes));
+    if (!brief) {
+        member(object, "callsites", analysis_sites_json(analysis));
+        member(object, "wait_sites", wait_places_json(analysis));
+    }
+    member(object, "segments", segments_json(analysis));
     member(object, "left_early", integer_json(analysis->left_early));
     member(object, "neighbours", integer_json(analysis->neighbours));
     member(object, "unanalysed", integer_json(analysis->unanalysed));

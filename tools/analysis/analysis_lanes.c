@@ -72,6 +72,8 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
         return -1;
     if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
         return -1;
+    process->places = call_places_of(lanes->analysis->places, rank->run);
+    process->path_count = process->places ? rank->run->path_count : 0;
     for (uint32_t thread = 0; thread < rank->run->thread_count; thread++) {
         if (!rank->run->threads[thread])
             continue;

@@ -18,6 +18,8 @@ struct analysis_process {
     struct keytable objects; /* by the request's id */
     uint64_t *operations;    /* by the communicator's number: collectives that were begun on it */
     uint64_t *creations;
+    uint32_t *places; /* by number of the call path. NULL: no paths */
+    size_t path_count;
     bool *untold; /* by communicator number: messages of receives from any source are not known */
     int32_t world_rank;
     uint32_t lanes_open;
@@ -34,6 +36,7 @@ struct lane_probe {
     struct envelope asked;
     uint64_t begin_ns, end_ns, cursor_ns;
     struct path *path; /* before it, held */
+    uint32_t place;
 };
 
 /* Where a record belongs. */
@@ -66,6 +69,12 @@ struct analysis_lane {
     struct path *path;
     bool begun, started, finalized;
     uint32_t thread;
+    uint32_t place;           /* of the call, and */
+    uint32_t segment;         /* that ended with it, or 0 */
+    uint32_t last_place;      /* of the call before, */
+    uint64_t last_ns;         /* and its end */
+    uint32_t longest_segment; /* since the last call that could wait */
+    uint64_t longest_ns;
     /* of the call, if it blocks */
     struct message *sent;
     struct receive *receive;
@@ -98,6 +107,9 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_process_release(struct analysis *analysis, struct analysis_process *process);
 
 /* analysis_waits.c */
+/* Called at the begin and at the end of a call: the segments before and after it. */
+void segment_end(struct analysis *analysis, struct analysis_lane *lane);
+void segment_begin(struct analysis_lane *lane);
 enum wait_pattern gathering_pattern(const struct gathering *gathering);
 /* Extends the lane's path to `until`, in this function. */
 void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigned function, uint64_t until);

@@ -26,4 +26,12 @@ json_t *analysis_json(const struct analysis *analysis);
  * ranks. "causes" and "matrix" are missing. */
 json_t *analysis_json_brief(const struct analysis *analysis);
 
+/* analysis_places.c: where in the program the waits and the segments are. The printing functions return 0, or -1 without
+ * memory. Without call paths they print nothing, and the lists are empty. */
+int wait_places_print(const struct analysis *analysis, FILE *out);
+int segments_print(const struct analysis *analysis, FILE *out);
+json_t *analysis_sites_json(const struct analysis *analysis);
+json_t *wait_places_json(const struct analysis *analysis);
+json_t *segments_json(const struct analysis *analysis);
+
 #endif

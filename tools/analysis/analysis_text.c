@@ -380,6 +380,8 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     analysis_head_print(analysis, out);
     messages_print(analysis, out);
     int result = longest_waits_print(analysis, out);
+    result |= wait_places_print(analysis, out);
+    result |= segments_print(analysis, out);
     result |= rank_sums_print(analysis, out);
     result |= collectives_print(analysis, out);
     path_print(analysis, out);

@@ -22,7 +22,8 @@ void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigne
 {
     if (lane->finalized || until <= lane->cursor_ns)
         return;
-    path_add(&analysis->paths, &lane->path, path_key(lane->process->world_rank, function), until - lane->cursor_ns);
+    uint64_t key = step_key(lane->process->world_rank, function == CALL_NONE ? lane->segment : 0, function);
+    path_add(&analysis->paths, &lane->path, key, until - lane->cursor_ns);
     lane->cursor_ns = until;
 }
 
@@ -53,6 +54,71 @@ static bool call_waits(const struct traced_call *call)
     return kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
 }
 
+/* ---- segments ---------------------------------------------------------------------------------------------------- */
+
+void segment_end(struct analysis *analysis, struct analysis_lane *lane)
+{
+    const struct analysis_process *process = lane->process;
+    lane->place = lane->call.path < process->path_count ? process->places[lane->call.path] : 0;
+    lane->segment = 0;
+    if (call_is_mark(&lane->call) || !lane->place || !lane->last_place || lane->begin_ns < lane->last_ns)
+        return;
+    uint64_t ns = lane->begin_ns - lane->last_ns;
+    lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
+    if (ns >= lane->longest_ns) {
+        lane->longest_ns = ns;
+        lane->longest_segment = lane->segment;
+    }
+    if (!selection_has_rank(analysis->selection, process->world_rank) ||
+        !selection_has_time(analysis->selection, (int64_t)lane->last_ns, (int64_t)lane->begin_ns))
+        return;
+    struct segment_sum *sum = segment_of_rank(&analysis->segments, lane->segment, process->world_rank);
+    if (sum) {
+        sum->count++;
+        sum->ns += ns;
+    }
+}
+
+void segment_begin(struct analysis_lane *lane)
+{
+    if (call_is_mark(&lane->call))
+        return;
+    lane->last_place = lane->place;
+    lane->last_ns = lane->end_ns;
+    if (call_waits(&lane->call)) {
+        lane->longest_segment = 0;
+        lane->longest_ns = 0;
+    }
+}
+
+/* Of the segments that came before the awaited calls, the record keeps the one that has most of the time. */
+static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern, uint32_t place, int32_t rank,
+                           const struct arrival *cause, uint64_t ns)
+{
+    uint32_t segment = cause->moment.segment;
+    struct segment_sum *sum = segment_of_rank(&analysis->segments, segment, cause->world_rank);
+    if (sum)
+        sum->blamed_ns += ns;
+    if (!place || !cause->moment.place || place > WAIT_PLACES_MOST || cause->moment.place > WAIT_PLACES_MOST)
+        return;
+    struct wait_place *wait = keytable_make(&analysis->wait_places, wait_place_key(pattern, place, cause->moment.place),
+                                            (uint64_t)(uint32_t)rank << 32 | (uint32_t)cause->world_rank, sizeof *wait);
+    if (!wait) {
+        analysis->no_memory = true;
+        return;
+    }
+    wait->count++;
+    wait->ns += ns;
+    if (wait->segment == segment) {
+        wait->segment_ns += ns;
+    } else if (wait->segment_ns < ns) {
+        wait->segment = segment;
+        wait->segment_ns = ns - wait->segment_ns;
+    } else {
+        wait->segment_ns -= ns;
+    }
+}
+
 /* Adds the call's time to the path. Before it comes the path of the location that the call waited for. */
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame)
 {
@@ -68,6 +134,7 @@ void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const st
             uint64_t key = wait_key(blame->pattern, kind, blame->comm);
             analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
             analysis_sum(analysis, &analysis->causes, key, (uint64_t)blame->cause.world_rank, 1, ns);
+            wait_place_add(analysis, blame->pattern, lane->place, rank, &blame->cause, ns);
         }
         if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
             path_switch(&analysis->paths, &lane->path, cause->path);
@@ -103,6 +170,7 @@ void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint3
                                                 .source = event->peer == PEER_ANY ? FROM_ANY : source,
                                                 .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag},
                                       .begin_ns = lane->begin_ns,
+                                      .place = lane->place,
                                       .end_ns = lane->end_ns,
                                       .cursor_ns = lane->cursor_ns,
                                       .path = path_hold(lane->path)};
@@ -126,9 +194,11 @@ void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const s
                      ns = begun->ns - probe->begin_ns;
             analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
             analysis_sum(analysis, &analysis->causes, key, (uint64_t)envelope->source, 1, ns);
+            wait_place_add(analysis, WAIT_LATE_SENDER, probe->place, rank, &(struct arrival){*begun, envelope->source},
+                           ns);
         }
         if (begun->path_ns > probe->cursor_ns)
-            path_detour(&analysis->paths, lane->path, probe->path, begun->path, path_key(rank, probe->function),
+            path_detour(&analysis->paths, lane->path, probe->path, begun->path, step_key(rank, 0, probe->function),
                         begun->path_ns - probe->cursor_ns);
     }
     probe_forget(analysis, lane);

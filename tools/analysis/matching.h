@@ -33,7 +33,9 @@ struct moment {
     struct path *path; /* held by the owner of the moment, or NULL if not known */
     uint64_t path_ns;  /* end of that path */
     uint32_t thread;
-    bool shown; /* the call is selected and takes time */
+    bool shown;       /* the call is selected and takes time */
+    uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
+    uint32_t segment; /* the longest one since the thread's last call that could wait (segments.h), or 0 for none */
 };
 
 struct receive;

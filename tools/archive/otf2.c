@@ -2,6 +2,7 @@
 #include "archive/otf2.h"
 
 #include "archive/otf2_archive.h"
+#include "definitions/otf2_callpaths.h"
 #include "definitions/otf2_definitions.h"
 #include "definitions/otf2_markers.h"
 #include "definitions/otf2_numbers.h"
@@ -45,6 +46,7 @@ struct conversion {
     struct trace_objects objects;
     struct trace_strings strings;
     OTF2_StringRef *programs; /* of each rank */
+    struct trace_callpaths callpaths;
     unsigned threads;
     const struct team *team;
     OTF2_Archive *archive;
@@ -95,7 +97,8 @@ static int events_write(struct conversion *c)
 static int definitions_bound(struct conversion *c)
 {
     uint64_t entries = trace_numbers_most(&c->objects), bytes;
-    uint64_t others[] = {(uint64_t)c->job.size, c->job.region_count, c->report->locations};
+    uint64_t others[] = {(uint64_t)c->job.size, c->job.region_count + (uint64_t)c->callpaths.function_count,
+                         c->report->locations};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         entries = others[i] > entries ? others[i] : entries;
     bytes = team_largest(c->team, DEFINITION_REST_BYTES + DEFINITION_ENTRY_BYTES * entries);
@@ -249,7 +252,12 @@ static int job_convert(struct conversion *c, const struct run_reader *runs, size
         result = trace_objects_open(&c->objects, &c->job, &c->comms, c->report);
     if (result == 0)
         result = programs_name(c);
-    if (agree(c, result) != 0 || agree(c, job_compare(c)) != 0 || directory_make(c, directory, path) != 0)
+    if (agree(c, result) != 0 || agree(c, job_compare(c)) != 0 ||
+        agree(c, trace_callpaths_open(&c->callpaths, &c->job, c->team, c->report)) != 0)
+        return -1;
+    if (c->callpaths.context_count)
+        c->job.callpaths = &c->callpaths;
+    if (directory_make(c, directory, path) != 0)
         return -1;
     return archive_place(c, path, directory, archive_make(c, path));
 }
@@ -259,6 +267,7 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
 {
     struct conversion c = {
         .threads = manner->threads, .team = manner->team ? manner->team : &team_of_one, .report = report};
+    c.callpaths.functions_written = manner->functions;
     *report = (struct otf2_report){0};
     interrupts_catch();
     int result = job_convert(&c, runs, count, manner->selection, directory);
@@ -269,6 +278,7 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
     trace_strings_release(&c.strings);
     trace_objects_release(&c.objects);
     trace_comms_release(&c.comms);
+    trace_callpaths_release(&c.callpaths, &c.job);
     trace_job_release(&c.job);
     return result;
 }

@@ -54,6 +54,7 @@ struct otf2_manner {
     const struct team *team; /* processes that make the archive together (team.h), each with all run files, or NULL for
                               * one process */
     const struct selection *selection; /* as above, or NULL for all */
+    bool functions;                    /* with regions for the program's functions on call paths */
 };
 
 /* The same in this manner, which does not change the result. All processes of the team return the same. */

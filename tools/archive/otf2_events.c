@@ -155,14 +155,6 @@ static void schedule_close(struct trace_location *location, uint64_t end)
                            OTF2_EvtWriter_Leave(location->writer, NULL, advance(location, end), region->what));
 }
 
-void location_end(struct trace_location *location)
-{
-    if (!location->process->rank->run)
-        return;
-    schedule_write(location, UINT64_MAX, UINT64_MAX);
-    schedule_close(location, UINT64_MAX);
-}
-
 /* A completion call that is not recorded has a region without its own name, around its completed requests. */
 static inline unsigned region_kind(const struct traced_call *call)
 {
@@ -284,6 +276,71 @@ static void counters_write(struct trace_location *location, const struct traced_
     }
 }
 
+/* ---- call paths -------------------------------------------------------------------------------------------------- */
+
+static uint32_t context_of(const struct trace_location *location, uint32_t path)
+{
+    const struct trace_process *process = location->process;
+    return location->attributes ? trace_context_of(process->job->callpaths, process->rank, process->path_places, path)
+                                : (uint32_t)NO_CONTEXT;
+}
+
+static void functions_enter(struct trace_location *location, uint32_t outer, uint32_t context, OTF2_TimeStamp now)
+{
+    const struct trace_job *job = location->process->job;
+    if (context == outer)
+        return;
+    functions_enter(location, outer, job->callpaths->contexts[context].caller, now);
+    uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+}
+
+static void functions_leave(struct trace_location *location, uint32_t context, uint32_t outer, OTF2_TimeStamp now)
+{
+    const struct trace_job *job = location->process->job;
+    for (; context != outer; context = job->callpaths->contexts[context].caller) {
+        uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
+        location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
+    }
+}
+
+/*
+ * Leaves the functions that are not on the new path, at the last event, and enters the others. A function goes on if
+ * both paths have it at the same depth, called from the same line of the same callers.
+ */
+static void functions_switch(struct trace_location *location, uint32_t context, OTF2_TimeStamp left, OTF2_TimeStamp now)
+{
+    const struct trace_context *list = location->process->job->callpaths->contexts;
+    uint32_t old = location->entered, new = context;
+    while (old != NO_CONTEXT && (new == NO_CONTEXT || list[old].depth > list[new].depth))
+        old = list[old].caller;
+    while (new != NO_CONTEXT && (old == NO_CONTEXT || list[new].depth > list[old].depth))
+        new = list[new].caller;
+    while (old != NO_CONTEXT && (list[old].caller != list[new].caller || list[old].function != list[new].function)) {
+        old = list[old].caller;
+        new = list[new].caller;
+    }
+    functions_leave(location, location->entered, old, left);
+    functions_enter(location, new, context, now);
+    location->entered = context;
+}
+
+/* Writes the Enter of a call, with its path, and before it the functions that lead to it. `left` is the time of the
+ * last event. */
+static inline void enter_write(struct trace_location *location, uint32_t path, bool nested, uint32_t region,
+                               OTF2_TimeStamp left, OTF2_TimeStamp now)
+{
+    uint32_t context = context_of(location, path);
+    if (context != NO_CONTEXT) {
+        if (location->functions && !nested && context != location->entered)
+            functions_switch(location, context, left, now);
+        location_check(location,
+                       OTF2_AttributeList_AddCallingContextRef(location->attributes, CALLPATH_ATTRIBUTE, context));
+    }
+    location_check(location, OTF2_EvtWriter_Enter(location->writer, context != NO_CONTEXT ? location->attributes : NULL,
+                                                  now, region));
+}
+
 static void call_enter(struct trace_location *location, const struct traced_call *call)
 {
     struct trace_job *job = location->process->job;
@@ -293,7 +350,7 @@ static void call_enter(struct trace_location *location, const struct traced_call
         counters_advance(location, call, false);
     if (!call_is_shown(location, call))
         return;
-    OTF2_TimeStamp now = advance(location, call->event.begin);
+    OTF2_TimeStamp left = location->last_ns, now = advance(location, call->event.begin);
     if (event_kind(&call->event) == EVENT_SWITCHED) {
         location_check(location,
                        OTF2_EvtWriter_MeasurementOnOff(location->writer, NULL, now,
@@ -301,7 +358,7 @@ static void call_enter(struct trace_location *location, const struct traced_call
         return;
     }
     counters_write(location, call, now);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, trace_region(job, region_kind(call))));
+    enter_write(location, call->path, call->event.kind & EVENT_NESTED, trace_region(job, region_kind(call)), left, now);
     if (!job->in_part)
         write_begun(location, call, now);
 }
@@ -480,8 +537,8 @@ static inline void call_write(struct trace_location *location, const struct trac
     struct trace_job *job = location->process->job;
     unsigned kind = event_kind(&call->event);
     uint32_t region = trace_region(job, kind);
-    OTF2_TimeStamp now = advance(location, call->event.begin);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    OTF2_TimeStamp left = location->last_ns, now = advance(location, call->event.begin);
+    enter_write(location, call->path, call->event.kind & EVENT_NESTED, region, left, now);
     write_begun(location, call, now);
     now = advance(location, call->end);
     if (call_has_results(call))
@@ -504,8 +561,8 @@ void location_message(struct trace_location *location, const struct message_call
     const struct event *event = call->event;
     uint32_t region = trace_region(location->process->job, event_kind(event));
     unsigned shape = 1u << call->shape;
-    OTF2_TimeStamp now = advance(location, event->begin);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
+    OTF2_TimeStamp left = location->last_ns, now = advance(location, event->begin);
+    enter_write(location, call->path, false, region, left, now);
     if (shape & (1 << FOLD_SEND | 1 << FOLD_SENDRECV))
         write_send(location, event, now);
     else if (shape & 1 << FOLD_POST_SEND)
@@ -549,6 +606,10 @@ void location_begin(struct trace_location *location)
     location->counts = run && job->counters.count;
     if (location->counts)
         trace_counters_places(&job->counters, run, location->counters);
+    location->entered = NO_CONTEXT;
+    location->attributes = run && job->callpaths ? OTF2_AttributeList_New() : NULL;
+    /* the regions of other libraries may begin in one function and end in another */
+    location->functions = location->attributes && job->callpaths->functions_written && !location->schedule.some;
     location->plain = !location->schedule.some && !job->selection && !job->in_part && !location->counts;
 }
 
@@ -562,4 +623,21 @@ void location_program_end(struct trace_location *location)
 {
     OTF2_TimeStamp now = advance(location, location->process->rank->run->header.end_ticks);
     location_check(location, OTF2_EvtWriter_ProgramEnd(location->writer, NULL, now, 0));
+}
+
+void location_end(struct trace_location *location)
+{
+    if (!location->process->rank->run)
+        return;
+    schedule_write(location, UINT64_MAX, UINT64_MAX);
+    schedule_close(location, UINT64_MAX);
+    if (location->functions)
+        functions_leave(location, location->entered, NO_CONTEXT, location->last_ns);
+}
+
+void location_release(struct trace_location *location)
+{
+    if (location->attributes)
+        OTF2_AttributeList_Delete(location->attributes);
+    location->attributes = NULL;
 }

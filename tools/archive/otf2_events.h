@@ -14,6 +14,7 @@
 #include "archive/otf2_counters.h"
 #include "definitions/otf2_objects.h"
 #include "archive/otf2_schedule.h"
+#include "definitions/otf2_callpaths.h"
 
 #include <otf2/otf2.h>
 
@@ -46,6 +47,7 @@ struct trace_process {
     struct object_states states;
     const struct trace_rank *rank;
     int32_t world_rank;
+    const uint32_t *path_places;   /* by number of the call path, or NULL */
     const struct clock_map *clock; /* of its node, or NULL without a run file */
     struct trace_stamps stamps;
     struct trace_place places[PLACES_KEPT];
@@ -70,6 +72,9 @@ struct trace_location {
     uint8_t counters[COUNTER_COUNT]; /* of the run file: which of the archive */
     uint64_t counted[COUNTER_COUNT]; /* so far */
     bool counts;                     /* any */
+    OTF2_AttributeList *attributes;  /* of the next event, or NULL: no call paths */
+    bool functions;                  /* regions of functions are written */
+    uint32_t entered;                /* the context whose functions are entered, or NO_CONTEXT */
     bool plain;                      /* no call needs a look at the selection or schedule */
 };
 
@@ -82,6 +87,7 @@ void location_call(struct trace_location *location, const struct traced_call *ca
 /* A call that sends, receives, posts or completes messages, and nothing else. */
 struct message_call {
     const struct event *event;
+    uint32_t path;
     enum fold_shape shape;
     uint64_t request; /* that it posted */
     const struct event *records;
@@ -95,6 +101,7 @@ void location_message(struct trace_location *location, const struct message_call
 void location_gap(struct trace_location *location, uint64_t until);
 /* Writes the rest of the schedule. */
 void location_end(struct trace_location *location);
+void location_release(struct trace_location *location);
 /* The archive's range of time covers all that was written. */
 void location_range(const struct trace_location *location);
 void location_program_begin(struct trace_location *location, OTF2_StringRef program);

@@ -53,6 +53,8 @@ struct trace_rank {
     uint64_t losses[TRACE_LOSS_COUNT];
 };
 
+struct trace_callpaths;
+
 struct trace_job {
     uint64_t job; /* its number */
     struct trace_rank *ranks;
@@ -64,9 +66,10 @@ struct trace_job {
     bool kind_used[CALL_COUNT];       /* a call of this kind is in the archive */
     uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
     uint32_t region_count;
-    struct trace_instruments instruments; /* their regions are numbered before the calls */
-    struct trace_counters counters;       /* their metrics are numbered after the instruments */
-    bool tallies;                         /* there need not be a trace */
+    struct trace_instruments instruments;    /* their regions are numbered before the calls */
+    struct trace_counters counters;          /* their metrics are numbered after the instruments */
+    const struct trace_callpaths *callpaths; /* of an archive that has them, or NULL */
+    bool tallies;                            /* there need not be a trace */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise if a filter or MPI_Pcontrol may have removed one end of them */
     bool no_messages, no_collectives;

@@ -265,7 +265,7 @@ static inline bool call_is_message(const struct event *event)
 }
 
 /* Returns the number of records after the call. Returns SIZE_MAX if it has other records than those for messages, or if
- * this is not known yet. */
+ * this is not known yet. Also if the next call is wide: only event_cursor_next can show it. */
 static inline size_t message_records(const struct event *ready, const struct event *end)
 {
     const struct event *const first = ready;
@@ -291,7 +291,8 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
     struct event_cursor *cursor = &stream->cursor;
     uint64_t requests[EVENTS_READY_MOST];
     while (stream->ahead && cursor->ready != cursor->ready_end && call_is_message(stream->ahead)) {
-        struct message_call call = {.event = stream->ahead, .records = cursor->ready, .requests = requests};
+        struct message_call call = {
+            .event = stream->ahead, .records = cursor->ready, .requests = requests, .path = cursor->path};
         uint64_t end = call.event->begin + call.event->duration;
         call.shape = (enum fold_shape)call_table[event_kind(call.event)].fold;
         call.record_count = message_records(cursor->ready, cursor->ready_end);
@@ -311,9 +312,8 @@ static int lane_run(struct lanes *lanes, struct lane *lane, uint64_t until)
                 requests[i] = ended_request(lanes, &call.records[i], REQUEST_IS_RECV);
         location_message(&lane->location, &call);
         stream->calls++;
-        const struct event *next = call.records + call.record_count;
-        stream->ahead = event_cursor_show(cursor, next);
-        cursor->ready = next + 1;
+        cursor->ready = call.records + call.record_count + 1;
+        stream->ahead = event_cursor_show(cursor, cursor->ready - 1);
         cursor->next += call.record_count + 1;
     }
     return 0;
@@ -448,6 +448,7 @@ static int lanes_close(struct lanes *lanes, OTF2_Archive *archive, bool failed)
         nest_release(&lane->nest);
         free(lane->next.parts);
         schedule_release(&lane->location.schedule);
+        location_release(&lane->location);
     }
     free(lanes->list);
     free(lanes->process.created);
@@ -498,6 +499,7 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct
                                       .objects = &set,
                                       .rank = rank,
                                       .world_rank = world_rank,
+                                      .path_places = job->callpaths ? job->callpaths->places[world_rank] : NULL,
                                       .clock = rank->run ? timeline_map(&job->line, rank->run) : NULL,
                                       .error = OTF2_SUCCESS},
                           .watch = watch,

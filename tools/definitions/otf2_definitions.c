@@ -3,6 +3,7 @@
 #include "format/label.h"
 #include "archive/otf2_events.h"
 #include "archive/otf2_io.h"
+#include "definitions/otf2_callpaths.h"
 #include "definitions/otf2_numbers.h"
 #include "figures/variables.h"
 
@@ -147,6 +148,39 @@ static void regions_write(struct definitions *d)
               OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
                                                OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
     }
+}
+
+static OTF2_RegionRef function_region(const struct definitions *d, uint32_t function)
+{
+    return d->job->instruments.region_count + d->job->region_count + function;
+}
+
+/* Call paths: their functions, the lines in them, and the attribute of an Enter. */
+static void callpaths_write(struct definitions *d)
+{
+    const struct trace_callpaths *paths = d->job->callpaths;
+    if (!paths)
+        return;
+    OTF2_StringRef nothing = string_id(d, ""), title = string_id(d, "call path");
+    OTF2_StringRef description = string_id(d, "functions of the program from which the call was made");
+    for (uint32_t i = 0; i < paths->function_count; i++) {
+        OTF2_StringRef name = string_id(d, paths->functions[i].name), file = string_id(d, paths->functions[i].file);
+        WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, function_region(d, i), name, name, nothing,
+                                                  OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_COMPILER,
+                                                  OTF2_REGION_FLAG_NONE, file, 0, 0));
+    }
+    for (uint32_t i = 0; i < paths->line_count; i++) {
+        OTF2_StringRef file = string_id(d, paths->lines[i].file);
+        WRITE(d, OTF2_GlobalDefWriter_WriteSourceCodeLocation(d->writer, i, file, paths->lines[i].line));
+    }
+    for (uint32_t i = 0; i < paths->context_count; i++) {
+        const struct trace_context *context = &paths->contexts[i];
+        WRITE(d, OTF2_GlobalDefWriter_WriteCallingContext(
+                     d->writer, i, function_region(d, context->function), context->line_place,
+                     context->caller == NO_CONTEXT ? OTF2_UNDEFINED_CALLING_CONTEXT : context->caller));
+    }
+    WRITE(d, OTF2_GlobalDefWriter_WriteAttribute(d->writer, CALLPATH_ATTRIBUTE, title, description,
+                                                 OTF2_TYPE_CALLING_CONTEXT));
 }
 
 static OTF2_GroupRef group_write(struct definitions *d, const char *title, OTF2_GroupType type, const uint64_t *members,
@@ -355,6 +389,7 @@ static void definitions_walk(struct definitions *d)
     ranks_write(d);
     locations_write(d);
     regions_write(d);
+    callpaths_write(d);
     groups_write(d);
     comms_write(d);
     windows_write(d);
@@ -366,11 +401,16 @@ static void definitions_walk(struct definitions *d)
 /* Returns a map from the regions in the location's events to the defined regions. Returns NULL without memory. */
 static OTF2_IdMap *regions_map(const struct trace_job *job)
 {
-    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + 1);
+    bool written = job->callpaths && job->callpaths->functions_written;
+    uint32_t functions = written ? job->callpaths->function_count : 0;
+    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + functions + 1);
     OTF2_ErrorCode error = map ? OTF2_SUCCESS : OTF2_ERROR_MEM_ALLOC_FAILED;
     for (uint32_t region = 0; region < job->region_count && error == OTF2_SUCCESS; region++)
         error = OTF2_IdMap_AddIdPair(map, job->instruments.region_count + job->region_kind[region],
                                      job->instruments.region_count + region);
+    for (uint32_t i = 0; i < functions && error == OTF2_SUCCESS; i++)
+        error = OTF2_IdMap_AddIdPair(map, trace_function_region(job, i),
+                                     job->instruments.region_count + job->region_count + i);
     if (error == OTF2_SUCCESS)
         return map;
     OTF2_IdMap_Free(map);

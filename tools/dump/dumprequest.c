@@ -19,7 +19,8 @@ enum {
     OPTION_FUNCTIONS,
     OPTION_INTERNAL,
     OPTION_ANY_OWNER,
-    OPTION_FAIL
+    OPTION_FAIL,
+    OPTION_OTF2_CALLPATHS
 };
 enum { LIMITS_MOST = 64 };
 
@@ -34,7 +35,7 @@ static const struct tool_option options[] = {
     {"crash", NULL, MODE_CRASH, NULL},
     {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)"},
     {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
-    {"otf2", "DIR [-j N]", MODE_OTF2, "write an OTF2 archive for Vampir, with N threads"},
+    {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions"},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
     {"folded", "FILE", MODE_FOLDED, NULL},
@@ -50,6 +51,7 @@ static const struct tool_option options[] = {
     {"check", NULL, MODE_CHECK, "check RUN, an OTF2 archive, by --check-rules (--json)"},
     {"any-owner", NULL, OPTION_ANY_OWNER, "also read files of users other than the run's"},
     {"internal", NULL, OPTION_INTERNAL, ""},
+    {"otf2-callpaths", NULL, OPTION_OTF2_CALLPATHS, ""},
     {"check-rules", NULL, MODE_RULES, ""},
     {.name = NULL},
 };
@@ -238,6 +240,10 @@ struct request request_read(int argc, char *argv[])
             fail_add(&request.diff, optarg);
             continue;
         }
+        if (option == OPTION_OTF2_CALLPATHS) {
+            request.manner.functions = true;
+            continue;
+        }
         if (option == OPTION_INTERNAL) {
             request.internal = true;
             continue;
@@ -254,6 +260,8 @@ struct request request_read(int argc, char *argv[])
         usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
+    if (request.manner.functions && request.mode != MODE_OTF2)
+        usage_reject("--otf2-callpaths needs --otf2");
     if (request.diff.limit_count && request.mode != MODE_DIFF)
         usage_reject("--fail needs --diff");
     if (request.mode == MODE_DIFF) {

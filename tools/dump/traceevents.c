@@ -1,7 +1,9 @@
 #include "dump/traceevents.h"
 
 #include "analysis/analysis.h"
+#include "base/array.h"
 #include "format/label.h"
+#include "job/callplaces.h"
 #include "job/nest.h"
 #include "dump/objectshown.h"
 #include "archive/otf2_schedule.h"
@@ -11,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 512 };
+enum { NAME_BYTES = 512, STACK_BYTES = 4096 };
 
 /* A job in progress. */
 struct view {
@@ -20,6 +22,8 @@ struct view {
     const char *title;
     struct trace_job job;
     struct otf2_report *report;
+    struct call_places *places;
+    char **place_args;         /* "at" and "stack" as JSON, by place. NULL: not asked for yet */
     char **regions, **metrics; /* names as JSON, by their numbers in job.instruments */
     uint64_t untimed;
     int64_t mark_tid; /* the last mark of an arrow: its thread, and the return of its call */
@@ -30,8 +34,9 @@ struct view {
 struct track {
     struct view *view;
     const struct trace_rank *rank;
-    char **comms;   /* as JSON, by number in the run file */
-    char **objects; /* likewise names of windows and files, by place in its list */
+    char **comms;     /* as JSON, by number in the run file */
+    uint32_t *places; /* by number of the call path, or NULL */
+    char **objects;   /* likewise names of windows and files, by place in its list */
     int64_t pid, tid;
     struct schedule schedule;
     size_t floors[1 << 10]; /* of the calls that are entered, for the schedule */
@@ -227,6 +232,37 @@ static void object_put(const struct track *track, int *count, const struct trace
         argument_put(out, count, "name", track->objects[shown.record]);
 }
 
+/* Makes {"at":"halo.c:72 (exchange)","stack":"halo.c:72 exchange < halo.c:80 main"}. NULL: no memory. */
+static char *place_args_make(struct call_places *places, uint32_t place)
+{
+    char text[CALL_PLACE_BYTES], stack[STACK_BYTES] = "", frame[SITE_PLACE_BYTES], clean[STACK_BYTES];
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    size_t used = 0;
+    for (uint32_t i = 0; site && i < site->frame_count && used < sizeof stack; i++)
+        used += (size_t)snprintf(stack + used, sizeof stack - used, "%s%s", i ? " < " : "",
+                                 frame_place_text(&sites, &sites.frames[site->first_frame + i], frame));
+    json_t *json = json_object();
+    label_clean(clean, sizeof clean, call_place_text(places, place, 0, text), sizeof text);
+    json_object_set_new(json, "at", json_string(clean));
+    label_clean(clean, sizeof clean, stack, sizeof stack);
+    json_object_set_new(json, "stack", json_string(clean));
+    char *made = json_dumps(json, JSON_COMPACT);
+    json_decref(json);
+    return made;
+}
+
+static void place_put(const struct track *track, int *count, uint32_t path)
+{
+    struct view *view = track->view;
+    uint32_t place = track->places && path < track->rank->run->path_count ? track->places[path] : 0;
+    if (place && !view->place_args[place])
+        view->place_args[place] = place_args_make(view->places, place);
+    const char *made = place ? view->place_args[place] : NULL;
+    if (made) /* without its braces */
+        fprintf(view->events->out, "%s%.*s", (*count)++ ? "," : "", (int)strlen(made) - 2, made + 1);
+}
+
 static void arguments_put(const struct track *track, const struct traced_call *call)
 {
     FILE *out = track->view->events->out;
@@ -255,6 +291,7 @@ static void arguments_put(const struct track *track, const struct traced_call *c
     object_put(track, &count, call, class);
     if (event->kind & EVENT_FAILED)
         argument_put(out, &count, "failed", "true");
+    place_put(track, &count, call->path);
     fputs("}}", out);
 }
 
@@ -325,8 +362,11 @@ static void unfinished_write(struct track *track, const struct thread_record *re
     if (!selection_has_call(track->view->selection, run, &event, (int64_t)ns, INT64_MAX))
         return;
     track_event(track, 'B', ns);
-    fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\",\"args\":{\"unfinished\":true}}",
+    int count = 1;
+    fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\",\"args\":{\"unfinished\":true",
             call_table[state.call].name, call_class_name(state.call));
+    place_put(track, &count, state.path);
+    fputs("}}", track->view->events->out);
 }
 
 static int thread_calls_write(struct track *track, uint32_t thread)
@@ -412,6 +452,19 @@ static int names_write(const struct view *view, int32_t world_rank)
     return 0;
 }
 
+/* Finds the places of the process's calls, and makes room for their texts. */
+static int view_places_find(struct view *view, const struct run_reader *run, uint32_t **places)
+{
+    size_t known = view->place_args ? call_places_count(view->places) + 1 : 0;
+    *places = call_places_of(view->places, run);
+    size_t count = call_places_count(view->places) + 1;
+    char **args = count > known ? array_extend(view->place_args, known, count, sizeof *args) : view->place_args;
+    if (!args)
+        return -1;
+    view->place_args = args;
+    return 0;
+}
+
 static int process_write(struct view *view, int32_t world_rank)
 {
     const struct trace_rank *rank = &view->job.ranks[world_rank];
@@ -421,7 +474,9 @@ static int process_write(struct view *view, int32_t world_rank)
         return -1;
     char **comms = comms_quote(rank->run), **objects = objects_quote(rank->run);
     struct track *track = malloc(sizeof *track);
-    int result = comms && objects && track ? names_write(view, world_rank) : report_no_memory(view->report);
+    uint32_t *places = NULL;
+    bool good = comms && objects && track && view_places_find(view, rank->run, &places) == 0;
+    int result = good ? names_write(view, world_rank) : report_no_memory(view->report);
     for (uint32_t thread = 0; result == 0 && thread < rank->run->thread_count; thread++) {
         if (!rank->run->threads[thread])
             continue;
@@ -429,6 +484,7 @@ static int process_write(struct view *view, int32_t world_rank)
                                 .rank = rank,
                                 .comms = comms,
                                 .objects = objects,
+                                .places = places,
                                 .pid = pid_of(view, world_rank),
                                 .tid = tid_of(view, world_rank, thread)};
         result =
@@ -444,6 +500,7 @@ static int process_write(struct view *view, int32_t world_rank)
     quoted_release(comms, rank->run->comm_count);
     quoted_release(objects, rank->run->object_count);
     free(track);
+    free(places);
     run_reader_rest(rank->run);
     return result;
 }
@@ -541,6 +598,8 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
     struct view view = {.events = events, .selection = selection, .title = title, .report = report};
     *report = (struct otf2_report){0};
     int result = trace_job_open(&view.job, job->files, job->file_count, report);
+    if (result == 0 && !(view.places = call_places_open()))
+        result = report_no_memory(report);
     if (result == 0)
         result = instruments_quote(&view);
     for (int32_t r = 0; result == 0 && r < view.job.size; r++)
@@ -555,6 +614,8 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
         if (trace_rank_thread_end(&view.job.ranks[r]) > threads)
             threads = trace_rank_thread_end(&view.job.ranks[r]);
     events->first_pid += threads * view.job.size;
+    quoted_release(view.place_args, view.place_args ? call_places_count(view.places) + 1 : 0);
+    call_places_close(view.places);
     quoted_release(view.regions, view.job.instruments.region_count);
     quoted_release(view.metrics, view.job.instruments.metric_count);
     trace_job_release(&view.job);

@@ -6,6 +6,7 @@
 #include "format/label.h"
 #include "collect/processlife.h"
 #include "base/units.h"
+#include "job/callplaces.h"
 #include "job/ward.h"
 
 #include <dirent.h>
@@ -21,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { CALLERS_SHOWN = 2 };
 enum { WAIT_MS = 2000, WAIT_STEP_MS = 20, WAIT_UNSEEN_MS = 5000, WAIT_STEP_MOST_MS = 500 };
 
 /* Returns whether each waits for the same ranks in the same way. */
@@ -40,8 +42,9 @@ static bool state_is_same(const struct patient *one, const struct patient *other
 {
     const struct comm_record *a = patient_comm(one), *b = patient_comm(other);
     bool comms = a == b || (a && b && strcmp(a->name, b->name) == 0);
-    return comms && one->state.call == other->state.call && one->file->header.phase == other->file->header.phase &&
-           one->alive == other->alive && one->unseen == other->unseen &&
+    return comms && one->state.call == other->state.call && one->place == other->place &&
+           one->file->header.phase == other->file->header.phase && one->alive == other->alive &&
+           one->unseen == other->unseen &&
            (one->state.call != CALL_NONE || one->last == other->last ||
             (one->last && other->last && strcmp(one->last, other->last) == 0));
 }
@@ -97,7 +100,7 @@ static void spent_print(const struct ward *ward, const struct patient *const *gr
 static void group_print(const struct ward *ward, const struct patient *const *group, size_t count, FILE *out)
 {
     const struct patient *first = group[0];
-    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES];
+    char ranks[RANKS_TEXT_BYTES], title[COMM_TITLE_BYTES], place[CALL_PLACE_BYTES];
     int32_t *list = calloc(count, sizeof *list);
     for (size_t i = 0; list && i < count; i++)
         list[i] = run_rank(&group[i]->file->header);
@@ -106,8 +109,9 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     fprintf(out, "             %s: ", ranks);
     const struct comm_record *comm = patient_comm(first);
     if (first->state.call != CALL_NONE)
-        fprintf(out, "in %s%s%s", first->call, comm ? " on " : "",
-                comm ? comm_title(title, comm->name, comm->label) : "");
+        fprintf(out, "in %s%s%s%s%s", first->call, comm ? " on " : "",
+                comm ? comm_title(title, comm->name, comm->label) : "", first->place ? " at " : "",
+                call_place_text(ward->places, first->place, CALLERS_SHOWN, place));
     else if (first->last)
         fprintf(out, "outside MPI, after %s", first->last);
     else
@@ -209,7 +213,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
     struct ward ward;
     if (job->file_count == 0)
         return 0;
-    if (ward_open(&ward, job, false) != 0)
+    if (ward_open(&ward, job, false) != 0 || ward_places_find(&ward) != 0)
         errx(1, "no memory");
     bool all_run = true;
     for (size_t i = 0; i < ward.count; i++)

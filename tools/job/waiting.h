@@ -15,6 +15,8 @@
 #include "job/rundir.h"
 #include "report/timeline.h"
 
+struct call_places;
+
 enum wait_kind { WAIT_FROM, WAIT_TO, WAIT_AT, WAIT_ALL, WAIT_KINDS };
 
 struct wait {
@@ -38,6 +40,7 @@ struct patient {
     uint32_t thread;
     struct thread_state state;
     const char *call; /* the name of state.call */
+    uint32_t place;   /* of state.call in the program, in ward.places. 0 = not known */
     const char *last; /* the last call that returned, or NULL if unknown */
     int64_t since_ns; /* begin of the state, or outside of MPI since then */
     int64_t end_ns;   /* death of its process, the present if it lives, or -1 if unknown */
@@ -52,6 +55,7 @@ struct patient {
 struct ward {
     const struct run_job *job;
     struct timeline line;
+    struct call_places *places; /* NULL: places were not looked up */
     struct patient *patients;
     size_t count, processes;
     int64_t end_ns; /* the last sign of life */

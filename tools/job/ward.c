@@ -2,6 +2,7 @@
 
 #include "calls.h"
 #include "collect/processlife.h"
+#include "job/callplaces.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -124,8 +125,20 @@ int ward_open(struct ward *ward, const struct run_job *job, bool runs)
     return 0;
 }
 
+int ward_places_find(struct ward *ward)
+{
+    ward->places = call_places_open();
+    for (size_t i = 0; ward->places && i < ward->count; i++) {
+        struct patient *patient = &ward->patients[i];
+        if (patient->state.call != CALL_NONE)
+            patient->place = call_place_find(ward->places, patient->file, patient->state.path);
+    }
+    return ward->places ? 0 : -1;
+}
+
 void ward_release(struct ward *ward)
 {
+    call_places_close(ward->places);
     waits_release(ward);
     free(ward->patients);
     timeline_release(&ward->line);

@@ -13,6 +13,8 @@
  * The job does if `runs` is true, or if one of its processes here lives. Returns 0, or -1 without memory. Release it in
  * both cases. */
 int ward_open(struct ward *ward, const struct run_job *job, bool runs);
+/* Looks up the places of the calls. Returns 0, or -1 without memory. */
+int ward_places_find(struct ward *ward);
 void ward_release(struct ward *ward);
 
 enum { RANKS_TEXT_BYTES = 160 };

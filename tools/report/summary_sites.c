@@ -214,11 +214,10 @@ static json_t *frame_json(const struct summary_sites *sites, const struct summar
                      count_json(frame->address), "inlined", (int)frame->inlined);
 }
 
-static json_t *site_json(const struct summary *summary, const struct summary_site *site)
+void site_place_json(json_t *json, const struct summary_sites *sites, const struct summary_site *site)
 {
-    const struct summary_sites *sites = &summary->sites;
     const struct summary_frame *frame = site_frame(sites, site);
-    json_t *json = json_object(), *path = json_array();
+    json_t *path = json_array();
     for (uint32_t i = 0; i < site->frame_count; i++)
         json_array_append_new(path, frame_json(sites, &sites->frames[site->first_frame + i]));
     json_object_set_new(json, "mpi", site->kind ? json_string(call_table[site->kind].name) : json_null());
@@ -227,6 +226,12 @@ static json_t *site_json(const struct summary *summary, const struct summary_sit
     json_object_set_new(json, "line", frame && frame->line ? json_integer(frame->line) : json_null());
     json_object_set_new(json, "path", path);
     json_object_set_new(json, "cut", json_boolean(site->flags != 0));
+}
+
+static json_t *site_json(const struct summary *summary, const struct summary_site *site)
+{
+    json_t *json = json_object();
+    site_place_json(json, &summary->sites, site);
     json_object_set_new(json, "count", count_json(site->count));
     json_object_set_new(json, "time_ns", count_json(site->time_ns));
     json_object_set_new(json, "stall_ns",

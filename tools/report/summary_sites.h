@@ -14,6 +14,9 @@ const char *frame_place_text(const struct summary_sites *sites, const struct sum
 /* The frame that a user takes for the place of the call: the innermost one of the program. NULL: the path has none. */
 const struct summary_frame *site_frame(const struct summary_sites *sites, const struct summary_site *site);
 
+/* Sets what JSON tells of the place of a site: "mpi", "function", "file", "line", "path", "cut". */
+void site_place_json(json_t *json, const struct summary_sites *sites, const struct summary_site *site);
+
 /* The sites by time, the costliest first, which the caller frees. NULL without memory. */
 const struct summary_site **sites_by_time(const struct summary_sites *sites);
 

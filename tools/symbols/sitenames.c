@@ -5,14 +5,7 @@
 
 #include <stdlib.h>
 
-struct naming {
-    struct symbols *symbols;
-    struct summary_sites *sites;
-    struct summary_frame *frames; /* with their names */
-    uint64_t count;
-};
-
-static struct summary_frame *frame_place(struct naming *naming)
+static struct summary_frame *frame_place(struct site_naming *naming)
 {
     struct summary_frame *frames = array_grow(naming->frames, naming->count, sizeof *frames);
     if (!frames)
@@ -21,7 +14,7 @@ static struct summary_frame *frame_place(struct naming *naming)
     return &naming->frames[naming->count++];
 }
 
-static const struct symbol_place *place_find(const struct naming *naming, const struct summary_frame *frame)
+static const struct symbol_place *place_find(const struct site_naming *naming, const struct summary_frame *frame)
 {
     const struct summary_module *from = frame->module ? &naming->sites->modules[frame->module - 1] : NULL;
     if (!from)
@@ -35,7 +28,7 @@ static const struct symbol_place *place_find(const struct naming *naming, const 
 }
 
 /* Adds the frames of one return address. */
-static bool frame_name(struct naming *naming, const struct summary_frame *frame)
+static bool frame_name(struct site_naming *naming, const struct summary_frame *frame)
 {
     const struct symbol_place *place = place_find(naming, frame);
     unsigned lines = place ? place->count : 1;
@@ -55,7 +48,20 @@ static bool frame_name(struct naming *naming, const struct summary_frame *frame)
     return true;
 }
 
-static bool site_name(struct naming *naming, struct summary_site *site)
+int site_naming_begin(struct site_naming *naming, struct summary_sites *sites)
+{
+    *naming = (struct site_naming){.sites = sites, .symbols = symbols_open()};
+    return naming->symbols ? 0 : -1;
+}
+
+void site_naming_end(struct site_naming *naming)
+{
+    free(naming->frames);
+    symbols_close(naming->symbols);
+    *naming = (struct site_naming){0};
+}
+
+bool site_name(struct site_naming *naming, struct summary_site *site)
 {
     uint64_t first = naming->count;
     for (uint32_t i = 0; i < site->frame_count; i++)
@@ -69,11 +75,11 @@ static bool site_name(struct naming *naming, struct summary_site *site)
 int site_names_find(struct summary *summary)
 {
     struct summary_sites *sites = &summary->sites;
-    struct naming naming = {.sites = sites};
+    struct site_naming naming;
     if (sites->named || !sites->count)
         return 0;
     struct summary_site *list = calloc(sites->count, sizeof *list);
-    bool good = list && (naming.symbols = symbols_open());
+    bool good = site_naming_begin(&naming, sites) == 0 && list;
     for (uint64_t i = 0; good && i < sites->count; i++) {
         list[i] = sites->list[i];
         good = site_name(&naming, &list[i]);
@@ -85,10 +91,9 @@ int site_names_find(struct summary *summary)
         sites->frames = naming.frames;
         sites->frame_count = naming.count;
         sites->named = 1;
-    } else {
-        free(naming.frames);
+        naming.frames = NULL;
     }
     free(list);
-    symbols_close(naming.symbols);
+    site_naming_end(&naming);
     return good ? 0 : -1;
 }

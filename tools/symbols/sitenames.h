@@ -11,4 +11,18 @@
  */
 int site_names_find(struct summary *summary);
 
+/* The same for one site after the other. */
+struct site_naming {
+    struct symbols *symbols;
+    struct summary_sites *sites;
+    struct summary_frame *frames; /* with their names */
+    uint64_t count;
+};
+
+/* Returns 0, or -1 without memory. End it in both cases. */
+int site_naming_begin(struct site_naming *naming, struct summary_sites *sites);
+/* Gives a site its frames with their names: from now on they are in naming->frames. Returns false without memory. */
+bool site_name(struct site_naming *naming, struct summary_site *site);
+void site_naming_end(struct site_naming *naming);
+
 #endif

@@ -43,6 +43,7 @@ struct top_reading {
     struct live_process *process;
     const struct run_reader *run;
     const struct variable_record *records[WANT_COUNT];
+    struct call_places *places;
 };
 
 static void records_find(struct top_reading *reading)
@@ -67,7 +68,7 @@ static uint64_t ns_of(const struct top_reading *reading, uint64_t ticks)
     return live_between(reading->process, 0, ticks);
 }
 
-enum { VALUES_MOST = 1024, ANY = -1 };
+enum { VALUES_MOST = 1024, ANY = -1, CALLERS_SHOWN = 2 };
 
 /* Adds a variable's values over blocks first .. end - 1, of one thread or of any. values[count] has them by slot. */
 static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which, size_t first, size_t end,
@@ -127,7 +128,8 @@ static void call_read(const struct top_reading *reading, const struct thread_sta
                       struct top_call *call)
 {
     uint64_t now = reading->process->now_ticks;
-    call->name[0] = call->comm[0] = '\0';
+    call->name[0] = call->comm[0] = call->where[0] = '\0';
+    call->place = 0;
     call->kind = state->call;
     call->since_ns = call->stall_ns = 0;
     call->peer = PEER_NONE;
@@ -140,6 +142,8 @@ static void call_read(const struct top_reading *reading, const struct thread_sta
         call->stall_ns = call->since_ns;
     call->peer = state->peer;
     top_comm_title(reading->run, state->comm, state->since, call->comm);
+    call->place = call_place_find(reading->places, reading->run, state->path);
+    call_place_text(reading->places, call->place, CALLERS_SHOWN, call->where);
 }
 
 static void thread_read(const struct top_reading *reading, const struct thread_record *record,
@@ -371,9 +375,9 @@ static uint64_t changes_load(const struct run_reader *run)
     return __atomic_load_n(&header->comm_changes, __ATOMIC_ACQUIRE);
 }
 
-int top_rank_read(struct top_rank *rank, struct live_process *process)
+int top_rank_read(struct top_rank *rank, struct live_process *process, struct call_places *places)
 {
-    struct top_reading reading = {.process = process, .run = &process->run};
+    struct top_reading reading = {.process = process, .run = &process->run, .places = places};
     struct thread_state *states = NULL;
     struct top_figures last = rank->now;
     uint64_t run_ns = rank->run_ns, changes;

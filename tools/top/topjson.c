@@ -67,7 +67,7 @@ static json_t *rates_json(const struct top_job *job, const struct top_rates *rat
     return object;
 }
 
-static json_t *current_call_json(const struct top_call *call)
+static json_t *current_call_json(const struct top_call *call, struct call_places *places)
 {
     if (!call->name[0])
         return json_null();
@@ -78,17 +78,19 @@ static json_t *current_call_json(const struct top_call *call)
                         call->peer >= 0          ? json_integer(call->peer)
                         : call->peer == PEER_ANY ? json_string("any")
                                                  : json_null());
+    json_object_set_new(object, "at", call->where[0] ? json_string(call->where) : json_null());
+    json_object_set_new(object, "site", call_place_json(places, call->place));
     return object;
 }
 
-static json_t *threads_json(const struct top_rank *rank)
+static json_t *threads_json(const struct top_rank *rank, struct call_places *places)
 {
     json_t *list = json_array();
     for (size_t i = 0; i < rank->thread_count; i++) {
         const struct top_thread *thread = &rank->threads[i];
         json_t *object = json_pack("{s:i, s:i, s:b, s:f, s:f}", "thread", (int)thread->index, "tid", (int)thread->tid,
                                    "ended", thread->ended, "mpi_share", thread->mpi, "stall_share", thread->stall);
-        json_object_set_new(object, "call", current_call_json(&thread->call));
+        json_object_set_new(object, "call", current_call_json(&thread->call, places));
         json_array_append_new(list, object);
     }
     return list;
@@ -113,7 +115,7 @@ static json_t *circle_json(const struct top_job *job)
     return list;
 }
 
-static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
+static json_t *rank_json(const struct top_job *job, const struct top_rank *rank, struct call_places *places)
 {
     json_t *object = json_pack("{s:i, s:s, s:I, s:s, s:I, s:I}", "rank", (int)rank->rank, "host", rank->host, "pid",
                                (json_int_t)rank->pid, "state", top_state_name(rank->state), "run_ns",
@@ -122,12 +124,12 @@ static json_t *rank_json(const struct top_job *job, const struct top_rank *rank)
     label_clean(problem, sizeof problem, rank->problem, sizeof problem);
     if (problem[0])
         json_object_set_new(object, "problem", json_string(problem));
-    json_object_set_new(object, "call", rank->busy ? current_call_json(&rank->busy->call) : json_null());
+    json_object_set_new(object, "call", rank->busy ? current_call_json(&rank->busy->call, places) : json_null());
     json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
     json_object_set_new(object, "waits_for", rank_waits_json(rank));
     json_object_set_new(object, "rates", rates_json(job, &rank->rates, &rank->now));
     json_object_set_new(object, "totals", totals_json(&rank->now));
-    json_object_set_new(object, "threads", threads_json(rank));
+    json_object_set_new(object, "threads", threads_json(rank, places));
     return object;
 }
 
@@ -147,7 +149,7 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
     return object;
 }
 
-static json_t *top_job_json(const struct top_job *job, const char *ranks)
+static json_t *top_job_json(const struct top_job *job, const char *ranks, struct call_places *places)
 {
     char number[24];
     snprintf(number, sizeof number, "%016" PRIx64, job->job);
@@ -163,7 +165,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks)
     json_t *list = json_array(), *comms = json_array();
     for (size_t i = 0; i < job->rank_count; i++)
         if (!ranks || rank_list_has(ranks, job->ranks[i]->rank))
-            json_array_append_new(list, rank_json(job, job->ranks[i]));
+            json_array_append_new(list, rank_json(job, job->ranks[i], places));
     for (size_t i = 0; i < job->comm_count; i++)
         json_array_append_new(comms, top_comm_json(job, job->comms[i]));
     json_object_set_new(object, "ranks", list);
@@ -180,7 +182,7 @@ json_t *top_json(const struct top_model *model, const struct live *live, const c
 {
     json_t *jobs = json_array();
     for (size_t i = 0; i < model->job_count; i++)
-        json_array_append_new(jobs, top_job_json(&model->jobs[i], ranks));
+        json_array_append_new(jobs, top_job_json(&model->jobs[i], ranks, model->places));
     return json_pack("{s:i, s:s, s:I, s:I, s:I, s:o}", "version", 1, "mpit", MPIT_VERSION, "look",
                      (json_int_t)model->look, "realtime_ns", (json_int_t)live->realtime_ns, "look_ns",
                      (json_int_t)model->look_ns, "jobs", jobs);

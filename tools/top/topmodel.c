@@ -58,7 +58,7 @@ static void rank_name(struct top_rank *rank, const struct run_header *header)
 }
 
 /* Reads the figures of a process. Takes nothing from a file that was truncated meanwhile. */
-static int rank_update(struct top_rank *rank, struct live_process *process)
+static int rank_update(struct top_rank *rank, struct live_process *process, struct call_places *places)
 {
     rank->process = process;
     rank->path = process->path;
@@ -70,7 +70,7 @@ static int rank_update(struct top_rank *rank, struct live_process *process)
         return 0;
     rank_name(rank, &process->run.header);
     struct top_figures now = rank->now, before = rank->before;
-    int result = top_rank_read(rank, process);
+    int result = top_rank_read(rank, process, places);
     if (result == 0 && !live_is_whole(process)) {
         rank->state = TOP_UNREADABLE;
         rank->now = now;
@@ -285,7 +285,7 @@ static int job_update(struct top_model *model, struct top_job *job, const struct
     job->world_size = from->world_size;
     for (size_t i = 0; i < from->count; i++) {
         struct top_rank *rank = rank_make(model, job, &from->processes[i]);
-        if (!rank || rank_update(rank, &from->processes[i]) != 0)
+        if (!rank || rank_update(rank, &from->processes[i], model->places) != 0)
             return -1;
         if (!rank->busy || rank->busy->call.since_ns < TOP_LONG_NS)
             rank->waits[0] = '\0';
@@ -320,6 +320,8 @@ static struct top_job *job_make(struct top_model *model, uint64_t number)
 int top_model_update(struct top_model *model, const struct live *live)
 {
     model->look++;
+    if (!model->places && !(model->places = call_places_open()))
+        return -1;
     for (size_t i = 0; i < model->job_count; i++)
         model->jobs[i].found = false;
     for (size_t i = 0; i < live->job_count; i++) {
@@ -343,5 +345,6 @@ void top_model_release(struct top_model *model)
     for (size_t i = 0; i < model->job_count; i++)
         job_release(&model->jobs[i]);
     free(model->jobs);
+    call_places_close(model->places);
     *model = (struct top_model){0};
 }

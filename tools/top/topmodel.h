@@ -19,6 +19,7 @@
 #include "format/counter.h"
 #include "base/keytable.h"
 #include "format/label.h"
+#include "job/callplaces.h"
 #include "job/live.h"
 #include "job/waiting.h"
 #include "base/username.h"
@@ -53,7 +54,9 @@ struct top_call {
     uint64_t since_ns; /* for so long */
     uint64_t stall_ns; /* of it stalled, now. 0: at work, or unknown */
     char comm[COMM_TITLE_BYTES];
-    int32_t peer; /* rank in it, see event.h for special values */
+    int32_t peer;                 /* rank in it, see event.h for special values */
+    uint32_t place;               /* in the program, in top_model.places. 0 = not known */
+    char where[CALL_PLACE_BYTES]; /* "halo.c:72 (exchange < main)", or "" */
 };
 
 struct top_thread {
@@ -141,6 +144,7 @@ struct top_job {
 struct top_model {
     struct top_job *jobs;
     size_t job_count;
+    struct call_places *places;
     uint64_t look_ns; /* duration of the last look, set by the caller */
     uint64_t look;
 };
@@ -161,6 +165,6 @@ void top_waits_find(struct top_job *job, const struct live_job *live);
 /* topfigures.c: reads the counters of one process. */
 struct top_reading;
 /* -1: no memory */
-int top_rank_read(struct top_rank *rank, struct live_process *process);
+int top_rank_read(struct top_rank *rank, struct live_process *process, struct call_places *places);
 
 #endif

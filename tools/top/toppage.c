@@ -99,7 +99,9 @@ void top_call_text(char *text, size_t bytes, const struct top_call *call)
     if (call->peer >= 0 && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, ", peer %" PRId32, call->peer);
     if (call->comm[0] && (size_t)n < bytes)
-        snprintf(text + n, bytes - (size_t)n, ", on %s", call->comm);
+        n += snprintf(text + n, bytes - (size_t)n, ", on %s", call->comm);
+    if (call->where[0] && (size_t)n < bytes)
+        snprintf(text + n, bytes - (size_t)n, ", at %s", call->where);
 }
 
 bool top_view_wants(const struct top_view *view, int32_t rank, const char *text)

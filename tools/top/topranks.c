@@ -135,8 +135,9 @@ static void call_text(const void *item, char *text, size_t bytes)
     if (hangs && rank->state == TOP_RUNNING && rank->waits[0]) {
         const struct top_call *in = &rank->busy->call;
         char since[UNIT_TEXT_BYTES];
-        snprintf(text, bytes, "%c%s %s, %s%s%s%c", STYLE_STALL, in->name, text_of_ns(since, in->since_ns), rank->waits,
-                 in->comm[0] ? "; on " : "", in->comm, STYLE_PLAIN);
+        snprintf(text, bytes, "%c%s %s, %s%s%s%s%s%c", STYLE_STALL, in->name, text_of_ns(since, in->since_ns),
+                 rank->waits, in->comm[0] ? "; on " : "", in->comm, in->where[0] ? "; at " : "", in->where,
+                 STYLE_PLAIN);
         return;
     }
     if (rank->busy)

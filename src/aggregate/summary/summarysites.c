@@ -128,7 +128,7 @@ static void sites_sort(struct summary_sites *sites)
 
 /* ---- of a process ------------------------------------------------------------------------------------------------ */
 
-static uint64_t path_hash(const struct run_reader *reader, const struct path_record *path)
+uint64_t summary_path_hash(const struct run_reader *reader, const struct path_record *path)
 {
     uint64_t hash = HASH_BEGIN, kind_and_flags = (uint64_t)path->kind << 32 | path->flags;
     if (path->kind == CALL_NONE)
@@ -164,6 +164,15 @@ static int path_frames_add(struct summary_sites *sites, struct summary_site *sit
     return 0;
 }
 
+struct summary_site *summary_path_append(struct summary_sites *sites, const struct run_reader *reader,
+                                         const struct path_record *path, uint32_t *known)
+{
+    struct summary_site own = {
+        .hash = summary_path_hash(reader, path), .kind = path->kind, .flags = path->flags, .ranks = 1};
+    struct summary_site *site = site_append(sites, &own);
+    return site && path_frames_add(sites, site, reader, path, known) == 0 ? site : NULL;
+}
+
 /* The counters of a process by path, of all of its threads. NULL: no memory. */
 static struct path_cells *paths_sum(const struct run_reader *reader)
 {
@@ -182,6 +191,20 @@ static struct path_cells *paths_sum(const struct run_reader *reader)
     return sums;
 }
 
+static void site_count(struct summary_site *site, const struct path_cells *sum, struct clock_scale scale)
+{
+    site->count = sum->calls;
+    site->time_ns = clock_ns(scale, sum->time);
+    site->stall_ns = clock_ns(scale, sum->stall_time);
+    site->longest_ns = clock_ns(scale, sum->longest);
+    site->sent = sum->sent;
+    site->bytes_out = sum->bytes_out;
+    site->received = sum->received;
+    site->bytes_in = sum->bytes_in;
+    site->small = sum->small;
+    site->empty = sum->empty;
+}
+
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
 {
     struct summary_sites *sites = &summary->sites;
@@ -194,22 +217,11 @@ int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
         const struct path_cells *sum = &sums[number];
         if (!path || !sum->calls || path->kind >= CALL_COUNT)
             continue;
-        struct summary_site own = {.hash = path_hash(reader, path),
-                                   .kind = path->kind,
-                                   .flags = path->flags,
-                                   .count = sum->calls,
-                                   .time_ns = clock_ns(scale, sum->time),
-                                   .stall_ns = clock_ns(scale, sum->stall_time),
-                                   .longest_ns = clock_ns(scale, sum->longest),
-                                   .sent = sum->sent,
-                                   .bytes_out = sum->bytes_out,
-                                   .received = sum->received,
-                                   .bytes_in = sum->bytes_in,
-                                   .small = sum->small,
-                                   .empty = sum->empty,
-                                   .ranks = 1};
-        struct summary_site *site = site_append(sites, &own);
-        result = site ? path_frames_add(sites, site, reader, path, known) : -1;
+        struct summary_site *site = summary_path_append(sites, reader, path, known);
+        if (site)
+            site_count(site, sum, scale);
+        else
+            result = -1;
     }
     sites_sort(sites);
     free(known);

@@ -10,11 +10,19 @@
 #ifndef MPIT_AGGREGATE_SUMMARYSITES_H
 #define MPIT_AGGREGATE_SUMMARYSITES_H
 
+#include "reader/reader.h"
 #include "summary/summary.h"
 
 /* The sites that a summary file keeps. The others share one site, whose hash is SITE_OTHERS. */
 enum { SUMMARY_SITES_MAX = 1024 };
 #define SITE_OTHERS 0
+
+/* The hash of a path. It is the same in all processes that took the path. */
+uint64_t summary_path_hash(const struct run_reader *reader, const struct path_record *path);
+/* Appends the site of a path, with its frames and without counters. `known` has PATH_MODULES_MOST zeros before the
+ * first path of a reader. NULL: no memory. */
+struct summary_site *summary_path_append(struct summary_sites *sites, const struct run_reader *reader,
+                                         const struct path_record *path, uint32_t *known);
 
 /* Adds the paths of a process. Returns 0, or -1 without memory. */
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader);

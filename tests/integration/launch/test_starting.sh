@@ -18,8 +18,8 @@ for mpi in openmpi mpich; do
     one_job err
     says err '  3 of 3 processes did not end normally:'
     says err ' rank 1: in MPI_Init, for [12]\..* s; crashed, was killed'
-    says err ' rank 2: in MPI_Recv on MPI_COMM_WORLD, from rank 1, for '
-    says err ' rank 0: in MPI_Barrier on MPI_COMM_WORLD, which have not entered: ranks 1-2, for '
+    says err ' rank 2: in MPI_Recv on MPI_COMM_WORLD at [^ ]+.*, from rank 1, for '
+    says err ' rank 0: in MPI_Barrier on MPI_COMM_WORLD at [^ ]+.*, which have not entered: ranks 1-2, for '
     check "  the summary has all three, and no figures of the one" python3 - "dies-$mpi.json" <<'EOF'
 import json, sys
 jobs = json.load(open(sys.argv[1]))["jobs"]

@@ -135,7 +135,7 @@ assert calls["MPI_Finalize"]["count"] == 2, calls'
     (env LD_PRELOAD="$build/lib/libmpit.so" MPIT_OUTPUT="waits.$mpi" timeout -s KILL 2 "./waits-$mpi" &) >out 2>err
     sleep 3
     gives "$mpi: killed, and nobody saw it" 0 mpit-dump --crash "waits.$mpi"
-    says out "rank 0: in MPI_Recv on MPI_COMM_SELF, from rank 0, (for [0-9.]+ [mun]?s at least, )?until it died at an unknown time; crashed, was killed"
+    says out "rank 0: in MPI_Recv on MPI_COMM_SELF at [^ ]+.*, from rank 0, (for [0-9.]+ [mun]?s at least, )?until it died at an unknown time; crashed, was killed"
     gives "  what each process counted, from its file" 0 mpit-list --run trace-$mpi 'mpit_call_count'
     says out "^ +0 +mpit_call_count +COUNTER .*MPI_Finalize 1"
     says out "^ +1 +mpit_call_count +COUNTER .*MPI_Finalize 1"

@@ -145,29 +145,29 @@ def launcher_killed(bench):
 # how they hang, the calls that the ranks are in, what the report has to say
 DEADLOCKS = [
     ("hang", ["MPI_Recv", "MPI_Recv", "MPI_Reduce"],
-     [r"rank 0: in MPI_Recv on \S+, from rank 1, for \d.* s;",
-      r"rank 1: in MPI_Recv on \S+, from rank 0, for \d.* s;",
-      r"rank 2: in MPI_Reduce on \S+, which has not entered: rank 0, for \d.* s;",
+     [r"rank 0: in MPI_Recv on \S+ at \S+.*, from rank 1, for \d.* s;",
+      r"rank 1: in MPI_Recv on \S+ at \S+.*, from rank 0, for \d.* s;",
+      r"rank 2: in MPI_Reduce on \S+ at \S+.*, which has not entered: rank 0, for \d.* s;",
       r"rank 0 waits for rank 1, which waits for rank 0: a deadlock"]),
     ("hang-requests", ["MPI_Waitall"] * 3,
      [r"rank 0: in MPI_Waitall, receiving from rank 1.*, for \d.* s;",
       r"rank 1: in MPI_Waitall, receiving from rank 0.*, for \d.* s;",
       r"rank 0 waits for rank 1, which waits for rank 0: probably a deadlock"]),
     ("hang-sends", ["MPI_Send", "MPI_Send", "MPI_Reduce"],
-     [r"rank 0: in MPI_Send on \S+, to rank 1, for \d.* s;",
-      r"rank 1: in MPI_Send on \S+, to rank 0, for \d.* s;",
+     [r"rank 0: in MPI_Send on \S+ at \S+.*, to rank 1, for \d.* s;",
+      r"rank 1: in MPI_Send on \S+ at \S+.*, to rank 0, for \d.* s;",
       r"rank 0 waits for rank 1, which waits for rank 0: a deadlock"]),
     ("hang-sends-posted", ["MPI_Send", "MPI_Send", "MPI_Reduce"],
-     [r"rank 0: in MPI_Send on \S+, to rank 1, for \d.* s;",
-      r"rank 1: in MPI_Send on \S+, to rank 0, for \d.* s;",
+     [r"rank 0: in MPI_Send on \S+ at \S+.*, to rank 1, for \d.* s;",
+      r"rank 1: in MPI_Send on \S+ at \S+.*, to rank 0, for \d.* s;",
       r"rank 0 waits for rank 1, which waits for rank 0: probably a deadlock"]),
     ("hang-collective", ["MPI_Recv", "MPI_Barrier", "MPI_Barrier"],
-     [r"rank 0: in MPI_Recv on \S+, from rank 2, for \d.* s;",
-      r"ranks 1-2: in MPI_Barrier on \S+, which has not entered: rank 0, for \d.* s;",
+     [r"rank 0: in MPI_Recv on \S+ at \S+.*, from rank 2, for \d.* s;",
+      r"ranks 1-2: in MPI_Barrier on \S+ at \S+.*, which has not entered: rank 0, for \d.* s;",
       r"rank 0 waits for rank 2, which waits for rank 0: a deadlock"]),
     ("hang-rooted", [None, "MPI_Bcast", "MPI_Recv"],
-     [r"rank 0: outside MPI", r"rank 1: in MPI_Bcast on \S+, which have not entered: ranks 0, 2, for \d.* s;",
-      r"rank 2: in MPI_Recv on \S+, from rank 1, for \d.* s;"])]
+     [r"rank 0: outside MPI", r"rank 1: in MPI_Bcast on \S+ at \S+.*, which have not entered: ranks 0, 2, for \d.* s;",
+      r"rank 2: in MPI_Recv on \S+ at \S+.*, from rank 1, for \d.* s;"])]
 
 
 def deadlock(bench, end, wanted, patterns, calls=200, options=()):

@@ -1,0 +1,70 @@
+#!/bin/bash
+# The outputs name the place of a call: file, line and function, as the program itself says where its calls are.
+# Usage: test_places.sh BUILD_DIRECTORY
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/../common/tooltest.sh"
+
+line() { awk -v name="$1" '$1 == name { print $2; exit }' lines; }
+
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    check "places.c for $mpi is built" "mpicc.$mpi" -g -O0 places.c -o "places-$mpi"
+
+    rm -f lines
+    mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 2 "./places-$mpi" hang lines >said 2>err </dev/null &
+    hanging=$!
+    sleep 5
+    gives "$mpi: mpit-top of a hanging job" 0 mpit-top --once --json "hangs-$mpi"
+    check "  JSON has the places of the calls" python3 "$here/places.py" top out lines
+    gives "  and as text" 0 mpit-top --once "hangs-$mpi"
+    says out "MPI_Recv .*at places.c:$(line recv) \(hang < main\)"
+    wait $hanging
+    says err "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
+    gives "  mpit-dump --crash" 0 mpit-dump --crash "hangs-$mpi"
+    says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
+    says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"
+
+    gives "$mpi: a trace" 0 mpit-run --quiet --trace --output "late-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
+    gives "  mpit-dump --analyze" 0 mpit-dump --analyze "late-$mpi"
+    says out "Late Sender [0-9.]+ .?s: places.c:$(line wait) \(exchange\) waits for places.c:$(line send) \(exchange\) of rank 1$"
+    segment="places.c:$(line barrier) \(late\) -> places.c:$(line irecv) \(exchange\): [0-9.]+ .?s on rank 1, [0-9.]+ .?s on the others"
+    says out "before, $segment"
+    says out "^  $segment; [0-9.]+ .?s of the critical path"
+    gives "  as JSON" 0 mpit-dump --analyze --json "late-$mpi"
+    check "  its waits name both ends, and the late rank's segment" python3 "$here/places.py" analyze out lines
+    gives "$mpi: trace events" 0 mpit-dump --perfetto out.json "late-$mpi"
+    check "  each call has its place and its stack" python3 "$here/places.py" perfetto out.json lines
+
+    gives "$mpi: an OTF2 archive" 0 mpit-dump --otf2 "archive-$mpi" "late-$mpi"
+    check "  every message has 4 bytes" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -E '^MPI_I?(SEND|RECV) ' >messages;
+        [ \$(wc -l <messages) = 30 ] && ! grep -vE 'Length: 4(,|\$)' messages"
+    gives "  it has no faults" 0 mpit-dump --check "archive-$mpi"
+    says out "sound: 0 errors, 0 warnings"
+    otf2-print "archive-$mpi/traces.otf2" >events
+    check "  each Enter has a call path" [ "$(grep -c '^ENTER ' events)" = "$(grep -c 'ATTRIBUTES: ("call path" <0>; CALLING_CONTEXT; ' events)" ]
+    check "  15 sends have their line" [ "$(grep -A1 '^ENTER .*"MPI_Send"' events | grep -c "\"exchange@places.c:$(line send)\"")" = 15 ]
+    otf2-print -G "archive-$mpi/traces.otf2" >out
+    says out "^CALLING_CONTEXT .*Region: \"exchange\".*places.c:$(line wait)\".*Parent: \"late@places.c:"
+    check "  functions are no regions of it" sh -c "! grep -E '^ENTER .*\"(main|late|exchange)\"' events"
+
+    gives "$mpi: an archive with the program's functions" 0 mpit-dump --otf2 "functions-$mpi" --otf2-callpaths "late-$mpi"
+    gives "  it has no faults" 0 mpit-dump --check "functions-$mpi"
+    says out "sound: 0 errors, 0 warnings"
+    otf2-print "functions-$mpi/traces.otf2" >events
+    for function in main:3 late:3 exchange:15; do
+        check "  enters and leaves ${function%:*} ${function#*:} times" \
+            [ "$(grep -c "^ENTER .*\"${function%:*}\"" events),$(grep -c "^LEAVE .*\"${function%:*}\"" events)" = "${function#*:},${function#*:}" ]
+    done
+    check "  MPI_Wait is in exchange, and MPI_Barrier is not" awk -v rank=1 '
+        $2 == rank && /^ENTER .*"exchange"/ { inside = 1 }
+        $2 == rank && /^LEAVE .*"exchange"/ { inside = 0 }
+        $2 == rank && /^ENTER .*"MPI_Wait"/ { waits++; bad += !inside }
+        $2 == rank && /^ENTER .*"MPI_Barrier"/ { bad += inside }
+        END { exit bad || waits != 5 }' events
+    gives "  and needs --otf2" 2 mpit-dump --otf2-callpaths "late-$mpi"
+    says err "--otf2-callpaths needs --otf2"
+    gives "$mpi: a trace without call paths" 0 env MPIT_CALL_DEPTH=0 mpit-run --quiet --trace --output "deep-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
+    gives "  mpit-dump --analyze" 0 mpit-dump --analyze "deep-$mpi"
+    says_not out "by place|between MPI calls"
+done
+verdict

@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "analysis/analysis_report.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAITS_SHOWN = 10, SEGMENTS_SHOWN = 5, CAUSE_SHARE = 10 };
+
+static const struct segment_pair **segment_pairs(const struct analysis *analysis)
+{
+    const struct keytable *pairs = &analysis->segments.pairs;
+    const struct segment_pair **list = calloc(pairs->count + 1, sizeof *list);
+    for (size_t i = 0; list && i < pairs->capacity; i++)
+        for (struct keyed *keyed = pairs->buckets[i]; keyed; keyed = keyed->next)
+            list[((struct segment_pair *)keyed)->number] = (const struct segment_pair *)keyed;
+    return list;
+}
+
+/* ---- text: segments ---------------------------------------------------------------------------------------------- */
+
+static void segment_print(const struct analysis *analysis, uint32_t from, uint32_t to, FILE *out)
+{
+    char a[CALL_PLACE_BYTES], b[CALL_PLACE_BYTES];
+    call_place_text(analysis->places, from, 0, a);
+    call_place_text(analysis->places, to, 0, b);
+    fprintf(out, "%s -> %s", a, b);
+}
+
+/* "394 ms on rank 1, 44 ms on the others" */
+static void difference_print(int32_t rank, uint64_t ns, uint64_t sum_ns, uint32_t ranks, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    fprintf(out, "%s on rank %" PRId32, text_of_ns(a, ns), rank);
+    if (ranks > 1)
+        fprintf(out, ", %s on the other%s", text_of_ns(b, (sum_ns - ns) / (ranks - 1)), ranks > 2 ? "s" : "");
+}
+
+int segments_print(const struct analysis *analysis, FILE *out)
+{
+    size_t count;
+    struct segment_figures *list = segments_by_cost(&analysis->segments, &count);
+    if (!analysis->has_times || !count) {
+        free(list);
+        return analysis->segments.sums.count && !list ? -1 : 0;
+    }
+    fprintf(out, "\ncomputation between MPI calls, by rank\n");
+    for (size_t i = 0; i < count && i < SEGMENTS_SHOWN; i++) {
+        char a[UNIT_TEXT_BYTES];
+        fprintf(out, "  ");
+        segment_print(analysis, list[i].from, list[i].to, out);
+        fprintf(out, ": ");
+        difference_print(list[i].max_rank, list[i].max_ns, list[i].sum_ns, list[i].ranks, out);
+        if (list[i].critical_ns)
+            fprintf(out, "; %s of the critical path", text_of_ns(a, list[i].critical_ns));
+        fprintf(out, "\n");
+    }
+    if (count > SEGMENTS_SHOWN)
+        fprintf(out, "  ... and %zu more; --json shows all\n", count - SEGMENTS_SHOWN);
+    free(list);
+    return 0;
+}
+
+/* ---- text: waits ------------------------------------------------------------------------------------------------- */
+
+/* The waits of all ranks at a place for a rank at a place. */
+struct wait_line {
+    uint64_t key; /* wait_place_key */
+    int32_t awaited;
+    uint64_t ns;
+    uint32_t segment;
+    uint64_t segment_ns;
+};
+
+static int group_order(const void *one, const void *other)
+{
+    const struct wait_line *a = one, *b = other;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return (a->awaited > b->awaited) - (a->awaited < b->awaited);
+}
+
+static int ns_order(const void *one, const void *other)
+{
+    const struct wait_line *a = one, *b = other;
+    return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : group_order(one, other);
+}
+
+static struct wait_line *wait_lines(const struct analysis *analysis, size_t *count)
+{
+    struct keyed **sorted = keytable_sorted(&analysis->wait_places);
+    struct wait_line *lines = sorted ? calloc(analysis->wait_places.count, sizeof *lines) : NULL;
+    size_t kept = 0;
+    for (size_t i = 0; lines && i < analysis->wait_places.count; i++) {
+        const struct wait_place *wait = (const struct wait_place *)sorted[i];
+        lines[i] = (struct wait_line){wait->keyed.key[0], (int32_t)(uint32_t)wait->keyed.key[1], wait->ns,
+                                      wait->segment, wait->segment_ns};
+    }
+    if (lines)
+        qsort(lines, analysis->wait_places.count, sizeof *lines, group_order);
+    for (size_t i = 1; lines && i < analysis->wait_places.count; i++) {
+        if (group_order(&lines[i], &lines[kept]) != 0) {
+            lines[++kept] = lines[i];
+            continue;
+        }
+        lines[kept].ns += lines[i].ns;
+        if (lines[i].segment_ns > lines[kept].segment_ns) {
+            lines[kept].segment = lines[i].segment;
+            lines[kept].segment_ns = lines[i].segment_ns;
+        }
+    }
+    *count = lines ? kept + 1 : 0;
+    if (lines)
+        qsort(lines, *count, sizeof *lines, ns_order);
+    free(sorted);
+    return lines;
+}
+
+/* Says what the awaited rank did before, and how long the other ranks take for that. A short computation is not the
+ * cause: then the awaited rank had waited itself, or was in MPI. */
+static void cause_print(const struct analysis *analysis, const struct wait_line *line,
+                        const struct segment_figures *figures, FILE *out)
+{
+    const struct segment_sum *own = keytable_find(&analysis->segments.sums, line->segment, (uint32_t)line->awaited);
+    if (!figures || !own || own->ns < line->ns / CAUSE_SHARE)
+        return;
+    fprintf(out, "    before, ");
+    segment_print(analysis, figures->from, figures->to, out);
+    fprintf(out, ": ");
+    difference_print(line->awaited, own->ns, figures->sum_ns, figures->ranks, out);
+    fprintf(out, "\n");
+}
+
+static void wait_line_print(const struct analysis *analysis, const struct wait_line *line, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], place[CALL_PLACE_BYTES], awaited[CALL_PLACE_BYTES];
+    call_place_text(analysis->places, line->key >> 28 & WAIT_PLACES_MOST, 0, place);
+    call_place_text(analysis->places, line->key & WAIT_PLACES_MOST, 0, awaited);
+    fprintf(out, "  %s %s: %s waits for %s of rank %" PRId32 "\n", pattern_texts[line->key >> 56].name,
+            text_of_ns(a, line->ns), place, awaited, line->awaited);
+}
+
+int wait_places_print(const struct analysis *analysis, FILE *out)
+{
+    size_t count = 0, segment_count;
+    if (!analysis->has_times || !analysis->wait_places.count)
+        return 0;
+    struct wait_line *lines = wait_lines(analysis, &count);
+    struct segment_figures *list = segments_by_cost(&analysis->segments, &segment_count);
+    fprintf(out, "\nwaits by place\n");
+    for (size_t i = 0; i < count && i < WAITS_SHOWN; i++) {
+        const struct segment_figures *figures = NULL;
+        for (size_t k = 0; list && k < segment_count && !figures; k++)
+            figures = list[k].number == lines[i].segment ? &list[k] : NULL;
+        wait_line_print(analysis, &lines[i], out);
+        cause_print(analysis, &lines[i], figures, out);
+    }
+    if (count > WAITS_SHOWN)
+        fprintf(out, "  ... and %zu more; --json shows all\n", count - WAITS_SHOWN);
+    int result = lines ? 0 : -1;
+    free(list);
+    free(lines);
+    return result;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+/* A place without its path, which is in the list of call sites. */
+static json_t *site_reference_json(const struct analysis *analysis, uint32_t place)
+{
+    json_t *json = call_place_json(analysis->places, place);
+    if (!json_is_object(json))
+        return json;
+    json_object_del(json, "path");
+    json_object_del(json, "cut");
+    json_object_set_new(json, "callsite", json_integer((json_int_t)place - 1));
+    return json;
+}
+
+json_t *analysis_sites_json(const struct analysis *analysis)
+{
+    json_t *list = json_array();
+    for (uint32_t place = 1; place <= call_places_count(analysis->places); place++)
+        json_array_append_new(list, call_place_json(analysis->places, place));
+    return list;
+}
+
+static json_t *pair_json(const struct analysis *analysis, uint32_t from, uint32_t to)
+{
+    return json_pack("{s:o, s:o}", "from", site_reference_json(analysis, from), "to",
+                     site_reference_json(analysis, to));
+}
+
+json_t *wait_places_json(const struct analysis *analysis)
+{
+    if (!analysis->has_times)
+        return json_null();
+    json_t *list = json_array();
+    struct keyed **sorted = keytable_sorted(&analysis->wait_places);
+    const struct segment_pair **pairs = segment_pairs(analysis);
+    for (size_t i = 0; sorted && i < analysis->wait_places.count; i++) {
+        const struct wait_place *wait = (const struct wait_place *)sorted[i];
+        uint64_t key = wait->keyed.key[0];
+        const struct segment_pair *before = pairs && wait->segment ? pairs[wait->segment] : NULL;
+        json_array_append_new(
+            list, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I, s:o}", "pattern", pattern_texts[key >> 56].key, "rank",
+                            (json_int_t)(wait->keyed.key[1] >> 32), "site",
+                            site_reference_json(analysis, key >> 28 & WAIT_PLACES_MOST), "cause_rank",
+                            (json_int_t)(wait->keyed.key[1] & UINT32_MAX), "cause_site",
+                            site_reference_json(analysis, key & WAIT_PLACES_MOST), "count", (json_int_t)wait->count,
+                            "time_ns", (json_int_t)wait->ns, "cause_segment",
+                            before ? pair_json(analysis, (uint32_t)before->keyed.key[0], (uint32_t)before->keyed.key[1])
+                                   : json_null()));
+    }
+    free(pairs);
+    free(sorted);
+    return list;
+}
+
+json_t *segments_json(const struct analysis *analysis)
+{
+    if (!analysis->has_times)
+        return json_null();
+    size_t count;
+    struct segment_figures *segments = segments_by_cost(&analysis->segments, &count);
+    json_t *list = json_array();
+    for (size_t i = 0; segments && i < count; i++) {
+        const struct segment_figures *segment = &segments[i];
+        json_t *json = pair_json(analysis, segment->from, segment->to);
+        json_object_set_new(json, "count", json_integer((json_int_t)segment->count));
+        json_object_set_new(json, "ranks", json_integer(segment->ranks));
+        json_object_set_new(json, "time_ns",
+                            json_pack("{s:I, s:I, s:I, s:i}", "min", (json_int_t)segment->min_ns, "mean",
+                                      (json_int_t)(segment->sum_ns / segment->ranks), "max",
+                                      (json_int_t)segment->max_ns, "max_rank", (int)segment->max_rank));
+        json_object_set_new(json, "critical_ns",
+                            analysis->has_path ? json_integer((json_int_t)segment->critical_ns) : json_null());
+        json_object_set_new(json, "caused_ns", json_integer((json_int_t)segment->blamed_ns));
+        json_array_append_new(list, json);
+    }
+    free(segments);
+    return list;
+}

@@ -1,0 +1,77 @@
+#include "analysis/segments.h"
+
+#include <stdlib.h>
+
+uint32_t segment_find(struct segments *segments, uint32_t from, uint32_t to)
+{
+    struct segment_pair *pair = keytable_find(&segments->pairs, from, to);
+    if (pair || segments->pairs.count + 1 >= SEGMENTS_MOST)
+        return pair ? pair->number : 0;
+    if (!(pair = keytable_make(&segments->pairs, from, to, sizeof *pair))) {
+        segments->no_memory = true;
+        return 0;
+    }
+    pair->number = (uint32_t)segments->pairs.count;
+    return pair->number;
+}
+
+struct segment_sum *segment_of_rank(struct segments *segments, uint32_t number, int32_t rank)
+{
+    struct segment_sum *sum =
+        number ? keytable_make(&segments->sums, number, (uint64_t)(uint32_t)rank, sizeof *sum) : NULL;
+    segments->no_memory |= number && !sum;
+    return sum;
+}
+
+static void figures_add(struct segment_figures *figures, const struct segment_sum *sum)
+{
+    if (sum->count && (!figures->ranks || sum->ns < figures->min_ns))
+        figures->min_ns = sum->ns;
+    if (sum->count && (!figures->ranks || sum->ns > figures->max_ns)) {
+        figures->max_ns = sum->ns;
+        figures->max_rank = (int32_t)sum->keyed.key[1];
+    }
+    figures->ranks += sum->count > 0;
+    figures->count += sum->count;
+    figures->sum_ns += sum->ns;
+    figures->critical_ns += sum->critical_ns;
+    figures->blamed_ns += sum->blamed_ns;
+}
+
+static int cost_order(const void *one, const void *other)
+{
+    const struct segment_figures *a = one, *b = other;
+    if (a->max_ns != b->max_ns)
+        return a->max_ns > b->max_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+struct segment_figures *segments_by_cost(const struct segments *segments, size_t *count)
+{
+    size_t pairs = segments->pairs.count;
+    struct keyed **sums = keytable_sorted(&segments->sums);
+    struct segment_figures *list = sums ? calloc(pairs + 1, sizeof *list) : NULL;
+    *count = 0;
+    for (size_t i = 0; list && i < segments->pairs.capacity; i++)
+        for (struct keyed *keyed = segments->pairs.buckets[i]; keyed; keyed = keyed->next) {
+            struct segment_figures *figures = &list[((struct segment_pair *)keyed)->number - 1];
+            figures->number = ((struct segment_pair *)keyed)->number;
+            figures->from = (uint32_t)keyed->key[0];
+            figures->to = (uint32_t)keyed->key[1];
+        }
+    for (size_t i = 0; list && i < segments->sums.count; i++) /* by rank, in order */
+        figures_add(&list[sums[i]->key[0] - 1], (const struct segment_sum *)sums[i]);
+    for (size_t i = 0; list && i < pairs; i++) /* those of the selected ranks and times */
+        if (list[i].ranks)
+            list[(*count)++] = list[i];
+    free(sums);
+    if (list)
+        qsort(list, *count, sizeof *list, cost_order);
+    return list;
+}
+
+void segments_release(struct segments *segments)
+{
+    keytable_release(&segments->pairs, NULL);
+    keytable_release(&segments->sums, NULL);
+}

@@ -1,0 +1,166 @@
+#define _GNU_SOURCE
+#include "job/callplaces.h"
+
+#include "base/array.h"
+#include "base/keytable.h"
+#include "symbols/sitenames.h"
+#include "symbols/symbols.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FUNCTION_BYTES = 60 };
+
+struct known_place {
+    struct keyed keyed; /* hash of the path, 0 */
+    uint32_t place;
+};
+
+struct named_site {
+    struct summary_site site; /* its frames are in naming.frames */
+    bool named;
+};
+
+struct call_places {
+    struct summary_sites sites; /* in the order of their numbers, without names */
+    struct keytable known;
+    struct site_naming naming;
+    struct named_site *named; /* by number - 1 */
+    uint64_t named_count;
+};
+
+struct call_places *call_places_open(void)
+{
+    struct call_places *places = calloc(1, sizeof *places);
+    if (places && site_naming_begin(&places->naming, &places->sites) != 0) {
+        call_places_close(places);
+        return NULL;
+    }
+    return places;
+}
+
+void call_places_close(struct call_places *places)
+{
+    if (!places)
+        return;
+    site_naming_end(&places->naming);
+    keytable_release(&places->known, NULL);
+    free(places->sites.list);
+    free(places->sites.frames);
+    free(places->sites.modules);
+    free(places->sites.texts);
+    free(places->named);
+    free(places);
+}
+
+/* ---- paths ------------------------------------------------------------------------------------------------------- */
+
+static uint32_t place_of(struct call_places *places, const struct run_reader *run, uint32_t number, uint32_t *modules)
+{
+    const struct path_record *path = run_reader_path_of(run, number);
+    if (!path || path->kind == CALL_NONE || path->kind >= CALL_COUNT)
+        return 0;
+    struct known_place *known =
+        keytable_make(&places->known, summary_path_hash(run, path), 0, sizeof(struct known_place));
+    if (known && !known->place && summary_path_append(&places->sites, run, path, modules))
+        known->place = (uint32_t)places->sites.count;
+    return known ? known->place : 0;
+}
+
+uint32_t call_place_find(struct call_places *places, const struct run_reader *run, uint32_t path)
+{
+    uint32_t *modules = run_reader_path_of(run, path) ? calloc(PATH_MODULES_MOST, sizeof *modules) : NULL;
+    uint32_t place = modules ? place_of(places, run, path, modules) : 0;
+    free(modules);
+    return place;
+}
+
+uint32_t *call_places_of(struct call_places *places, const struct run_reader *run)
+{
+    uint32_t *list = run->path_count ? calloc(run->path_count, sizeof *list) : NULL;
+    uint32_t *modules = list ? calloc(PATH_MODULES_MOST, sizeof *modules) : NULL;
+    for (uint32_t number = 1; modules && number < run->path_count; number++)
+        list[number] = place_of(places, run, number, modules);
+    free(modules);
+    return list;
+}
+
+uint32_t call_places_count(const struct call_places *places)
+{
+    return (uint32_t)places->sites.count;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+const struct summary_site *call_place_site(struct call_places *places, uint32_t place, struct summary_sites *sites)
+{
+    if (place == 0 || place > places->sites.count)
+        return NULL;
+    if (places->named_count < places->sites.count) {
+        struct named_site *named = array_extend(places->named, places->named_count, places->sites.count, sizeof *named);
+        if (!named)
+            return NULL;
+        places->named = named;
+        places->named_count = places->sites.count;
+    }
+    struct named_site *named = &places->named[place - 1];
+    if (!named->named) {
+        named->site = places->sites.list[place - 1];
+        if (!site_name(&places->naming, &named->site))
+            return NULL;
+        named->named = true;
+    }
+    *sites = places->sites;
+    sites->frames = places->naming.frames;
+    sites->frame_count = places->naming.count;
+    return &named->site;
+}
+
+static size_t names_add(const struct summary_sites *sites, const struct summary_frame *frame, size_t count, char *text,
+                        size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < count && used < room; i++) {
+        const char *function = summary_text(sites, frame[i].function);
+        int more =
+            snprintf(text + used, room - used, "%s%.*s", i ? " < " : "", FUNCTION_BYTES, function ? function : "?");
+        used += more > 0 ? (size_t)more : 0;
+    }
+    return used < room ? used : room - 1;
+}
+
+const char *call_place_text(struct call_places *places, uint32_t place, unsigned callers, char text[CALL_PLACE_BYTES])
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    const struct summary_frame *frame = site ? site_frame(&sites, site) : NULL;
+    text[0] = '\0';
+    if (!frame)
+        return text;
+    const struct summary_module *module = frame->module ? &sites.modules[frame->module - 1] : NULL;
+    const char *file = summary_text(&sites, frame->file), *path = module ? summary_text(&sites, module->path) : NULL;
+    size_t rest = site->frame_count - (size_t)(frame - &sites.frames[site->first_frame]) - 1;
+    int used;
+    if (file && frame->line)
+        used = snprintf(text, CALL_PLACE_BYTES, "%.100s:%u", path_base(file), frame->line);
+    else
+        used = snprintf(text, CALL_PLACE_BYTES, "%.100s+0x%" PRIx64, path ? path_base(path) : "?", frame->address);
+    if (!summary_text(&sites, frame->function))
+        return text;
+    size_t at = (size_t)used + (size_t)snprintf(text + used, CALL_PLACE_BYTES - (size_t)used, " (");
+    at += names_add(&sites, frame, 1 + (rest < callers ? rest : callers), text + at, CALL_PLACE_BYTES - 1 - at);
+    text[at] = ')';
+    text[at + 1] = '\0';
+    return text;
+}
+
+json_t *call_place_json(struct call_places *places, uint32_t place)
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    json_t *json = site ? json_object() : json_null();
+    if (site)
+        site_place_json(json, &sites, site);
+    return json;
+}

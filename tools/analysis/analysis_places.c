@@ -117,13 +117,13 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
     return lines;
 }
 
-/* Says what the awaited rank did before, and how long the other ranks take for that. A short computation is not the
- * cause: then the awaited rank had waited itself, or was in MPI. */
+/* Says what the awaited rank did before, and how long the other ranks take for that. If it takes no
+ * longer than on the others, or is short, it is not the cause: the awaited rank had waited itself, or was in MPI. */
 static void cause_print(const struct analysis *analysis, const struct wait_line *line,
                         const struct segment_figures *figures, FILE *out)
 {
     const struct segment_sum *own = keytable_find(&analysis->segments.sums, line->segment, (uint32_t)line->awaited);
-    if (!figures || !own || own->ns < line->ns / CAUSE_SHARE)
+    if (!figures || !own || own->ns < line->ns / CAUSE_SHARE || own->ns < figures->sum_ns / figures->ranks)
         return;
     fprintf(out, "    before, ");
     segment_print(analysis, figures->from, figures->to, out);

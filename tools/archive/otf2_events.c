@@ -1,6 +1,7 @@
 #include "archive/otf2_events.h"
 
 #include "archive/otf2_collectives.h"
+#include "archive/otf2_functions.h"
 #include "archive/otf2_io.h"
 #include "archive/otf2_rma.h"
 #include "definitions/otf2_definitions.h"
@@ -283,46 +284,6 @@ static uint32_t context_of(const struct trace_location *location, uint32_t path)
     const struct trace_process *process = location->process;
     return location->attributes ? trace_context_of(process->job->callpaths, process->rank, process->path_places, path)
                                 : (uint32_t)NO_CONTEXT;
-}
-
-static void functions_enter(struct trace_location *location, uint32_t outer, uint32_t context, OTF2_TimeStamp now)
-{
-    const struct trace_job *job = location->process->job;
-    if (context == outer)
-        return;
-    functions_enter(location, outer, job->callpaths->contexts[context].caller, now);
-    uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
-    location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
-}
-
-static void functions_leave(struct trace_location *location, uint32_t context, uint32_t outer, OTF2_TimeStamp now)
-{
-    const struct trace_job *job = location->process->job;
-    for (; context != outer; context = job->callpaths->contexts[context].caller) {
-        uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
-        location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
-    }
-}
-
-/*
- * Leaves the functions that are not on the new path, at the last event, and enters the others. A function goes on if
- * both paths have it at the same depth, called from the same line of the same callers.
- */
-static void functions_switch(struct trace_location *location, uint32_t context, OTF2_TimeStamp left, OTF2_TimeStamp now)
-{
-    const struct trace_context *list = location->process->job->callpaths->contexts;
-    uint32_t old = location->entered, new = context;
-    while (old != NO_CONTEXT && (new == NO_CONTEXT || list[old].depth > list[new].depth))
-        old = list[old].caller;
-    while (new != NO_CONTEXT && (old == NO_CONTEXT || list[new].depth > list[old].depth))
-        new = list[new].caller;
-    while (old != NO_CONTEXT && (list[old].caller != list[new].caller || list[old].function != list[new].function)) {
-        old = list[old].caller;
-        new = list[new].caller;
-    }
-    functions_leave(location, location->entered, old, left);
-    functions_enter(location, new, context, now);
-    location->entered = context;
 }
 
 /* Writes the Enter of a call, with its path, and before it the functions that lead to it. `left` is the time of the
@@ -632,7 +593,7 @@ void location_end(struct trace_location *location)
     schedule_write(location, UINT64_MAX, UINT64_MAX);
     schedule_close(location, UINT64_MAX);
     if (location->functions)
-        functions_leave(location, location->entered, NO_CONTEXT, location->last_ns);
+        functions_switch(location, NO_CONTEXT, location->last_ns, location->last_ns);
 }
 
 void location_release(struct trace_location *location)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 512, STACK_BYTES = 4096 };
+enum { NAME_BYTES = 512 };
 
 /* A job in progress. */
 struct view {
@@ -232,24 +232,13 @@ static void object_put(const struct track *track, int *count, const struct trace
         argument_put(out, count, "name", track->objects[shown.record]);
 }
 
-/* Makes {"at":"halo.c:72 (exchange)","stack":"halo.c:72 exchange < halo.c:80 main"}. NULL: no memory. */
-static char *place_args_make(struct call_places *places, uint32_t place)
+/* Returns {"at":...,"stack":...}, which the caller frees. NULL: no memory. */
+static char *place_arguments(struct call_places *places, uint32_t place)
 {
-    char text[CALL_PLACE_BYTES], stack[STACK_BYTES] = "", frame[SITE_PLACE_BYTES], clean[STACK_BYTES];
-    struct summary_sites sites;
-    const struct summary_site *site = call_place_site(places, place, &sites);
-    size_t used = 0;
-    for (uint32_t i = 0; site && i < site->frame_count && used < sizeof stack; i++)
-        used += (size_t)snprintf(stack + used, sizeof stack - used, "%s%s", i ? " < " : "",
-                                 frame_place_text(&sites, &sites.frames[site->first_frame + i], frame));
-    json_t *json = json_object();
-    label_clean(clean, sizeof clean, call_place_text(places, place, 0, text), sizeof text);
-    json_object_set_new(json, "at", json_string(clean));
-    label_clean(clean, sizeof clean, stack, sizeof stack);
-    json_object_set_new(json, "stack", json_string(clean));
-    char *made = json_dumps(json, JSON_COMPACT);
+    json_t *json = call_place_brief_json(places, place);
+    char *text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
-    return made;
+    return text;
 }
 
 static void place_put(const struct track *track, int *count, uint32_t path)
@@ -257,7 +246,7 @@ static void place_put(const struct track *track, int *count, uint32_t path)
     struct view *view = track->view;
     uint32_t place = track->places && path < track->rank->run->path_count ? track->places[path] : 0;
     if (place && !view->place_args[place])
-        view->place_args[place] = place_args_make(view->places, place);
+        view->place_args[place] = place_arguments(view->places, place);
     const char *made = place ? view->place_args[place] : NULL;
     if (made) /* without its braces */
         fprintf(view->events->out, "%s%.*s", (*count)++ ? "," : "", (int)strlen(made) - 2, made + 1);

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/keytable.h"
+#include "format/label.h"
 #include "symbols/sitenames.h"
 #include "symbols/symbols.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION_BYTES = 60 };
+enum { FUNCTION_BYTES = 60, STACK_BYTES = 4096 };
 
 struct known_place {
     struct keyed keyed; /* hash of the path, 0 */
@@ -130,28 +131,38 @@ static size_t names_add(const struct summary_sites *sites, const struct summary_
     return used < room ? used : room - 1;
 }
 
-const char *call_place_text(struct call_places *places, uint32_t place, unsigned callers, char text[CALL_PLACE_BYTES])
+static void place_write(const struct summary_sites *sites, const struct summary_site *site, unsigned callers,
+                        char text[CALL_PLACE_BYTES])
 {
-    struct summary_sites sites;
-    const struct summary_site *site = call_place_site(places, place, &sites);
-    const struct summary_frame *frame = site ? site_frame(&sites, site) : NULL;
+    const struct summary_frame *frame = site_frame(sites, site);
     text[0] = '\0';
     if (!frame)
-        return text;
-    const struct summary_module *module = frame->module ? &sites.modules[frame->module - 1] : NULL;
-    const char *file = summary_text(&sites, frame->file), *path = module ? summary_text(&sites, module->path) : NULL;
-    size_t rest = site->frame_count - (size_t)(frame - &sites.frames[site->first_frame]) - 1;
-    int used;
+        return;
+    const struct summary_module *module = frame->module ? &sites->modules[frame->module - 1] : NULL;
+    const char *file = summary_text(sites, frame->file), *path = module ? summary_text(sites, module->path) : NULL;
+    size_t rest = site->frame_count - (size_t)(frame - &sites->frames[site->first_frame]) - 1, used;
     if (file && frame->line)
-        used = snprintf(text, CALL_PLACE_BYTES, "%.100s:%u", path_base(file), frame->line);
+        used = (size_t)snprintf(text, CALL_PLACE_BYTES, "%.100s:%u", path_base(file), frame->line);
     else
-        used = snprintf(text, CALL_PLACE_BYTES, "%.100s+0x%" PRIx64, path ? path_base(path) : "?", frame->address);
-    if (!summary_text(&sites, frame->function))
-        return text;
-    size_t at = (size_t)used + (size_t)snprintf(text + used, CALL_PLACE_BYTES - (size_t)used, " (");
-    at += names_add(&sites, frame, 1 + (rest < callers ? rest : callers), text + at, CALL_PLACE_BYTES - 1 - at);
-    text[at] = ')';
-    text[at + 1] = '\0';
+        used =
+            (size_t)snprintf(text, CALL_PLACE_BYTES, "%.100s+0x%" PRIx64, path ? path_base(path) : "?", frame->address);
+    if (!summary_text(sites, frame->function))
+        return;
+    used += (size_t)snprintf(text + used, CALL_PLACE_BYTES - used, " (");
+    used += names_add(sites, frame, 1 + (rest < callers ? rest : callers), text + used, CALL_PLACE_BYTES - 1 - used);
+    text[used] = ')';
+    text[used + 1] = '\0';
+}
+
+/* Names come from files, and may contain any bytes. */
+const char *call_place_text(struct call_places *places, uint32_t place, unsigned callers, char text[CALL_PLACE_BYTES])
+{
+    char written[CALL_PLACE_BYTES] = "";
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    if (site)
+        place_write(&sites, site, callers, written);
+    label_clean(text, CALL_PLACE_BYTES, written, strlen(written));
     return text;
 }
 
@@ -163,4 +174,27 @@ json_t *call_place_json(struct call_places *places, uint32_t place)
     if (site)
         site_place_json(json, &sites, site);
     return json;
+}
+
+/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
+static json_t *clean_json(const char *text)
+{
+    char clean[STACK_BYTES];
+    label_clean(clean, sizeof clean, text, strlen(text));
+    return json_string(clean);
+}
+
+json_t *call_place_brief_json(struct call_places *places, uint32_t place)
+{
+    char text[CALL_PLACE_BYTES], stack[STACK_BYTES] = "", frame[SITE_PLACE_BYTES];
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    size_t used = 0;
+    for (uint32_t i = 0; site && i < site->frame_count && used < sizeof stack; i++)
+        used += (size_t)snprintf(stack + used, sizeof stack - used, "%s%s", i ? " < " : "",
+                                 frame_place_text(&sites, &sites.frames[site->first_frame + i], frame));
+    if (!site)
+        return json_null();
+    return json_pack("{s:o, s:o}", "at", json_string(call_place_text(places, place, 0, text)), "stack",
+                     clean_json(stack));
 }

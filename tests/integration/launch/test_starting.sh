@@ -17,7 +17,7 @@ for mpi in openmpi mpich; do
     check "$mpi: rank 1 dies within MPI_Init" test $? -ne 0
     one_job err
     says err '  3 of 3 processes did not end normally:'
-    says err ' rank 1: in MPI_Init, for [12]\..* s; crashed, was killed'
+    says err ' rank 1: in MPI_Init at [^ ]+.*, for [12]\..* s; crashed, was killed'
     says err ' rank 2: in MPI_Recv on MPI_COMM_WORLD at [^ ]+.*, from rank 1, for '
     says err ' rank 0: in MPI_Barrier on MPI_COMM_WORLD at [^ ]+.*, which have not entered: ranks 1-2, for '
     check "  the summary has all three, and no figures of the one" python3 - "dies-$mpi.json" <<'EOF'
@@ -49,7 +49,7 @@ EOF
     says err ' has files of only 2 of the 3 processes of a job: rank 1 is missing .*: the missing one may not have called MPI_Init'
     says err 'ranks      3, 2 of them recorded'
     says err '  2 of 3 processes did not end normally:'
-    says err ' ranks 0, 2: in MPI_Init, for '
+    says err ' ranks 0, 2: in MPI_Init at [^ ]+.*, for '
     says err ' rank 1: no run file; MPI_Init was not called'
 
     mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 3 "./starting-$mpi" hangs >out 2>err </dev/null &
@@ -68,7 +68,7 @@ EOF
     wait $hanging
 
     gives "$mpi: one that was launched by nothing" 137 mpit-run --output "alone-$mpi" "./starting-$mpi" dies
-    says err ' rank .unknown.: in MPI_Init, for '
+    says err ' rank .unknown.: in MPI_Init at [^ ]+.*, for '
 
     if unshare -pf --mount-proc true 2>/dev/null; then # jobs whose processes have the same numbers
         for kept in 1 0; do

@@ -120,10 +120,10 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
     mpit-run --quiet --trace --output "late.$mpi" "mpirun.$mpi" -n 2 "./late-$mpi" "go.$mpi" >out 2>err &
     late=$!
     for _ in $(seq 300); do
-        mpit-dump --crash "late.$mpi" >out 2>err && grep -Eq 'rank 0: in MPI_Finalize, (which has not entered: rank 1, )?for .* still running' out && break
+        mpit-dump --crash "late.$mpi" >out 2>err && grep -Eq 'rank 0: in MPI_Finalize at [^ ]+.*, (which has not entered: rank 1, )?for .* still running' out && break
         sleep 0.1
     done
-    says out "rank 0: in MPI_Finalize, (which has not entered: rank 1, )?for .* still running"
+    says out "rank 0: in MPI_Finalize at [^ ]+.*, (which has not entered: rank 1, )?for .* still running"
     says out "rank 1: outside MPI"
     sleep 3 # in which rank 0 waits, and no call is under way
     touch "go.$mpi"

@@ -88,7 +88,8 @@ def tracks_check(events):
             begin = stack.pop()
             done.append((begin["name"], begin["ts"], event["ts"]))
         for begin in stack:  # a process that was killed
-            assert begin["args"] == {"unfinished": True}, begin
+            assert begin["args"]["unfinished"] is True, begin
+            assert set(begin["args"]) == {"unfinished", "at", "stack"}, begin
             done.append((begin["name"], begin["ts"], None))
         slices[place] = done
     return slices

@@ -9,11 +9,20 @@
 #include <stdlib.h>
 
 enum { THREADS_MOST = 4096 };
-enum { OPTION_RANKS = 256, OPTION_WINDOW, OPTION_COMM, OPTION_FUNCTIONS, OPTION_INTERNAL, OPTION_ANY_OWNER };
+enum {
+    OPTION_RANKS = 256,
+    OPTION_WINDOW,
+    OPTION_COMM,
+    OPTION_FUNCTIONS,
+    OPTION_INTERNAL,
+    OPTION_ANY_OWNER,
+    OPTION_FULL
+};
 
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
-    {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
+    {"full", NULL, OPTION_FULL, NULL},
+    {"json", NULL, MODE_JSON, "first screen (default), with all tables, as JSON"},
     {"callpaths", NULL, MODE_CALLPATHS, "the call paths of all MPI calls, as a tree"},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
@@ -118,7 +127,8 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, --perfetto, "
+            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, "
+            "--perfetto, "
             "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
@@ -174,6 +184,10 @@ struct request request_read(int argc, char *argv[])
             request.any_owner = true;
             continue;
         }
+        if (option == OPTION_FULL) {
+            request.full = true;
+            continue;
+        }
         if (option == OPTION_INTERNAL) {
             request.internal = true;
             continue;
@@ -186,6 +200,8 @@ struct request request_read(int argc, char *argv[])
         usage_reject(
             "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
             "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+    if (request.full && request.mode != MODE_NONE && request.mode != MODE_SUMMARY)
+        usage_reject("--full is for the summary as text; the other outputs always have everything");
     if (request.internal && !mode_has_stacks(request.mode))
         usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)

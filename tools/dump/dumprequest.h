@@ -39,6 +39,7 @@ struct request {
     bool json;     /* mode_has_json */
     bool internal; /* mode_has_stacks */
     bool any_owner;
+    bool full; /* the summary as text, with all tables */
     struct selection selection;
 };
 

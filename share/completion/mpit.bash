@@ -1,10 +1,10 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
-_mpit_dump_options='--summary --json --callpaths --diff --fail --html --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
+_mpit_dump_options='--summary --full --json --callpaths --diff --fail --html --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
-    --sample --sample-ranks --fabric --os --papi --summary --quiet --strict --mpi --help --version'
+    --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --to --handover --drain --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--all-users --once --json --interval --ranks --help --version'

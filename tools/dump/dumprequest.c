@@ -20,14 +20,16 @@ enum {
     OPTION_INTERNAL,
     OPTION_ANY_OWNER,
     OPTION_FAIL,
-    OPTION_OTF2_CALLPATHS
+    OPTION_OTF2_CALLPATHS,
+    OPTION_FULL
 };
 enum { LIMITS_MOST = 64 };
 
 static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
-    {"json", NULL, MODE_JSON, "times, messages and sizes of each job (text: default)"},
-    {"diff", NULL, MODE_DIFF, "compare OLD NEW, or OLD1 OLD2 -- NEW1 NEW2"},
+    {"full", NULL, OPTION_FULL, NULL},
+    {"json", NULL, MODE_JSON, "first screen (default), with all tables, as JSON"},
+    {"diff", NULL, MODE_DIFF, "compare OLD NEW, or OLD1 OLD2 -- NEW; --fail LIMIT"},
     {"fail", "LIMIT", OPTION_FAIL, ""},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
@@ -244,6 +246,10 @@ struct request request_read(int argc, char *argv[])
             request.manner.functions = true;
             continue;
         }
+        if (option == OPTION_FULL) {
+            request.full = true;
+            continue;
+        }
         if (option == OPTION_INTERNAL) {
             request.internal = true;
             continue;
@@ -256,6 +262,8 @@ struct request request_read(int argc, char *argv[])
         usage_reject(
             "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
             "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+    if (request.full && request.mode != MODE_NONE && request.mode != MODE_SUMMARY)
+        usage_reject("--full is for the summary as text; the other outputs always have everything");
     if (request.internal && !mode_has_stacks(request.mode))
         usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
     if (request.manner.threads && request.mode != MODE_OTF2)

@@ -41,6 +41,7 @@ struct request {
     bool json;     /* mode_has_json */
     bool internal; /* mode_has_stacks */
     bool any_owner;
+    bool full; /* the summary as text, with all tables */
     struct selection selection;
     struct diff_request diff; /* of MODE_DIFF */
 };

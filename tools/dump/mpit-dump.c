@@ -21,6 +21,7 @@
 #include "dump/sampleview.h"
 #include "job/selectcheck.h"
 #include "report/summary_json.h"
+#include "report/summary_screen.h"
 #include "report/summary_sites.h"
 #include "report/summary_text.h"
 #include "archive/team.h"
@@ -232,16 +233,25 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     return 0;
 }
 
-static int summary(const struct run_dir *dir)
+/* A part has no first screen: what stands out in it is not known. */
+static int summary(const struct run_dir *dir, bool full)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         job_title_print(dir, i);
-        summary_print_part(job->summary, job->part, stdout);
-        timeline_print(job->files, job->file_count, stdout);
+        if (job->part)
+            summary_print_part(job->summary, job->part, stdout);
+        else if (full)
+            summary_print(job->summary, stdout);
+        else
+            summary_screen_print(job->summary, stdout);
+        if (full || job->part)
+            timeline_print(job->files, job->file_count, stdout);
         if (!job->part) /* a call that did not return is in no part */
             postmortem_print(job, NULL, LINES_MOST, stdout);
     }
+    if (!full && dir->job_count && !dir->jobs[0].part)
+        printf("\nNext: mpit-dump --full %s, or with --html FILE\n", dir->path);
     return 0;
 }
 
@@ -295,7 +305,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_COMPACT:
         return compact(dir);
     default:
-        return summary(dir);
+        return summary(dir, request->full);
     }
 }
 
@@ -386,6 +396,10 @@ int main(int argc, char *argv[])
     struct job_part *parts = in_part ? job_parts_open(&dir, &request.selection, error) : NULL;
     if (in_part && !parts)
         errx(1, "%s: %s", dir.path, error);
+    for (size_t i = 0; in_part && request.mode == MODE_HTML && i < dir.job_count; i++)
+        if (dir.jobs[i].part->rows)
+            errx(1, "%s: the page of some ranks needs their files; MPIT_REDUCE=0 or mpit-run --trace keeps them",
+                 dir.path);
     int status = show(&dir, &request);
     job_parts_close(&dir, parts);
     if (dir.problem_count)

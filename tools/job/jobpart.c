@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct job_part {
     struct run_part part; /* the first */
@@ -73,6 +74,54 @@ static void file_give_back(struct run_part *shown, size_t i)
     part->taken = NULL;
 }
 
+/* A process with figures in the summary, of a chosen rank. */
+static bool row_is_chosen(const struct job_part *part, const struct summary_row *row)
+{
+    return row->threads && row->rank >= 0 && selection_has_rank(part->part.selection, row->rank);
+}
+
+/* Without any file, figures by rank are still in the summary. Returns how many of the ranks have some. */
+static size_t rows_chosen(const struct job_part *part)
+{
+    const struct summary *summary = part->job->summary;
+    size_t count = 0;
+    for (size_t i = 0; summary && !part->part.anew && !part->job->file_count && i < summary->row_count; i++)
+        count += row_is_chosen(part, &summary->rows[i]);
+    return count;
+}
+
+static void spread_add(struct summary_spread *spread, double value, int32_t rank, bool first)
+{
+    const struct summary_spread one = {value, value, value, rank, rank};
+    if (first)
+        *spread = one;
+    else
+        summary_spread_merge(spread, &one);
+}
+
+/* Fills in all that rows tell. */
+static void rows_take(const struct job_part *part, struct summary *to, const struct summary *from)
+{
+    for (size_t i = 0; i < from->row_count; i++) {
+        const struct summary_row *row = &from->rows[i];
+        if (!row_is_chosen(part, row))
+            continue;
+        double run = (double)row->run_ns * 1e-9, mpi = (double)row->mpi_ns * 1e-9;
+        bool first = to->ranks++ == 0;
+        spread_add(&to->run_seconds, run, row->rank, first);
+        spread_add(&to->mpi_seconds, mpi, row->rank, first);
+        spread_add(&to->mpi_share, run > 0 ? mpi / run / row->threads : 0, row->rank, first);
+        to->threads += row->threads;
+        if (summary_row_add(to, *row, from->hosts[row->host].name) != 0)
+            err(1, "no memory");
+    }
+    to->stall_known = from->stall_known ? to->ranks : 0;
+    to->sampling_mixed = from->sampling_mixed;
+    to->filter_mixed = from->filter_mixed;
+    to->off_seconds = from->off_seconds;
+    memcpy(to->filter, from->filter, sizeof to->filter);
+}
+
 /* Checks whether the job has the files for the part. */
 static int files_check(struct job_part *part, char error[512])
 {
@@ -119,13 +168,17 @@ static int part_open(struct job_part *part, struct run_job *job, const struct se
     part->counted = calloc(job->file_count + 1, sizeof *part->counted);
     if (!part->counted)
         err(1, "no memory");
-    if (files_check(part, error) != 0)
+    part->part.found = rows_chosen(part);
+    part->part.rows = part->part.found > 0;
+    if (!part->part.rows && files_check(part, error) != 0)
         return -1;
     if (selection->windowed &&
         (timeline_open(&part->line, job->files, job->file_count, true) != 0 || timeline_refine(&part->line) != 0))
         err(1, "no memory");
     job->part = &part->part;
     run_job_summarize(job);
+    if (part->part.rows)
+        rows_take(part, job->summary, job->stored);
     return 0;
 }
 

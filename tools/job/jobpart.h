@@ -3,6 +3,8 @@
  *
  *   ranks alone              the counters of their run files, unchanged. All figures are known, even without a
  *                            trace.
+ *   ranks alone, if the      the rows of the summary: only figures by rank (run_part.rows).
+ *   run kept no files
  *   time, communicators,     the traces of the chosen ranks, counted again by the same fold (replaypart.h).
  *   functions                Figures of whole processes are unknown (run_part.anew).
  *

@@ -424,8 +424,8 @@ static void job_summarize(struct run_job *job)
     job->summary = files_summary(job);
     if (job->summary)
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
-    if (job->summary && (site_names_find(job->summary) != 0 ||
-                         (job->stored && summary_merge(job->summary, job->stored) != 0)))
+    if (job->summary &&
+        (site_names_find(job->summary) != 0 || (job->stored && summary_merge(job->summary, job->stored) != 0)))
         err(1, "no memory");
 }
 
@@ -450,7 +450,7 @@ static struct summary *nobody_summary(const struct run_job *job)
     nobody->world_size = job->summary->world_size;
     nobody->spawned = job->summary->spawned;
     nobody->parent_job = job->summary->parent_job;
-    nobody->sampling = 1;
+    nobody->sampling = job->part && job->part->rows ? job->summary->sampling : 1;
     memcpy(nobody->program, job->summary->program, sizeof nobody->program);
     memcpy(nobody->mpi, job->summary->mpi, sizeof nobody->mpi);
     return nobody;
@@ -461,6 +461,8 @@ void run_job_summarize(struct run_job *job)
     struct summary *part = files_summary(job);
     if (!part)
         part = nobody_summary(job);
+    else if (site_names_find(part) != 0)
+        err(1, "no memory");
     summary_drop(job);
     job->summary = part;
     job->from_files = true;

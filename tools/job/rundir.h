@@ -23,7 +23,8 @@ struct run_part {
     const struct selection *selection;
     bool anew;        /* counted again from the trace, so figures of whole processes are not known */
     int32_t wanted;   /* ranks that were chosen, */
-    size_t found;     /* and how many of them have a file */
+    size_t found;     /* and how many of them have a file, or a row */
+    bool rows;        /* there are no files: only figures by rank, from the summary */
     uint64_t missing; /* their events that are not in the trace */
     bool switched;    /* the trace was on for a part of the time */
     /* Returns file i, with the accumulators of the part, or NULL if the part has none of it. Return it before you take

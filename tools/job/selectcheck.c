@@ -118,7 +118,9 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
 {
     int32_t size = 0;
     size_t files = 0;
-    for (size_t i = 0; i < dir->job_count; i++)
+    for (size_t i = 0; i < dir->job_count; i++) {
+        int32_t world = dir->jobs[i].summary ? (int32_t)dir->jobs[i].summary->world_size : 0;
+        size = world > size ? world : size;
         for (size_t k = 0; k < dir->jobs[i].file_count; k++, files++) {
             const struct run_header *header = &dir->jobs[i].files[k].header;
             if (run_size(header) > size)
@@ -126,7 +128,8 @@ int selection_check(const struct selection *selection, const struct run_dir *dir
             if (run_rank(header) >= size && run_rank(header) < INT32_MAX)
                 size = run_rank(header) + 1;
         }
-    for (size_t i = 0; i < selection->rank_count && files; i++) {
+    }
+    for (size_t i = 0; i < selection->rank_count && size; i++) {
         const struct rank_range *range = &selection->ranks[i];
         int32_t beyond = range->last != INT32_MAX ? range->last : range->first;
         if (beyond < size)

@@ -6,8 +6,10 @@
 #include "job/select.h"
 #include "report/summary_fabric.h"
 #include "report/summary_counters.h"
+#include "report/summary_findings.h"
 #include "report/summary_instruments.h"
 #include "report/summary_origin.h"
+#include "report/summary_ranks.h"
 #include "report/summary_sites.h"
 #include "report/timeline.h"
 #include "figures/variables.h"
@@ -168,22 +170,35 @@ static json_t *clocks_json(const struct run_job *job)
 }
 
 /* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
-static const char *const unknown_of_parts[] = {"run_seconds", "mpi_share",       "off_seconds", "fabric",
-                                               "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
+static const char *const unknown_of_parts[] = {
+    "run_seconds", "mpi_share",       "off_seconds", "efficiency",          "by_rank", "findings", "fabric",
+    "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
+/* A part of a run without files has only figures by rank, and all that comes from these. */
+static const char *const unknown_of_rows[] = {
+    "events",   "lost",   "stalls_ns", "calls",           "communicators", "callsites",
+    "findings", "fabric", "counters",  "counter_read_ns", "instruments",   "instruments_left_out"};
+
+static void unknown_put(json_t *json, json_t *unknown, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        json_object_set_new(json, names[i], json_null());
+        json_array_append_new(unknown, json_string(names[i]));
+    }
+}
 
 /* Describes the part of the job in the document, unless it is all. */
 static void part_put(json_t *json, const struct run_part *part)
 {
     json_t *unknown = json_array();
-    bool less = part->anew || !part->found;
-    for (size_t i = 0; less && i < sizeof unknown_of_parts / sizeof *unknown_of_parts; i++) {
-        json_object_set_new(json, unknown_of_parts[i], json_null());
-        json_array_append_new(unknown, json_string(unknown_of_parts[i]));
-    }
+    if (part->rows)
+        unknown_put(json, unknown, unknown_of_rows, sizeof unknown_of_rows / sizeof *unknown_of_rows);
+    else if (part->anew || !part->found)
+        unknown_put(json, unknown, unknown_of_parts, sizeof unknown_of_parts / sizeof *unknown_of_parts);
+    const char *from = part->rows ? "summary" : part->anew ? "trace" : "tallies";
     json_object_set_new(json, "selection",
                         json_pack("{s:o, s:s, s:i, s:o, s:b, s:o}", "options", text_json(part->selection->described),
-                                  "from", part->anew ? "trace" : "tallies", "ranks", (int)part->wanted, "missing",
-                                  count_json(part->missing), "switched", (int)part->switched, "unknown", unknown));
+                                  "from", from, "ranks", (int)part->wanted, "missing", count_json(part->missing),
+                                  "switched", (int)part->switched, "unknown", unknown));
 }
 
 static json_t *job_json(const struct run_job *job)
@@ -200,6 +215,10 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "ended_badly", json_integer(summary->ended_badly));
     json_object_set_new(json, "missing_ranks", job->part ? json_null() : summary_missing_json(summary));
     json_object_set_new(json, "origin", summary_origin_json(summary));
+    json_object_set_new(json, "about", summary_about_json(summary));
+    json_object_set_new(json, "efficiency", summary_efficiency_json(summary));
+    json_object_set_new(json, "by_rank", summary_ranks_json(summary));
+    json_object_set_new(json, "findings", summary_findings_json(summary));
     json_object_set_new(json, "spawned", json_boolean(summary->spawned));
     snprintf(number, sizeof number, "%016" PRIx64, summary->parent_job);
     json_object_set_new(json, "spawned_by", summary->parent_job ? json_string(number) : json_null());

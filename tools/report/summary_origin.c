@@ -1,9 +1,13 @@
 #define _GNU_SOURCE
 #include "report/summary_origin.h"
 
+#include "base/units.h"
 #include "base/username.h"
+#include "format/label.h"
+#include "summary/hostload.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -36,6 +40,58 @@ void summary_origin_print(const struct summary *summary, FILE *out)
             origin->scheduler_job);
     summary_hosts(summary, hosts, sizeof hosts);
     fprintf(out, "  hosts      %s\n", hosts);
+}
+
+void summary_when_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_origin *origin = &summary->origin;
+    char begin[TIME_BYTES], time[UNIT_TEXT_BYTES], user[USER_BYTES];
+    text_of_seconds(time, summary->run_seconds.max);
+    if (!origin->told) {
+        fprintf(out, "  run time   %s\n", time);
+        return;
+    }
+    user_name(user, origin->uid);
+    fprintf(out, "  when       %s, %s%.19s, by %.20s%s%.20s\n", time_text(begin, "%Y-%m-%d %H:%M:%S", origin->begin_ns),
+            summary->ranks ? "for " : "", summary->ranks ? time : "no run time", origin->user[0] ? origin->user : user,
+            origin->scheduler_job[0] ? ", job " : "", origin->scheduler_job);
+}
+
+static int load_text(char *text, size_t bytes, const struct summary_host *host, const struct host_load *load, bool all)
+{
+    char ranks[16];
+    snprintf(ranks, sizeof ranks, "%u on ", load->ranks);
+    int used = snprintf(text, bytes, "%s%.40s", all ? "" : ranks, host->name);
+    if (load->processors && used > 0 && (size_t)used < bytes)
+        used += snprintf(text + used, bytes - (size_t)used, " (%u processor%s)", load->processors,
+                         load->processors == 1 ? "" : "s");
+    return used;
+}
+
+void summary_loads_text(const struct summary *summary, char *text, size_t bytes)
+{
+    struct host_load *loads = host_loads_of(summary);
+    size_t count = loads ? summary->host_count : 0;
+    uint32_t least = UINT32_MAX, most = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        least = loads[i].ranks < least ? loads[i].ranks : least;
+        most = loads[i].ranks > most ? loads[i].ranks : most;
+    }
+    if (count == 1)
+        load_text(text, bytes, &summary->hosts[0], &loads[0], true);
+    else if (count == 2) {
+        int used = snprintf(text, bytes, "2 hosts: ");
+        used += load_text(text + used, bytes - (size_t)used, &summary->hosts[0], &loads[0], false);
+        used += snprintf(text + used, bytes - (size_t)used, ", ");
+        load_text(text + used, bytes - (size_t)used, &summary->hosts[1], &loads[1], false);
+    } else if (count > 2) {
+        int used = snprintf(text, bytes, "%zu hosts (%.30s ... %.30s), %u", count, summary->hosts[0].name,
+                            summary->hosts[count - 1].name, least);
+        used += most > least ? snprintf(text + used, bytes - (size_t)used, " to %u", most) : 0;
+        snprintf(text + used, bytes - (size_t)used, " on each");
+    }
+    free(loads);
 }
 
 void summary_missing_print(const struct summary *summary, FILE *out)
@@ -81,6 +137,82 @@ json_t *summary_origin_json(const struct summary *summary)
                      origin->told ? json_integer(origin->uid) : json_null(), "scheduler_job",
                      optional_text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns), "end_ns",
                      ns_json(origin->end_ns), "hosts", hosts);
+}
+
+/* ---- about ------------------------------------------------------------------------------------------------------- */
+
+/* A command in a file may have been cut in the middle of a character. */
+static json_t *word_json(const char *word)
+{
+    char clean[ORIGIN_COMMAND_BYTES];
+    json_t *json = json_string(word);
+    if (json)
+        return json;
+    label_clean(clean, sizeof clean, word, sizeof clean);
+    return json_string(clean);
+}
+
+/* Words of a command line. A word with blanks is in quotes, as the recorder wrote it (origin.c). */
+static json_t *words_json(const char *command)
+{
+    char word[ORIGIN_COMMAND_BYTES];
+    json_t *words = json_array();
+    while (*command) {
+        char end = *command == '\'' ? '\'' : ' ';
+        command += end == '\'';
+        size_t bytes = strcspn(command, end == ' ' ? " " : "'");
+        while (end == '\'' && command[bytes] && command[bytes + 1] && command[bytes + 1] != ' ') /* a quote in it */
+            bytes += 1 + strcspn(command + bytes + 1, "'");
+        snprintf(word, sizeof word, "%.*s", (int)bytes, command);
+        json_array_append_new(words, word_json(word));
+        command += bytes;
+        command += end == '\'' && *command == '\'';
+        command += *command == ' ';
+    }
+    return words;
+}
+
+static json_t *start_json(uint64_t ns)
+{
+    char text[TIME_BYTES];
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc;
+    if (!ns || !gmtime_r(&seconds, &utc))
+        return json_null();
+    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    return json_string(text);
+}
+
+/* The recorder joins the name of the scheduler and the number of the job with a blank. */
+static json_t *scheduler_json(const char *job)
+{
+    const char *blank = strchr(job, ' ');
+    if (!blank)
+        return json_null();
+    return json_pack("{s:o, s:o}", "name", json_stringn(job, (size_t)(blank - job)), "id", word_json(blank + 1));
+}
+
+static json_t *loads_json(const struct summary *summary)
+{
+    struct host_load *loads = host_loads_of(summary);
+    json_t *hosts = json_array();
+    for (size_t i = 0; loads && i < summary->host_count; i++)
+        json_array_append_new(hosts, json_pack("{s:o, s:i, s:o}", "name", word_json(summary->hosts[i].name), "ranks",
+                                               (int)loads[i].ranks, "processors",
+                                               loads[i].processors ? json_integer(loads[i].processors) : json_null()));
+    free(loads);
+    return hosts;
+}
+
+json_t *summary_about_json(const struct summary *summary)
+{
+    const struct summary_origin *origin = &summary->origin;
+    if (!summary->row_count)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "command",
+                     origin->command[0] ? words_json(origin->command) : json_null(), "start",
+                     start_json(origin->begin_ns), "user", user_json(origin), "hosts", loads_json(summary), "scheduler",
+                     scheduler_json(origin->scheduler_job));
 }
 
 json_t *summary_missing_json(const struct summary *summary)

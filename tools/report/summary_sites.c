@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACE_COLUMNS = 34 };
+enum { PLACE_COLUMNS = 30 };
 
 static const char *base_of(const char *path)
 {
@@ -76,8 +76,16 @@ const struct summary_site **sites_by_time(const struct summary_sites *sites)
 
 /* ---- table ------------------------------------------------------------------------------------------------------- */
 
-static void site_print(const struct summary_sites *sites, const struct summary_site *site, double whole, FILE *out)
+/* If not all calls were timed, a time of 0 is not known. */
+static const char *time_text(const struct summary *summary, const struct summary_site *site, char text[UNIT_TEXT_BYTES])
 {
+    bool timed = summary->sampling == 1 && !summary->sampling_mixed;
+    return site->time_ns || timed ? text_of_ns(text, site->time_ns) : "-";
+}
+
+static void site_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
+{
+    const struct summary_sites *sites = &summary->sites;
     char place[SITE_PLACE_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES],
         e[UNIT_TEXT_BYTES];
     const struct summary_frame *frame = site_frame(sites, site);
@@ -86,11 +94,11 @@ static void site_print(const struct summary_sites *sites, const struct summary_s
         fprintf(out, "  %s\n", where);
         where = "";
     }
-    fprintf(out, "  %-*s %-20s %12s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
-            text_of_count(a, site->count), text_of_ns(b, site->time_ns),
-            whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
+    fprintf(out, "  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
+            text_of_count(a, site->count), time_text(summary, site, b),
+            site->time_ns && whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
             site->time_ns ? text_of_share(d, (double)site->stall_ns, (double)site->time_ns) : "-",
-            site->count ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
+            site->time_ns ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
 }
 
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
@@ -102,12 +110,68 @@ void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
         return;
     for (size_t kind = 0; kind < CALL_COUNT; kind++)
         whole += (double)summary->calls[kind].time_ns;
-    fprintf(out, "\nCall sites by time, over all ranks\n  %-*s %-20s %12s %9s %8s %8s %9s\n", PLACE_COLUMNS, "", "",
+    fprintf(out, "\nCall sites by time, over all ranks\n  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, "", "",
             "calls", "time", "share", "stalled", "mean");
     for (uint64_t i = 0; i < sites->count && i < most; i++)
-        site_print(sites, order[i], whole, out);
+        site_print(summary, order[i], whole, out);
     if (sites->count > most)
         fprintf(out, "  %" PRIu64 " more: mpit-dump --callpaths\n", sites->count - most);
+    free(order);
+}
+
+/* ---- the first screen -------------------------------------------------------------------------------------------- */
+
+enum { COSTLY_PLACE = 31, COSTLY_NAME = 19 };
+
+/* Cuts the end of a text that is longer than its column. */
+static const char *column_cut(char *text, size_t columns)
+{
+    size_t end = columns - 2;
+    if (strlen(text) <= columns)
+        return text;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    strcpy(text + end, "..");
+    return text;
+}
+
+/* Start and end of MPI are outside of the run time. */
+static bool is_in_run(const struct summary_site *site)
+{
+    return site->kind != CALL_MPI_Init && site->kind != CALL_MPI_Init_thread && site->kind != CALL_MPI_Finalize &&
+           site->kind != CALL_MPI_Session_init && site->kind != CALL_MPI_Session_finalize;
+}
+
+static void costly_print(const struct summary *summary, const struct summary_site *site, FILE *out)
+{
+    char place[SITE_PLACE_BYTES] = "(other places)", name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES],
+         c[UNIT_TEXT_BYTES];
+    const struct summary_frame *frame = site_frame(&summary->sites, site);
+    double whole = summary->run_seconds.sum * 1e9;
+    if (frame)
+        frame_place_text(&summary->sites, frame, place);
+    snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
+    fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
+            column_cut(name, COSTLY_NAME), time_text(summary, site, a),
+            site->time_ns && whole > 0 ? text_of_share(b, (double)site->time_ns, whole) : "-",
+            site->time_ns && summary_tells_stalls(summary, site->kind)
+                ? text_of_share(c, (double)site->stall_ns, (double)site->time_ns)
+                : "-");
+}
+
+void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
+{
+    const struct summary_sites *sites = &summary->sites;
+    const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
+    size_t shown = 0;
+    for (uint64_t i = 0; order && i < sites->count && shown < most; i++) {
+        if (!is_in_run(order[i]))
+            continue;
+        if (!shown++)
+            fprintf(out, "\n%-*s %9s %7s %8s\n", COSTLY_PLACE + COSTLY_NAME + 3, "Call sites by time, over all ranks",
+                    "time", "of run", "stalled");
+        costly_print(summary, order[i], out);
+    }
     free(order);
 }
 

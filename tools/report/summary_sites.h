@@ -22,6 +22,8 @@ const struct summary_site **sites_by_time(const struct summary_sites *sites);
 
 /* The first sites as a table. */
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out);
+/* The costliest ones between MPI_Init and MPI_Finalize, in 80 columns. */
+void summary_costly_print(const struct summary *summary, size_t most, FILE *out);
 /* All sites as a tree from main on. */
 void summary_callpaths_print(const struct summary *summary, FILE *out);
 json_t *summary_sites_json(const struct summary *summary);

@@ -51,8 +51,9 @@ static const struct tool_option options[] = {
     {"os", NULL, 'k', NULL},
     {"papi", "EVENTS", 'e', "count below MPI; in the kernel; PAPI events"},
     {"summary", "FILE", 's', "write the summary as text, or JSON if FILE is *.json"},
+    {"full", NULL, 'u', NULL},
     {"quiet", NULL, 'q', NULL},
-    {"strict", NULL, 'x', "print no summary; fail if recording is not possible"},
+    {"strict", NULL, 'x', "all tables; no summary; fail if it cannot record"},
     {"mpi", "NAME", 'm', "openmpi or mpich, for programs that load none"},
     {.name = NULL},
 };
@@ -74,7 +75,7 @@ static const struct command_line command_line = {
 struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
         *sample_ranks, *papi, *call_depth;
-    bool trace, otf2, quiet, no_compact, fabric, os;
+    bool trace, otf2, quiet, full, no_compact, fabric, os;
     bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
@@ -170,6 +171,9 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'e':
             request.papi = value_check("papi", KNOB_PAPI_EVENTS, optarg);
+            break;
+        case 'u':
+            request.full = true;
             break;
         case 'q':
             request.quiet = true;
@@ -507,7 +511,8 @@ int main(int argc, char *argv[])
                               .sample_ranks = request.sample ? request.sample_ranks : NULL,
                               .otf2 = request.otf2,
                               .compact = !request.no_compact,
-                              .quiet = request.quiet};
+                              .quiet = request.quiet,
+                              .full = request.full};
     outcome_show(&outcome);
     if (place && killed_by)
         child_follow(killed_by); /* the launcher reports the signal to its user */

@@ -9,6 +9,7 @@
 #include "job/rundir.h"
 #include "writer/spool.h"
 #include "report/summary_json.h"
+#include "report/summary_screen.h"
 #include "report/summary_text.h"
 #include "report/timeline.h"
 
@@ -74,15 +75,17 @@ static void nothing_say(const struct outcome *outcome)
     output_dir_drop(outcome->output);
 }
 
-static int summaries_write(const struct run_dir *dir, bool json, FILE *out)
+static int summaries_write(const struct run_dir *dir, bool full, FILE *out)
 {
-    if (json)
-        return summary_write_json(dir, out);
     for (size_t i = 0; i < dir->job_count; i++) {
         if (i > 0)
             fputc('\n', out);
         if (dir->job_count > 1)
             fprintf(out, "job %zu of %zu (%016" PRIx64 ")\n", i + 1, dir->job_count, dir->jobs[i].job);
+        if (!full) {
+            summary_screen_print(dir->jobs[i].summary, out);
+            continue;
+        }
         summary_print(dir->jobs[i].summary, out);
         timeline_print(dir->jobs[i].files, dir->jobs[i].file_count, out);
     }
@@ -96,7 +99,7 @@ static int summary_to_file(const struct run_dir *dir, const char *path)
     if (!out)
         return errno;
     errno = 0;
-    int result = summaries_write(dir, is_json(path), out), problem = errno;
+    int result = is_json(path) ? summary_write_json(dir, out) : summaries_write(dir, true, out), problem = errno;
     if (fclose(out) != 0)
         return errno;
     return result == 0 ? 0 : problem ? problem : EIO;
@@ -116,7 +119,7 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
     }
     FILE *out = to_stdout ? stdout : stderr;
     fprintf(out, "\n"); /* separated from the program's output */
-    if (summaries_write(dir, false, out) != 0 || fflush(out) != 0)
+    if (summaries_write(dir, outcome->full || path, out) != 0 || fflush(out) != 0)
         warn("the summary cannot be written to the terminal");
 }
 
@@ -243,10 +246,10 @@ void outcome_show(const struct outcome *outcome)
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)
-        fprintf(stderr, "\nmpit-run: recorded in %s%s; mpit-dump %s shows it%s\n", given,
+        fprintf(stderr, "\nmpit-run: recorded in %s%s; next: mpit-dump --full %s%s\n", given,
                 !converted          ? ""
                 : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
                                     : " (OTF2 archive: otf2/traces.otf2)",
-                given, has_samples(&dir) ? ", and mpit-dump --profile the samples" : "");
+                given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
     run_dir_close(&dir);
 }

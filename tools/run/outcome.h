@@ -16,6 +16,7 @@ struct outcome {
     bool disabled;            /* MPIT_DISABLE was set */
     const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */
     bool otf2, compact, quiet;
+    bool full; /* not only the first screen of the summary. What --summary asked for always has all */
 };
 
 void outcome_show(const struct outcome *outcome);

@@ -327,14 +327,20 @@ static bool has_lost(const struct summary *summary)
 static void row_fill(struct summary_row *row, const struct summary *summary, const struct run_header *header,
                      uint64_t threads)
 {
+    static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
+                                    CALL_MPI_Session_finalize};
     double useful = summary->run_seconds.sum - summary->mpi_seconds.sum / (double)threads;
     row->run_ns = (uint64_t)(summary->run_seconds.sum * 1e9);
     row->mpi_ns = (uint64_t)(summary->mpi_seconds.sum * 1e9);
     row->useful_ns = useful > 0 ? (uint64_t)(useful * 1e9) : 0;
     row->threads = (uint32_t)threads;
     row->processors = header->processors;
+    row->processor_set = header->processor_set;
     for (unsigned i = 0; i < STATE_COUNT; i++)
         row->stall_ns += summary->stall_ns[i];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* they lie outside of the run time */
+        row->stall_ns -=
+            summary->call_stall_ns[ends[i]] < row->stall_ns ? summary->call_stall_ns[ends[i]] : row->stall_ns;
     for (size_t i = 0; i < summary->comm_count; i++) {
         row->sent += summary->comms[i].send_count;
         row->sent_bytes += summary->comms[i].send_bytes;

@@ -97,11 +97,12 @@ struct summary_row {
     uint32_t pid;
     uint32_t host;                     /* its place in summary.hosts */
     uint32_t phase;                    /* enum run_phase when it was added. Flat forms up to version 9 end here */
-    uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds and .stall_ns */
+    uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds. Stalls of these calls */
     uint64_t useful_ns;                /* outside of MPI, the mean of its threads that called MPI */
     uint64_t sent, sent_bytes;         /* messages */
     uint32_t processors;               /* that it may run on. 0: not known */
     uint32_t threads;                  /* that called MPI */
+    uint64_t processor_set;            /* a hash: the same for processes that share their processors. 0: not known */
 };
 
 struct summary_host {

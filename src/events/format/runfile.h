@@ -178,6 +178,7 @@ struct run_header {
     uint32_t collected;     /* 1: a result that is now being written to the disk has its figures (collect.h) */
     uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
     uint64_t first_path, first_module; /* path_record and module_record. 0: none */
+    uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

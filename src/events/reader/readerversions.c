@@ -44,6 +44,8 @@ int reader_version_check(struct run_reader *reader)
         header->collected = 0;
     if (header->version < VERSION_WITH_PATHS)
         header->first_path = header->first_module = 0;
+    if (header->header_bytes < offsetof(struct run_header, processor_set) + sizeof header->processor_set)
+        header->processor_set = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {
@@ -65,7 +67,7 @@ bool reader_header_is_whole(const struct run_header *header)
         return header->header_bytes >= offsetof(struct run_header, first_provider);
     if (header->version < VERSION_WITH_PATHS)
         return header->header_bytes >= offsetof(struct run_header, pid_namespace);
-    return header->header_bytes >= sizeof(struct run_header);
+    return header->header_bytes >= offsetof(struct run_header, processor_set);
 }
 
 int reader_calls_check(struct run_reader *reader)

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "recorder/origin.h"
 
+#include "base/hash.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -52,6 +54,15 @@ static void user_note(char text[ORIGIN_USER_BYTES])
     snprintf(text, ORIGIN_USER_BYTES, "%s", name ? name : "");
 }
 
+static void processors_note(struct run_header *header)
+{
+    cpu_set_t processors;
+    if (sched_getaffinity(0, sizeof processors, &processors) != 0)
+        return;
+    header->processors = (uint32_t)CPU_COUNT(&processors);
+    header->processor_set = hash_bytes(HASH_BEGIN, &processors, sizeof processors) | 1;
+}
+
 void origin_note(struct run *run)
 {
     uint64_t offset;
@@ -63,9 +74,7 @@ void origin_note(struct run *run)
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';
-    cpu_set_t processors;
     run->header->uid = (uint32_t)geteuid();
-    run->header->processors =
-        sched_getaffinity(0, sizeof processors, &processors) == 0 ? (uint32_t)CPU_COUNT(&processors) : 0;
+    processors_note(run->header);
     __atomic_store_n(&run->header->origin, offset, __ATOMIC_RELEASE);
 }

@@ -90,7 +90,7 @@ print(chain)' "$1.json" 2>&1)
     else
         not_ok "four worlds, and who spawned which: $tree"
     fi
-    mpit-dump "$1" >"$work/out" 2>&1
+    mpit-dump --full "$1" >"$work/out" 2>&1
     if [ "$(grep -c "^  spawned by job [0-9a-f]*$" "$work/out")" = 3 ]; then ok "the summary says so"; else
         not_ok "the summary says so" "$work/out"
     fi

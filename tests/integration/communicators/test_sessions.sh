@@ -28,7 +28,7 @@ for mpi in openmpi mpich; do
         run=$work/$mpi-$mode
         record="mpit-run --quiet --output $run" launch $mpi 1 "$program" $mode >"$work/out" 2>&1
         check "$mpi, $mode: its session is counted" test "$(calls "$run" MPI_Session_init)" = 1
-        mpit-dump "$run" >"$work/text" 2>&1
+        mpit-dump --full "$run" >"$work/text" 2>&1
         check "$mpi, $mode: the end is told from the other" \
             test "$(grep -c "$badly" "$work/text")" = "$([ $mode = killed ] && echo 1 || echo 0)"
     done
@@ -38,7 +38,7 @@ for mpi in openmpi mpich; do
         test "$(grep -c MPIT_FLIGHT_EVENTS "$work/err")" = 1
     check "$mpi: a program that waits in a session" "mpicc.$mpi" -O2 -o "$work/stall" "$(dirname "$0")/sessionstall.c"
     record="mpit-run --quiet --output $work/$mpi-stall" launch $mpi 2 "$work/stall" >"$work/out" 2>&1
-    mpit-dump "$work/$mpi-stall" >"$work/text" 2>&1
+    mpit-dump --full "$work/$mpi-stall" >"$work/text" 2>&1
     check "$mpi: its share of stalls is of the time in MPI" sh -c "grep '^  stalled ' '$work/text' && mpit-dump --json '$work/$mpi-stall' |
         python3 '$(dirname "$0")/sessionstall.py' '$work/text'"
     for mode in after during; do
@@ -50,7 +50,7 @@ for mpi in openmpi mpich; do
             check "  the world's calls are there" test "$(calls "$run" MPI_Barrier)" = 10
             check "  nothing is said" test ! -s "$work/err"
             check "  the sessions are counted, too" test "$(calls "$run" MPI_Session_finalize)" = 2
-            mpit-dump "$run" >"$work/text" 2>&1
+            mpit-dump --full "$run" >"$work/text" 2>&1
             check "  the processes ended well" test "$(grep -c '^  !  ' "$work/text")" = 0
         done
     done

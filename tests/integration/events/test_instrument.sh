@@ -78,7 +78,7 @@ examples() {
     says "  with regions" ' region +- +workqueue_transfer$'
     says "  with values" ' metric +MPI_COMM_WORLD +workqueue_sent_bytes = 480$'
     says "  with states" ' workqueue_state = 1 filling$'
-    check "  the summary as text" "$build/bin/mpit-dump" "$dir/traced"
+    check "  the summary as text" "$build/bin/mpit-dump" --full "$dir/traced"
     says "  shows the region" '^  workqueue_transfer +2 '
     says "  shows the counter" '^  workqueue_puts +COUNTER +240 +120 \(0\)'
     check "  the archive is sound" "$build/bin/mpit-dump" --check --json "$dir/traced/otf2"
@@ -112,7 +112,7 @@ for mpi in openmpi mpich; do
     says "  bad use is said with its reason" '"check_count" of .* has already registered one of this name and class'
     check "  the replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/check-$mpi"
     check "  the archive is sound" "$build/bin/mpit-dump" --check "$work/check-$mpi/otf2"
-    check "  the summary counts what was too deep" "$build/bin/mpit-dump" "$work/check-$mpi"
+    check "  the summary counts what was too deep" "$build/bin/mpit-dump" --full "$work/check-$mpi"
     says "  and says why" 'not recorded: .* cause region_depth'
     says "  and has what was bound to freed communicators" '^  check_bound +MPI_COMM_SELF/dup#\* +COUNTER +27,[0-9]+ '
     says "  and their regions" '^  check_bound_region +MPI_COMM_SELF/dup#\* +27,[0-9]+ '

@@ -23,7 +23,7 @@ told() {
     check "$name: the archive holds" sound "$run/otf2"
     mpit-dump --json "$run" >"$work/json"
     if [ -z "${6:-}" ]; then check "$name: the summary says the same" python3 "$here/fabric.py" "$work/json" "$work/said"; fi
-    mpit-dump "$run" >"$work/text"
+    mpit-dump --full "$run" >"$work/text"
     if [ "$4" = none ] && grep -q "The MPI library did not call libfabric or UCX" "$work/text"; then ok "$name: the summary says that it is nothing"; fi
     if [ "$4" = none ] && ! grep -q "The MPI library did not call libfabric or UCX" "$work/text"; then not_ok "$name: the summary says that it is nothing" "$work/text"; fi
     rm -rf "$run"

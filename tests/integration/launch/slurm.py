@@ -178,7 +178,7 @@ def holds(title, place, run, traced):
 
 def spoken_once(title, err, run):
     check(f"{title}: shown once", len(re.findall(r"^mpit-run: recorded in ", err, re.M)) == 1 and
-          len(re.findall(r"^  MPI_Sendrecv ", err, re.M)) == 1 and f"recorded in {run}" in err, err)
+          len(re.findall(r"^Call sites by time", err, re.M)) == 1 and f"recorded in {run}" in err, err)
 
 
 def in_front_and_behind():

@@ -33,7 +33,7 @@ differs() {
 
 # reports TEXT: the summary's line about the clocks
 reports() {
-    "$build/bin/mpit-dump" "$run" >"$work/report" 2>&1
+    "$build/bin/mpit-dump" --full "$run" >"$work/report" 2>&1
     if grep -Eq "^clocks of .*$1" "$work/report"; then ok "$mpi:   clocks: $1"; else
         grep clocks "$work/report" >"$work/line"
         ls -A "$run" >>"$work/line"

@@ -127,7 +127,7 @@ for mpi in "${mpis[@]}"; do
     check "an example with --cflags compiles on $mpi" "mpicc.$mpi" -I"$examples" "${flags[@]}" "$examples/taskfarm.c" \
         "$examples/workqueue.c" -o "taskfarm-$mpi"
     check "  and runs recorded" moved/bin/mpit-run --quiet --output "farm-$mpi" "mpirun.$mpi" -n 2 "./taskfarm-$mpi"
-    check "  in the summary" bash -c "moved/bin/mpit-dump farm-$mpi | grep -q '^  workqueue_puts '"
+    check "  in the summary" bash -c "moved/bin/mpit-dump --full farm-$mpi | grep -q '^  workqueue_puts '"
 done
 
 echo "# find_package"

@@ -34,7 +34,7 @@ run() {
         cat "$work/err" >>"$work/diff"
         not_ok "$name: the same results with mpit" "$work/diff"
     fi
-    if grep -Eq "^  ranks +$ranks;" "$work/err"; then ok "$name: a summary is printed"; else
+    if grep -Eq "^  ranks +$ranks on " "$work/err"; then ok "$name: a summary is printed"; else
         not_ok "$name: a summary is printed" "$work/err"
     fi
     if mpit-dump --verify "$run" >"$work/out" 2>&1; then ok "$name: the trace gives the tallies"; else

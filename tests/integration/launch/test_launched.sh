@@ -28,12 +28,12 @@ for mpi in openmpi mpich; do
     gives "$mpi: the directory of another run" 0 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     one_says 1 "$mpi-1 already has a recorded run, so this run is written to $mpi-1.1"
     one_says 1 "recorded in $mpi-1.1;"
-    one_says 1 'ranks      3; '
+    one_says 1 'ranks      3 on '
     check "  all have taken the same other one" [ ! -e "$mpi-1.2" ]
     gives "  with --strict" 2 env PMI_RANK=1 PMI_SIZE=2 mpit-run --strict --output "$mpi-1" ./ring-$mpi
     says err "already has a recorded run; name a new one with --output"
     gives "$mpi: the launcher above tells which MPI" 3 "mpirun.$mpi" -n 2 mpit-run sh -c "./ring-$mpi 3"
-    one_says 1 'ranks      2; '
+    one_says 1 'ranks      2 on '
     check "  the directory is there" [ -d "$(run_of)" ]
     gives "$mpi: only one of three is recorded" 0 "mpirun.$mpi" -n 1 mpit-run --trace ./ring-$mpi : -n 2 ./ring-$mpi
     one_says 1 ' has files of only 1 of the 3 processes of a job: ranks 1-2 are missing'

@@ -192,9 +192,9 @@ apart() {
     says err "has files of only 2 of the 4 processes of a job: ranks 2-3 are missing \(the files are from mpit-a\)"
     gives "  said by mpit-dump, too" 0 "$build/bin/mpit-dump" "$run"
     says err "ranks 2-3 are missing"
-    says out "ranks +4, 2 of them recorded;"
+    says out "ranks +4, 2 of them recorded on "
     gives "$mpi: the same without a trace" 0 "$build/bin/mpit-run" --output "$run-2" "${mpirun[@]}" -n 4 "${heat[@]}"
-    says err "ranks +4[,;]"
+    says err "ranks +4(,| on )"
     mpirun_on "$mpi" mpit-b:2
     gives "$mpi: the same, all processes elsewhere" 0 "$build/bin/mpit-run" --output "$run-3" "${mpirun[@]}" -n 2 \
         "${heat[@]}"

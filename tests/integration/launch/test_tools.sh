@@ -11,7 +11,7 @@ fortran() {
         printf '%s\n' "use $module" "integer :: error" "call MPI_Init(error)" "call MPI_Finalize(error)" end >fortran.f90
         check "Fortran, $module, for $1 is built" "mpif90.$1" fortran.f90 -o "$module-$1"
         gives "Fortran, $module, $1" 0 mpit-run "mpirun.$1" -n 1 "./$module-$1"
-        says err "^  ranks +1;"
+        says err "^  ranks +1 on "
         says_not err "no MPI process recorded"
     done
 }
@@ -73,7 +73,7 @@ for mpi in openmpi mpich; do
     cp "$build/tests/sampled-$mpi" own/mpiexec-bench
     rm -f own/log
     gives "$mpi: a script mpirun.sh starts a program mpiexec-bench" 0 mpit-run --output "own/$mpi" own/mpirun.sh own/mpiexec-bench rate
-    says err "^  ranks +2;"
+    says err "^  ranks +2 on "
     check "  and each was started once" test "$(cat own/log)$(grep -c mpit_sample_hz out)" = "run with: own/mpiexec-bench rate2"
     gives "  also under a shell" 0 mpit-run --output "own/$mpi-shell" sh -c 'own/mpirun.sh own/mpiexec-bench rate'
     check "  it is started once more" test "$(wc -l <own/log)" = 2
@@ -86,12 +86,12 @@ for mpi in openmpi mpich; do
     words=$([ "$mpi" = openmpi ] && echo "-x LD_PRELOAD=libm.so.6" || echo "-genv LD_PRELOAD libm.so.6")
     # shellcheck disable=SC2086
     gives "  a wrapper of the launcher is one" 0 mpit-run --output "own/$mpi-site" own/mpirun-site $words -n 2 own/mpiexec-bench rate
-    says err "^  ranks +2;"
+    says err "^  ranks +2 on "
     mkdir -p "own/site-$mpi"
     printf '#!/bin/sh\nif [ -n "$NEVER" ]; then\n    exec mpirun.%s "$@"\nfi\nexec mpirun.%s "$@"\nexec mpirun.%s "$@"\n' \
         openmpi "$mpi" openmpi >"own/site-$mpi/mpirun" && chmod 755 "own/site-$mpi/mpirun"
     gives "  a site's mpirun that chooses one is asked" 0 mpit-run --output "own/$mpi-chosen" "own/site-$mpi/mpirun" -n 2 own/mpiexec-bench rate
-    says err "^  ranks +2;"
+    says err "^  ranks +2 on "
 done
 
 echo "# mpit-run: where it writes"
@@ -229,16 +229,16 @@ for mpi in openmpi mpich; do
     built $mpi ring
     gives "program of $mpi" 3 mpit-run --output one-$mpi mpirun.$mpi -n 2 ./ring-$mpi 3
     says out "^rank 1 of 2$"
-    says err "MPI_Sendrecv +2 "
-    says err "mpit-dump one-$mpi"
+    says err "MPI_Sendrecv "
+    says err "mpit-dump --full one-$mpi"
     check "  prints what it prints without mpit" test "$(sort out)" = "$(mpirun.$mpi -n 2 ./ring-$mpi | sort)"
     gives "program of $mpi, quietly" 0 mpit-run --quiet --output quiet-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     check "  standard error is empty" test ! -s err
     gives "program of $mpi without a launcher" 0 mpit-run --output single-$mpi ./ring-$mpi
-    says err "ranks +1;"
+    says err "ranks +1 on "
     script hidden-$mpi "# neither mpirun.openmpi nor mpirun.mpich" "./ring-$mpi"
     gives "script with a program of $mpi" 0 mpit-run --output hidden-run-$mpi ./hidden-$mpi
-    says err "ranks +1;"
+    says err "ranks +1 on "
     gives "program of $mpi with MPIT_DISABLE" 0 env MPIT_DISABLE=1 mpit-run mpirun.$mpi -n 2 ./ring-$mpi
     says err "no MPI process recorded: MPIT_DISABLE is set"
     if [ $mpi = mpich ]; then disable=(-genv MPIT_DISABLE 1); else disable=(-x MPIT_DISABLE=1); fi
@@ -307,7 +307,7 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
 done
 if has openmpi && has mpich; then
     gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
-    says err "MPI +MPICH"
+    says err "; MPICH Version"
     gives "processes that are alone, whatever the launcher started" 0 mpit-run --output alone-1 mpirun.openmpi -n 2 ./ring-mpich
     says err "the launcher of Open MPI started 2 processes, but the program is linked to MPICH"
     gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
@@ -315,8 +315,8 @@ if has openmpi && has mpich; then
     script both "mpirun.openmpi -n 1 ./ring-openmpi" "mpirun.mpich -n 1 ./ring-mpich"
     gives "a script with both" 0 mpit-run --output both-run ./both
     says err "job 2 of 2"
-    says err "MPI +MPICH"
-    says err "MPI +Open MPI"
+    says err "; MPICH Version"
+    says err "; Open MPI v"
 fi
 printf 'int MPI_Init(void) { return 0; }\n' >strange.c
 printf 'int MPI_Init(void);\nint main(void) { return MPI_Init(); }\n' >caller.c

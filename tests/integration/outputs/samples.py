@@ -219,7 +219,7 @@ def numbers_judge(title, samples, calls, objects=True):
 
 def text_judge(title):
     """The summary as text says how many calls there were, and how many records; one for each message besides."""
-    done = tool("--summary", "run")
+    done = tool("--full", "run")
     found = re.search(r"; ([\d,]+) calls, ([\d,]+) event records\n", done.stdout)
     calls, records = [int(number.replace(",", "")) for number in found.groups()] if found else (0, 0)
     say(calls == sum(CALLS.values()) and records > calls, title + ": the summary counts calls, and records beside them",

@@ -37,11 +37,11 @@ for mpi in openmpi mpich; do
         check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
     fi
     gives "a traced run of $mpi" 0 mpit-run --trace --no-compact --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
-    gives "  summary" 0 mpit-dump trace-$mpi
+    gives "  summary" 0 mpit-dump --full trace-$mpi
     says out "MPI_Sendrecv +2 "
     check "  at most 100 columns" test "$(wc -L <out)" -le 100
-    mpit-dump trace-$mpi >out
-    check "  and in a terminal without UTF-8, ASCII" sh -c "LC_ALL=C mpit-dump trace-$mpi | grep -q '##' && ! LC_ALL=C mpit-dump trace-$mpi | grep -q '█'"
+    mpit-dump --full trace-$mpi >out
+    check "  and in a terminal without UTF-8, ASCII" sh -c "LC_ALL=C mpit-dump --full trace-$mpi | grep -q '##' && ! LC_ALL=C mpit-dump --full trace-$mpi | grep -q '█'"
     gives "  events" 0 mpit-dump --events trace-$mpi
     says out "MPI_Sendrecv +MPI_COMM_WORLD +[01] +0 +4"
     says out "\+ received"
@@ -52,7 +52,7 @@ for mpi in openmpi mpich; do
     gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
     check "  with an anchor file" test -s archive-$mpi/traces.otf2
     gives "  communicators with long names" 0 mpit-run --trace --quiet --output names-run-$mpi mpirun.$mpi -n 1 ./names-$mpi
-    gives "    the summary has these whole" 0 mpit-dump names-run-$mpi
+    gives "    the summary has these whole" 0 mpit-dump --full names-run-$mpi
     check "    each with its numbers" python3 lines.py out
     mpit-dump --events names-run-$mpi >out
     check "    events stand in columns" python3 aligned.py out MPI_COMM_WORLD/split#1:0/split#1:0/split#1:0/split#1:0/split#1:0
@@ -80,13 +80,13 @@ for mpi in openmpi mpich; do
     gives "  verify of a run without a trace" 1 mpit-dump --verify plain-$mpi
     says out "nothing to replay: this job has only a summary \(mpit-run --trace"
     for run in plain trace; do
-        gives "  the summary of $run has all calls" 0 mpit-dump $run-$mpi
+        gives "  the summary of $run has all calls" 0 mpit-dump --full $run-$mpi
         says out "MPI_Finalize +2 "
     done
     gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi plain-$mpi
     says err "no events to convert"
     check "  leaves nothing behind" test ! -e nothing-$mpi
-    gives "  one file of it" 0 mpit-dump "$(find trace-$mpi -name '*.mpit' | head -1)"
+    gives "  one file of it" 0 mpit-dump --full "$(find trace-$mpi -name '*.mpit' | head -1)"
     says out "1 of them recorded"
     damaged=$(find trace-$mpi -name '*.mpit' | sort | head -1)
     cp -r trace-$mpi cut-$mpi

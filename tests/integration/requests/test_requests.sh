@@ -85,7 +85,7 @@ for mpi in openmpi mpich; do
     name="nobody.c, $mpi"
     "mpicc.$mpi" -o "$work/nobody" "${source%/*}/nobody.c" >"$work/out" 2>&1 || not_ok "$name compiles" "$work/out"
     launch $mpi 2 "$work/nobody" >"$work/out" 2>&1 </dev/null && ok "$name runs" || not_ok "$name (status $?)" "$work/out"
-    "$build/bin/mpit-dump" "$run" >"$work/out" 2>&1
+    "$build/bin/mpit-dump" --full "$run" >"$work/out" 2>&1
     if grep -q '^  MPI_Startall  *100 ' "$work/out" && ! grep -q 'not recorded' "$work/out"; then
         ok "all is recorded: $name"
     else

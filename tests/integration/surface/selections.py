@@ -7,6 +7,7 @@
     selections.py csv DUMP RUN OPTION...            of any run with a trace, of which events may be missing: the same calls
     selections.py same DUMP RUN                     of any run with a trace: counted from the trace, all of it is what
                                                     was counted live; disjoint parts together are the whole
+    selections.py rows DUMP RUN RANK                of a run without files: the rank's figures of the summary
 
 Times are held exactly where one part is the same calls as the other; where they are sums of pieces each piece of each
 rank may have lost a part of a nanosecond.
@@ -279,6 +280,27 @@ def texts(dump, run):
         fault("all of a run is called a part")
 
 
+def rows(dump, run, rank):
+    """The part has the rank's row of the whole and the figures that come from it. All else is null."""
+    whole = json.loads(said(dump, run, "--json"))["jobs"][0]
+    job = part(dump, run, "--ranks", rank)
+    row = next(one for one in whole["by_rank"] if one["rank"] == int(rank))
+    equal("by_rank", job["by_rank"], [row])
+    equal("from", job["selection"]["from"], "summary")
+    equal("run time", job["run_seconds"]["max"], row["run_seconds"], 1e-9)
+    equal("in MPI", job["mpi_share"]["mean"], row["mpi_seconds"] / row["run_seconds"] / row["threads"], 1e-6)
+    for name in ("calls", "communicators", "callsites", "events"):
+        equal(name, job[name], None)
+        equal(f"{name} is unknown", name in job["selection"]["unknown"], True)
+    told = said(dump, run, "--ranks", rank)
+    for words in (f"part       --ranks {rank}\n", "only figures by rank", "  run time ", "\nRanks\n"):
+        if words not in told:
+            fault(f"--ranks does not tell '{words}':", told)
+    refused = subprocess.run([dump, "--ranks", "999", run], capture_output=True, check=False, timeout=120, text=True)
+    equal("status without such a rank", refused.returncode, 2)
+    equal("rank 999 is named", "rank 999 does not exist" in refused.stderr, True)
+
+
 def main():
     if sys.argv[1] == "counted":
         counted(*sys.argv[2:5])
@@ -287,6 +309,8 @@ def main():
         csv_held(" ".join(sys.argv[4:]), *sys.argv[2:])
         missing = sum(int(row["value"]) for row in rows_of(*sys.argv[2:]) if row["what"] == "missing")
         equal("missing", part(*sys.argv[2:])["selection"]["missing"], missing)
+    elif sys.argv[1] == "rows":
+        rows(*sys.argv[2:5])
     elif sys.argv[1] == "freed":
         freed(*sys.argv[2:5])
     else:

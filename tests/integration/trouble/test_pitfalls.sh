@@ -49,7 +49,7 @@ for mpi in openmpi mpich; do
     cp "$build/tests/umq_example-$mpi.so" "$work/libmpiP.so"
     launch $mpi 1 env MPIT_OUTPUT="$work/tool-$mpi" LD_PRELOAD="$work/libmpiP.so:$build/lib/libmpit.so" \
         "$build/tests/callcost-$mpi" self 100 >out 2>err </dev/null
-    if "$build/bin/mpit-dump" "$work/tool-$mpi" >out 2>>err && grep -q 'MPI_Isend' out; then
+    if "$build/bin/mpit-dump" --full "$work/tool-$mpi" >out 2>>err && grep -q 'MPI_Isend' out; then
         ok "$mpi: a tool named libmpiP.so in front"
     else
         cat err >>out

@@ -88,7 +88,7 @@ static void wrong_beginning_is_an_error_that_says_what(void **state)
     header()->version = RUN_VERSION_LEAST - 1;
     ERROR_CHECK("version");
     restore(state);
-    header()->header_bytes = sizeof(struct run_header) - 1;
+    header()->header_bytes = offsetof(struct run_header, processor_set) - 1;
     ERROR_CHECK("header");
     restore(state);
     header()->page_bytes = 65536;
@@ -105,8 +105,9 @@ static void fields_that_an_older_version_lacks_are_not_looked_at(void **state)
     restore(state);
     header()->version = WITH_FABRIC;
     header()->header_bytes = offsetof(struct run_header, pid_namespace);
-    header()->pid_namespace = header()->first_path = header()->first_module = 12345;
+    header()->pid_namespace = header()->first_path = header()->first_module = header()->processor_set = 12345;
     assert_int_equal(run_reader_open(&reader, damaged_path), 0);
+    assert_true(!reader.header.processor_set);
     assert_true(!reader.header.pid_namespace && !reader.header.first_path && !reader.header.first_module);
     run_reader_close(&reader);
     restore(state);

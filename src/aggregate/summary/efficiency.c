@@ -1,0 +1,80 @@
+#include "summary/efficiency.h"
+
+#include "summary/summary.h"
+
+#include <stdlib.h>
+
+struct node {
+    double sum;
+    size_t count;
+};
+
+/* The largest mean of useful time of a node. Without memory: of all together, as if there were one node. */
+static double best_node(const struct efficiency_part *parts, size_t count, size_t hosts, double mean)
+{
+    struct node *nodes = calloc(hosts + 1, sizeof *nodes);
+    double best = 0;
+    if (!nodes)
+        return mean;
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].host < hosts) {
+            nodes[parts[i].host].sum += parts[i].useful;
+            nodes[parts[i].host].count++;
+        }
+    for (size_t i = 0; i < hosts; i++)
+        if (nodes[i].count && nodes[i].sum / (double)nodes[i].count > best)
+            best = nodes[i].sum / (double)nodes[i].count;
+    free(nodes);
+    return best;
+}
+
+static double ratio(double part, double whole)
+{
+    double value = whole > 0 ? part / whole : 1; /* without useful time, all are equally far */
+    return value > 1 ? 1 : value;
+}
+
+struct efficiency efficiency_of(const struct efficiency_part *parts, size_t count, size_t hosts)
+{
+    struct efficiency is = {.known = false};
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += parts[i].useful;
+        is.max = parts[i].useful > is.max ? parts[i].useful : is.max;
+        is.run = parts[i].run > is.run ? parts[i].run : is.run;
+    }
+    if (is.run <= 0)
+        return (struct efficiency){.known = false};
+    is.known = true;
+    is.mean = sum / (double)count;
+    is.in_node = best_node(parts, count, hosts, is.mean);
+    is.parallel = ratio(is.mean, is.run);
+    is.load_balance = ratio(is.mean, is.max);
+    is.load_balance_in_node = ratio(is.in_node, is.max);
+    is.load_balance_between_nodes = ratio(is.mean, is.in_node);
+    is.communication = ratio(is.max, is.run);
+    return is;
+}
+
+/* Time that was not recorded would count as useful. */
+static bool is_whole(const struct summary *summary)
+{
+    bool timed = summary->sampling && !summary->sampling_mixed;
+    bool filtered = summary->filter[0] || summary->filter_mixed;
+    return summary->mpi[0] && timed && !filtered && summary->off_seconds.max <= 0.01 * summary->run_seconds.max;
+}
+
+struct efficiency summary_efficiency(const struct summary *summary)
+{
+    struct efficiency_part *parts = is_whole(summary) ? calloc(summary->row_count + 1, sizeof *parts) : NULL;
+    size_t count = 0;
+    for (size_t i = 0; parts && i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        if (row->threads) /* a process without figures has none */
+            parts[count++] =
+                (struct efficiency_part){(double)row->run_ns * 1e-9, (double)row->useful_ns * 1e-9, row->host};
+    }
+    struct efficiency is = efficiency_of(parts, parts ? count : 0, summary->host_count);
+    free(parts);
+    return is;
+}

@@ -1,0 +1,39 @@
+/*
+ * Efficiencies of a job, after POP (pop-coe.eu) and TALP. U = useful time of a process (outside of MPI), T = the longest
+ * run time.
+ *
+ *   parallel efficiency      = mean(U) / T       = load balance x communication efficiency
+ *   load balance             = mean(U) / max(U)  = balance in nodes x balance between nodes
+ *     in nodes               = M / max(U)        M: the largest mean(U) of a node
+ *     between nodes          = mean(U) / M
+ *   communication efficiency = max(U) / T
+ *
+ * Pure: no file, no clock, no global state. Tools call it for a run, mpit-top for an interval.
+ */
+#ifndef MPIT_AGGREGATE_EFFICIENCY_H
+#define MPIT_AGGREGATE_EFFICIENCY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The times of a process. Of several threads, `useful` is their mean. Any unit will do. */
+struct efficiency_part {
+    double run, useful;
+    uint32_t host; /* 0, 1, ... */
+};
+
+struct efficiency {
+    bool known;                     /* false: the others are 0 */
+    double run, mean, max, in_node; /* T, mean(U), max(U), M: in the unit of the parts */
+    double parallel, load_balance, load_balance_in_node, load_balance_between_nodes, communication;
+};
+
+/* Not known without parts, or if no part has a run time. `hosts` is more than each part.host. */
+struct efficiency efficiency_of(const struct efficiency_part *parts, size_t count, size_t hosts);
+
+struct summary;
+/* Of a job. Not known if calls were not recorded or not timed, or in files of older versions. */
+struct efficiency summary_efficiency(const struct summary *summary);
+
+#endif

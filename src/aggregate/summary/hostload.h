@@ -1,0 +1,19 @@
+/*
+ * How many processes of a job share how many processors of a host.
+ */
+#ifndef MPIT_AGGREGATE_HOSTLOAD_H
+#define MPIT_AGGREGATE_HOSTLOAD_H
+
+#include "summary/summary.h"
+
+struct host_load {
+    uint32_t ranks;
+    uint32_t processors; /* that they may run on. 0: not known */
+    /* Processes that share fewer processors than they are. Processes bound to different ones do not share any. */
+    uint32_t crowded_ranks, crowded_processors;
+};
+
+/* Returns an entry for each of summary.hosts, which the caller frees. NULL without memory. */
+struct host_load *host_loads_of(const struct summary *summary);
+
+#endif

@@ -1,0 +1,36 @@
+#!/bin/bash
+# test_findings.sh BUILD_DIR
+#
+# Findings of the summary on both MPIs: a program with one fault each (diseases.c). Its finding comes first, with the
+# place of the call. A program without a fault has none. The first screen has 24 lines of 80 columns.
+. "$(dirname "$0")/../common/verdict.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "${1:?usage: test_findings.sh BUILD_DIR}" && pwd) || exit 2
+export PATH=$build/bin:$PATH
+
+# diagnosed MPI RANKS FAULT RULE FUNCTION: a process that loses the processor does so seldom three times
+diagnosed() {
+    local mpi=$1 ranks=$2 fault=$3 try record
+    shift 3
+    for try in 1 2 3; do
+        rm -rf "$work/run"
+        record="mpit-run --quiet --output $work/run"
+        launch "$mpi" "$ranks" "$build/tests/diseases-$mpi" "$fault" "$work" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+        mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" || return 1
+        python3 "$here/findings.py" "$work/json" "$work/screen" "$@" && return 0
+        echo "try $try"
+    done
+    return 1
+}
+
+faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
+        serialization)
+for mpi in openmpi mpich; do
+    there_is diseases || continue
+    check "$mpi: nothing stands out of a sound program" diagnosed $mpi 2 none none
+    for fault in "${faults[@]}"; do
+        check "$mpi: $fault" diagnosed $mpi 2 "$fault" "$fault" "$fault"
+    done
+    check "$mpi: more ranks than processors" diagnosed $mpi "$(($(nproc) + 2))" none oversubscribed
+done
+verdict

@@ -1,0 +1,404 @@
+/* Each rule on a summary that has exactly its fault, and on one without it. A run lasts 10 s. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "report/findings.h"
+#include "report/summary_screen.h"
+#include "summary/summarysites.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND UINT64_C(1000000000)
+
+static struct summary job;
+static struct findings found;
+
+/* Adds a rank that computes `useful`, stalls `stall`, and works in MPI for the rest. */
+static void rank_add(const char *host, double useful, double stall)
+{
+    struct summary_row row = {.rank = (int32_t)job.row_count,
+                              .pid = (uint32_t)job.row_count + 1,
+                              .run_ns = 10 * SECOND,
+                              .mpi_ns = (uint64_t)((10 - useful) * 1e9),
+                              .stall_ns = (uint64_t)(stall * 1e9),
+                              .useful_ns = (uint64_t)(useful * 1e9),
+                              .processors = 1,
+                              .processor_set = job.row_count + 1,
+                              .threads = 1};
+    assert_int_equal(summary_row_add(&job, row, host), 0);
+    job.ranks++;
+    job.stall_known++;
+    job.run_seconds.sum += 10;
+}
+
+/* Adds a site in halo.c:72 exchange. Times are seconds of all ranks. */
+static struct summary_site *site_add(unsigned kind, uint64_t count, double seconds, double stall)
+{
+    struct summary_sites *sites = &job.sites;
+    sites->frames = realloc(sites->frames, (sites->frame_count + 1) * sizeof *sites->frames);
+    sites->list = realloc(sites->list, (sites->count + 1) * sizeof *sites->list);
+    assert_true(sites->frames && sites->list);
+    sites->frames[sites->frame_count] = (struct summary_frame){.function = summary_text_add(sites, "exchange"),
+                                                               .file = summary_text_add(sites, "/home/ann/halo.c"),
+                                                               .line = 72};
+    sites->list[sites->count] = (struct summary_site){.hash = sites->count + 1,
+                                                      .kind = kind,
+                                                      .first_frame = (uint32_t)sites->frame_count++,
+                                                      .frame_count = 1,
+                                                      .count = count,
+                                                      .time_ns = (uint64_t)(seconds * 1e9),
+                                                      .stall_ns = (uint64_t)(stall * 1e9),
+                                                      .ranks = job.ranks};
+    job.calls[kind].count += count;
+    return &sites->list[sites->count++];
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    job = (struct summary){.sampling = 1, .run_seconds = {.min = 10, .max = 10}};
+    snprintf(job.mpi, sizeof job.mpi, "Open MPI");
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    summary_release(&job);
+    return 0;
+}
+
+static const struct finding *finding_named(const char *rule)
+{
+    for (size_t i = 0; i < found.count; i++)
+        if (strcmp(found.list[i].rule, rule) == 0)
+            return &found.list[i];
+    return NULL;
+}
+
+/* The rule is first, costs so many seconds, and its text has these words. */
+static void first_check(const char *rule, double seconds, const char *words)
+{
+    findings_find(&found, &job);
+    assert_true(found.known);
+    assert_true(found.count > 0);
+    assert_string_equal(found.list[0].rule, rule);
+    if (!strstr(found.list[0].text, words))
+        print_error("'%s' is not in '%s'\n", words, found.list[0].text);
+    assert_non_null(strstr(found.list[0].text, words));
+    if (fabs(found.list[0].seconds - seconds) > 1e-6)
+        print_error("%f is not %f: %s\n", found.list[0].seconds, seconds, found.list[0].text);
+    assert_true(fabs(found.list[0].seconds - seconds) < 1e-6);
+    assert_true(fabs(found.list[0].share_of_run - seconds / 10) < 1e-6);
+}
+
+static void absent_check(const char *rule)
+{
+    findings_find(&found, &job);
+    assert_true(found.known);
+    assert_null(finding_named(rule));
+}
+
+static void ranks_add(unsigned count, double useful, double stall)
+{
+    while (count-- > 0)
+        rank_add("node1", useful, stall);
+}
+
+static void nothing_stands_out_of_a_good_job(void **state)
+{
+    (void)state;
+    ranks_add(4, 9.9, 0.05);
+    site_add(CALL_MPI_Allreduce, 400, 0.2, 0.2)->bytes_out = 4 << 20;
+    findings_find(&found, &job);
+    assert_true(found.known);
+    assert_int_equal(found.count, 0);
+}
+
+static void without_times_nothing_is_known(void **state)
+{
+    (void)state;
+    ranks_add(3, 2, 7);
+    rank_add("node1", 9, 0);
+    job.sampling = 0;
+    findings_find(&found, &job);
+    assert_false(found.known);
+    assert_int_equal(found.count, 0);
+}
+
+static void load_imbalance_names_the_long_rank(void **state)
+{
+    (void)state;
+    ranks_add(2, 4, 5.9);
+    rank_add("node1", 9.9, 0);
+    rank_add("node1", 4, 5.9);
+    site_add(CALL_MPI_Allreduce, 40, 17.7, 17.7)->bytes_out = 4 << 20;
+    first_check("load_imbalance", 9.9 - 21.9 / 4, "Rank 2 computes 9.90 s outside of MPI, the mean is 5.47 s");
+    assert_non_null(strstr(found.list[0].text, "MPI_Allreduce (halo.c:72 exchange)"));
+    assert_int_equal(found.list[0].rank_count, 1);
+    assert_int_equal(found.list[0].ranks[0], 2);
+    assert_null(finding_named("late_rank"));
+}
+
+static void late_rank_works_in_mpi_while_others_wait(void **state)
+{
+    (void)state;
+    rank_add("node1", 4, 0);
+    ranks_add(3, 4, 6);
+    site_add(CALL_MPI_Bcast, 4, 18, 18)->bytes_out = 1 << 20;
+    first_check("late_rank", 10 - (10 + 4 * 3) / 4.0, "Rank 0 may come late: it waits 0 s in MPI, the others 6.00 s");
+    assert_int_equal(found.list[0].ranks[0], 0);
+    for (size_t i = 1; i < job.row_count; i++)
+        job.rows[i].stall_ns = 0; /* nobody waits */
+    absent_check("late_rank");
+}
+
+static void small_messages_count_when_they_cost(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 10, 0);
+    site->sent = site->small = 1000000;
+    site->bytes_out = 8000000;
+    first_check("small_messages", 5, "1,000,000 small messages (8 B on average) take 5.00 s of a rank");
+    site->bytes_out = 8000000000;
+    absent_check("small_messages");
+}
+
+static void few_small_messages_are_no_finding(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    struct summary_site *site = site_add(CALL_MPI_Send, 10, 10, 0);
+    site->sent = site->small = 10;
+    absent_check("small_messages");
+}
+
+static void polling_is_tests_that_find_nothing(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    struct summary_site *site = site_add(CALL_MPI_Test, 1000000, 10, 0);
+    site->empty = 999999;
+    first_check("polling", 5, "999,999 of 1,000,000 polls find nothing and take 5.00 s of a rank");
+    site->empty = 500000;
+    absent_check("polling");
+}
+
+static void probes_that_find_messages_are_no_polling(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    site_add(CALL_MPI_Iprobe, 1000000, 10, 0);
+    first_check("polling", 5, "1,000,000 of 1,000,000 polls");
+    struct summary_comm comm = {.recv_count = 900000};
+    job.comms = &comm;
+    job.comm_count = 1;
+    absent_check("polling");
+    job.comms = NULL;
+    job.comm_count = 0;
+}
+
+static void small_collectives_can_be_combined(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    struct summary_site *site = site_add(CALL_MPI_Allreduce, 20000, 10, 0);
+    site->bytes_out = site->bytes_in = 8 * 20000;
+    first_check("many_small_collectives", 5, "10,000 collectives of a rank with 16 B on average take 5.00 s");
+    site->bytes_out = 8000 * 20000;
+    absent_check("many_small_collectives");
+}
+
+static void barriers_cost_what_imbalance_does_not(void **state)
+{
+    (void)state;
+    ranks_add(2, 4, 6);
+    site_add(CALL_MPI_Barrier, 200, 12, 12);
+    first_check("barriers", 6, "100 barriers of a rank take 6.00 s");
+    job.rows[0].useful_ns = 10 * SECOND;
+    job.rows[0].mpi_ns = job.rows[0].stall_ns = 0;
+    job.sites.list[0].time_ns = job.sites.list[0].stall_ns = 6 * SECOND;
+    absent_check("barriers");
+    assert_string_equal(found.list[0].rule, "load_imbalance");
+}
+
+static void objects_are_made_in_a_loop(void **state)
+{
+    (void)state;
+    ranks_add(2, 7, 0);
+    site_add(CALL_MPI_Comm_dup, 2000, 4, 0);
+    site_add(CALL_MPI_Comm_free, 2000, 2, 0);
+    first_check("made_in_loop", 3, "2,000 calls of a rank make or free communicators");
+    job.sites.list[0].count = job.sites.list[1].count = 2;
+    absent_check("made_in_loop");
+}
+
+static void small_io_is_read_or_written(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    struct summary_site *site = site_add(CALL_MPI_File_write_at, 10000, 10, 0);
+    site->bytes_out = 80000;
+    first_check("small_io", 5, "10,000 reads and writes of files with 8 B on average take 5.00 s of a rank");
+    site->bytes_out = UINT64_C(10000) << 20;
+    absent_check("small_io");
+}
+
+static void start_longer_than_the_run(void **state)
+{
+    (void)state;
+    ranks_add(2, 10, 0);
+    job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND};
+    first_check("long_init", 15, "MPI_Init and MPI_Finalize take 15.0 s, longer than the run");
+    job.calls[CALL_MPI_Init].time_ns = 10 * SECOND;
+    absent_check("long_init");
+}
+
+static void crowded_hosts_come_first(void **state)
+{
+    (void)state;
+    ranks_add(3, 2, 7);
+    rank_add("node1", 9.9, 0);
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].processor_set = job.rows[i].processors = 2;
+    first_check("oversubscribed", 5, "4 ranks share 2 processors of node1");
+    assert_non_null(finding_named("load_imbalance"));
+    assert_null(finding_named("serialization"));
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].processors = 4;
+    absent_check("oversubscribed");
+}
+
+static void all_ranks_of_a_slow_node_are_slow(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        rank_add(i < 2 ? "fast" : "slow", i < 2 ? 6 : 9, i < 2 ? 4 : 1);
+    first_check("slow_node", 1.5, "All ranks of slow compute longer than any other rank: 9.00 s, the others 6.00 s");
+    assert_int_equal(found.list[0].rank_count, 2);
+    assert_int_equal(found.list[0].ranks[0], 2);
+    assert_null(finding_named("load_imbalance"));
+    job.rows[3].useful_ns = 5 * SECOND;
+    absent_check("slow_node");
+    assert_string_equal(found.list[0].rule, "load_imbalance");
+}
+
+static void ranks_that_all_wait_may_wait_in_turn(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 5);
+    site_add(CALL_MPI_Recv, 2, 10, 10)->bytes_in = 1 << 24;
+    first_check("serialization", 5, "Each rank waits 5.00 s or more in MPI, most in MPI_Recv (halo.c:72 exchange)");
+    job.rows[0].stall_ns = SECOND / 10;
+    absent_check("serialization");
+}
+
+static void costs_below_two_percent_are_not_said(void **state)
+{
+    (void)state;
+    rank_add("node1", 9.9, 0.1);
+    rank_add("node1", 9.6, 0.1);
+    findings_find(&found, &job);
+    assert_int_equal(found.count, 0);
+    job.rows[0].useful_ns = 0;
+    findings_find(&found, &job);
+    assert_true(found.count > 0);
+}
+
+static void findings_are_ordered_by_cost(void **state)
+{
+    (void)state;
+    ranks_add(2, 3, 0);
+    struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 4, 0);
+    site->sent = site->small = 1000000;
+    site_add(CALL_MPI_File_write_at, 10000, 10, 0);
+    findings_find(&found, &job);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.list[0].rule, "small_io");
+    assert_string_equal(found.list[1].rule, "small_messages");
+}
+
+/* Fills in all that has a line on the screen: notes, oversubscription, findings, sites with long names. */
+static void screen_fill(void)
+{
+    ranks_add(3, 1, 6);
+    rank_add("node1", 7, 0);
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].processor_set = job.rows[i].processors = 2;
+    for (unsigned i = 0; i < 8; i++)
+        site_add(CALL_MPI_Neighbor_alltoallw, 1000000, 2, 1)->empty = 0;
+    struct summary_site *site = site_add(CALL_MPI_File_write_at, 10000, 8, 0);
+    site->bytes_out = 80000;
+    for (uint64_t i = 0; i < job.sites.frame_count; i++)
+        job.sites.frames[i].function = summary_text_add(
+            &job.sites, "solver::multigrid::exchange_boundaries_with_neighbors<double, 3>(field const&, halo const&)");
+    job.origin = (struct summary_origin){.told = 1, .begin_ns = SECOND};
+    memset(job.origin.command, 'x', sizeof job.origin.command - 1);
+    memset(job.origin.user, 'u', sizeof job.origin.user - 1);
+    memset(job.origin.scheduler_job, 's', sizeof job.origin.scheduler_job - 1);
+    memset(job.mpi, 'm', sizeof job.mpi - 1);
+    job.world_size = 400000;
+    job.ended_badly = 3;
+    job.lost[LOSS_DISK_FULL] = 5;
+}
+
+static void first_screen_has_24_lines_of_80_columns(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes;
+    unsigned lines = 0;
+    screen_fill();
+    FILE *out = open_memstream(&text, &bytes);
+    summary_screen_print(&job, out);
+    fclose(out);
+    for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1, lines++)
+        if (end - line > 80) {
+            print_error("%.*s\n", (int)(end - line), line);
+            fail();
+        }
+    if (lines > 22) /* two are for the next command */
+        print_error("%s", text);
+    assert_true(lines <= 22 && lines > 10);
+    assert_non_null(strstr(text, "4 ranks share 2 processors"));
+    assert_non_null(strstr(text, "What stands out"));
+    assert_non_null(strstr(text, "Call sites by time"));
+    assert_non_null(strstr(text, "cause disk_full"));
+    free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(nothing_stands_out_of_a_good_job),
+        TEST(without_times_nothing_is_known),
+        TEST(load_imbalance_names_the_long_rank),
+        TEST(late_rank_works_in_mpi_while_others_wait),
+        TEST(small_messages_count_when_they_cost),
+        TEST(few_small_messages_are_no_finding),
+        TEST(polling_is_tests_that_find_nothing),
+        TEST(probes_that_find_messages_are_no_polling),
+        TEST(small_collectives_can_be_combined),
+        TEST(barriers_cost_what_imbalance_does_not),
+        TEST(objects_are_made_in_a_loop),
+        TEST(small_io_is_read_or_written),
+        TEST(start_longer_than_the_run),
+        TEST(crowded_hosts_come_first),
+        TEST(all_ranks_of_a_slow_node_are_slow),
+        TEST(ranks_that_all_wait_may_wait_in_turn),
+        TEST(costs_below_two_percent_are_not_said),
+        TEST(findings_are_ordered_by_cost),
+        TEST(first_screen_has_24_lines_of_80_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* Efficiencies of known times, and processors that are shared. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "summary/efficiency.h"
+#include "summary/hostload.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void close_check(double is, double should)
+{
+    if (fabs(is - should) > 1e-9) {
+        print_error("%.12f is not %.12f\n", is, should);
+        fail();
+    }
+}
+
+static void factors_multiply_to_the_whole(void **state)
+{
+    (void)state;
+    const struct efficiency_part parts[] = {{10, 8, 0}, {10, 4, 0}, {9, 3, 1}, {10, 1, 1}};
+    struct efficiency is = efficiency_of(parts, 4, 2);
+    assert_true(is.known);
+    close_check(is.parallel, 0.4);
+    close_check(is.load_balance, 0.5);
+    close_check(is.communication, 0.8);
+    close_check(is.load_balance_in_node, 6.0 / 8);
+    close_check(is.load_balance_between_nodes, 4.0 / 6);
+    close_check(is.load_balance * is.communication, is.parallel);
+    close_check(is.load_balance_in_node * is.load_balance_between_nodes, is.load_balance);
+}
+
+static void one_perfect_process_is_fully_efficient(void **state)
+{
+    (void)state;
+    struct efficiency is = efficiency_of(&(struct efficiency_part){3, 3, 0}, 1, 1);
+    close_check(is.parallel, 1);
+    close_check(is.load_balance, 1);
+    close_check(is.communication, 1);
+}
+
+static void no_time_means_not_known(void **state)
+{
+    (void)state;
+    assert_false(efficiency_of(NULL, 0, 0).known);
+    assert_false(efficiency_of(&(struct efficiency_part){0, 0, 0}, 1, 1).known);
+}
+
+static void no_useful_time_is_balanced_but_not_efficient(void **state)
+{
+    (void)state;
+    const struct efficiency_part parts[] = {{5, 0, 0}, {5, 0, 0}};
+    struct efficiency is = efficiency_of(parts, 2, 1);
+    close_check(is.load_balance, 1);
+    close_check(is.parallel, 0);
+    close_check(is.communication, 0);
+}
+
+static void add(struct summary *summary, int32_t rank, const char *host, uint64_t set, uint32_t processors)
+{
+    struct summary_row row = {.rank = rank,
+                              .pid = (uint32_t)rank + 1,
+                              .run_ns = 4000000000,
+                              .useful_ns = 1000000000,
+                              .threads = 1,
+                              .processors = processors,
+                              .processor_set = set};
+    assert_int_equal(summary_row_add(summary, row, host), 0);
+}
+
+static struct summary timed_summary(void)
+{
+    struct summary summary = {.ranks = 2, .sampling = 1, .run_seconds = {.sum = 8, .min = 4, .max = 4}};
+    snprintf(summary.mpi, sizeof summary.mpi, "Open MPI");
+    add(&summary, 0, "a", 1, 2);
+    add(&summary, 1, "a", 1, 2);
+    return summary;
+}
+
+/* Each of these counts calls as useful time that were MPI's. */
+static void calls_that_were_not_recorded_make_it_unknown(void **state)
+{
+    (void)state;
+    struct summary summary = timed_summary();
+    close_check(summary_efficiency(&summary).parallel, 0.25);
+    summary.sampling = 0;
+    assert_false(summary_efficiency(&summary).known);
+    summary.sampling = 1;
+    snprintf(summary.filter, sizeof summary.filter, "p2p");
+    assert_false(summary_efficiency(&summary).known);
+    summary.filter[0] = '\0';
+    summary.off_seconds.max = 1;
+    assert_false(summary_efficiency(&summary).known);
+    summary.off_seconds.max = 0;
+    for (size_t i = 0; i < summary.row_count; i++)
+        summary.rows[i].threads = 0; /* as in an older file */
+    assert_false(summary_efficiency(&summary).known);
+    summary_release(&summary);
+}
+
+static void processors_are_counted_by_what_is_shared(void **state)
+{
+    (void)state;
+    struct summary summary = {.ranks = 0};
+    for (int32_t rank = 0; rank < 4; rank++)
+        add(&summary, rank, "crowded", 77, 2);
+    for (int32_t rank = 4; rank < 8; rank++)
+        add(&summary, rank, "bound", (uint64_t)rank, 1);
+    for (int32_t rank = 8; rank < 12; rank++)
+        add(&summary, rank, "halves", rank < 10 ? 5 : 9, 2);
+    add(&summary, 12, "old", 0, 0);
+    struct host_load *loads = host_loads_of(&summary);
+    const struct host_load bound = loads[0], crowded = loads[1], halves = loads[2], old = loads[3];
+    assert_int_equal(bound.ranks, 4);
+    assert_int_equal(bound.processors, 4);
+    assert_int_equal(bound.crowded_ranks, 0);
+    assert_int_equal(crowded.processors, 2);
+    assert_int_equal(crowded.crowded_ranks, 4);
+    assert_int_equal(crowded.crowded_processors, 2);
+    assert_int_equal(halves.processors, 4);
+    assert_int_equal(halves.crowded_ranks, 0);
+    assert_int_equal(old.ranks, 1);
+    assert_int_equal(old.processors, 0);
+    free(loads);
+    summary_release(&summary);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(factors_multiply_to_the_whole),
+        cmocka_unit_test(one_perfect_process_is_fully_efficient),
+        cmocka_unit_test(no_time_means_not_known),
+        cmocka_unit_test(no_useful_time_is_balanced_but_not_efficient),
+        cmocka_unit_test(calls_that_were_not_recorded_make_it_unknown),
+        cmocka_unit_test(processors_are_counted_by_what_is_shared),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

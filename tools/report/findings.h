@@ -1,0 +1,35 @@
+/*
+ * Findings: what a summary says about the faults of a program, in sentences.
+ *
+ *   summary ──> facts ──> a rule for each fault ──> findings, the costliest first
+ *
+ * A rule compares figures, and says how much of the run time the fault costs at most. Rules that cannot be sure say
+ * "may". A fault that costs less than 2 % of the run time is no finding.
+ */
+#ifndef MPIT_TOOLS_FINDINGS_H
+#define MPIT_TOOLS_FINDINGS_H
+
+#include "summary/summary.h"
+
+enum { FINDINGS_MAX = 16, FINDING_TEXT_BYTES = 512, FINDING_RANKS_MAX = 64 };
+
+struct finding {
+    const char *rule;              /* its name in JSON */
+    const char *advice;            /* what people do about it: a sentence */
+    char text[FINDING_TEXT_BYTES]; /* a sentence, with numbers, ranks and place */
+    double seconds, share_of_run;  /* what it costs at most */
+    int32_t ranks[FINDING_RANKS_MAX];
+    size_t rank_count;
+    const struct summary_site *site; /* NULL: none. It belongs to the summary */
+};
+
+struct findings {
+    bool known; /* false: the figures for it are missing. Then there is no finding */
+    size_t count;
+    struct finding list[FINDINGS_MAX]; /* "oversubscribed" first, since it blurs the others. Then by cost */
+};
+
+/* Without memory the findings are not known. */
+void findings_find(struct findings *findings, const struct summary *summary);
+
+#endif

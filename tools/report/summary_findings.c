@@ -1,0 +1,82 @@
+#include "report/summary_findings.h"
+
+#include "base/textwrap.h"
+#include "report/summary_sites.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_crowd(const struct finding *finding)
+{
+    return strcmp(finding->rule, "oversubscribed") == 0;
+}
+
+void summary_crowd_print(const struct findings *findings, FILE *out)
+{
+    if (!findings->count || !is_crowd(&findings->list[0]))
+        return;
+    fprintf(out, "  !          ");
+    text_wrap(findings->list[0].text, 13, out);
+}
+
+void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out)
+{
+    size_t shown = 0;
+    if (!findings->known)
+        return;
+    fprintf(out, "\nWhat stands out (share of the run that it costs at most)\n");
+    for (size_t i = 0; i < findings->count && shown < most; i++) {
+        const struct finding *finding = &findings->list[i];
+        char text[2 * FINDING_TEXT_BYTES], share[16];
+        if (is_crowd(finding))
+            continue;
+        snprintf(share, sizeof share, "%.0f %%", finding->share_of_run * 100 > 999 ? 999 : finding->share_of_run * 100);
+        snprintf(text, sizeof text, "%s%s%s", finding->text, advice ? " " : "", advice ? finding->advice : "");
+        fprintf(out, "  %5s  ", share);
+        text_wrap(text, 9, out);
+        shown++;
+    }
+    if (!shown)
+        fprintf(out, "  Nothing stands out.\n");
+}
+
+static json_t *text_or_null(const char *text)
+{
+    json_t *json = text ? json_string(text) : NULL;
+    return json ? json : json_null();
+}
+
+static json_t *place_json(const struct summary *summary, const struct summary_site *site)
+{
+    const struct summary_sites *sites = &summary->sites;
+    const struct summary_frame *frame = site ? site_frame(sites, site) : NULL;
+    if (!frame)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:s}", "function", text_or_null(summary_text(sites, frame->function)), "file",
+                     text_or_null(summary_text(sites, frame->file)), "line",
+                     frame->line ? json_integer(frame->line) : json_null(), "mpi", call_table[site->kind].name);
+}
+
+static json_t *finding_json(const struct summary *summary, const struct finding *finding)
+{
+    json_t *ranks = json_array();
+    for (size_t i = 0; i < finding->rank_count; i++)
+        json_array_append_new(ranks, json_integer(finding->ranks[i]));
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o}", "rule", finding->rule, "text", text_or_null(finding->text),
+                     "advice", finding->advice, "seconds", finding->seconds, "share_of_run", finding->share_of_run,
+                     "ranks", ranks, "place", place_json(summary, finding->site));
+}
+
+json_t *summary_findings_json(const struct summary *summary)
+{
+    struct findings *findings = malloc(sizeof *findings);
+    if (!findings)
+        return NULL;
+    findings_find(findings, summary);
+    json_t *list = findings->known ? json_array() : json_null();
+    for (size_t i = 0; i < findings->count; i++)
+        json_array_append_new(list, finding_json(summary, &findings->list[i]));
+    free(findings);
+    return list;
+}

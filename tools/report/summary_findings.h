@@ -1,0 +1,19 @@
+/* Findings as text and JSON. */
+#ifndef MPIT_TOOLS_SUMMARY_FINDINGS_H
+#define MPIT_TOOLS_SUMMARY_FINDINGS_H
+
+#include "report/findings.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+enum { FINDINGS_SHOWN = 3 };
+
+/* A list with a heading, at most `most`, with or without the advice. Leaves out oversubscription, which has a
+ * line of its own (summary_crowd_print). Prints nothing if findings are not known. */
+void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out);
+/* The line about oversubscription, if there is any. */
+void summary_crowd_print(const struct findings *findings, FILE *out);
+json_t *summary_findings_json(const struct summary *summary);
+
+#endif

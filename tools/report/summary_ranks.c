@@ -1,0 +1,136 @@
+#define _GNU_SOURCE
+#include "report/summary_ranks.h"
+
+#include "base/units.h"
+#include "summary/efficiency.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { RANKS_SHOWN = 32 };
+
+/* Files of versions before figures by rank have rows without any. So has a process without figures. */
+static bool has_figures(const struct summary_row *row)
+{
+    return row->threads > 0;
+}
+
+static bool any_figures(const struct summary *summary)
+{
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (has_figures(&summary->rows[i]))
+            return true;
+    return false;
+}
+
+static void row_print(const struct summary *summary, const struct summary_row *row, FILE *out)
+{
+    char rank[16], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
+        f[UNIT_TEXT_BYTES];
+    bool timed = summary->sampling || summary->sampling_mixed;
+    snprintf(rank, sizeof rank, row->rank < 0 ? "-" : "%" PRId32, row->rank);
+    if (!has_figures(row)) {
+        fprintf(out, "  %6s %9s %9s %9s %9s %10s %9s  %s\n", rank, "-", "-", "-", "-", "-", "-",
+                summary->hosts[row->host].name);
+        return;
+    }
+    fprintf(out, "  %6s %9s %9s %9s %9s %10s %9s  %s\n", rank, text_of_ns(a, row->run_ns),
+            timed ? text_of_ns(b, row->useful_ns) : "-", timed ? text_of_ns(c, row->mpi_ns) : "-",
+            timed && summary->stall_known ? text_of_ns(d, row->stall_ns) : "-", text_of_count(e, row->sent),
+            text_of_bytes(f, row->sent_bytes), summary->hosts[row->host].name);
+}
+
+/* The rank that has waited most is beside the rank that it waited for. */
+static int by_useful(const void *one, const void *other)
+{
+    const struct summary_row *a = *(const struct summary_row *const *)one,
+                             *b = *(const struct summary_row *const *)other;
+    if (a->useful_ns != b->useful_ns)
+        return a->useful_ns < b->useful_ns ? 1 : -1;
+    return a < b ? -1 : a > b;
+}
+
+void summary_ranks_print(const struct summary *summary, FILE *out)
+{
+    const struct summary_row **order = calloc(summary->row_count + 1, sizeof *order);
+    size_t count = summary->row_count, half = RANKS_SHOWN / 2;
+    if (!order || !any_figures(summary)) {
+        free(order);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        order[i] = &summary->rows[i];
+    if (count > RANKS_SHOWN)
+        qsort(order, count, sizeof *order, by_useful);
+    fprintf(out, "\nRanks%s\n  %6s %9s %9s %9s %9s %10s %9s  %s\n",
+            count > RANKS_SHOWN ? " with the most and the least time outside of MPI" : "", "rank", "run", "not MPI",
+            "MPI", "stalled", "messages", "sent", "host");
+    for (size_t i = 0; i < count; i++) {
+        if (count > RANKS_SHOWN && i == half) {
+            i = count - half;
+            fprintf(out, "  ...\n");
+        }
+        row_print(summary, order[i], out);
+    }
+    free(order);
+}
+
+void summary_efficiency_print(const struct summary *summary, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
+    struct efficiency is = summary_efficiency(summary);
+    if (is.known)
+        fprintf(out, "  efficiency %s = load balance %s x communication %s\n", text_of_share(a, is.parallel, 1),
+                text_of_share(b, is.load_balance, 1), text_of_share(c, is.communication, 1));
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *seconds_json(bool known, uint64_t ns)
+{
+    return known ? json_real((double)ns * 1e-9) : json_null();
+}
+
+static json_t *count_json(bool known, uint64_t count)
+{
+    return known ? json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count) : json_null();
+}
+
+static json_t *row_json(const struct summary *summary, const struct summary_row *row)
+{
+    bool known = has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+                     row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name,
+                     "run_seconds", seconds_json(known, row->run_ns), "mpi_seconds", seconds_json(timed, row->mpi_ns),
+                     "stalled_seconds", seconds_json(timed && summary->stall_known, row->stall_ns), "useful_seconds",
+                     seconds_json(timed, row->useful_ns), "messages_sent", count_json(known, row->sent), "bytes_sent",
+                     count_json(known, row->sent_bytes), "threads", count_json(known, row->threads), "processors",
+                     count_json(row->processors > 0, row->processors));
+}
+
+json_t *summary_ranks_json(const struct summary *summary)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < summary->row_count; i++)
+        json_array_append_new(list, row_json(summary, &summary->rows[i]));
+    if (any_figures(summary))
+        return list;
+    json_decref(list);
+    return json_null();
+}
+
+static json_t *figure_json(bool known, double figure)
+{
+    return known ? json_real(figure) : json_null();
+}
+
+/* Serialization and transfer need the replay of a trace. */
+json_t *summary_efficiency_json(const struct summary *summary)
+{
+    struct efficiency is = summary_efficiency(summary);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", figure_json(is.known, is.parallel),
+                     "load_balance", figure_json(is.known, is.load_balance), "load_balance_in_node",
+                     figure_json(is.known, is.load_balance_in_node), "load_balance_between_nodes",
+                     figure_json(is.known, is.load_balance_between_nodes), "communication",
+                     figure_json(is.known, is.communication), "serialization", "transfer");
+}

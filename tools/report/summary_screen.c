@@ -1,0 +1,165 @@
+#define _GNU_SOURCE
+#include "report/summary_screen.h"
+
+#include "base/textwrap.h"
+#include "base/units.h"
+#include "report/summary_findings.h"
+#include "report/summary_head.h"
+#include "report/summary_origin.h"
+#include "report/summary_ranks.h"
+#include "report/summary_sites.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A line is left for the next command, and one before it. */
+enum { SCREEN_LINES = 22, SITES_SHOWN = 5, LABEL_COLUMNS = 13 };
+
+/* Lines of other functions may be longer than the screen. */
+static void lines_wrap(char *lines, FILE *out)
+{
+    for (char *line = lines, *end; *line; line = end) {
+        end = strchrnul(line, '\n');
+        if (*end)
+            *end++ = '\0';
+        bool label = strlen(line) > SCREEN_COLUMNS && line[0] == ' ';
+        text_wrap(label ? line + fprintf(out, "%.*s", LABEL_COLUMNS, line) : line, label ? LABEL_COLUMNS : 0, out);
+    }
+}
+
+/* text_wrap takes an indent only for lines after the first. */
+static void label_print(const char *label, const char *text, FILE *out)
+{
+    fprintf(out, "  %-*s", LABEL_COLUMNS - 2, label);
+    text_wrap(text, LABEL_COLUMNS, out);
+}
+
+/* Cuts a text that is too long, after a whole character. */
+static const char *text_cut(char *text, size_t columns)
+{
+    size_t end = columns - 3;
+    if (strlen(text) <= columns)
+        return text;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    strcpy(text + end, "...");
+    return text;
+}
+
+static void title_print(const struct summary *summary, FILE *out)
+{
+    char title[ORIGIN_COMMAND_BYTES];
+    const char *command = summary->origin.told ? summary->origin.command : "";
+    const char *program = summary->program[0] ? summary->program : "(a program without a name)";
+    snprintf(title, sizeof title, "%s", command[0] ? command : program);
+    fprintf(out, "%s\n", text_cut(title, SCREEN_COLUMNS));
+}
+
+static void ranks_print(const struct summary *summary, FILE *out)
+{
+    char text[1024], hosts[512], count[UNIT_TEXT_BYTES], recorded[UNIT_TEXT_BYTES + 32] = "", some[UNIT_TEXT_BYTES];
+    summary_loads_text(summary, hosts, sizeof hosts);
+    if (summary->ranks < summary->world_size)
+        snprintf(recorded, sizeof recorded, ", %s of them recorded", text_of_count(some, summary->ranks));
+    snprintf(text, sizeof text, "%s%s%s%s; %.40s",
+             text_of_count(count, summary->world_size ? summary->world_size : summary->ranks), recorded,
+             hosts[0] ? " on " : "", hosts, summary->mpi[0] ? summary->mpi : "without MPI");
+    label_print("ranks", text_cut(text, 2 * (SCREEN_COLUMNS - LABEL_COLUMNS)), out);
+    if (summary->spawned && summary->parent_job)
+        fprintf(out, "  spawned by job %016" PRIx64 "\n", summary->parent_job);
+    else if (summary->spawned)
+        fprintf(out, "  spawned by another job\n");
+}
+
+static void times_print(const struct summary *summary, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    uint64_t stall_ns[STATE_COUNT];
+    double all = summary->mpi_seconds.sum * 1e9, stalled = summary_stalls(summary, stall_ns);
+    const char *share = summary_share_text(summary, a);
+    if (!summary->mpi[0])
+        return;
+    if (strcmp(share, "-") == 0 || all <= 0)
+        fprintf(out, "  in MPI     %s\n", share);
+    else if (!summary->stall_known)
+        fprintf(out, "  in MPI     %s of the run (mean of ranks)\n", share);
+    else
+        fprintf(out, "  in MPI     %s of the run (mean of ranks), %s of that stalled\n", share,
+                text_of_share(b, stalled > all ? all : stalled, all));
+}
+
+static void head_print(const struct summary *summary, const struct findings *findings, FILE *out)
+{
+    title_print(summary, out);
+    summary_when_print(summary, out);
+    ranks_print(summary, out);
+    summary_crowd_print(findings, out);
+    times_print(summary, out);
+    summary_efficiency_print(summary, out);
+    summary_notes_print(summary, NULL, out);
+}
+
+static unsigned lines_of(const char *text)
+{
+    unsigned lines = 0;
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+/* Findings with advice if there is room beside `used` lines and all sites. Else without, or fewer, beside one site. The
+ * caller frees the text. */
+static char *findings_text(const struct findings *findings, unsigned used)
+{
+    for (size_t most = FINDINGS_SHOWN, advice = 1;; most -= !advice, advice = 0) {
+        char *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        if (!out)
+            return NULL;
+        summary_findings_print(findings, most, advice, out);
+        fclose(out);
+        if (most == 1 || used + lines_of(text) + (advice ? SITES_SHOWN : 1) + 2 <= SCREEN_LINES)
+            return text;
+        free(text);
+    }
+}
+
+/* The head may have any number of notes. It is made first, so that its lines can be counted. */
+static char *head_text(const struct summary *summary, const struct findings *findings)
+{
+    char *raw = NULL, *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&raw, &bytes);
+    if (out) {
+        head_print(summary, findings, out);
+        fclose(out);
+    }
+    out = raw ? open_memstream(&text, &bytes) : NULL;
+    if (out) {
+        lines_wrap(raw, out);
+        fclose(out);
+    }
+    free(raw);
+    return text;
+}
+
+void summary_screen_print(const struct summary *summary, FILE *out)
+{
+    struct findings *findings = malloc(sizeof *findings);
+    if (!findings)
+        err(1, "no memory");
+    findings_find(findings, summary);
+    char *head = head_text(summary, findings);
+    unsigned used = head ? lines_of(head) : 0;
+    char *found = findings_text(findings, used);
+    used += found ? lines_of(found) : 0;
+    fprintf(out, "%s%s", head ? head : "", found ? found : "");
+    unsigned room = used + 3 < SCREEN_LINES ? SCREEN_LINES - used - 2 : 1;
+    summary_costly_print(summary, room < SITES_SHOWN ? room : SITES_SHOWN, out);
+    free(head);
+    free(found);
+    free(findings);
+}

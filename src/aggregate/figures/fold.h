@@ -170,6 +170,13 @@ FOLD void fold_path_call(const struct tally *tally, uint64_t duration, uint64_t 
     cell_raise(&path->longest, duration);
 }
 
+/* A completion call that has completed nothing. */
+FOLD void fold_path_empty(const struct tally *tally, const struct event *event)
+{
+    if (event->peer <= 0 && tally->path && call_table[event_kind(event)].tests)
+        cell_add(&tally->path->empty, 1);
+}
+
 FOLD void fold_sent(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     fold_path_out(tally, event->bytes);
@@ -285,8 +292,8 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         tally->share = requests == 1 ? duration : duration / requests;
         tally->remainder = requests == 1 ? 0 : duration % requests;
         tally->shared = false;
-        if (shape == FOLD_COMPLETION && event->peer <= 0 && tally->path && call_table[kind].tests)
-            cell_add(&tally->path->empty, 1);
+        if (shape == FOLD_COMPLETION)
+            fold_path_empty(tally, event);
         return;
     }
     if (shape == FOLD_CALL || !comm)

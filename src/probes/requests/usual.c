@@ -314,8 +314,7 @@ static __attribute__((noinline)) void ended_rest(struct log *log, struct event c
     struct tally *tally = &log->own.tally;
     tally->path = log->path->cells;
     call.peer = records + rest_done(&c, several, records, call.peer);
-    if (!call.peer && call_table[call.kind].tests)
-        cell_add(&tally->path->empty, 1); /* as in a replay: the event has no completed request */
+    fold_path_empty(tally, &call); /* all were inactive. The call was folded before that was known */
     tally->share = call.peer ? call.duration / (unsigned)call.peer : 0;
     tally->remainder = call.peer ? call.duration % (unsigned)call.peer : 0;
     tally->shared = false;

@@ -408,6 +408,10 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
     bytes = (bytes + RUN_ALIGN - 1) / RUN_ALIGN * RUN_ALIGN;
     void *object = NULL;
     *offset = 0;
+    if (run->detached) { /* the arena is the parent's, which goes on to use it */
+        object = aligned_alloc(RUN_ALIGN, bytes);
+        return object ? memset(object, 0, bytes) : NULL;
+    }
     pthread_mutex_lock(&run->lock);
     if (run->arena_size - run->arena_used >= bytes || arena_renew(run, bytes)) {
         object = run->arena + run->arena_used;

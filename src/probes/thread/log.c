@@ -341,10 +341,10 @@ void log_passed(struct log *log, enum call kind, int requests)
         event.kind |= EVENT_NESTED;
         moment_inner_end(&log->own, event.begin);
     }
+    log->path = log->paths.none; /* the records that follow belong to no path */
     log->own.tally.path = log->path->cells;
     fold_passed(&log->own.tally, &event);
     log_commit(log, &event);
-    log->path = log->paths.none;
     raised_begin(&log->raised, kind);
 }
 

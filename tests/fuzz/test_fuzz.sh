@@ -18,7 +18,7 @@ cmake --build "$build" --target fuzzers >"$build/build.log" 2>&1 || {
     exit 1
 }
 samples=()
-for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz "$source"/tests/samples/run-10/*.mpit.xz; do
+for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz "$source"/tests/samples/run-1[01]/*.mpit.xz; do
     sample=$build/samples/$(basename "$(dirname "$packed")")-$(basename "$packed" .xz)
     mkdir -p "$build/samples" && xz -dc "$packed" >"$sample" || exit 1
     samples+=("$sample")

@@ -72,7 +72,9 @@ def environment(run, settings):
     library, heat = WORK + "/libmpit.so", WORK + "/heat"  # their places are written into the file
     shutil.copy(BUILD + "/lib/libmpit.so", library)
     shutil.copy("%s/lib/libmpit-%s.so" % (BUILD, mpi), WORK)
-    shutil.copy("%s/tests/heat-%s" % (BUILD, mpi), heat)
+    subprocess.run(["strip", "-g", "-o", heat, "%s/tests/heat-%s" % (BUILD, mpi)], check=True)  # no names of source files
+    if "MPIT_SAMPLE_HZ" in settings:
+        library = shutil.copy(BUILD + "/lib/libmpit-sampler.so", WORK) + ":" + library
     return trial.clean(MPIT_OUTPUT=run, LD_PRELOAD=library, **settings), heat
 
 
@@ -81,7 +83,7 @@ def record(name, steps, settings, kill=False):
     run = "%s/%s" % (WORK, name)
     env, heat = environment(run, settings)
     process = subprocess.Popen([heat, "--rows", "8", "--columns", "8", "--steps", str(steps)], env=env,
-                               stdout=subprocess.DEVNULL)
+                               stdout=subprocess.DEVNULL, cwd=WORK)
     if kill:
         time.sleep(2)
         process.send_signal(signal.SIGKILL)

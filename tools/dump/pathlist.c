@@ -55,7 +55,7 @@ static json_t *frame_json(struct symbols *symbols, const struct run_reader *read
     json_t *json = line_json(place ? &place->lines[0] : &unknown), *around = json_array();
     for (unsigned i = 1; place && i < place->count; i++)
         json_array_append_new(around, line_json(&place->lines[i]));
-    const char *path = module && !module->path[0] ? reader->header.program : module ? module->path : NULL;
+    const char *path = module ? module->path : NULL;
     json_object_set_new(json, "inlined_into", around);
     json_object_set_new(json, "module", text_or_null(path));
     json_object_set_new(json, "build_id", module ? build_id_json(module) : json_null());

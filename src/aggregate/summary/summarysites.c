@@ -154,8 +154,7 @@ static int path_frames_add(struct summary_sites *sites, struct summary_site *sit
         const struct module_record *module = run_reader_module(reader, path->frame[i]);
         struct summary_frame frame = {.address = path->frame[i] & PATH_OFFSET_MASK};
         if (module && !known[module->number])
-            known[module->number] = module_add(sites, module->build_id, module->build_id_bytes,
-                                               module->path[0] ? module->path : reader->header.program);
+            known[module->number] = module_add(sites, module->build_id, module->build_id_bytes, module->path);
         frame.module = module ? known[module->number] : 0;
         if (!frame_add(sites, &frame))
             return -1;

@@ -157,7 +157,7 @@ size_t run_reader_object(const struct run_reader *reader, enum object_kind kind,
 
 /* The call path with this number, or NULL. */
 const struct path_record *run_reader_path_of(const struct run_reader *reader, uint32_t number);
-/* The module of a frame of a path, or NULL: not known. */
+/* The module of a frame of a path, or NULL: not known. Its path is clean, and of the program not empty. */
 const struct module_record *run_reader_module(const struct run_reader *reader, uint64_t frame);
 
 /* The name of the library below MPI with this number, or NULL. */

@@ -25,6 +25,8 @@ static int module_take(struct run_reader *reader, const struct module_record *re
     memcpy(copy, record, sizeof *copy);
     if (copy->build_id_bytes > MODULE_BUILD_ID_BYTES)
         copy->build_id_bytes = 0;
+    if (!copy->path[0])
+        memcpy(copy->path, reader->header.program, sizeof reader->header.program);
     copy->path[sizeof copy->path - 1] = '\0';
     text_tidy(copy->path, sizeof copy->path);
     reader->modules[number] = copy;

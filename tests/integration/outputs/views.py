@@ -19,7 +19,7 @@ import tempfile
 import time
 
 COLUMNS = ("job rank thread what function start_s duration_s communicator label peer tag bytes bytes_out completed "
-           "requests flags name value").split()
+           "requests flags name value path").split()
 SENDS = {"MPI_Send", "MPI_Ssend", "MPI_Bsend", "MPI_Rsend", "MPI_Sendrecv", "MPI_Sendrecv_replace"}
 RECEIVES = {"MPI_Recv", "MPI_Mrecv"}
 NUMBERS = (int, float)

@@ -14,7 +14,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-enum { SAMPLES_MOST = 15 };
+enum { SAMPLES_MOST = 32 };
 
 static struct patched written, compact, samples[SAMPLES_MOST];
 static unsigned sample_count;

@@ -78,9 +78,7 @@ else
     export TRAFFIC_ROUNDS=20
     run tally/test_traffic.sh 1
     run tally/test_mixture.sh 1 60
-    run communicators/test_creators.sh
     run objects/test_objects.sh
     run threads/test_threads.sh
-    run surface/test_control.sh
 fi
 verdict

@@ -121,7 +121,7 @@ same("files", {(os.path.basename(row["name"]), bool(row["value"])) for row in fi
      {("file", True), ("file.another", True), ("file.seeks", True), ("file.another", False)})  # which is deleted
 
 text = open(sys.argv[5]).read()
-listed = re.findall(rf" {access} .* (\S+) +- +(\d+) window \d+(?: \"the first\")?(?: \w+)?$", text, re.M)
+listed = re.findall(rf" {access} .* (\S+) +- +(\d+) window \d+(?: \"the first\")?(?: \w+)?(?: path \d+)?$", text, re.M)
 same("accesses in the text", sorted((peer, int(size)) for peer, size in listed),
      sorted((row["peer"], int(row["bytes"])) for row in shown))
 ended = re.findall(r"\+ (access|transfer) done .* (\S+) +- +(\d+) (window|file) \d+(?: \".*\")?$", text, re.M)

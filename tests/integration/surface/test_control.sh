@@ -19,7 +19,7 @@ gives() {
 }
 
 # kept RANK TAG: how many sends with the tag the trace of the rank has
-kept() { awk -v rank="$1" -v tag="$2" '$1 == rank && /MPI_Isend/ && $(NF - 1) == tag' "$work/events" | wc -l; }
+kept() { awk -v rank="$1" -v tag="$2" '{ sub(/ path [0-9]+$/, "") } $1 == rank && /MPI_Isend/ && $(NF - 1) == tag' "$work/events" | wc -l; }
 
 for mpi in openmpi mpich; do
     there_is control || continue

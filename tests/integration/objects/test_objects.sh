@@ -42,7 +42,7 @@ for mpi in openmpi mpich; do
         check "$mpi: windowdelete.c" "mpicc.$mpi" -O2 -o "$work/windowdelete" "$here/windowdelete.c"
         record="$build/bin/mpit-run --quiet --otf2 --output $work/delete" check "$mpi: an epoch that ends in a delete callback" \
             launch $mpi 2 "$work/windowdelete"
-        check "  nothing is lost" sh -c "'$build/bin/mpit-dump' '$work/delete' >'$work/text' && ! grep 'not recorded' '$work/text' &&
+        check "  nothing is lost" sh -c "'$build/bin/mpit-dump' --full '$work/delete' >'$work/text' && ! grep 'not recorded' '$work/text' &&
             grep '^  MPI_Put  *2 ' '$work/text'"
         check "  the archive holds" sound "$work/delete/otf2"
         rm -rf "$work/delete"

@@ -1,6 +1,7 @@
 #include "registry/paths.h"
 
-#include <stdlib.h>
+#include "base/pages.h"
+
 #include <string.h>
 
 /* By hash: records of paths. The table doubles when it is three quarters full. */
@@ -14,7 +15,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void paths_forget(void)
 {
-    free(table.places);
+    pages_unmap(table.places, table.room * sizeof *table.places);
     table.places = NULL;
     table.room = table.used = 0;
     module_count = 0;
@@ -52,7 +53,7 @@ static bool table_extend(void)
         return true;
     if (!run_memory_take(&book.run, room * sizeof *table.places))
         return false;
-    const struct path_record **places = calloc(room, sizeof *places);
+    const struct path_record **places = pages_map(room * sizeof *places);
     if (!places) {
         run_memory_give(&book.run, room * sizeof *table.places);
         return false;
@@ -67,7 +68,7 @@ static bool table_extend(void)
         places[at & (room - 1)] = record;
     }
     run_memory_give(&book.run, table.room * sizeof *table.places);
-    free(table.places);
+    pages_unmap(table.places, table.room * sizeof *table.places);
     table.places = places;
     table.room = room;
     return true;
@@ -145,17 +146,20 @@ uint32_t path_module_number(const struct path_module *module)
     return record ? record->number : 0;
 }
 
+/* In a signal handler, too, so not with realloc. */
 static bool counters_extend(struct ledger *ledger, uint32_t number)
 {
-    uint32_t count = ledger->path_count ? ledger->path_count : 64;
+    uint32_t count = ledger->path_count ? ledger->path_count : 512;
     while (count <= number)
         count *= 2;
-    struct path_cells **paths = realloc(ledger->paths, count * sizeof *paths);
+    struct path_cells **paths = pages_map(count * sizeof *paths);
     if (!paths) {
         run_lost(&book.run, LOSS_NO_MEMORY, 1);
         return false;
     }
-    memset(paths + ledger->path_count, 0, (count - ledger->path_count) * sizeof *paths);
+    if (ledger->path_count)
+        memcpy(paths, ledger->paths, ledger->path_count * sizeof *paths);
+    pages_unmap(ledger->paths, ledger->path_count * sizeof *paths);
     ledger->paths = paths;
     ledger->path_count = count;
     return true;

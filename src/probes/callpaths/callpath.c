@@ -3,6 +3,7 @@
 
 #include "backends.h"
 #include "native.h"
+#include "base/pages.h"
 #include "registry/paths.h"
 #include "settings/knobs.h"
 #include "thread/log.h"
@@ -29,16 +30,31 @@ static struct {
 
 uint64_t callpath_generation = UINT64_C(1) << 32;
 
-static struct path_way *way_make(size_t words)
+/* Ways are made in signal handlers, too, which may have interrupted malloc. So they lie in pages of the thread. */
+enum { SLAB_BYTES = 32 << 10 };
+struct way_slab {
+    struct way_slab *next;
+    size_t used;
+};
+
+static struct path_way *way_make(struct callpaths *paths, size_t words)
 {
     size_t bytes = sizeof(struct path_way) + words * sizeof(struct unwind_word);
-    if (!run_memory_take(&book.run, bytes))
-        return NULL;
-    struct path_way *way = calloc(1, bytes);
-    if (!way)
-        run_memory_give(&book.run, bytes);
-    else
-        way->end = way->word + words;
+    struct way_slab *slab = paths->slabs;
+    if (!slab || SLAB_BYTES - slab->used < bytes) {
+        if (!run_memory_take(&book.run, SLAB_BYTES))
+            return NULL;
+        if (!(slab = pages_map(SLAB_BYTES))) {
+            run_memory_give(&book.run, SLAB_BYTES);
+            return NULL;
+        }
+        slab->next = paths->slabs;
+        slab->used = sizeof *slab;
+        paths->slabs = slab;
+    }
+    struct path_way *way = (struct path_way *)((char *)slab + slab->used);
+    slab->used += bytes;
+    way->end = way->word + words;
     return way;
 }
 
@@ -61,7 +77,7 @@ static void stack_find(struct callpaths *paths)
 bool callpaths_open(struct log *log)
 {
     struct callpaths *paths = &log->paths;
-    paths->table = calloc(TABLE_LEAST, sizeof *paths->table);
+    paths->table = pages_map(TABLE_LEAST * sizeof *paths->table);
     paths->mask = TABLE_LEAST - 1;
     paths->none = calloc(1, sizeof *paths->none + sizeof(struct path_cells));
     if (!paths->table || !paths->none)
@@ -76,14 +92,13 @@ bool callpaths_open(struct log *log)
 /* Frees the ways. The words of another thread's stack may not be there any more. */
 static void ways_drop(struct callpaths *paths)
 {
-    for (size_t i = 0; i <= paths->mask; i++) {
-        for (struct path_way *way = paths->table[i], *next; way; way = next) {
-            next = way->next;
-            run_memory_give(&book.run, sizeof *way + (size_t)(way->end - way->word) * sizeof way->word[0]);
-            free(way);
-        }
-        paths->table[i] = NULL;
+    for (struct way_slab *slab = paths->slabs, *next; slab; slab = next) {
+        next = slab->next;
+        pages_unmap(slab, SLAB_BYTES);
+        run_memory_give(&book.run, SLAB_BYTES);
     }
+    paths->slabs = NULL;
+    memset(paths->table, 0, (paths->mask + 1) * sizeof *paths->table);
     paths->count = 0;
 }
 
@@ -207,7 +222,7 @@ static void table_extend(struct callpaths *paths)
     size_t room = paths->mask + 1;
     if (paths->count < room || room >= TABLE_MOST)
         return;
-    struct path_way **old = paths->table, **table = calloc(4 * room, sizeof *table);
+    struct path_way **old = paths->table, **table = pages_map(4 * room * sizeof *table);
     if (!table)
         return;
     paths->table = table;
@@ -219,7 +234,7 @@ static void table_extend(struct callpaths *paths)
             way->next = *place;
             *place = way;
         }
-    free(old);
+    pages_unmap(old, room * sizeof *old);
 }
 
 /* A void way from the same call with as many words, to be used again. */
@@ -247,7 +262,7 @@ static struct path_way *way_add(struct callpaths *paths, const struct path_way *
     size_t all = words ? (words + 1) / 2 * 2 : 2;
     struct path_way *way = way_find_void(paths, key, all);
     if (!way) {
-        if (!(way = way_make(all)))
+        if (!(way = way_make(paths, all)))
             return NULL;
         table_extend(paths);
         struct path_way **place = place_of(paths, key->caller, key->cfa);
@@ -278,7 +293,7 @@ static bool way_number(struct path_way *way, struct log *log, uint32_t number)
 static const struct path_way *others_open(struct log *log)
 {
     struct callpaths *paths = &log->paths;
-    struct path_way *others = calloc(1, sizeof *others);
+    struct path_way *others = pages_map(sizeof *others);
     if (others && way_number(others, log, PATH_OTHERS))
         paths->others = others;
     else

@@ -45,6 +45,7 @@ struct callpaths {
     struct path_way **table; /* mask + 1 places */
     size_t mask;
     size_t count;
+    struct way_slab *slabs;        /* memory of the ways */
     uintptr_t low, high;           /* the thread's stack */
     struct path_way *none;         /* no path is known */
     const struct path_way *others; /* no memory for more ways: of all new paths. NULL: there is */

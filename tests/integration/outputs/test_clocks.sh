@@ -95,7 +95,7 @@ for mpi in openmpi mpich; do
     truth "no message is early" "messages == 4 * $messages and early == 0 and early_without > messages / 4 and times == 2"
     truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
     says "the summary says how well the clocks are known, and how" \
-        "'$build/bin/mpit-dump' '$run' | grep -E '^clocks of 4 nodes: within .* when measured with MPI, 2 times: drift up to [0-9.]+ ppm'"
+        "'$build/bin/mpit-dump' --full '$run' | grep -E '^clocks of 4 nodes: within .* when measured with MPI, 2 times: drift up to [0-9.]+ ppm'"
 
     nodes $four
     recorded "four nodes" 4 "$program" "$messages"
@@ -103,7 +103,7 @@ for mpi in openmpi mpich; do
     truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
     says "nothing is left in the directory" "! ls -A '$run' | grep '^\.mpit-clock'"
     says "the summary says how well the clocks are known, and how" \
-        "'$build/bin/mpit-dump' '$run' | grep -E '^clocks of 4 nodes: within .* when measured over TCP, 2 times: drift up to [0-9.]+ ppm'"
+        "'$build/bin/mpit-dump' --full '$run' | grep -E '^clocks of 4 nodes: within .* when measured over TCP, 2 times: drift up to [0-9.]+ ppm'"
     says "JSON has it" "'$build/bin/mpit-dump' --json '$run' | python3 -c '
 import json, sys
 clocks = json.load(sys.stdin)[\"jobs\"][0][\"clocks\"]

@@ -76,7 +76,7 @@ def rates_check(job):
 
 def soft():
     """Events of the kernel, in places that the program knows; every output has the same figures."""
-    done = record("soft", ["--otf2", "--papi", SOFT], 2)
+    done = record("soft", ["--otf2", "--full", "--papi", SOFT], 2)
     lines_check("known pages", done)
     say("perf::PAGE-FAULTS" in done.stderr + done.stdout and "outside_mpi" in done.stderr + done.stdout,
         "the summary has them", done.stderr)

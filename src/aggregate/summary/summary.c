@@ -323,6 +323,12 @@ static bool has_lost(const struct summary *summary)
     return all != 0;
 }
 
+/* Any number may come from a damaged file. */
+static uint64_t ns_of(double seconds)
+{
+    return seconds > 0 && seconds < 1e9 ? (uint64_t)(seconds * 1e9) : 0;
+}
+
 /* The figures of one process, which have just been filled in. */
 static void row_fill(struct summary_row *row, const struct summary *summary, const struct run_header *header,
                      uint64_t threads)
@@ -330,9 +336,9 @@ static void row_fill(struct summary_row *row, const struct summary *summary, con
     static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
                                     CALL_MPI_Session_finalize};
     double useful = summary->run_seconds.sum - summary->mpi_seconds.sum / (double)threads;
-    row->run_ns = (uint64_t)(summary->run_seconds.sum * 1e9);
-    row->mpi_ns = (uint64_t)(summary->mpi_seconds.sum * 1e9);
-    row->useful_ns = useful > 0 ? (uint64_t)(useful * 1e9) : 0;
+    row->run_ns = ns_of(summary->run_seconds.sum);
+    row->mpi_ns = ns_of(summary->mpi_seconds.sum);
+    row->useful_ns = ns_of(useful);
     row->threads = (uint32_t)threads;
     row->processors = header->processors;
     row->processor_set = header->processor_set;

@@ -64,7 +64,7 @@ static struct object *object_of(struct symbols *symbols, const char *path)
 }
 
 const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
-                                        uint64_t pc)
+                                           uint64_t pc)
 {
     struct object *object = object_of(symbols, !module           ? "[unknown]"
                                                : module->path[0] ? module->path

@@ -205,8 +205,8 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, const
     }
     for (unsigned i = 0; i < frames->count; i++)
         frames->frame[i] = frame_of(finding.pcs[first + i]);
-    if (finding.words.overflow)
-        return 0;
+    if (finding.words.overflow) /* the caller, and the frames below it that were skipped */
+        return finding.words.until[first];
     return last < found ? finding.words.until[last] : finding.words.count;
 }
 
@@ -289,11 +289,12 @@ static bool way_number(struct path_way *way, struct log *log, uint32_t number)
     return way->cells != NULL;
 }
 
-/* There is no memory for more ways. From here on new paths are among the others. */
-static const struct path_way *others_open(struct log *log)
+/* There is no memory for more ways. From here on new paths are among the others. If the table of paths could not even
+ * be begun, nothing tells of PATH_OTHERS, and calls have no path. */
+static const struct path_way *others_open(struct log *log, bool begun)
 {
     struct callpaths *paths = &log->paths;
-    struct path_way *others = pages_map(sizeof *others);
+    struct path_way *others = begun ? pages_map(sizeof *others) : NULL;
     if (others && way_number(others, log, PATH_OTHERS))
         paths->others = others;
     else
@@ -316,10 +317,11 @@ const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t 
     pthread_mutex_lock(&lock);
     size_t words = depth ? frames_find(paths, kind, frame, depth) : 0;
     key.cells = paths->none->cells;
-    bool counted = !depth || way_number(&key, log, path_number(&finding.frames));
+    uint32_t number = depth ? path_number(&finding.frames) : 0;
+    bool counted = !number || way_number(&key, log, number);
     const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;
     pthread_mutex_unlock(&lock);
-    return way ? way : others_open(log);
+    return way ? way : others_open(log, number != 0);
 }
 
 #else

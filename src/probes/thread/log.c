@@ -387,7 +387,8 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     if (message && duration > RELAXED_LOAD(&knob_timeout_ticks))
         event.kind |= EVENT_TIMEOUT;
     event.duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE;
-    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX || !call_bytes_fit(&event))
+    bool wide_bytes = !call_bytes_fit(&event);
+    if (duration >= EVENT_DURATION_WIDE || bytes_out > INT32_MAX || wide_bytes)
         event.kind |= EVENT_WIDE;
     else if (call->fold == FOLD_COLL)
         event.tag = (int32_t)bytes_out;
@@ -404,7 +405,6 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
     if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
         object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration * probe_weight(probe));
-    bool wide_bytes = !call_bytes_fit(&event);
     struct event kept = event;
     kept.bytes &= EVENT_BYTES_MASK;
     log_commit_call(log, &kept);

@@ -303,7 +303,8 @@ static void file_of_older_version_has_lost_fewer_events(void **state)
     (void)state;
     static const struct {
         uint32_t version, spare;
-    } cases[] = {{RUN_VERSION, RING_SPARE}, {10, RING_SPARE}, {9, RING_SPARE_ONCE}, {RUN_VERSION_LEAST, RING_SPARE_ONCE}};
+    } cases[] = {
+        {RUN_VERSION, RING_SPARE}, {10, RING_SPARE}, {9, RING_SPARE_ONCE}, {RUN_VERSION_LEAST, RING_SPARE_ONCE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         fixture_open(&recorded);
         recorded.run.trace_limit = 1;

@@ -1,6 +1,6 @@
 #include "dump/pathlist.h"
 
-#include "format/label.h"
+#include "job/jsonvalue.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>
@@ -8,21 +8,10 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
-static json_t *text_or_null(const char *text)
-{
-    char clean[PATH_MAX];
-    json_t *json = text ? json_string(text) : json_null();
-    if (json)
-        return json;
-    label_clean(clean, sizeof clean, text, sizeof clean);
-    return json_string(clean);
-}
-
 static json_t *line_json(const struct symbol_line *line)
 {
-    return json_pack("{s:o, s:o, s:o}", "function", text_or_null(line->function), "file", text_or_null(line->file),
-                     "line", line->line ? json_integer(line->line) : json_null());
+    return json_pack("{s:o, s:o, s:o}", "function", text_json(line->function), "file", text_json(line->file), "line",
+                     line->line ? json_integer(line->line) : json_null());
 }
 
 static json_t *build_id_json(const struct module_record *module)
@@ -57,7 +46,7 @@ static json_t *frame_json(struct symbols *symbols, const struct run_reader *read
         json_array_append_new(around, line_json(&place->lines[i]));
     const char *path = module ? module->path : NULL;
     json_object_set_new(json, "inlined_into", around);
-    json_object_set_new(json, "module", text_or_null(path));
+    json_object_set_new(json, "module", text_json(path));
     json_object_set_new(json, "build_id", module ? build_id_json(module) : json_null());
     json_object_set_new(json, "offset", json_integer((json_int_t)(frame & PATH_OFFSET_MASK)));
     return json;

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/keytable.h"
 #include "format/label.h"
+#include "job/jsonvalue.h"
 #include "symbols/sitenames.h"
 #include "symbols/symbols.h"
 
@@ -176,14 +177,6 @@ json_t *call_place_json(struct call_places *places, uint32_t place)
     return json;
 }
 
-/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
-static json_t *clean_json(const char *text)
-{
-    char clean[STACK_BYTES];
-    label_clean(clean, sizeof clean, text, strlen(text));
-    return json_string(clean);
-}
-
 json_t *call_place_brief_json(struct call_places *places, uint32_t place)
 {
     char text[CALL_PLACE_BYTES], stack[STACK_BYTES] = "", frame[SITE_PLACE_BYTES];
@@ -196,5 +189,5 @@ json_t *call_place_brief_json(struct call_places *places, uint32_t place)
     if (!site)
         return json_null();
     return json_pack("{s:o, s:o}", "at", json_string(call_place_text(places, place, 0, text)), "stack",
-                     clean_json(stack));
+                     text_json(stack));
 }

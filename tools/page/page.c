@@ -40,17 +40,11 @@ json_t *page_unknown_trace(void)
     return page_unknown("the run was recorded without a trace; mpit-run --trace records every call with its times");
 }
 
-/* JSON's integers are signed here. */
-json_t *page_count(uint64_t count)
-{
-    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
-}
-
 json_t *page_counts(const uint64_t *list, size_t count, size_t step)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, page_count(list[i * step]));
+        json_array_append_new(array, count_json(list[i * step]));
     return array;
 }
 
@@ -96,7 +90,7 @@ static int list_cut(json_t *object, const char *name, const char *key, size_t mo
     free(sorted);
     json_object_set_new(object, name, kept);
     snprintf(left_out, sizeof left_out, "%s_left_out", name);
-    json_object_set_new(object, left_out, page_count(count - most));
+    json_object_set_new(object, left_out, count_json(count - most));
     return 0;
 }
 

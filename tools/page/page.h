@@ -15,6 +15,7 @@
 #ifndef MPIT_TOOLS_PAGE_H
 #define MPIT_TOOLS_PAGE_H
 
+#include "job/jsonvalue.h"
 #include "job/rundir.h"
 #include "job/select.h"
 
@@ -40,7 +41,7 @@ json_t *page_unknown_files(const struct run_job *job);
 json_t *page_unknown_trace(void);
 /* And for a job without any of the selected ranks. */
 json_t *page_unknown_ranks(void);
-json_t *page_count(uint64_t count);
+/* Each `step`th of the numbers, `count` of them. */
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);
 
 /* Returns the part of the job to show. */

@@ -120,12 +120,12 @@ static json_t *pairs_json(const struct keytable *pairs)
             from = pair->keyed.key[0];
             last = 0;
             line = json_array();
-            json_array_append_new(line, page_count(from));
+            json_array_append_new(line, count_json(from));
             json_array_append_new(list, line);
         }
-        json_array_append_new(line, page_count(pair->keyed.key[1] - last));
-        json_array_append_new(line, page_count(pair->messages));
-        json_array_append_new(line, page_count(pair->bytes));
+        json_array_append_new(line, count_json(pair->keyed.key[1] - last));
+        json_array_append_new(line, count_json(pair->messages));
+        json_array_append_new(line, count_json(pair->bytes));
         last = pair->keyed.key[1];
     }
     if (!sorted && pairs->count) {
@@ -140,10 +140,10 @@ static json_t *matrix_json(const struct matrix *matrix)
 {
     json_t *pairs = pairs_json(&matrix->pairs);
     return !pairs ? NULL
-                  : json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ranks", page_count(matrix->rows.ranks), "per_row",
-                              page_count(matrix->rows.per_row), "messages", page_count(matrix->messages), "bytes",
-                              page_count(matrix->bytes), "unplaced_messages", page_count(matrix->unplaced_messages),
-                              "unplaced_bytes", page_count(matrix->unplaced_bytes), "pairs", pairs);
+                  : json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "ranks", count_json(matrix->rows.ranks), "per_row",
+                              count_json(matrix->rows.per_row), "messages", count_json(matrix->messages), "bytes",
+                              count_json(matrix->bytes), "unplaced_messages", count_json(matrix->unplaced_messages),
+                              "unplaced_bytes", count_json(matrix->unplaced_bytes), "pairs", pairs);
 }
 
 json_t *page_matrix(const struct run_job *job)

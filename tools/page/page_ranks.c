@@ -172,11 +172,11 @@ static json_t *call_spread_json(const struct rank_table *table, size_t kind)
     json_t *object = json_object();
     json_object_set_new(object, "name", json_string(call_table[kind].name));
     json_object_set_new(object, "class", json_string(page_class_key(call_table[kind].class)));
-    json_object_set_new(object, "ranks", page_count(spread->ranks));
+    json_object_set_new(object, "ranks", count_json(spread->ranks));
     json_object_set_new(object, "mean_ns", json_real((double)spread->sum_ns / (double)table->known));
-    json_object_set_new(object, "min_ns", page_count(spread->min_ns));
+    json_object_set_new(object, "min_ns", count_json(spread->min_ns));
     json_object_set_new(object, "min_rank", json_integer(spread->min_rank));
-    json_object_set_new(object, "max_ns", page_count(spread->max_ns));
+    json_object_set_new(object, "max_ns", count_json(spread->max_ns));
     json_object_set_new(object, "max_rank", json_integer(spread->max_rank));
     json_object_set_new(object, "count", page_counts(cells, rows, ROW_CALL_STEP));
     json_object_set_new(object, "time_ns", page_counts(cells + 1, rows, ROW_CALL_STEP));
@@ -200,9 +200,9 @@ static json_t *rank_table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();
     size_t rows = table->rows.count;
-    json_object_set_new(object, "ranks", page_count(table->rows.ranks));
-    json_object_set_new(object, "known", page_count(table->known));
-    json_object_set_new(object, "per_row", page_count(table->rows.per_row));
+    json_object_set_new(object, "ranks", count_json(table->rows.ranks));
+    json_object_set_new(object, "known", count_json(table->known));
+    json_object_set_new(object, "per_row", count_json(table->rows.per_row));
     json_object_set_new(object, "members", page_counts(table->members, rows, 1));
     if (table->rows.per_row == 1)
         json_object_set_new(object, "hosts", hosts_json(table));

@@ -301,10 +301,10 @@ static json_t *row_json(struct binning *binning, uint32_t first, double threads)
     for (unsigned state = 0; state < STATES; state++) {
         if (binning->row.totals[state] < 0.5)
             continue;
-        json_object_set_new(totals, state_key(state), page_count((uint64_t)(binning->row.totals[state] + 0.5)));
+        json_object_set_new(totals, state_key(state), count_json((uint64_t)(binning->row.totals[state] + 0.5)));
         json_object_set_new(shares, state_key(state), shares_json(binning, state, threads));
     }
-    json_object_set_new(object, "rank", page_count(first));
+    json_object_set_new(object, "rank", count_json(first));
     json_object_set_new(object, "totals_ns", totals);
     json_object_set_new(object, "shares", shares);
     return object;
@@ -374,9 +374,9 @@ static json_t *binning_json(struct binning *binning)
     }
     for (unsigned state = 0; state < STATES; state++)
         json_array_append_new(states, json_string(state_key(state)));
-    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o}", "ranks", page_count(binning->rows.ranks), "per_row",
-                     page_count(binning->rows.per_row), "bins", page_count(binning->bins), "bin_ns", binning->bin_ns,
-                     "end_ns", page_count(binning->end_ns), "untimed", page_count(binning->untimed), "states", states,
+    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o}", "ranks", count_json(binning->rows.ranks), "per_row",
+                     count_json(binning->rows.per_row), "bins", count_json(binning->bins), "bin_ns", binning->bin_ns,
+                     "end_ns", count_json(binning->end_ns), "untimed", count_json(binning->untimed), "states", states,
                      "rows", rows);
 }
 

@@ -2,6 +2,7 @@
 #include "profile/profile.h"
 
 #include "format/label.h"
+#include "job/jsonvalue.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -10,11 +11,6 @@
 
 static const char *const state_keys[PROFILE_STATES] = {"not_in_mpi", "work",       "stall_send", "stall_recv",
                                                        "stall_coll", "stall_wait", "stall_other"};
-
-static json_t *capped_count_json(uint64_t count)
-{
-    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
-}
 
 static json_t *label_json(const char *text)
 {
@@ -30,9 +26,9 @@ static json_t *sum_json(const struct profile_sum *sum)
     json_t *states = json_object();
     for (int state = 0; state < PROFILE_STATES; state++)
         if (sum->state_ns[state])
-            json_object_set_new(states, state_keys[state], capped_count_json(sum->state_ns[state]));
-    return json_pack("{s:o, s:o, s:o, s:o}", "samples", capped_count_json(sum->samples), "ns",
-                     capped_count_json(sum->ns), "on_cpu_ns", capped_count_json(sum->on_cpu_ns), "states_ns", states);
+            json_object_set_new(states, state_keys[state], count_json(sum->state_ns[state]));
+    return json_pack("{s:o, s:o, s:o, s:o}", "samples", count_json(sum->samples), "ns", count_json(sum->ns),
+                     "on_cpu_ns", count_json(sum->on_cpu_ns), "states_ns", states);
 }
 
 static json_t *states_json(const struct profile *profile)
@@ -62,7 +58,7 @@ static json_t *exact_json(const struct profile *profile)
                                       profile_error((double)exact->inside_ns[state], span, span * span / exact->squares,
                                                     PROFILE_STANDARD_ERRORS),
                                       "timer_share", (double)exact->ns[state] / span));
-    return json_pack("{s:o, s:b, s:o}", "span_ns", capped_count_json(exact->span_ns), "agrees", exact->agrees, "states",
+    return json_pack("{s:o, s:b, s:o}", "span_ns", count_json(exact->span_ns), "agrees", exact->agrees, "states",
                      states);
 }
 
@@ -113,16 +109,16 @@ static json_t *function_json(const struct keyed *keyed)
 {
     const struct profile_function *function = (const struct profile_function *)keyed;
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", label_json(function->frame->name), "module",
-                     label_json(function->frame->module), "self_ns", capped_count_json(function->self_ns), "mpi_ns",
-                     capped_count_json(function->mpi_ns), "total_ns", capped_count_json(function->total_ns));
+                     label_json(function->frame->module), "self_ns", count_json(function->self_ns), "mpi_ns",
+                     count_json(function->mpi_ns), "total_ns", count_json(function->total_ns));
 }
 
 static json_t *line_json(const struct keyed *keyed)
 {
     const struct profile_line *line = (const struct profile_line *)keyed;
     return json_pack("{s:o, s:o, s:I, s:o, s:o}", "function", label_json(line->frame->name), "file",
-                     label_json(line->file), "line", (json_int_t)line->line, "self_ns",
-                     capped_count_json(line->self_ns), "mpi_ns", capped_count_json(line->mpi_ns));
+                     label_json(line->file), "line", (json_int_t)line->line, "self_ns", count_json(line->self_ns),
+                     "mpi_ns", count_json(line->mpi_ns));
 }
 
 static json_t *paths_json(const struct profile_node *parent)
@@ -131,7 +127,7 @@ static json_t *paths_json(const struct profile_node *parent)
     for (const struct profile_node *node = parent->first; node; node = node->next)
         json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", label_json(node->frame->name),
                                               "module", label_json(node->frame->module), "time", sum_json(&node->sum),
-                                              "self_ns", capped_count_json(node->self.ns), "calls", paths_json(node)));
+                                              "self_ns", count_json(node->self.ns), "calls", paths_json(node)));
     return list;
 }
 
@@ -147,12 +143,12 @@ static json_t *notes_json(const struct profile *profile)
 json_t *profile_json(struct profile *profile)
 {
     const struct run_job *job = profile->stacks.job;
-    json_t *json = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "program",
-        label_json(job->file_count ? job->files[0].header.program : ""), "processes", capped_count_json(profile->ranks),
-        "threads", capped_count_json(profile->streams), "period_ns", capped_count_json(profile->period_least_ns),
-        "lost", capped_count_json(profile->stacks.lost), "damaged_threads", capped_count_json(profile->stacks.damaged),
-        "notes", notes_json(profile), "effective_samples", profile_samples(profile), "time", sum_json(&profile->sum));
+    json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "program",
+                             label_json(job->file_count ? job->files[0].header.program : ""), "processes",
+                             count_json(profile->ranks), "threads", count_json(profile->streams), "period_ns",
+                             count_json(profile->period_least_ns), "lost", count_json(profile->stacks.lost),
+                             "damaged_threads", count_json(profile->stacks.damaged), "notes", notes_json(profile),
+                             "effective_samples", profile_samples(profile), "time", sum_json(&profile->sum));
     if (!json)
         return NULL;
     json_object_set_new(json, "states", states_json(profile));

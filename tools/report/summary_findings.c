@@ -1,6 +1,7 @@
 #include "report/summary_findings.h"
 
 #include "base/textwrap.h"
+#include "job/jsonvalue.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>
@@ -41,20 +42,14 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         fprintf(out, "  Nothing stands out.\n");
 }
 
-static json_t *text_or_null(const char *text)
-{
-    json_t *json = text ? json_string(text) : NULL;
-    return json ? json : json_null();
-}
-
 static json_t *place_json(const struct summary *summary, const struct summary_site *site)
 {
     const struct summary_sites *sites = &summary->sites;
     const struct summary_frame *frame = site ? site_frame(sites, site) : NULL;
     if (!frame)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:s}", "function", text_or_null(summary_text(sites, frame->function)), "file",
-                     text_or_null(summary_text(sites, frame->file)), "line",
+    return json_pack("{s:o, s:o, s:o, s:s}", "function", text_json(summary_text(sites, frame->function)), "file",
+                     text_json(summary_text(sites, frame->file)), "line",
                      frame->line ? json_integer(frame->line) : json_null(), "mpi", call_table[site->kind].name);
 }
 
@@ -63,7 +58,7 @@ static json_t *finding_json(const struct summary *summary, const struct finding 
     json_t *ranks = json_array();
     for (size_t i = 0; i < finding->rank_count; i++)
         json_array_append_new(ranks, json_integer(finding->ranks[i]));
-    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o}", "rule", finding->rule, "text", text_or_null(finding->text),
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o}", "rule", finding->rule, "text", text_json(finding->text),
                      "advice", finding->advice, "seconds", finding->seconds, "share_of_run", finding->share_of_run,
                      "ranks", ranks, "place", place_json(summary, finding->site));
 }

@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "figures/variables.h"
+#include "job/jsonvalue.h"
 
 #include <mpit/instrument_interface.h>
 
@@ -143,8 +144,7 @@ static json_t *instrument_figure_json(const struct summary_instrument *line, dou
 
 static void text_set(json_t *object, const char *key, const char *text)
 {
-    json_t *json = json_string(text);
-    json_object_set_new(object, key, json ? json : json_string("?"));
+    json_object_set_new(object, key, text_json(text));
 }
 
 static json_t *instrument_json(const struct summary_instrument *line)

@@ -2,7 +2,7 @@
 #include "report/summary_json.h"
 
 #include "calls.h"
-#include "format/label.h"
+#include "job/jsonvalue.h"
 #include "job/select.h"
 #include "report/summary_fabric.h"
 #include "report/summary_counters.h"
@@ -16,34 +16,9 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <string.h>
 
 enum { SUMMARY_JSON_VERSION = 1 };
-
-/* Texts come from programs and files, and may be invalid UTF-8, which JSON does not allow. Such bytes become '?'
- * (label.h). */
-static json_t *text_json(const char *text)
-{
-    json_t *json = json_string(text);
-    if (json)
-        return json;
-    char clean[FILTER_BYTES];
-    label_clean(clean, sizeof clean, text, FILTER_BYTES);
-    return json_string(clean);
-}
-
-/* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, is cut off there. */
-static json_t *count_json(uint64_t count)
-{
-    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
-}
-
-/* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
-static json_t *figure_json(double figure)
-{
-    return isfinite(figure) ? json_real(figure) : json_null();
-}
 
 static json_t *spread_json(const struct summary_spread *spread, uint32_t ranks)
 {

@@ -3,7 +3,7 @@
 
 #include "base/units.h"
 #include "base/username.h"
-#include "format/label.h"
+#include "job/jsonvalue.h"
 #include "summary/hostload.h"
 
 #include <inttypes.h>
@@ -141,17 +141,6 @@ json_t *summary_origin_json(const struct summary *summary)
 
 /* ---- about ------------------------------------------------------------------------------------------------------- */
 
-/* A command in a file may have been cut in the middle of a character. */
-static json_t *word_json(const char *word)
-{
-    char clean[ORIGIN_COMMAND_BYTES];
-    json_t *json = json_string(word);
-    if (json)
-        return json;
-    label_clean(clean, sizeof clean, word, sizeof clean);
-    return json_string(clean);
-}
-
 /* Words of a command line. A word with blanks is in quotes, as the recorder wrote it (origin.c). */
 static json_t *words_json(const char *command)
 {
@@ -164,7 +153,7 @@ static json_t *words_json(const char *command)
         while (end == '\'' && command[bytes] && command[bytes + 1] && command[bytes + 1] != ' ') /* a quote in it */
             bytes += 1 + strcspn(command + bytes + 1, "'");
         snprintf(word, sizeof word, "%.*s", (int)bytes, command);
-        json_array_append_new(words, word_json(word));
+        json_array_append_new(words, text_json(word));
         command += bytes;
         command += end == '\'' && *command == '\'';
         command += *command == ' ';
@@ -189,7 +178,7 @@ static json_t *scheduler_json(const char *job)
     const char *blank = strchr(job, ' ');
     if (!blank)
         return json_null();
-    return json_pack("{s:o, s:o}", "name", json_stringn(job, (size_t)(blank - job)), "id", word_json(blank + 1));
+    return json_pack("{s:o, s:o}", "name", json_stringn(job, (size_t)(blank - job)), "id", text_json(blank + 1));
 }
 
 static json_t *loads_json(const struct summary *summary)
@@ -197,7 +186,7 @@ static json_t *loads_json(const struct summary *summary)
     struct host_load *loads = host_loads_of(summary);
     json_t *hosts = json_array();
     for (size_t i = 0; loads && i < summary->host_count; i++)
-        json_array_append_new(hosts, json_pack("{s:o, s:i, s:o}", "name", word_json(summary->hosts[i].name), "ranks",
+        json_array_append_new(hosts, json_pack("{s:o, s:i, s:o}", "name", text_json(summary->hosts[i].name), "ranks",
                                                (int)loads[i].ranks, "processors",
                                                loads[i].processors ? json_integer(loads[i].processors) : json_null()));
     free(loads);

@@ -2,6 +2,7 @@
 #include "report/summary_ranks.h"
 
 #include "base/units.h"
+#include "job/jsonvalue.h"
 #include "summary/efficiency.h"
 
 #include <inttypes.h>
@@ -91,9 +92,9 @@ static json_t *seconds_json(bool known, uint64_t ns)
     return known ? json_real((double)ns * 1e-9) : json_null();
 }
 
-static json_t *count_json(bool known, uint64_t count)
+static json_t *known_count_json(bool known, uint64_t count)
 {
-    return known ? json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count) : json_null();
+    return known ? count_json(count) : json_null();
 }
 
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
@@ -103,9 +104,10 @@ static json_t *row_json(const struct summary *summary, const struct summary_row 
                      row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name,
                      "run_seconds", seconds_json(known, row->run_ns), "mpi_seconds", seconds_json(timed, row->mpi_ns),
                      "stalled_seconds", seconds_json(timed && summary->stall_known, row->stall_ns), "useful_seconds",
-                     seconds_json(timed, row->useful_ns), "messages_sent", count_json(known, row->sent), "bytes_sent",
-                     count_json(known, row->sent_bytes), "threads", count_json(known, row->threads), "processors",
-                     count_json(row->processors > 0, row->processors));
+                     seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent),
+                     "bytes_sent", known_count_json(known, row->sent_bytes), "threads",
+                     known_count_json(known, row->threads), "processors",
+                     known_count_json(row->processors > 0, row->processors));
 }
 
 json_t *summary_ranks_json(const struct summary *summary)
@@ -119,18 +121,18 @@ json_t *summary_ranks_json(const struct summary *summary)
     return json_null();
 }
 
-static json_t *figure_json(bool known, double figure)
+static json_t *known_figure_json(bool known, double figure)
 {
-    return known ? json_real(figure) : json_null();
+    return known ? figure_json(figure) : json_null();
 }
 
 /* Serialization and transfer need the replay of a trace. */
 json_t *summary_efficiency_json(const struct summary *summary)
 {
     struct efficiency is = summary_efficiency(summary);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", figure_json(is.known, is.parallel),
-                     "load_balance", figure_json(is.known, is.load_balance), "load_balance_in_node",
-                     figure_json(is.known, is.load_balance_in_node), "load_balance_between_nodes",
-                     figure_json(is.known, is.load_balance_between_nodes), "communication",
-                     figure_json(is.known, is.communication), "serialization", "transfer");
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", known_figure_json(is.known, is.parallel),
+                     "load_balance", known_figure_json(is.known, is.load_balance), "load_balance_in_node",
+                     known_figure_json(is.known, is.load_balance_in_node), "load_balance_between_nodes",
+                     known_figure_json(is.known, is.load_balance_between_nodes), "communication",
+                     known_figure_json(is.known, is.communication), "serialization", "transfer");
 }

@@ -2,7 +2,7 @@
 #include "report/summary_sites.h"
 
 #include "base/units.h"
-#include "format/label.h"
+#include "job/jsonvalue.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -253,28 +253,12 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-/* Texts come from files, and may be invalid UTF-8, which JSON does not allow. */
-static json_t *text_or_null(const char *text)
-{
-    char clean[FILTER_BYTES];
-    json_t *json = text ? json_string(text) : json_null();
-    if (json)
-        return json;
-    label_clean(clean, sizeof clean, text, FILTER_BYTES);
-    return json_string(clean);
-}
-
-static json_t *count_json(uint64_t count)
-{
-    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
-}
-
 static json_t *frame_json(const struct summary_sites *sites, const struct summary_frame *frame)
 {
     const char *module = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "function", text_or_null(summary_text(sites, frame->function)),
-                     "file", text_or_null(summary_text(sites, frame->file)), "line",
-                     frame->line ? json_integer(frame->line) : json_null(), "module", text_or_null(module), "address",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "function", text_json(summary_text(sites, frame->function)),
+                     "file", text_json(summary_text(sites, frame->file)), "line",
+                     frame->line ? json_integer(frame->line) : json_null(), "module", text_json(module), "address",
                      count_json(frame->address), "inlined", (int)frame->inlined);
 }
 
@@ -285,8 +269,8 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
     for (uint32_t i = 0; i < site->frame_count; i++)
         json_array_append_new(path, frame_json(sites, &sites->frames[site->first_frame + i]));
     json_object_set_new(json, "mpi", site->kind ? json_string(call_table[site->kind].name) : json_null());
-    json_object_set_new(json, "function", text_or_null(frame ? summary_text(sites, frame->function) : NULL));
-    json_object_set_new(json, "file", text_or_null(frame ? summary_text(sites, frame->file) : NULL));
+    json_object_set_new(json, "function", text_json(frame ? summary_text(sites, frame->function) : NULL));
+    json_object_set_new(json, "file", text_json(frame ? summary_text(sites, frame->file) : NULL));
     json_object_set_new(json, "line", frame && frame->line ? json_integer(frame->line) : json_null());
     json_object_set_new(json, "path", path);
     json_object_set_new(json, "cut", json_boolean(site->flags != 0));

@@ -2,15 +2,11 @@
 
 #include "format/event.h"
 #include "base/ranklist.h"
+#include "job/jsonvalue.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-static json_t *value_json(uint64_t value)
-{
-    return json_integer((json_int_t)value);
-}
 
 static json_t *rated_sizes_json(const uint64_t counts[BUCKET_COUNT], const double rates[BUCKET_COUNT])
 {
@@ -139,10 +135,10 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
                                (int)comm->size, "ranks", (int)comm->ranks, "freed", comm->is_sum);
     json_object_set_new(object, "time_share", job->timed ? json_real(comm->share) : json_null());
     json_object_set_new(object, "stall_share", job->stall_known ? json_real(comm->stall) : json_null());
-    json_object_set_new(object, "time_ns", value_json(comm->time_ns));
-    json_object_set_new(object, "messages", value_json(comm->messages));
-    json_object_set_new(object, "collectives", value_json(comm->colls));
-    json_object_set_new(object, "bytes", value_json(comm->bytes));
+    json_object_set_new(object, "time_ns", count_json(comm->time_ns));
+    json_object_set_new(object, "messages", count_json(comm->messages));
+    json_object_set_new(object, "collectives", count_json(comm->colls));
+    json_object_set_new(object, "bytes", count_json(comm->bytes));
     json_object_set_new(object, "messages_per_s", json_real(comm->message_rate));
     json_object_set_new(object, "collectives_per_s", json_real(comm->coll_rate));
     json_object_set_new(object, "bytes_per_s", json_real(comm->byte_rate));

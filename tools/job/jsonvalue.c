@@ -1,0 +1,33 @@
+#define _GNU_SOURCE
+#include "job/jsonvalue.h"
+
+#include "format/label.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+json_t *text_json(const char *text)
+{
+    json_t *json = text ? json_string(text) : json_null();
+    if (json)
+        return json;
+    size_t bytes = strlen(text);
+    char *clean = malloc(bytes + 1);
+    if (!clean)
+        return json_null();
+    label_clean(clean, bytes + 1, text, bytes);
+    json = json_string(clean);
+    free(clean);
+    return json;
+}
+
+json_t *count_json(uint64_t count)
+{
+    return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
+}
+
+json_t *figure_json(double figure)
+{
+    return isfinite(figure) ? json_real(figure) : json_null();
+}

@@ -1,0 +1,20 @@
+/*
+ * Values of JSON output. Each function returns a new reference.
+ */
+#ifndef MPIT_TOOLS_JSONVALUE_H
+#define MPIT_TOOLS_JSONVALUE_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+/* Texts come from programs and files, and may be invalid UTF-8, which JSON does not allow. Such bytes become '?'
+ * (label.h). NULL becomes null. */
+json_t *text_json(const char *text);
+
+/* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, becomes 2^63 - 1. */
+json_t *count_json(uint64_t count);
+
+/* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
+json_t *figure_json(double figure);
+
+#endif

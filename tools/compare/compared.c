@@ -2,13 +2,11 @@
 
 #include "base/options.h"
 #include "compare/comparison.h"
-#include "job/rundir.h"
 
 #include <err.h>
 #include <stdlib.h>
 
-/* Opens a run that has one job. */
-static const struct summary *run_open(struct run_dir *dir, const char *path)
+const struct summary *compared_open(struct run_dir *dir, const char *path)
 {
     char error[512];
     int opened = run_dir_open(dir, path, error);
@@ -45,7 +43,7 @@ int diff_run(const struct diff_request *request)
     if (!dirs || !summaries)
         err(1, "no memory");
     for (unsigned i = 0; i < all; i++)
-        summaries[i] = run_open(&dirs[i], request->runs[i]);
+        summaries[i] = compared_open(&dirs[i], request->runs[i]);
     if (comparison_make(&comparison, summaries, request->old, request->new) != 0)
         err(1, "no memory");
     int status = limits_judge(&comparison, request);

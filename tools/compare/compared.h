@@ -2,6 +2,8 @@
 #ifndef MPIT_TOOLS_COMPARED_H
 #define MPIT_TOOLS_COMPARED_H
 
+#include "job/rundir.h"
+
 #include <stdbool.h>
 
 enum { EXIT_LIMIT = 3 };
@@ -14,6 +16,9 @@ struct diff_request {
     unsigned limit_count;
     bool json;
 };
+
+/* Opens a run, and returns the summary of its only job. Ends the tool if the run cannot be read, or has several jobs. */
+const struct summary *compared_open(struct run_dir *dir, const char *path);
 
 /* Compares, prints, and judges the limits. Returns the status of the tool: 0, 1 if a run cannot be read, EXIT_LIMIT
  * if a limit is broken. */

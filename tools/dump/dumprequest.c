@@ -21,7 +21,8 @@ enum {
     OPTION_ANY_OWNER,
     OPTION_FAIL,
     OPTION_OTF2_CALLPATHS,
-    OPTION_FULL
+    OPTION_FULL,
+    OPTION_WEAK
 };
 enum { LIMITS_MOST = 64 };
 
@@ -29,8 +30,10 @@ static const struct tool_option options[] = {
     {"summary", NULL, MODE_SUMMARY, NULL},
     {"full", NULL, OPTION_FULL, NULL},
     {"json", NULL, MODE_JSON, "first screen (default), with all tables, as JSON"},
-    {"diff", NULL, MODE_DIFF, "compare OLD NEW, or OLD1 OLD2 -- NEW; --fail LIMIT"},
+    {"diff", NULL, MODE_DIFF, NULL},
+    {"scaling", NULL, MODE_SCALING, "two runs (--fail LIMIT); runs of more ranks (--weak)"},
     {"fail", "LIMIT", OPTION_FAIL, ""},
+    {"weak", NULL, OPTION_WEAK, ""},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
@@ -102,7 +105,7 @@ static bool selection_option(struct selection *selection, int option, const char
 static bool mode_has_json(enum mode mode)
 {
     return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_DIFF ||
-           mode == MODE_CALLPATHS;
+           mode == MODE_SCALING || mode == MODE_CALLPATHS;
 }
 
 static bool mode_has_stacks(enum mode mode)
@@ -137,9 +140,9 @@ static void mode_set(struct request *request, enum mode mode)
         request->json = true;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
-            "only one of --summary, --json, --callpaths, --events, --csv, --crash, --analyze, --html, --otf2, "
-            "--perfetto, "
-            "--profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, --verify and --check at a time");
+            "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
+            "--html, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, "
+            "--verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;
 }
@@ -218,60 +221,84 @@ static void diff_read(struct request *request, int argc, char *argv[], int after
     request->run = argv[optind];
 }
 
+/* Takes the runs of --scaling. */
+static void scaling_read(struct request *request, int argc, char *argv[])
+{
+    if (argc - optind < 2)
+        usage_reject("--scaling needs two runs or more, with different numbers of ranks");
+    request->scaling.runs = argv + optind;
+    request->scaling.count = (unsigned)(argc - optind);
+    request->scaling.json = request->json;
+    request->run = argv[optind];
+}
+
+/* Handles options that stand beside a mode. Returns false for other options. */
+static bool detail_option(struct request *request, int option)
+{
+    switch (option) {
+    case 'j':
+        request->manner.threads = threads_option_read(optarg);
+        return true;
+    case OPTION_ANY_OWNER:
+        return request->any_owner = true;
+    case OPTION_FAIL:
+        fail_add(&request->diff, optarg);
+        return true;
+    case OPTION_OTF2_CALLPATHS:
+        return request->manner.functions = true;
+    case OPTION_FULL:
+        return request->full = true;
+    case OPTION_INTERNAL:
+        return request->internal = true;
+    case OPTION_WEAK:
+        return request->scaling.weak = true;
+    default:
+        return selection_option(&request->selection, option, optarg);
+    }
+}
+
+/* Rejects options that the mode does not have. */
+static void details_check(const struct request *request)
+{
+    if (selection_is_given(&request->selection) && !mode_selects(request->mode))
+        usage_reject(
+            "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
+            "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+    if (request->full && request->mode != MODE_NONE && request->mode != MODE_SUMMARY)
+        usage_reject("--full is for the summary as text; the other outputs always have everything");
+    if (request->internal && !mode_has_stacks(request->mode))
+        usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+    if (request->manner.threads && request->mode != MODE_OTF2)
+        usage_reject("-j needs --otf2");
+    if (request->manner.functions && request->mode != MODE_OTF2)
+        usage_reject("--otf2-callpaths needs --otf2");
+    if (request->diff.limit_count && request->mode != MODE_DIFF)
+        usage_reject("--fail needs --diff");
+    if (request->scaling.weak && request->mode != MODE_SCALING)
+        usage_reject("--weak needs --scaling");
+}
+
 struct request request_read(int argc, char *argv[])
 {
     struct request request = {.mode = MODE_NONE};
     int after = words_after(argc, argv);
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        if (option == 'j') {
-            request.manner.threads = threads_option_read(optarg);
-            continue;
-        }
-        if (selection_option(&request.selection, option, optarg))
+        if (detail_option(&request, option))
             continue;
         if (option == MODE_RULES) {
             check_rules_print(stdout);
             output_close();
             exit(0);
         }
-        if (option == OPTION_ANY_OWNER) {
-            request.any_owner = true;
-            continue;
-        }
-        if (option == OPTION_FAIL) {
-            fail_add(&request.diff, optarg);
-            continue;
-        }
-        if (option == OPTION_OTF2_CALLPATHS) {
-            request.manner.functions = true;
-            continue;
-        }
-        if (option == OPTION_FULL) {
-            request.full = true;
-            continue;
-        }
-        if (option == OPTION_INTERNAL) {
-            request.internal = true;
-            continue;
-        }
         mode_set(&request, (enum mode)option);
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
     }
-    if (selection_is_given(&request.selection) && !mode_selects(request.mode))
-        usage_reject(
-            "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
-            "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
-    if (request.full && request.mode != MODE_NONE && request.mode != MODE_SUMMARY)
-        usage_reject("--full is for the summary as text; the other outputs always have everything");
-    if (request.internal && !mode_has_stacks(request.mode))
-        usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
-    if (request.manner.threads && request.mode != MODE_OTF2)
-        usage_reject("-j needs --otf2");
-    if (request.manner.functions && request.mode != MODE_OTF2)
-        usage_reject("--otf2-callpaths needs --otf2");
-    if (request.diff.limit_count && request.mode != MODE_DIFF)
-        usage_reject("--fail needs --diff");
+    details_check(&request);
+    if (request.mode == MODE_SCALING) {
+        scaling_read(&request, argc, argv);
+        return request;
+    }
     if (request.mode == MODE_DIFF) {
         diff_read(&request, argc, argv, after);
         return request;

@@ -6,6 +6,7 @@
 
 #include "archive/otf2.h"
 #include "compare/compared.h"
+#include "compare/scaledruns.h"
 #include "job/select.h"
 
 enum mode {
@@ -14,6 +15,7 @@ enum mode {
     MODE_JSON,
     MODE_CALLPATHS,
     MODE_DIFF,
+    MODE_SCALING,
     MODE_EVENTS,
     MODE_CRASH,
     MODE_CSV,
@@ -44,6 +46,7 @@ struct request {
     bool full; /* the summary as text, with all tables */
     struct selection selection;
     struct diff_request diff; /* of MODE_DIFF */
+    struct scaling_request scaling;
 };
 
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */

@@ -380,8 +380,8 @@ int main(int argc, char *argv[])
         output_close();
         return status_final(&request, status);
     }
-    if (request.mode == MODE_DIFF) {
-        int status = diff_run(&request.diff);
+    if (request.mode == MODE_DIFF || request.mode == MODE_SCALING) {
+        int status = request.mode == MODE_DIFF ? diff_run(&request.diff) : scaling_run(&request.scaling);
         output_close();
         return status;
     }

@@ -1,0 +1,111 @@
+#include "compare/scaledruns.h"
+
+#include "compare/compared.h"
+#include "compare/scaling.h"
+#include "report/summary_ranks.h"
+#include "summary/efficiency.h"
+
+#include <err.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Runs that differ in more than their ranks. */
+static void difference_tell(const struct summary *first, const char *first_path, const struct summary *other,
+                            const char *path)
+{
+    if (strcmp(base_of(first->program), base_of(other->program)) != 0)
+        warnx("the runs are of different programs: %s has %s, %s has %s", first_path, base_of(first->program), path,
+              base_of(other->program));
+    if (strcmp(first->mpi, other->mpi) != 0)
+        warnx("the runs are of different MPI libraries: %s has %s, %s has %s", first_path, first->mpi, path,
+              other->mpi);
+}
+
+static void incomplete_tell(const struct summary *summary, const char *path)
+{
+    if (summary->ranks < summary->world_size)
+        warnx("%s: %" PRIu32 " of %" PRIu32 " ranks are missing; its figures are of the others", path,
+              summary->world_size - summary->ranks, summary->world_size);
+    if (summary->ended_badly)
+        warnx("%s: %" PRIu32 " ranks did not reach MPI_Finalize; their figures end earlier", path,
+              summary->ended_badly);
+    if (!summary_efficiency(summary).known)
+        warnx("%s: its efficiencies are not known (calls were filtered, not timed or not recorded, or the run is of an "
+              "older mpit)",
+              path);
+}
+
+/* The time on a network that takes no time, as the summary tells it. */
+static double ideal_of(const struct summary *summary, double max)
+{
+    json_t *json = summary_efficiency_json(summary);
+    double serialization = json_number_value(json_object_get(json, "serialization"));
+    json_decref(json);
+    return serialization > 0 ? max / serialization : -1;
+}
+
+static struct scaling_run figures_of(const struct summary *summary)
+{
+    struct efficiency is = summary_efficiency(summary);
+    struct scaling_run run = {
+        .ranks = summary->world_size, .seconds = summary->run_seconds.max, .mean = -1, .max = -1, .ideal = -1};
+    if (!is.known)
+        return run;
+    run.seconds = is.run;
+    run.mean = is.mean;
+    run.max = is.max;
+    run.ideal = ideal_of(summary, is.max);
+    return run;
+}
+
+static void scaling_write(const struct scaling *scaling, bool as_json)
+{
+    json_t *json = as_json ? scaling_json(scaling) : NULL;
+    if (as_json && (!json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0))
+        err(1, "the scaling cannot be written");
+    if (as_json)
+        putchar('\n');
+    else
+        scaling_print(scaling, stdout);
+    json_decref(json);
+}
+
+int scaling_run(const struct scaling_request *request)
+{
+    struct run_dir *dirs = calloc(request->count, sizeof *dirs);
+    struct scaling_run *runs = calloc(request->count, sizeof *runs);
+    const struct summary *first = NULL;
+    struct scaling scaling;
+    if (!dirs || !runs)
+        err(1, "no memory");
+    for (unsigned i = 0; i < request->count; i++) {
+        const struct summary *summary = compared_open(&dirs[i], request->runs[i]);
+        if (!summary->world_size || !(summary->run_seconds.max > 0))
+            errx(1, "%s: its number of ranks or its run time is not known", request->runs[i]);
+        first = first ? first : summary;
+        difference_tell(first, request->runs[0], summary, request->runs[i]);
+        incomplete_tell(summary, request->runs[i]);
+        runs[i] = figures_of(summary);
+    }
+    if (scaling_make(&scaling, runs, request->count, request->weak) != 0)
+        err(1, "no memory");
+    if (scaling.count < 2)
+        errx(1,
+             "all runs have %" PRIu32 " ranks; --scaling needs runs with different numbers of ranks, and --diff "
+             "compares runs with equal ones",
+             scaling.rows[0].median.ranks);
+    scaling_write(&scaling, request->json);
+    scaling_release(&scaling);
+    for (unsigned i = 0; i < request->count; i++)
+        run_dir_close(&dirs[i]);
+    free(dirs);
+    free(runs);
+    return 0;
+}

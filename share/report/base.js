@@ -104,11 +104,6 @@ function missing(text) {
   return make("p", {class: "missing"}, text);
 }
 
-/* Why a figure is not there, and what would help. */
-function reasonOf(part) {
-  return missing(part.unknown[0].toUpperCase() + part.unknown.slice(1) + ".");
-}
-
 /* Of a part that was counted anew from the trace, or has no rank of this job: without what is of whole processes. */
 function isAnew(job) {
   return job.summary.run_seconds === null;
@@ -154,9 +149,13 @@ function selection(label, options, changed) {
 function cellMake(column, row) {
   const value = column.value(row);
   if (column.kind === "node") return make("td", {class: "barcell"}, value);
+  if (column.kind === "place")
+    return make("td", {class: "placecell", "data-value": placeText(value)}, placeNode(value));
+  if (column.kind === "call") return make("td", {class: "placecell", "data-value": callText(value)}, callNode(value));
   if (column.kind === "text" || !column.kind)
     return make(
-        "td", {class: column.class || "name", "data-value": value === null ? "" : value}, value === null ? "–" : value);
+        "td", {class: column.class || "name", "data-value": value === null ? "" : value},
+        value === null ? "–" : breakable(value));
   const cell =
       figureOf("td", column.kind, value, {class: column.kind === "rank" ? "brief" : "number", "data-key": column.key});
   if (column.small && value !== null && value !== undefined) cell.append(make("small", {}, " " + column.small(row)));
@@ -164,10 +163,12 @@ function cellMake(column, row) {
 }
 
 /* columns: [{title, kind, value(row)}]; the first rows are shown, and the rest when asked for. */
-function table(name, columns, rows, most = 15) {
+function table(name, columns, rows, most = 15, attributesOf = () => ({})) {
   const body = make(
       "tbody", {},
-      rows.map((row, i) => make("tr", {hidden: i >= most}, columns.map((column) => cellMake(column, row)))));
+      rows.map(
+          (row, i) =>
+              make("tr", {hidden: i >= most, ...attributesOf(row)}, columns.map((column) => cellMake(column, row)))));
   const head = make(
       "thead", {},
       make(
@@ -176,7 +177,8 @@ function table(name, columns, rows, most = 15) {
               (column) => make(
                   "th", {
                     scope: "col",
-                    class: column.kind && !["text", "node", "rank"].includes(column.kind) ? "number" : undefined,
+                    class: column.kind && !["text", "node", "rank", "place", "call"].includes(column.kind) ? "number" :
+                                                                                                             undefined,
                     title: column.hint
                   },
                   column.title))));
@@ -317,9 +319,17 @@ function axisPut(svg, axis, x, y, grid) {
   return group;
 }
 
-/* Where the last of so many bars ends: few are not drawn broad. */
-function bandsEnd(count, margin, width) {
-  return Math.min(width - margin.right, margin.left + 84 * count);
+/* Titles of the axes: one above the left axis, one below the bottom axis. */
+function axisTitles(svg, left, bottom, margin, right, height) {
+  svg.append(
+      make("svg:text", {x: 4, y: 11}, left),
+      make("svg:text", {x: (margin.left + right) / 2, y: height - 3, "text-anchor": "middle"}, bottom));
+}
+
+/* Bars over the whole width. Few are not drawn broad, but stand apart. */
+function bandsOf(count, left, right) {
+  const step = (right - left) / Math.max(1, count), inner = count > 150 ? 0 : Math.max(.15, 1 - 72 / step);
+  return d3.scaleBand().domain(d3.range(count)).range([left, right]).paddingInner(inner).paddingOuter(inner / 2);
 }
 
 /* Every so many of `count` rows have a label, where there is room for `most`. */

@@ -3,8 +3,8 @@
 function functionRows(job) {
   const spreads = new Map((job.ranks.functions || []).map((spread) => [spread.name, spread]));
   return callsOf(job)
-      .map((call) => ({...call, spread: spreads.get(call.name)}))
-      .sort((a, b) => b.time_ns - a.time_ns || b.count - a.count);
+      .map((call) => ({...call, spread: spreads.get(call.name), outside: ENDS.includes(call.name)}))
+      .sort((a, b) => a.outside - b.outside || b.time_ns - a.time_ns || b.count - a.count);
 }
 
 function balanceOf(spread) {
@@ -24,34 +24,34 @@ function functionsUntimed(job) {
       note("Calls of all ranks and threads. Their times are unknown (mpit_timing 0)."));
 }
 
-function functionsFigure(job) {
-  if (isUntimed(job)) return functionsUntimed(job);
-  const rows = functionRows(job), inner = rows.filter((row) => !ENDS.includes(row.name));
-  const whole = d3.sum(inner, (row) => row.time_ns), most = rows.length ? rows[0].time_ns : 0;
-  const known = job.ranks.unknown === undefined;
-  const bar = (row) => cellBar(
-      row.stall_ns === null ? [["unsplit", row.time_ns]] :
-                              [["work", row.time_ns - row.stall_ns], ["stall", row.stall_ns]],
-      most || 1,
-      row.name + ": " + exactly("ns", row.time_ns) + (row.stall_ns ? "\nstalled " + exactly("ns", row.stall_ns) : ""));
+/* MPI_Init and MPI_Finalize come last. */
+function functionColumns(job, rows) {
+  const inner = rows.filter((row) => !row.outside), most = d3.max(inner, (row) => row.time_ns) || 1;
+  const whole = runNs(job) || d3.sum(inner, (row) => row.time_ns);
   const columns = [
     {title: "Function", kind: "text", value: (row) => row.name},
-    {title: "", kind: "node", value: bar},
+    {title: "", kind: "node", value: (row) => timeBar(row.name, row, most, row.outside)},
+    {title: "Calls", kind: "count", key: "count", value: (row) => row.count},
     {title: "Time", kind: "ns", key: "time", value: (row) => row.time_ns},
     {
-      title: "Share",
+      title: isAnew(job) ? "Share" : "Of run",
       kind: "share",
       key: "share",
-      value: (row) => whole && !ENDS.includes(row.name) ? row.time_ns / whole : null,
-      hint: "of the time in all functions except MPI_Init and MPI_Finalize"
+      value: (row) => whole && !row.outside ? row.time_ns / whole : null,
+      hint: isAnew(job) ? "of the time in all functions" : "of the run time of all ranks"
     },
-    {title: "Stalled", kind: "ns", key: "stall", value: (row) => row.stall_ns},
-    {title: "Calls", kind: "count", key: "count", value: (row) => row.count},
-    {title: "A call", kind: "ns", key: "call", value: (row) => row.count ? row.time_ns / row.count : null},
+    {title: "Stalled", kind: "share", key: "stalled", value: stalledShare, hint: "of the time in this function"},
+    {
+      title: "Mean",
+      kind: "ns",
+      key: "call",
+      value: (row) => row.count ? row.time_ns / row.count : null,
+      hint: "of a call"
+    },
   ];
   if (rows.some((row) => row.fabric_ns !== null))
     columns.push({title: "Below MPI", kind: "ns", key: "fabric", value: (row) => row.fabric_ns});
-  if (known)
+  if (rows.some((row) => row.spread))
     columns.push(
         {title: "Mean of ranks", kind: "ns", key: "mean", value: (row) => row.spread ? row.spread.mean_ns : null}, {
           title: "Most (rank)",
@@ -67,18 +67,23 @@ function functionsFigure(job) {
           value: (row) => balanceOf(row.spread),
           hint: "mean / most: 1 where all ranks take the same"
         });
-  const heading = !whole ?
-      "No time was measured in MPI" :
-      inner[0].name + " has " + textOfShare(inner[0].time_ns / whole) + " of the time in MPI functions";
+  return columns;
+}
+
+function functionsFigure(job) {
+  if (!job.summary.calls) return null;
+  if (isUntimed(job)) return functionsUntimed(job);
+  const rows = functionRows(job), inner = rows.filter((row) => !row.outside);
+  const whole = runNs(job) || d3.sum(inner, (row) => row.time_ns);
+  const heading = !inner.length || !whole ? "No time was measured in MPI" :
+                                            inner[0].name + " takes " + textOfShare(inner[0].time_ns / whole) +
+          (isAnew(job) ? " of the time in MPI functions" : " of the run");
   return figure(
-      "functions", "Functions", heading,
-      legend([["work", "at work"], ["stall", "stalled"], ["unsplit", "not known apart"]]),
-      table("functions", columns, rows),
+      "functions", "Functions", heading, timeLegend(rows),
+      table("functions", functionColumns(job, rows), rows, 15, (row) => ({class: row.outside ? "outside" : null})),
       note(
-          "Time inside each function, all ranks and threads together. A call made by another call " +
-          "counts in both. Shares leave out MPI_Init and MPI_Finalize." +
-          (known ? " Balance is the mean of all ranks over the largest of any: 1 is even, 1/ranks is one " +
-                   "rank alone." :
-                   "")),
-      known ? null : missing("Times by rank are unknown: " + job.ranks.unknown + "."));
+          "Time inside each function, all ranks and threads together. A call made by another call counts in both." +
+          (rows.some((row) => row.spread) ? " Balance is the mean of all ranks over the largest of any: 1 is even, " +
+                   "1/ranks is one rank alone." :
+                                            "")));
 }

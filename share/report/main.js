@@ -2,16 +2,19 @@
 
 const FIGURES = [
   ["overview", "Overview", overviewFigure],
-  ["functions", "Functions", functionsFigure],
+  ["findings", "Findings", findingsFigure],
+  ["callsites", "Call sites", callsitesFigure],
+  ["waits", "Waits", waitsFigure],
+  ["segments", "Segments", segmentsFigure],
   ["ranks", "Ranks", ranksFigure],
   ["timeline", "Timeline", timelineFigure],
-  ["waits", "Waits", waitsFigure],
+  ["functions", "Functions", functionsFigure],
   ["matrix", "Pairs", matrixFigure],
   ["sizes", "Sizes", sizesFigure],
   ["communicators", "Communicators", commsFigure],
+  ["samples", "Samples", samplesFigure],
   ["counters", "Counters", countersFigure],
   ["fabric", "Fabric", fabricFigure],
-  ["samples", "Samples", samplesFigure],
   ["instruments", "Instruments", instrumentsFigure],
 ];
 

@@ -17,11 +17,11 @@ function heatColour(pairs, key) {
   const blend = d3.interpolateLab(colourOf("low"), colourOf("high"));
   const wide = most / least > 20;
   const scale = (wide ? d3.scaleLog() : d3.scaleLinear()).domain(wide ? [least, most] : [0, most]).range([0, 1]);
-  return {least: wide ? least : 0, most, wide, of: (value) => value > 0 ? blend(scale(value)) : colourOf("none")};
+  return {least, most, wide, of: (value) => value > 0 ? blend(scale(value)) : colourOf("none")};
 }
 
 function matrixDraw(view) {
-  const {box, canvas, pairs, rows} = view, margin = {left: 44, top: 26};
+  const {box, canvas, pairs, rows} = view, margin = {left: 56, top: 40};
   const side = Math.max(200, Math.min(box.clientWidth - margin.left - 6, 520, Math.max(200, 90 * rows))),
         cell = side / rows;
   const context = canvasSize(canvas, side + margin.left + 6, side + margin.top + 6),
@@ -47,9 +47,21 @@ function matrixDraw(view) {
     context.textBaseline = "bottom";
     context.fillText(i * view.matrix.per_row, margin.left + (i + .5) * cell, margin.top - 3);
   }
+  matrixTitles(context, margin, side);
   Object.assign(view, {cell, margin, side, kept: canvasKeep(canvas)});
   canvas.dataset.cells = pairs.filter((pair) => pair[view.key] > 0).length;
   heatLegend(view.scaleBox, colour, view.key);
+}
+
+function matrixTitles(context, margin, side) {
+  context.textAlign = "center";
+  context.textBaseline = "top";
+  context.fillText("receiver", margin.left + side / 2, 2);
+  context.save();
+  context.translate(2, margin.top + side / 2);
+  context.rotate(-Math.PI / 2);
+  context.fillText("sender", 0, 0);
+  context.restore();
 }
 
 function matrixMark(view) {
@@ -62,8 +74,8 @@ function matrixMark(view) {
 
 function heatLegend(box, colour, key) {
   const text = key === "bytes" ? textOfBytes : textOfCount;
-  const valueAt = (part) =>
-      colour.wide ? colour.least * Math.pow(colour.most / colour.least, part) : colour.most * (part || 1e-6);
+  const valueAt = (part) => colour.wide ? colour.least * Math.pow(colour.most / colour.least, part) :
+                                          colour.least + (colour.most - colour.least) * part;
   rampPut(
       box, (part) => colour.of(valueAt(part)), text(colour.least),
       text(colour.most) + (colour.wide ? ", logarithmic" : ""));
@@ -125,8 +137,7 @@ function pairsTable(matrix, pairs) {
 
 function matrixFigure(job) {
   const matrix = job.matrix;
-  if (matrix.unknown !== undefined)
-    return figure("matrix", "Messages by pair", "Messages by pair are unknown", reasonOf(matrix));
+  if (matrix.unknown !== undefined) return null;
   const pairs = pairsOf(matrix), rows = Math.ceil(matrix.ranks / matrix.per_row);
   const unplaced = matrix.unplaced_messages ?
       " " + textOfPairs(matrix.unplaced_messages, "message", "messages") + " (" + textOfBytes(matrix.unplaced_bytes) +

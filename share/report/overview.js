@@ -1,39 +1,9 @@
-/* What the run was, and where its time went. */
+/* What ran, how good it was, and where its time went. */
 
-const ENDS = ["MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"];
-
-function callsOf(job) {
-  return Object.entries(job.summary.calls).map(([name, call]) => ({name, ...call}));
-}
-
-/* Sums over the communicators. */
-function commSum(job, key) {
-  return d3.sum(job.summary.communicators, (comm) => comm[key] || 0);
-}
-
-/* No call was timed: no time is known of any, which is another thing than 0 s. */
-function isUntimed(job) {
-  return job.summary.timing === 0;
-}
-
-/* Time of all threads between MPI_Init and MPI_Finalize, in parts; null where it cannot be told. */
-function timeParts(job) {
-  const summary = job.summary, mpi = summary.mpi_seconds.mean * summary.ranks;
-  const stalled = summary.stalls_ns === null ?
-      null :
-      d3.sum(callsOf(job), (call) => ENDS.includes(call.name) ? 0 : call.stall_ns || 0) / 1e9;
-  if (isAnew(job)) return {mpi, stalled, whole: null};
-  const whole = job.ranks.unknown === undefined && job.ranks.known === summary.ranks ?
-      d3.sum(job.ranks.thread_seconds) :
-      summary.threads === summary.ranks ? summary.run_seconds.mean * summary.ranks :
-                                          null;
-  return {mpi, stalled, whole};
-}
-
-function tile(title, kind, value, small) {
+function tile(title, kind, value, small, bad) {
   return make(
-      "div", {class: "tile"}, make("dt", {}, title), figureOf("dd", kind, value, {"data-tile": title}),
-      small ? make("small", {}, small) : null);
+      "div", {class: bad ? "tile bad" : "tile"}, make("dt", {}, title),
+      figureOf("dd", kind, value, {"data-tile": title}), small ? make("small", {}, small) : null);
 }
 
 /* What was asked for, and what of a part nobody can tell. */
@@ -45,6 +15,8 @@ function partNotices(job) {
       (part.from === "trace" ?
            "Calls were counted from the trace. Run time, counters, libraries below MPI and values of other " +
                "libraries are unknown for a part." :
+           part.from === "summary" ?
+           "This run kept only its summary, which has only the times and messages sent of a rank." :
            "All values are of " + textOfPairs(part.ranks, "rank", "ranks") + " of " +
                textOfCount(job.summary.world_size) + "."));
   if (part.missing)
@@ -66,7 +38,7 @@ function notices(job) {
     list.push(wanted - summary.ranks + " of " + wanted + " ranks have no results: all values are of the others.");
   if (summary.ended_badly)
     list.push(textOfPairs(summary.ended_badly, "process", "processes") + " did not end normally.");
-  const lost = Object.entries(summary.lost);
+  const lost = Object.entries(summary.lost || {});
   if (lost.length)
     list.push(
         "Not recorded: " + lost.map(([cause, count]) => textOfCount(count) + " (" + cause + ")").join(", ") + ".");
@@ -128,60 +100,152 @@ function splitBar(parts) {
       [];
 }
 
+/* ---- what ran ---------------------------------------------------------------------------------------------------- */
+
+function hostsText(job) {
+  const hosts = job.summary.about ? job.summary.about.hosts : [];
+  const some = hosts.slice(0, 8).map(
+      (host) => (host.ranks && hosts.length > 1 ? textOfPairs(host.ranks, "rank", "ranks") + " on " : "") + host.name +
+          (host.processors ? " (" + textOfPairs(host.processors, "processor", "processors") + ")" : ""));
+  if (hosts.length > 8) some.push("and " + (hosts.length - 8) + " more hosts");
+  return some.join(", ");
+}
+
+/* In the time zone of the reader. */
+function whenText(iso) {
+  const date = new Date(iso), two = (number) => String(number).padStart(2, "0");
+  return Number.isNaN(date.getTime()) ?
+      iso :
+      date.getFullYear() + "-" + two(date.getMonth() + 1) + "-" + two(date.getDate()) + " " + two(date.getHours()) +
+          ":" + two(date.getMinutes()) + ":" + two(date.getSeconds());
+}
+
+function aboutLines(job) {
+  const summary = job.summary, about = summary.about || {}, origin = summary.origin || {}, lines = [];
+  const add = (name, text) => text ? lines.push([name, text]) : null;
+  add("Command", origin.command || summary.program);
+  add("When",
+      about.start ? whenText(about.start) +
+              (origin.end_ns && origin.begin_ns ? ", recorded for " + textOfNs(origin.end_ns - origin.begin_ns) : "") :
+                    null);
+  add("Hosts", hostsText(job));
+  add("MPI", summary.mpi);
+  add("User", about.user);
+  add("Batch job", about.scheduler ? about.scheduler.name + " " + about.scheduler.id : null);
+  add("Job",
+      summary.job + (summary.spawned ? ", spawned" + (summary.spawned_by ? " by job " + summary.spawned_by : "") : ""));
+  return make(
+      "dl", {class: "about"}, lines.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
+}
+
+/* ---- efficiency -------------------------------------------------------------------------------------------------- */
+
+const GOOD_EFFICIENCY = .8;
+
+function factor(name, key, value) {
+  const meter = make("span", {class: value < GOOD_EFFICIENCY ? "fill-stall" : "fill-work"});
+  meter.style.width = 100 * Math.max(0, Math.min(1, value)) + "%";
+  return make(
+      "span", {class: "factor"}, figureOf("b", "share", value, {"data-efficiency": key}), make("small", {}, name),
+      make("span", {class: "meter", "aria-hidden": "true"}, meter));
+}
+
+/* A product: the first factor = the second x the third. */
+function product(efficiency, names) {
+  const parts = Object.entries(names).map(([key, name]) => factor(name, key, efficiency[key]));
+  return make(
+      "div", {class: "product"}, parts.flatMap((part, i) => i ? [make("i", {}, i > 1 ? "×" : "="), part] : [part]));
+}
+
+function isKnown(efficiency, names) {
+  return Object.keys(names).every((key) => efficiency[key] !== null && efficiency[key] !== undefined);
+}
+
+/* Parallel efficiency and its factors, as far as they are known. */
+function efficiencyPart(job) {
+  const is = job.summary.efficiency;
+  if (!is || is.parallel === null || is.parallel === undefined) return null;
+  const products = [
+    {parallel: "parallel efficiency", load_balance: "load balance", communication: "communication"},
+    {communication: "communication", serialization: "serialization", transfer: "transfer"}
+  ];
+  if (new Set((job.ranks.hosts || []).filter((host) => host)).size > 1)
+    products.push(
+        {load_balance: "load balance", load_balance_in_node: "in nodes", load_balance_between_nodes: "between nodes"});
+  return make(
+      "div", {class: "products", "data-figure-part": "efficiency"},
+      products.filter((names) => isKnown(is, names)).map((names) => product(is, names)));
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
+
+function timeTiles(job, parts) {
+  const summary = job.summary, share = summary.mpi_share;
+  const run = isAnew(job) ? tile("Run time", "s", null, "not known of a part") :
+                            tile(
+                                "Run time", "s", summary.run_seconds.max,
+                                "the longest of the ranks; mean " + textsOf.s(summary.run_seconds.mean));
+  const inside = isUntimed(job) ? tile("In MPI", "share", null, "not known: no call was timed") :
+      isAnew(job)               ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
+                                  tile(
+                                      "In MPI", "share", share.mean,
+                                      "of the run (mean of ranks); " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
+                                          textOfShare(share.max) + " (rank " + share.max_rank + ")");
+  const stalled = parts.stalled === null || !parts.mpi ? null : Math.min(1, parts.stalled / parts.mpi);
+  return [
+    run, inside,
+    tile(
+        "Stalled", "share", stalled,
+        isUntimed(job)       ? "not known: no call was timed" :
+            stalled === null ? "not known: the progress of MPI was not watched" :
+                               "of that: nothing to do but wait",
+        stalled > .5 && share && share.mean > .2)
+  ];
+}
+
+function countTiles(job) {
+  const calls = callsOf(job), sent = commSum(job, "send_count"), bytes = commSum(job, "send_bytes");
+  const waits = job.analysis.waits;
+  if (!job.summary.calls) return [];
+  return [
+    waits ? tile("Waits", "ns", d3.sum(waits, (wait) => wait.time_ns), "of all ranks for each other, in the trace") :
+            null,
+    tile("MPI calls", "count", d3.sum(calls, (call) => call.count), textOfPairs(calls.length, "function", "functions")),
+    sent ? tile(
+               "Messages sent", "count", sent,
+               textOfBytes(bytes) + ", " + textOfBytes(Math.round(bytes / sent)) + " on average") :
+           null,
+    commSum(job, "coll_count") ? tile(
+                                     "Collective calls", "count", commSum(job, "coll_count"),
+                                     "of all ranks; " + textOfBytes(commSum(job, "coll_bytes")) + " in and out") :
+                                 null,
+    commSum(job, "rma_bytes") ?
+        tile("Remote memory", "bytes", commSum(job, "rma_bytes"), "read and written in windows") :
+        null,
+    commSum(job, "io_bytes") ? tile("Files", "bytes", commSum(job, "io_bytes"), "read and written by MPI") : null
+  ];
+}
+
+function splitNote(job, parts) {
+  return note(
+      isAnew(job) ?
+          "Of the time in these calls: at work, and stalled (waiting with nothing to do)." :
+          parts.whole === null ?
+          "Of the time in MPI: at work, and stalled (waiting with nothing to do). The time outside of MPI is " +
+              "not known." :
+          "Time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: waiting inside MPI " +
+              "with nothing to do.");
+}
+
 function overviewFigure(job) {
   const summary = job.summary, parts = timeParts(job);
   const program = (summary.program || "").split("/").pop() || "a program";
-  const calls = callsOf(job), share = summary.mpi_share;
   return make(
       "section", {id: "overview", "data-figure": "overview"},
       make(
           "h1", {},
           program + " on " + textOfPairs(summary.world_size, "rank", "ranks") + (summary.selection ? ", a part" : "")),
-      make(
-          "p", {class: "note"},
-          summary.mpi + " · " + summary.program + " · job " + summary.job +
-              (summary.spawned ? " · spawned" + (summary.spawned_by ? " by job " + summary.spawned_by : "") : "")),
-      notices(job), unended(job),
-      make(
-          "dl", {class: "tiles"},
-          isAnew(job) ? tile("Run time", "s", null, "not known of a part") :
-                        tile(
-                            "Run time", "s", summary.run_seconds.max,
-                            "the longest of any rank; mean " + textsOf.s(summary.run_seconds.mean)),
-          isUntimed(job)  ? tile("In MPI", "share", null, "not known: no call was timed") :
-              isAnew(job) ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
-                            tile(
-                                "In MPI", "share", share.mean,
-                                "of a rank's time; " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
-                                    textOfShare(share.max) + " (rank " + share.max_rank + ")"),
-          tile(
-              "Stalled", "share", parts.stalled === null || !parts.mpi ? null : parts.stalled / parts.mpi,
-              isUntimed(job)             ? "not known: no call was timed" :
-                  parts.stalled === null ? "not known: the progress of MPI was not watched" :
-                                           "of the time in MPI, nothing to do but wait"),
-          tile(
-              "MPI calls", "count", d3.sum(calls, (call) => call.count),
-              textOfPairs(calls.length, "function", "functions")),
-          tile("Messages sent", "count", commSum(job, "send_count"), textOfBytes(commSum(job, "send_bytes"))),
-          tile("Messages received", "count", commSum(job, "recv_count"), textOfBytes(commSum(job, "recv_bytes"))),
-          tile(
-              "Collectives", "count", commSum(job, "coll_count"),
-              "entered by a process; " + textOfBytes(commSum(job, "coll_bytes")) + " in and out"),
-          tile("Threads in MPI", "count", summary.threads, "of all ranks"),
-          commSum(job, "rma_bytes") ?
-              tile("Remote memory", "bytes", commSum(job, "rma_bytes"), "read and written in windows") :
-              null,
-          commSum(job, "io_bytes") ? tile("Files", "bytes", commSum(job, "io_bytes"), "read and written by MPI") :
-                                     null),
-      isUntimed(job) ? [] : splitBar(parts),
-      isUntimed(job) ?
-          null :
-          note(
-              isAnew(job) ? "Of the time in these calls: at work, and stalled (waiting with nothing to do)." :
-                  parts.whole === null ?
-                            "Of the time in MPI: at work, and stalled (waiting with nothing to do). How much time " +
-                      "there was outside of MPI is not known for jobs with several threads in MPI whose run " +
-                      "files are gone." :
-                            "Of the time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: " +
-                      "waiting inside MPI with nothing to do."));
+      aboutLines(job), notices(job), unended(job), isUntimed(job) ? [] : splitBar(parts), efficiencyPart(job),
+      make("dl", {class: "tiles"}, timeTiles(job, parts), countTiles(job)),
+      isUntimed(job) ? null : splitNote(job, parts), missingBox(job));
 }

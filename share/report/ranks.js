@@ -21,15 +21,11 @@ function rankBars(job, name, i) {
 }
 
 function ranksDraw(job, name, box) {
-  const ranks = job.ranks, width = Math.max(280, box.clientWidth), height = 240;
-  const margin = {left: 56, right: 8, top: 8, bottom: 30};
+  const ranks = job.ranks, width = Math.max(280, box.clientWidth), height = 250;
+  const margin = {left: 56, right: 8, top: 22, bottom: 34};
   const rows = ranks.members.map((_, i) => rankBars(job, name, i));
   const most = d3.max(rows, (bars) => d3.sum(bars, (bar) => bar[2])) || 1;
-  const right = bandsEnd(rows.length, margin, width);
-  const x = d3.scaleBand()
-                .domain(d3.range(rows.length))
-                .range([margin.left, right])
-                .paddingInner(rows.length > 150 ? 0 : .15);
+  const right = width - margin.right, x = bandsOf(rows.length, margin.left, right);
   const y = d3.scaleLinear().domain([0, most]).nice(5).range([height - margin.bottom, margin.top]);
   const svg = make("svg:svg", {
     viewBox: `0 0 ${width} ${height}`,
@@ -78,10 +74,11 @@ function ranksDraw(job, name, box) {
       svg,
       d3.axisBottom(x).tickValues(d3.range(0, rows.length, step)).tickFormat((i) => i * ranks.per_row).tickSizeOuter(0),
       0, height - margin.bottom);
-  svg.append(make("svg:text", {x: right, y: height - 2, "text-anchor": "end"}, "rank"));
+  axisTitles(svg, "time", "rank", margin, right, height);
   box.replaceChildren(svg);
 }
 
+/* The numbers of the ranks. A figure that is not known has no column. */
 function ranksTable(job) {
   const ranks = job.ranks, columns = [{
                              title: ranks.per_row > 1 ? "Ranks" : "Rank",
@@ -90,8 +87,8 @@ function ranksTable(job) {
                              value: (i) => rowName(ranks, i).replace(/^ranks? /, "")
                            }];
   if (ranks.hosts) columns.push({title: "Host", kind: "text", value: (i) => ranks.hosts[i]});
-  const add = (title, kind, key, list, factor = 1) =>
-      columns.push({title, kind, key, value: (i) => list === null || !ranks.members[i] ? null : list[i] * factor});
+  const add = (title, kind, key, list) =>
+      list ? columns.push({title, kind, key, value: (i) => ranks.members[i] ? list[i] : null}) : null;
   add("Run time", "s", "run", ranks.run_seconds);
   if (!isUntimed(job)) {
     add("In MPI", "s", "mpi", ranks.mpi_seconds);
@@ -107,57 +104,72 @@ function ranksTable(job) {
       table("ranks", columns, d3.range(ranks.members.length), 64));
 }
 
-function ranksFigure(job) {
-  const ranks = job.ranks;
-  if (ranks.unknown !== undefined)
-    return figure("ranks", "Ranks", "This run has no values of single ranks", reasonOf(ranks));
-  if (isUntimed(job)) {
-    return figure(
-        "ranks", "Ranks", "No call was timed", note("The time of the ranks in MPI is unknown (mpit_timing 0)."),
-        ranksTable(job));
-  }
-  const share = job.summary.mpi_share,
-        most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
+/* A sentence about a chosen function, or all of MPI. */
+function ranksSentence(job, name) {
+  const ranks = job.ranks, spread = ranks.functions.find((one) => one.name === name);
+  const most = d3.max(ranks.mpi_seconds.map((s, i) => ranks.members[i] ? s / ranks.members[i] : 0));
   const mean = d3.sum(ranks.mpi_seconds) / ranks.known;
-  const box = make("div", {"data-plot": "ranks"});
-  const sentence = make("p", {class: "note", "data-sentence": "ranks"});
+  return (spread ? name + ": mean of all ranks " + textOfNs(spread.mean_ns) + ", most " + textOfNs(spread.max_ns) +
+                  " on rank " + spread.max_rank + ", least " + textOfNs(spread.min_ns) + " on rank " + spread.min_rank +
+                  "; balance " + (balanceOf(spread) || 0).toFixed(2) + ". " :
+                   "In MPI: mean " + textsOf.s(mean) + ", most " + textsOf.s(most) + "; balance " +
+                  (most ? mean / most : 0).toFixed(2) + ". ") +
+      "The dashed line is the mean of the time in MPI. Times are sums over the threads of a rank" +
+      (isAnew(job) ? ", of the selected calls" : ", from MPI_Init to MPI_Finalize") +
+      (spread && !isAnew(job) ? ", which are included" : "") + "." + rowsNote(ranks);
+}
+
+function ranksHeading(job) {
+  const share = job.summary.mpi_share, spent = job.summary.mpi_seconds;
+  if (isAnew(job))
+    return "Ranks spent " + textsOf.s(spent.min) + " (rank " + spent.min_rank + ") to " + textsOf.s(spent.max) +
+        " (rank " + spent.max_rank + ") in the selected calls";
+  if (job.summary.ranks === 1)
+    return (job.summary.selection ? "Rank " + share.max_rank : "The only rank") + " is in MPI for " +
+        textOfShare(share.mean) + " of the run";
+  return share.max - share.min < .02 ?
+      "All ranks are in MPI for about the same share of the run, " + textOfShare(share.mean) :
+      "Ranks are in MPI for " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " + textOfShare(share.max) +
+          " (rank " + share.max_rank + ") of the run";
+}
+
+/* The chart of the ranks' time. */
+function ranksPart(job) {
+  const ranks = job.ranks, box = make("div", {"data-plot": "ranks"});
+  const told = make("p", {class: "note", "data-sentence": "ranks"});
+  const order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
   let name = "";
   const redraw = drawn(() => {
     ranksDraw(job, name, box);
-    const spread = ranks.functions.find((one) => one.name === name);
-    sentence.textContent =
-        (spread ? name + ": mean of all ranks " + textOfNs(spread.mean_ns) + ", most " + textOfNs(spread.max_ns) +
-                 " on rank " + spread.max_rank + ", least " + textOfNs(spread.min_ns) + " on rank " + spread.min_rank +
-                 "; balance " + (balanceOf(spread) || 0).toFixed(2) + ". " :
-                  "In MPI: mean " + textsOf.s(mean) + ", most " + textsOf.s(most) + "; balance " +
-                 (most ? mean / most : 0).toFixed(2) + ". ") +
-        "The dashed line is the mean of the time in MPI. Times are sums over the threads of a " +
-        "rank" + (isAnew(job) ? ", of the selected calls" : ", from MPI_Init to MPI_Finalize") +
-        (spread && !isAnew(job) ? ", which are included" : "") + "." + rowsNote(ranks);
+    told.textContent = ranksSentence(job, name);
   });
-  const spent = job.summary.mpi_seconds,
-        order = [...ranks.functions].sort((a, b) => d3.sum(b.time_ns) - d3.sum(a.time_ns));
-  return figure(
-      "ranks", "Ranks",
-      isAnew(job) ? "Ranks spent " + textsOf.s(spent.min) + " (rank " + spent.min_rank + ") to " +
-              textsOf.s(spent.max) + " (rank " + spent.max_rank + ") in the selected calls" :
-          job.summary.ranks === 1 ? (job.summary.selection ? "Rank " + share.max_rank : "The only rank") + " spends " +
-              textOfShare(share.mean) + " of its time in MPI" :
-          share.max - share.min < .02 ? "All ranks spend about the same share of their time in MPI, " +
-              textOfShare(share.mean) :
-                                        "Ranks spend " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
-              textOfShare(share.max) + " (rank " + share.max_rank + ") of their time in MPI",
-      make(
-          "div", {class: "controls"},
-          selection(
-              "Show", [["", "all of MPI"], ...order.map((one) => [one.name, one.name])],
-              (value) => {
-                name = value;
-                redraw();
-              })),
+  return make(
+      "div", {}, make("h3", {}, "Time"),
+      order.length ? make(
+                         "div", {class: "controls"},
+                         selection(
+                             "Show", [["", "all of MPI"], ...order.map((one) => [one.name, one.name])],
+                             (value) => {
+                               name = value;
+                               redraw();
+                             })) :
+                     null,
       legend([
         ...isAnew(job) ? [] : [["out", "not in MPI"]], ["work", ranks.stall_ns === null ? "in MPI" : "at work in MPI"],
-        ["stall", "stalled in MPI"]
+        ...ranks.stall_ns === null ? [] : [["stall", "stalled in MPI"]]
       ]),
-      box, sentence, ranksTable(job));
+      box, told);
+}
+
+function ranksFigure(job) {
+  if (job.ranks.unknown !== undefined) return null;
+  if (isUntimed(job))
+    return figure(
+        "ranks", "Ranks", "No call was timed", note("The time of the ranks in MPI is unknown (mpit_timing 0)."),
+        ranksTable(job));
+  const waits = waitersPart(job);
+  return figure(
+      "ranks", "Ranks", ranksHeading(job),
+      waits ? make("div", {class: "columns"}, ranksPart(job), waits) : ranksPart(job), ranksTable(job),
+      waits ? waitersTable(job.analysis.ranks) : null);
 }

@@ -28,11 +28,11 @@ function sizeBuckets(job, chosen) {
   return [...buckets.values()].sort((a, b) => a.from - b.from);
 }
 
+/* As in the summary. */
 function bucketName(bucket) {
-  if (bucket.to === null) return "≥ " + textOfBytes(bucket.from);
+  if (bucket.to === null) return textOfBytes(bucket.from) + " and more";
   if (bucket.from === bucket.to) return textOfBytes(bucket.from);
-  const [from, to] = [bucket.from, bucket.to + 1].map(textOfBytes), unit = to.split(" ")[1];
-  return (from.endsWith(" " + unit) ? from.split(" ")[0] : from) + " to < " + to;
+  return textOfBytes(bucket.from) + " .. < " + textOfBytes(bucket.to + 1);
 }
 
 /* All sizes from the smallest to the largest that occurred, so that what is missing between them is seen. */
@@ -73,14 +73,12 @@ function sizesTable(buckets) {
 }
 
 function sizesDraw(view) {
-  const {job, box, key} = view, width = Math.max(280, box.clientWidth), height = 240,
-                   margin = {left: 56, right: 8, top: 8, bottom: 42};
+  const {job, box, key} = view, width = Math.max(280, box.clientWidth), height = 250,
+                   margin = {left: 56, right: 8, top: 22, bottom: 42};
   const buckets = sizeBuckets(job, view.chosen);
   if (!buckets.length) return box.replaceChildren(missing("No messages on this communicator."));
   const filled = bucketsFilled(buckets), text = key === "bytes" ? textOfBytes : textOfCount;
-  const right = bandsEnd(filled.length, margin, width);
-  const x =
-      d3.scaleBand().domain(d3.range(filled.length)).range([margin.left, right]).paddingInner(.2).paddingOuter(.1);
+  const right = width - margin.right, x = bandsOf(filled.length, margin.left, right);
   const y = d3.scaleLinear()
                 .domain([0, d3.max(filled, (bucket) => Math.max(bucket.sent[key], bucket.received[key])) || 1])
                 .range([height - margin.bottom, margin.top]);
@@ -98,15 +96,22 @@ function sizesDraw(view) {
           .tickFormat((i) => textOfBytes(filled[i].from))
           .tickSizeOuter(0),
       0, height - margin.bottom);
-  svg.append(make("svg:text", {x: margin.left, y: height - 6}, "size of a message, from here to twice as much"));
+  axisTitles(
+      svg, key === "bytes" ? "bytes" : "messages", "size of a message, from here to twice as much", margin, right,
+      height);
   box.replaceChildren(svg);
   view.numbers.replaceChildren(sizesTable(buckets));
 }
 
+/* One size needs no chart. */
 function sizesFigure(job) {
+  if (!job.summary.communicators) return null;
   const comms = job.summary.communicators, all = sizeBuckets(job, ""), sent = commSum(job, "send_count"),
         bytes = commSum(job, "send_bytes");
   if (!all.length) return figure("sizes", "Message sizes", noMessages(job), note(SIZES_NOTE));
+  if (all.length === 1)
+    return figure(
+        "sizes", "Message sizes", "All messages have " + bucketName(all[0]), sizesTable(all), note(SIZES_NOTE));
   const view = {job, key: "count", chosen: "", box: make("div", {"data-plot": "sizes"}), numbers: make("div", {})};
   const redraw = drawn(() => sizesDraw(view));
   const heaviest = all.reduce((a, b) => b.sent.bytes > a.sent.bytes ? b : a),
@@ -138,6 +143,7 @@ function sizesFigure(job) {
 }
 
 function commsFigure(job) {
+  if (!job.summary.communicators) return null;
   const comms = [...job.summary.communicators].sort((a, b) => commTime(b) - commTime(a)),
         count = d3.sum(comms, (comm) => comm.merged);
   let columns = [

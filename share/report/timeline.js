@@ -69,7 +69,7 @@ function binDraw(view, context, x, y, width, height) {
 }
 
 function timelineDraw(view) {
-  const {timeline, rows, box, canvas} = view, margin = {left: 52, top: 8, bottom: 26};
+  const {timeline, rows, box, canvas} = view, margin = {left: 52, top: 16, bottom: 26};
   const width = Math.max(280, box.clientWidth), plot = width - margin.left - 8;
   const rowHeight = Math.max(1, Math.min(24, Math.floor(420 / rows.length))), gap = rowHeight >= 8 ? 2 : 0;
   const height = margin.top + rowHeight * rows.length + margin.bottom, context = canvasSize(canvas, width, height);
@@ -132,6 +132,9 @@ function timelineAxes(view, context, height) {
   for (let i = 0; i < rows.length; i += step)
     context.fillText(i * timeline.per_row, margin.left - 6, margin.top + (i + .5) * rowHeight);
   context.textBaseline = "top";
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.fillText("rank", 4, 0);
   for (const ns of view.x.ticks(Math.max(2, Math.floor(view.plot / 110)))) {
     const x = view.x(ns), text = tickOfNs(ns), half = context.measureText(text).width / 2;
     context.fillRect(Math.round(x), height - margin.bottom, 1, 5);
@@ -256,25 +259,19 @@ function timelineView(timeline) {
 
 function timelineFigure(job) {
   const timeline = job.timeline;
-  if (timeline.unknown !== undefined)
-    return figure(
-        "timeline", "Timeline", isAnew(job) ? "A part of a run has no timeline" : "This run has no timeline",
-        reasonOf(timeline));
+  if (timeline.unknown !== undefined) return null;
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
-  const present = STATES.filter(([key]) => total(key) > 0), recorded = total("recorded") || 1;
+  const present = STATES.filter(([key]) => total(key) > 0);
   const view = timelineView(timeline);
   const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
   view.rampBox.hidden = true;
   const shown = job.summary.selection ? view.rows.filter((row) => row.recorded) : view.rows;
   const kept = d3.mean(shown, (row) => row.recorded ? d3.sum(row.recorded) / 255 / timeline.bins : 0);
   drawn(() => timelineDraw(view));
-  const stalled = total("stall") / recorded, out = total("not_in_mpi") / recorded, ends = total("process") / recorded;
   return figure(
       "timeline", "Timeline",
-      (kept < .95 ? "The trace has " + textOfShare(kept) + " of the run; of this " : "Of the whole run, ") +
-          textOfShare(out) + " is not in MPI, " + textOfShare(stalled) + " stalled, " +
-          textOfShare(Math.max(0, 1 - out - stalled - ends)) + " at work in MPI, " + textOfShare(ends) +
-          " in MPI_Init and MPI_Finalize",
+      kept < .95 ? "States of the ranks over time; the trace has " + textOfShare(kept) + " of the run" :
+                   "States of the ranks over time",
       make(
           "div", {class: "controls"},
           choice(
@@ -291,7 +288,7 @@ function timelineFigure(job) {
           "The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) +
           ", from the begin of the first process, MPI_Init and MPI_Finalize included. A row is a " +
           "rank with all its threads. High rows show the states of a bin by their share, one above " +
-          "the other. Low rows have the colour of the largest share. The trace does not have the time " +
+          "the other. Low rows have the color of the largest share. The trace does not have the time " +
           "of a stall in its call, so a stall is drawn from its begin to the end of the call. Drag " +
           "to zoom in, double-click for all." + rowsNote(timeline)),
       timelineTable(timeline, present));

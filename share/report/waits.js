@@ -36,34 +36,77 @@ function patternsTable(waits) {
         },
         {title: "Waited", kind: "ns", key: "time", value: (row) => row.time_ns},
         {title: "Calls", kind: "count", key: "count", value: (row) => row.count},
-        {title: "", kind: "text", class: "dim", value: (row) => PATTERNS[row.pattern][1]}
+        {title: "Meaning", kind: "text", class: "dim sentence", value: (row) => PATTERNS[row.pattern][1]}
       ],
       rows);
 }
 
-function placesTable(analysis) {
+function functionWaitsTable(analysis) {
   const rows = [...analysis.waits].sort((a, b) => b.time_ns - a.time_ns);
-  return table(
-      "places",
-      [
-        {title: "In", kind: "text", value: (wait) => wait.function},
-        {title: "on", kind: "text", value: (wait) => commAt(analysis, wait.communicator)},
-        {title: "", kind: "text", class: "dim", value: (wait) => PATTERNS[wait.pattern][0]},
-        {title: "Waited", kind: "ns", key: "time", value: (wait) => wait.time_ns},
-        {title: "Calls", kind: "count", key: "count", value: (wait) => wait.count}
-      ],
-      rows, 8);
+  return make(
+      "details", {}, make("summary", {}, "By function and communicator"),
+      table(
+          "function-waits",
+          [
+            {title: "Function", kind: "text", value: (wait) => wait.function},
+            {title: "Communicator", kind: "text", value: (wait) => commAt(analysis, wait.communicator)},
+            {title: "Wait state", kind: "text", class: "dim", value: (wait) => PATTERNS[wait.pattern][0]},
+            {title: "Waited", kind: "ns", key: "time", value: (wait) => wait.time_ns},
+            {title: "Calls", kind: "count", key: "count", value: (wait) => wait.count}
+          ],
+          rows, 40));
+}
+
+/* The computation before the awaited call, if it explains the wait. */
+function beforeText(analysis, wait) {
+  const before = wait.before;
+  if (!before) return "";
+  return placeText(analysis.callsites[before.from]) + " \u2192 " + placeText(analysis.callsites[before.to]) + ": " +
+      textOfNs(before.ns) + " on rank " + wait.cause_rank +
+      (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others");
+}
+
+/* Both ends of each wait, and the computation before the awaited call. */
+function placesTable(analysis, waited) {
+  const sites = analysis.wait_sites || [];
+  if (!sites.length) return null;
+  const site = (number) => number === null ? null : analysis.callsites[number];
+  return make(
+      "div", {},
+      table(
+          "places",
+          [
+            {title: "Waiting call", kind: "call", value: (wait) => site(wait.site)},
+            {title: "Wait state", kind: "text", class: "dim", value: (wait) => PATTERNS[wait.pattern][0]},
+            {title: "Waits for", kind: "call", value: (wait) => site(wait.cause_site)}, {
+              title: "Of rank",
+              kind: "rank",
+              key: "cause",
+              value: (wait) => wait.cause_rank < 0 ? null : wait.cause_rank,
+              small: (wait) => wait.cause_rank_ns < wait.time_ns ? textOfShare(wait.cause_rank_ns / wait.time_ns) : "",
+              hint: "the rank that is waited for the longest, and its share"
+            },
+            {title: "Waited", kind: "ns", key: "time", value: (wait) => wait.time_ns}, {
+              title: "Share",
+              kind: "share",
+              key: "share",
+              value: (wait) => waited ? wait.time_ns / waited : null,
+              hint: "of all waits"
+            },
+            {title: "Calls", kind: "count", key: "count", value: (wait) => wait.count},
+            {title: "Before, it computed", kind: "text", class: "sentence", value: (wait) => beforeText(analysis, wait)}
+          ],
+          sites, 8),
+      analysis.wait_sites_left_out ?
+          note("The " + textOfCount(analysis.wait_sites_left_out) + " smallest entries are left out.") :
+          null);
 }
 
 /* Up: how long a rank waited. Down: how long others waited for it. */
 function waitsDraw(view) {
-  const ranks = view.ranks, width = Math.max(280, view.box.clientWidth), height = 230,
-        margin = {left: 56, right: 8, top: 10, bottom: 26};
-  const right = bandsEnd(ranks.length, margin, width);
-  const x = d3.scaleBand()
-                .domain(d3.range(ranks.length))
-                .range([margin.left, right])
-                .paddingInner(ranks.length > 150 ? 0 : .15);
+  const ranks = view.ranks, width = Math.max(280, view.box.clientWidth), height = 250,
+        margin = {left: 56, right: 8, top: 22, bottom: 34};
+  const right = width - margin.right, x = bandsOf(ranks.length, margin.left, right);
   const most = d3.max(ranks, (rank) => Math.max(rank.waited_ns, rank.caused_ns)) || 1;
   const y = d3.scaleLinear().domain([-most, most]).range([height - margin.bottom, margin.top]);
   const svg = make("svg:svg", {
@@ -99,6 +142,7 @@ function waitsDraw(view) {
       svg,
       d3.axisBottom(x).tickValues(d3.range(0, ranks.length, step)).tickFormat((i) => ranks[i].first).tickSizeOuter(0),
       0, height - margin.bottom);
+  axisTitles(svg, "waits", "rank", margin, right, height);
   view.box.replaceChildren(svg);
 }
 
@@ -118,7 +162,7 @@ function waitRows(ranks) {
 
 function waitersTable(ranks) {
   return make(
-      "details", {}, make("summary", {}, "The numbers"),
+      "details", {}, make("summary", {}, "The numbers: waits"),
       table(
           "waiters",
           [
@@ -149,7 +193,7 @@ function collectivesPart(analysis) {
           "collectives",
           [
             {title: "Operation", kind: "text", value: (row) => row.function},
-            {title: "on", kind: "text", value: (row) => commAt(analysis, row.communicator)},
+            {title: "Communicator", kind: "text", value: (row) => commAt(analysis, row.communicator)},
             {title: "Times", kind: "count", key: "count", value: (row) => row.count}, {
               title: "Waited, all",
               kind: "ns",
@@ -157,7 +201,7 @@ function collectivesPart(analysis) {
               value: (row) => row.waited_ns === undefined ? null : row.waited_ns
             },
             {
-              title: "Costliest last one",
+              title: "Most waited for",
               kind: "text",
               value: (row) => row.last && row.last.length ?
                   "rank " + row.last[0].rank + ", " + textOfPairs(row.last[0].count, "time", "times") :
@@ -178,7 +222,7 @@ function pathPart(analysis) {
           "path",
           [
             {title: "Rank", kind: "rank", key: "rank", value: (share) => share.rank},
-            {title: "in", kind: "text", value: (share) => share.function || "computing"}, {
+            {title: "Function", kind: "text", value: (share) => share.function || "computing"}, {
               title: "",
               kind: "node",
               value: (share) => cellBar(
@@ -194,37 +238,45 @@ function pathPart(analysis) {
           shares, 8));
 }
 
+/* The chart of waits by rank; null if there were none, or if they are not known. */
+function waitersPart(job) {
+  const analysis = job.analysis;
+  if (!analysis.waits || !analysis.ranks || !analysis.ranks.length || !d3.sum(analysis.waits, (wait) => wait.time_ns))
+    return null;
+  const view = {ranks: waitRows(analysis.ranks), box: make("div", {"data-plot": "waits"})};
+  drawn(() => waitsDraw(view));
+  return make(
+      "div", {}, make("h3", {}, "Waits"),
+      legend([["stall", "up: how long the rank waited"], ["sent", "down: how long others waited for it"]]), view.box);
+}
+
 function waitsFigure(job) {
   const analysis = job.analysis;
-  if (analysis.unknown !== undefined)
-    return figure("waits", "Wait states", "This run has no wait states", reasonOf(analysis));
+  if (analysis.unknown !== undefined) return null;
   if (!analysis.waits || !analysis.ranks || !analysis.ranks.length)
     return figure(
-        "waits", "Wait states", "Wait states are unknown",
-        missing("Messages, collectives or times are missing in the trace."), collectivesPart(analysis));
+        "waits", "Waits", "Waits are unknown", missing("Messages, collectives or times are missing in the trace."),
+        collectivesPart(analysis));
   const waited = d3.sum(analysis.waits, (wait) => wait.time_ns),
         cause = analysis.ranks.reduce((a, b) => b.caused_ns > a.caused_ns ? b : a, analysis.ranks[0]);
-  const view = {ranks: waitRows(analysis.ranks), box: make("div", {"data-plot": "waits"})};
-  if (waited) drawn(() => waitsDraw(view));
   const cut = analysis.waits_left_out ?
       missing("The " + textOfCount(analysis.waits_left_out) + " smallest entries are left out.") :
       null;
   return figure(
-      "waits", "Wait states",
+      "waits", "Waits",
       !waited               ? "No rank waited for another" :
           analysis.selected ? "In the selected part, ranks waited " + textOfNs(waited) + " for others" :
                               "Ranks waited " + textOfNs(waited) + " for each other; rank " + cause.rank +
               " is the cause of " + textOfShare(cause.caused_ns / waited),
       waited ?
           [
-            patternsTable(analysis.waits), cut,
-            legend([["stall", "up: how long the rank waited"], ["sent", "down: how long others waited for it"]]),
-            view.box, waitersTable(analysis.ranks), make("h3", {}, "Where"), placesTable(analysis)
+            placesTable(analysis, waited), make("h3", {}, "By wait state"), patternsTable(analysis.waits), cut,
+            functionWaitsTable(analysis)
           ] :
           null,
       collectivesPart(analysis), pathPart(analysis),
       note(
-          "A wait is the first part of a call: it ends when the awaited call begins on another rank. " +
-          "analyze.md defines each wait state. The critical path is the chain of work and messages that " +
-          "determines the length of the run. Calls outside of it do not make the run longer."));
+          "A wait is the first part of a call: it ends when the awaited call begins on another rank. Times are sums " +
+          "over all ranks. The critical path is the chain of work and messages that determines the length of the run. " +
+          "Calls outside of it do not make the run longer."));
 }

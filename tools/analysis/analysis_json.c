@@ -262,8 +262,8 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     if (!brief) {
         member(object, "callsites", analysis_sites_json(analysis));
         member(object, "wait_sites", wait_places_json(analysis));
+        member(object, "segments", segments_json(analysis));
     }
-    member(object, "segments", segments_json(analysis));
     member(object, "left_early", integer_json(analysis->left_early));
     member(object, "neighbours", integer_json(analysis->neighbours));
     member(object, "unanalysed", integer_json(analysis->unanalysed));

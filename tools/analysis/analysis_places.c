@@ -117,13 +117,17 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
     return lines;
 }
 
-/* Says what the awaited rank did before, and how long the other ranks take for that. If it takes no
- * longer than on the others, or is short, it is not the cause: the awaited rank had waited itself, or was in MPI. */
+bool segment_explains(uint64_t own_ns, uint64_t waited_ns, const struct segment_figures *segment)
+{
+    return own_ns >= waited_ns / CAUSE_SHARE && own_ns >= segment->sum_ns / segment->ranks;
+}
+
+/* Says what the awaited rank did before, and how long the other ranks take for that. */
 static void cause_print(const struct analysis *analysis, const struct wait_line *line,
                         const struct segment_figures *figures, FILE *out)
 {
     const struct segment_sum *own = keytable_find(&analysis->segments.sums, line->segment, (uint32_t)line->awaited);
-    if (!figures || !own || own->ns < line->ns / CAUSE_SHARE || own->ns < figures->sum_ns / figures->ranks)
+    if (!figures || !own || !segment_explains(own->ns, line->ns, figures))
         return;
     fprintf(out, "    before, ");
     segment_print(analysis, figures->from, figures->to, out);
@@ -218,6 +222,16 @@ json_t *wait_places_json(const struct analysis *analysis)
     return list;
 }
 
+json_t *segment_json(const struct analysis *analysis, const struct segment_figures *segment, json_t *from, json_t *to)
+{
+    return json_pack("{s:o, s:o, s:I, s:i, s:{s:I, s:I, s:I, s:i}, s:o, s:I}", "from", from, "to", to, "count",
+                     (json_int_t)segment->count, "ranks", (int)segment->ranks, "time_ns", "min",
+                     (json_int_t)segment->min_ns, "mean", (json_int_t)(segment->sum_ns / segment->ranks), "max",
+                     (json_int_t)segment->max_ns, "max_rank", (int)segment->max_rank, "critical_ns",
+                     analysis->has_path ? json_integer((json_int_t)segment->critical_ns) : json_null(), "caused_ns",
+                     (json_int_t)segment->blamed_ns);
+}
+
 json_t *segments_json(const struct analysis *analysis)
 {
     if (!analysis->has_times)
@@ -225,20 +239,10 @@ json_t *segments_json(const struct analysis *analysis)
     size_t count;
     struct segment_figures *segments = segments_by_cost(&analysis->segments, &count);
     json_t *list = json_array();
-    for (size_t i = 0; segments && i < count; i++) {
-        const struct segment_figures *segment = &segments[i];
-        json_t *json = pair_json(analysis, segment->from, segment->to);
-        json_object_set_new(json, "count", json_integer((json_int_t)segment->count));
-        json_object_set_new(json, "ranks", json_integer(segment->ranks));
-        json_object_set_new(json, "time_ns",
-                            json_pack("{s:I, s:I, s:I, s:i}", "min", (json_int_t)segment->min_ns, "mean",
-                                      (json_int_t)(segment->sum_ns / segment->ranks), "max",
-                                      (json_int_t)segment->max_ns, "max_rank", (int)segment->max_rank));
-        json_object_set_new(json, "critical_ns",
-                            analysis->has_path ? json_integer((json_int_t)segment->critical_ns) : json_null());
-        json_object_set_new(json, "caused_ns", json_integer((json_int_t)segment->blamed_ns));
-        json_array_append_new(list, json);
-    }
+    for (size_t i = 0; segments && i < count; i++)
+        json_array_append_new(list,
+                              segment_json(analysis, &segments[i], site_reference_json(analysis, segments[i].from),
+                                           site_reference_json(analysis, segments[i].to)));
     free(segments);
     return list;
 }

@@ -22,8 +22,8 @@ struct rank_sums *analysis_ranks(const struct analysis *analysis);
 int analysis_print(const struct analysis *analysis, FILE *out);
 /* NULL without memory. */
 json_t *analysis_json(const struct analysis *analysis);
-/* The same without the parts that grow with pairs of ranks, or with ranks times functions. "waits" are sums over all
- * ranks. "causes" and "matrix" are missing. */
+/* The same without the parts that grow with pairs of ranks, with places, or with ranks times functions. "waits" are
+ * sums over all ranks. "causes", "callsites", "wait_sites", "segments" and "matrix" are missing. */
 json_t *analysis_json_brief(const struct analysis *analysis);
 
 /* analysis_places.c: where in the program the waits and the segments are. The printing functions return 0, or -1 without
@@ -33,5 +33,10 @@ int segments_print(const struct analysis *analysis, FILE *out);
 json_t *analysis_sites_json(const struct analysis *analysis);
 json_t *wait_places_json(const struct analysis *analysis);
 json_t *segments_json(const struct analysis *analysis);
+/* `from` and `to` become a part of it. */
+json_t *segment_json(const struct analysis *analysis, const struct segment_figures *segment, json_t *from, json_t *to);
+/* Returns whether a rank's time in a segment explains the wait after it. It does not if the time is short, or below the
+ * mean of the ranks. Then the awaited rank had waited itself, or was in MPI. */
+bool segment_explains(uint64_t own_ns, uint64_t waited_ns, const struct segment_figures *segment);
 
 #endif

@@ -396,10 +396,6 @@ int main(int argc, char *argv[])
     struct job_part *parts = in_part ? job_parts_open(&dir, &request.selection, error) : NULL;
     if (in_part && !parts)
         errx(1, "%s: %s", dir.path, error);
-    for (size_t i = 0; in_part && request.mode == MODE_HTML && i < dir.job_count; i++)
-        if (dir.jobs[i].part->rows)
-            errx(1, "%s: the page of some ranks needs their files; MPIT_REDUCE=0 or mpit-run --trace keeps them",
-                 dir.path);
     int status = show(&dir, &request);
     job_parts_close(&dir, parts);
     if (dir.problem_count)

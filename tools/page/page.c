@@ -1,6 +1,5 @@
 #include "page/page.h"
 
-#include "analysis/analysis_report.h"
 #include "format/label.h"
 #include "base/outputfile.h"
 #include "job/postmortem.h"
@@ -14,11 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_VERSION = 1 };
+enum { PAGE_VERSION = 2 };
 
 json_t *page_unknown(const char *why)
 {
     return json_pack("{s:s}", "unknown", why);
+}
+
+static json_t *unknown_unless_recorded(const char *why, const char *option)
+{
+    return json_pack("{s:s, s:s}", "unknown", why, "record", option);
 }
 
 json_t *page_unknown_ranks(void)
@@ -30,14 +34,14 @@ json_t *page_unknown_files(const struct run_job *job)
 {
     if (job->part && !job->part->found)
         return page_unknown_ranks();
-    return page_unknown(job->file_count ? "MPI_Init returned in none of the processes with files"
-                                        : "the processes have only a common summary, and no files; MPIT_REDUCE=0 or "
-                                          "mpit-run --trace keeps their files");
+    return job->file_count ? page_unknown("MPI_Init returned in none of the processes with files")
+                           : unknown_unless_recorded("this run kept only its summary", "--trace");
 }
 
-json_t *page_unknown_trace(void)
+json_t *page_unknown_trace(const struct run_job *job)
 {
-    return page_unknown("the run was recorded without a trace; mpit-run --trace records every call with its times");
+    return unknown_unless_recorded(job->file_count ? "this run has no trace" : "this run kept only its summary",
+                                   "--trace");
 }
 
 json_t *page_counts(const uint64_t *list, size_t count, size_t step)
@@ -65,8 +69,7 @@ static int page_entry_order(const void *one, const void *other)
     return (a < b) - (a > b);
 }
 
-/* Keeps the `most` largest entries of a list. "NAME_left_out" has the number of removed entries, if any. */
-static int list_cut(json_t *object, const char *name, const char *key, size_t most)
+int page_list_cut(json_t *object, const char *name, const char *key, size_t most)
 {
     json_t *list = json_object_get(object, name), *kept = json_array();
     size_t count = json_array_size(list);
@@ -100,29 +103,6 @@ const struct selection *page_selection(const struct run_job *job)
     return job->part ? job->part->selection : &all;
 }
 
-static json_t *job_analysis(const struct run_job *job)
-{
-    if (!run_job_has_trace(job))
-        return page_unknown_trace();
-    struct analysis *analysis = malloc(sizeof *analysis);
-    if (!analysis)
-        return NULL;
-    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job));
-    json_t *json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
-    analysis_release(analysis);
-    free(analysis);
-    if (opened != 0 || !json)
-        return json;
-    size_t index;
-    json_t *collective;
-    json_array_foreach(json_object_get(json, "collectives"), index, collective)
-        list_cut(collective, "last", "time_ns", 3);
-    list_cut(json, "collectives", "waited_ns", PAGE_LINES);
-    list_cut(json, "waits", "time_ns", PAGE_LINES);
-    list_cut(json_object_get(json, "critical_path"), "shares", "time_ns", PAGE_LINES);
-    return json;
-}
-
 static json_t *job_profile(const struct run_job *job)
 {
     if (!run_job_has_samples(job))
@@ -136,10 +116,10 @@ static json_t *job_profile(const struct run_job *job)
     profile_release(profile);
     free(profile);
     json_object_del(json, "paths");
-    list_cut(json, "functions", "self_ns", PAGE_LINES / 10);
-    list_cut(json, "lines", "self_ns", PAGE_LINES / 10);
-    list_cut(json, "places", "ns", PAGE_LINES / 10);
-    list_cut(json, "by_thread", "ns", PAGE_LINES);
+    page_list_cut(json, "functions", "self_ns", PAGE_LINES / 10);
+    page_list_cut(json, "lines", "self_ns", PAGE_LINES / 10);
+    page_list_cut(json, "places", "ns", PAGE_LINES / 10);
+    page_list_cut(json, "by_thread", "ns", PAGE_LINES);
     return json;
 }
 
@@ -166,8 +146,8 @@ static json_t *job_document(const struct run_job *job)
     static const struct {
         const char *name;
         json_t *(*part)(const struct run_job *);
-    } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},      {"matrix", page_matrix},
-                 {"timeline", page_timeline}, {"analysis", job_analysis}, {"profile", job_profile}};
+    } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},       {"matrix", page_matrix},
+                 {"timeline", page_timeline}, {"analysis", page_analysis}, {"profile", job_profile}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_object_set_new(object, parts[i].name, parts[i].part(job)) != 0) {

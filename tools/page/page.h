@@ -2,7 +2,8 @@
  * mpit-dump --html: one page that shows a run. share/doc/report.md defines its figures.
  *
  *   run directory ──> page.c ──> document: the JSON of --json, --analyze and --profile, made by the same code,
- *                       │        and more: page_ranks.c, page_matrix.c, page_timeline.c
+ *                       │        and more: page_ranks.c, page_matrix.c, page_timeline.c,
+ *                       │        page_waits.c
  *                       v
  *                 template (share/report, with the plotting library, added when mpit is built) around the document
  *
@@ -22,7 +23,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000 };
+enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000, PAGE_PLACES = 300 };
 
 /* Ranks in rows: row i has the ranks from i * per_row on. */
 struct page_rows {
@@ -34,15 +35,19 @@ struct page_rows page_rows_of(uint32_t ranks);
 /* Returns the document's name of a class of calls. */
 const char *page_class_key(unsigned call_class);
 
-/* Returns an object with one member, "unknown": why it is not known, and a remedy. */
+/* Returns an object with one member, "unknown": why it is not known. */
 json_t *page_unknown(const char *why);
-/* The same for data in run files: there are none, or they do not contain their rank. */
+/* The same for data in run files: there are none, or they do not contain their rank. If the user can record them,
+ * "record" has the option of mpit-run. */
 json_t *page_unknown_files(const struct run_job *job);
-json_t *page_unknown_trace(void);
+json_t *page_unknown_trace(const struct run_job *job);
 /* And for a job without any of the selected ranks. */
 json_t *page_unknown_ranks(void);
 /* Each `step`th of the numbers, `count` of them. */
 json_t *page_counts(const uint64_t *list, size_t count, size_t step);
+
+/* Keeps the `most` largest entries of a list. "NAME_left_out" has the number of removed entries, if any. */
+int page_list_cut(json_t *object, const char *name, const char *key, size_t most);
 
 /* Returns the part of the job to show. */
 const struct selection *page_selection(const struct run_job *job);
@@ -51,6 +56,7 @@ const struct selection *page_selection(const struct run_job *job);
 json_t *page_ranks(const struct run_job *job);
 json_t *page_matrix(const struct run_job *job);
 json_t *page_timeline(const struct run_job *job);
+json_t *page_analysis(const struct run_job *job);
 
 /* The template (page_template.c): the parts before and after the document. NULL if this mpit was built without a
  * plotting library. */

@@ -1,8 +1,12 @@
-/* The activity of each rank, from its run file: the figures that the summary has for all ranks together. */
+/*
+ * The activity of each rank. Run files have all figures that the summary has for all ranks together. Without them, the
+ * summary has a row for each rank, with the most important ones.
+ */
 #include "page/page.h"
 
 #include "calls.h"
 #include "format/label.h"
+#include "page/page_sites.h"
 #include "summary/summary.h"
 
 #include <stdlib.h>
@@ -43,8 +47,10 @@ struct rank_table {
     uint64_t (*figures)[FIGURES];                       /* by row */
     struct row_call *calls[CALL_COUNT];                 /* by row, or NULL if it was never called */
     struct call_spread spreads[CALL_COUNT];
+    struct site_spreads sites;
     uint64_t known;
     bool stalls_known;
+    bool from_rows;     /* of the summary */
     const char **hosts; /* by rank, only if a row is a rank */
 };
 
@@ -101,6 +107,7 @@ static int rank_add(struct rank_table *table, const struct summary *part, const 
     uint64_t *figures = table->figures[row];
     if (calls_add(table, part, header->world_rank, row) != 0)
         return -1;
+    site_spreads_add(&table->sites, part, header->world_rank);
     table->stalls_known = table->stalls_known || part->stall_known;
     table->known++;
     table->members[row]++;
@@ -141,6 +148,46 @@ static int table_fill(struct rank_table *table, const struct run_job *job)
     }
     free(part);
     return result;
+}
+
+/* A row has the figures of a rank that the summary shows. A process that was killed early has none. */
+static void row_take(struct rank_table *table, const struct summary *summary, const struct summary_row *from)
+{
+    uint32_t row = (uint32_t)from->rank / table->rows.per_row;
+    table->known++;
+    table->members[row]++;
+    table->run_seconds[row] += (double)from->run_ns * 1e-9;
+    table->mpi_seconds[row] += (double)from->mpi_ns * 1e-9;
+    table->thread_seconds[row] += (double)from->run_ns * 1e-9 * (double)from->threads;
+    table->figures[row][FIGURE_THREADS] += from->threads;
+    table->figures[row][FIGURE_STALL_NS] += from->stall_ns;
+    table->figures[row][FIGURE_SEND_COUNT] += from->sent;
+    table->figures[row][FIGURE_SEND_BYTES] += from->sent_bytes;
+    if (table->rows.per_row == 1)
+        table->hosts[row] = summary->hosts[from->host].name;
+}
+
+static bool row_has_figures(const struct rank_table *table, const struct summary_row *row)
+{
+    return row->threads && row->rank >= 0 && (uint32_t)row->rank < table->rows.ranks;
+}
+
+/* Returns whether more ranks have a row with figures than a file. */
+static bool rows_know_more(const struct rank_table *table, const struct run_job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->summary->row_count; i++)
+        count += row_has_figures(table, &job->summary->rows[i]);
+    return count > job->file_count && !(job->part && job->part->anew);
+}
+
+static void rows_take(struct rank_table *table, const struct summary *summary)
+{
+    table->from_rows = true;
+    table->stalls_known = summary->stall_known;
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (row_has_figures(table, &summary->rows[i]))
+            row_take(table, summary, &summary->rows[i]);
 }
 
 static json_t *reals_json(const double *list, size_t count)
@@ -184,6 +231,13 @@ static json_t *call_spread_json(const struct rank_table *table, size_t kind)
     return object;
 }
 
+/* Rows have no received messages, and no collectives. */
+static json_t *figure_list_json(const struct rank_table *table, enum rank_figure figure)
+{
+    bool known = figure == FIGURE_STALL_NS ? table->stalls_known : !table->from_rows || figure < FIGURE_RECV_COUNT;
+    return known ? page_counts(&table->figures[0][figure], table->rows.count, FIGURES) : json_null();
+}
+
 static json_t *hosts_json(const struct rank_table *table)
 {
     char clean[2 * sizeof(((struct run_header *)0)->host)];
@@ -196,12 +250,13 @@ static json_t *hosts_json(const struct rank_table *table)
 }
 
 /* `anew` means a part of the calls. The time without calls is then not known. */
-static json_t *rank_table_json(const struct rank_table *table, bool anew)
+static json_t *rank_table_json(const struct rank_table *table, const struct summary *summary, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();
     size_t rows = table->rows.count;
     json_object_set_new(object, "ranks", count_json(table->rows.ranks));
     json_object_set_new(object, "known", count_json(table->known));
+    json_object_set_new(object, "from", json_string(table->from_rows ? "summary" : "files"));
     json_object_set_new(object, "per_row", count_json(table->rows.per_row));
     json_object_set_new(object, "members", page_counts(table->members, rows, 1));
     if (table->rows.per_row == 1)
@@ -210,14 +265,13 @@ static json_t *rank_table_json(const struct rank_table *table, bool anew)
     json_object_set_new(object, "mpi_seconds", reals_json(table->mpi_seconds, rows));
     json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(table->thread_seconds, rows));
     for (size_t i = 0; i < FIGURES; i++)
-        json_object_set_new(object, figure_keys[i],
-                            i == FIGURE_STALL_NS && !table->stalls_known
-                                ? json_null()
-                                : page_counts(&table->figures[0][i], rows, FIGURES));
+        json_object_set_new(object, figure_keys[i], figure_list_json(table, i));
     for (size_t kind = 1; kind < CALL_COUNT; kind++)
         if (table->calls[kind])
             json_array_append_new(functions, call_spread_json(table, kind));
     json_object_set_new(object, "functions", functions);
+    json_object_set_new(object, "callsites",
+                        table->from_rows ? json_null() : site_spreads_json(&table->sites, summary));
     return object;
 }
 
@@ -225,6 +279,7 @@ static void table_release(struct rank_table *table)
 {
     for (size_t kind = 0; kind < CALL_COUNT; kind++)
         free(table->calls[kind]);
+    site_spreads_release(&table->sites);
     free(table->members);
     free(table->run_seconds);
     free(table->mpi_seconds);
@@ -252,9 +307,15 @@ json_t *page_ranks(const struct run_job *job)
     table->figures = calloc(rows, sizeof *table->figures);
     table->hosts = calloc(rows, sizeof *table->hosts);
     json_t *json = NULL;
-    if (table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds && table->figures &&
-        table->hosts && table_fill(table, job) == 0)
-        json = table->known ? rank_table_json(table, job->part && job->part->anew) : page_unknown_files(job);
+    bool ready = table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds &&
+                 table->figures && table->hosts && site_spreads_open(&table->sites, job->summary) == 0;
+    if (ready && rows_know_more(table, job))
+        rows_take(table, job->summary);
+    else
+        ready = ready && table_fill(table, job) == 0;
+    if (ready)
+        json =
+            table->known ? rank_table_json(table, job->summary, job->part && job->part->anew) : page_unknown_files(job);
     table_release(table);
     return json;
 }

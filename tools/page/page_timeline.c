@@ -383,7 +383,7 @@ static json_t *binning_json(struct binning *binning)
 json_t *page_timeline(const struct run_job *job)
 {
     if (!run_job_has_trace(job))
-        return page_unknown_trace();
+        return page_unknown_trace(job);
     if (job->part && !job->part->found)
         return page_unknown_ranks();
     if (job->part && job->part->anew)

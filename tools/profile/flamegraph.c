@@ -30,21 +30,22 @@ static void xml_put(FILE *out, const char *text, size_t most)
     }
 }
 
-/* The shade depends on the name, so that neighbors differ. The color shows the kind. */
+/* The shade depends on the name, so that neighbors differ. The color shows the kind: one palette for all figures of
+ * mpit (report.md). Time outside of MPI is gray, work in MPI blue, a stall orange. */
 static void colour_put(const struct drawing *drawing, const char *name, enum frame_kind kind, int state)
 {
     unsigned shade = 0;
     for (const char *c = name; *c; c++)
         shade = shade * 31 + (unsigned char)*c;
-    int hue = 35, saturation = 85, light = 62 + (int)(shade % 14);
+    int hue = 213, saturation = 19, light = 74 + (int)(shade % 14);
     if (kind == FRAME_UNKNOWN)
-        saturation = 0;
+        saturation = 0, light = 94;
     else if (kind == FRAME_RECORDER)
         hue = 280, saturation = 40;
     else if (state >= MPIT_STATE_STALL_SEND)
-        hue = 0, saturation = 75;
+        hue = 24, saturation = 88, light = 48 + (int)(shade % 10);
     else if (state == MPIT_STATE_WORK || kind == FRAME_MPI || kind == FRAME_INTERNAL)
-        hue = 205, saturation = 65;
+        hue = 211, saturation = 58, light = 60 + (int)(shade % 10);
     fprintf(drawing->out, "hsl(%d,%d%%,%d%%)", hue, saturation, light);
 }
 
@@ -129,13 +130,13 @@ static void legend_put(const struct drawing *drawing)
         enum frame_kind kind;
         int state;
     } entries[] = {{"not in MPI", FRAME_PROGRAM, MPIT_STATE_NOT_IN_MPI},
-                   {"MPI, work", FRAME_MPI, MPIT_STATE_WORK},
-                   {"MPI, stall", FRAME_MPI, MPIT_STATE_STALL_RECV},
+                   {"at work in MPI", FRAME_MPI, MPIT_STATE_WORK},
+                   {"stalled in MPI", FRAME_MPI, MPIT_STATE_STALL_RECV},
                    {"unknown", FRAME_UNKNOWN, MPIT_STATE_NOT_IN_MPI}};
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
-        fprintf(drawing->out, "<rect x=\"%d\" y=\"32\" width=\"12\" height=\"12\" fill=\"", MARGIN + (int)i * 110);
+        fprintf(drawing->out, "<rect x=\"%d\" y=\"32\" width=\"12\" height=\"12\" fill=\"", MARGIN + (int)i * 120);
         colour_put(drawing, "", entries[i].kind, entries[i].state);
-        fprintf(drawing->out, "\"/><text x=\"%d\" y=\"42\">%s</text>\n", MARGIN + (int)i * 110 + 17, entries[i].text);
+        fprintf(drawing->out, "\"/><text x=\"%d\" y=\"42\">%s</text>\n", MARGIN + (int)i * 120 + 17, entries[i].text);
     }
 }
 

@@ -58,8 +58,9 @@ bool top_screen_open(void)
         start_color();
         use_default_colors();
         init_pair(STYLE_BAD, COLOR_RED, -1);
-        init_pair(STYLE_STALL, COLOR_YELLOW, -1);
-        init_pair(STYLE_WORK, COLOR_GREEN, -1);
+        /* as in the figures of mpit-dump (report.md): stalled orange, at work in MPI blue (or cyan) */
+        init_pair(STYLE_STALL, COLORS >= 256 ? 208 : COLOR_YELLOW, -1);
+        init_pair(STYLE_WORK, COLORS >= 256 ? 33 : COLOR_CYAN, -1);
     }
     return true;
 }

@@ -18,6 +18,7 @@ import time
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60
+HAS_SIZES = "Boolean(document.querySelector('[data-plot=sizes]'))" # messages have several
 KEYS = {"ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "+": 187}
 
 
@@ -173,7 +174,10 @@ def choices_use(browser):
             said = browser.value("(() => { const select = document.querySelector('[data-figure=sizes] select'); select.value = '%d'; select.dispatchEvent(new Event('change'));"
                                  "return [...document.querySelectorAll('[data-table=sizes] [data-key=sent_count]')].reduce((sum, cell) => sum + Number(cell.dataset.value), 0); })()" % i)
             assert said == browser.value(f"page.summary.jobs[0].communicators[{i}].send_count"), (i, said)
-    for figure, words in (("matrix", ("messages", "bytes")), ("timeline", ("mpi", "stall", "states")), ("sizes", ("bytes", "count"))):
+    choices = [("matrix", ("messages", "bytes")), ("timeline", ("mpi", "stall", "states"))]
+    if browser.value(HAS_SIZES):
+        choices.append(("sizes", ("bytes", "count")))
+    for figure, words in choices:
         for word in words:
             pressed = browser.value(f"(() => {{ const button = document.querySelector('[data-figure={figure}] [data-choice={word}]'); button.click(); return button.getAttribute('aria-pressed'); }})()")
             assert pressed == "true", (figure, word)
@@ -189,7 +193,11 @@ def tab_use(browser):
         if not at: # behind the last
             break
         met.append(at)
-    wanted = {"button theme", "select ranks", "canvas timeline", "canvas matrix", "button matrix", "rect sizes", "summary ranks"}
+    wanted = {"button theme", "select ranks", "canvas timeline", "canvas matrix", "button matrix", "summary ranks"}
+    if browser.value("Boolean(document.querySelector('details.place'))"): # with callers
+        wanted.add("summary callsites")
+    if browser.value(HAS_SIZES):
+        wanted.add("rect sizes")
     if browser.value("page.jobs[0].ranks.ranks") <= 64: # more have their numbers in the table alone
         wanted.add("rect ranks")
     missing = wanted - set(met)

@@ -73,6 +73,8 @@ for mpi in openmpi mpich; do
     record="$build/bin/mpit-run --quiet --output plain-$mpi"
     check "$mpi: a run without" launch $mpi 2 "${heat[@]}"
     page "$mpi, with the summary alone" plain-$mpi
+    check "$mpi, a rank of it: --html" "$dump" --html part.html --ranks 1 plain-$mpi
+    check "$mpi, a rank of it: what the page shows" python3 "$judge" judge "$dump" plain-$mpi part.html --ranks 1
 done
 mpi=mpich
 if there_is heat; then

@@ -99,9 +99,6 @@ for mpi in openmpi mpich; do
         says "$name: $part says so" "rank 0 was recorded without a trace; mpit-run --trace records one" "$work/said"
     done
     checked "$name: of a run without files, figures by rank" python3 "$here/selections.py" rows mpit-dump "$work/$mpi-all" 1
-    mpit-dump --html "$work/page" --ranks 1 "$work/$mpi-all" >"$work/said" 2>&1
-    checked "$name: a page needs their files" test $? = 1
-    says "$name: and this is said" "the page of some ranks needs their files; MPIT_REDUCE=0" "$work/said"
     mpit-dump --comm MPI_COMM_WORLD "$work/$mpi-all" >"$work/said" 2>&1
     checked "$name: a communicator needs their files, too" test $? = 1
     says "$name: and this is said, too" "have only a common summary, and no files; mpit-run --trace" "$work/said"

@@ -1,0 +1,89 @@
+/* Findings, as in the summary, and the figures that this run lacks. */
+
+/* The row of the finding's call site in the table of call sites, if it is there. */
+function siteIndex(job, place) {
+  return place ? (job.summary.callsites || [])
+                     .findIndex(
+                         (site) => site.mpi === place.mpi && site.function === place.function &&
+                             site.file === place.file && site.line === place.line) :
+                 -1;
+}
+
+function findingItem(job, finding) {
+  const index = siteIndex(job, finding.place);
+  return make(
+      "li", {"data-rule": finding.rule},
+      figureOf("b", "share", Math.min(finding.share_of_run, 9.99), {"data-finding": "share"}),
+      make(
+          "div", {}, make("strong", {}, finding.text), " ", finding.advice || "",
+          index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(finding.place))] : null));
+}
+
+function findingsFigure(job) {
+  const findings = job.summary.findings;
+  if (!findings) return null;
+  const list = make("ol", {class: "findings"}, findings.map((finding) => findingItem(job, finding)));
+  return figure(
+      "findings", "Findings", findings.length ? "What stands out" : "Nothing stands out", findings.length ? list : null,
+      note(
+          findings.length ? "The share is how much of the run time the finding costs at most. Findings overlap." :
+                            "No rule found a cost of 2 % of the run time or more."));
+}
+
+/* ---- missing figures --------------------------------------------------------------------------------------------- */
+
+/* Of a reason: the figures that it takes away. */
+function missingGroups(job) {
+  const groups = new Map();
+  const add = (part, name) => {
+    if (!part || part.unknown === undefined) return;
+    const key = part.unknown + (part.record || "");
+    const group = groups.get(key) || {why: part.unknown, record: part.record, names: []};
+    group.names.push(name);
+    groups.set(key, group);
+  };
+  add(job.ranks, "figures of single ranks");
+  add(job.timeline, "timeline");
+  add(job.analysis, "waits");
+  add(job.analysis, "segments of computation");
+  add(job.matrix, "messages by pair");
+  return [...groups.values()];
+}
+
+function inList(names) {
+  return names.length < 2 ? names.join("") : names.slice(0, -1).join(", ") + " and " + names[names.length - 1];
+}
+
+function sentence(text) {
+  const first = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(first) ? first : first + ".";
+}
+
+function recordCommand(job, option) {
+  const about = job.summary.about, command = about && about.command;
+  const program =
+      command && command.length ? command.map((word) => /\s/.test(word) ? "'" + word + "'" : word) : ["COMMAND"];
+  const launcher = job.summary.world_size > 1 ? ["mpirun", "-n", String(job.summary.world_size)] : [];
+  return ["mpit-run", option, ...launcher, ...program].join(" ");
+}
+
+/* One box with all that is missing, and the next step. */
+function missingBox(job) {
+  const lines = missingGroups(job).map(
+      (group) => make(
+          "li", {}, sentence(group.why), " ", sentence("It has no " + inList(group.names)),
+          group.record ? [" Next: ", make("code", {}, recordCommand(job, group.record))] : null));
+  const whole = job.summary.selection === undefined && job.summary.ranks > 0;
+  if (job.profile === null && whole)
+    lines.push(make(
+        "li", {},
+        "It has no samples of the program's functions. Next: ", make("code", {}, recordCommand(job, "--sample 100"))));
+  const sites = job.summary.callsites || [];
+  if (sites.length && !sites.some((site) => site.line))
+    lines.push(
+        make("li", {}, "Call sites have no lines. Compile the program with -g, and keep it until the job ends."));
+  return lines.length ? make(
+                            "div", {class: "lacks", "data-figure-part": "missing"},
+                            make("p", {}, make("b", {}, "Not in this run")), make("ul", {}, lines)) :
+                        null;
+}

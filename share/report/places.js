@@ -1,0 +1,58 @@
+/* Places in the program: where a call was made, and the path of calls that leads to it. */
+
+/* The last part of a path of a file. */
+function baseName(path) {
+  return path.split("/").pop() || path;
+}
+
+/* "halo.c:72 exchange", as in the summary, or all that is known. */
+function frameText(frame) {
+  if (frame.file && frame.line)
+    return baseName(frame.file) + ":" + frame.line + (frame.function ? " " + frame.function : "");
+  const module = frame.module ? baseName(frame.module) : "?";
+  return frame.function ? frame.function + " [" + module + "]" :
+                          "[" + module + "+0x" + Number(frame.address || 0).toString(16) + "]";
+}
+
+/* The bindings of MPI for other languages stand between the program and MPI. */
+function isBinding(frame) {
+  return Boolean(frame.module) && baseName(frame.module).startsWith("libmpi");
+}
+
+/* The place of a call: its innermost frame in the program. */
+function placeText(site) {
+  if (!site) return "(unknown place)";
+  if (site.file && site.line) return frameText(site);
+  const path = site.path || [], frame = path.find((one) => !isBinding(one)) || path[0];
+  return frame ? frameText(frame) : site.function || "(other places)";
+}
+
+/* A text that may be broken after each "/" only. */
+function breakable(text) {
+  return text.split(/(?<=\/)(?=.)/).flatMap((part, i) => i ? [make("wbr"), part] : [part]);
+}
+
+/* The callers, innermost first. */
+function pathList(site) {
+  return make(
+      "ol", {class: "path"}, site.path.map((frame) => make("li", {}, frameText(frame))),
+      site.cut ? make("li", {class: "dim"}, "(outer callers are not known)") : null);
+}
+
+/* The place, which opens to its path. */
+function placeNode(site) {
+  const text = placeText(site);
+  if (!site || !site.path || site.path.length < 2) return make("span", {class: "place"}, breakable(text));
+  return make(
+      "details", {class: "place"}, make("summary", {title: "Show the callers"}, breakable(text)), pathList(site));
+}
+
+/* The function and the place, with the path. */
+function callNode(site) {
+  return site ? [make("span", {class: "brief"}, site.mpi || "?"), placeNode(site)] : "(unknown place)";
+}
+
+/* "MPI_Waitall at jacobi.c:19 exchange" */
+function callText(site) {
+  return site ? (site.mpi || "?") + " at " + placeText(site) : "(unknown place)";
+}

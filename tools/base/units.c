@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "base/units.h"
 
+#include "figures/bucket.h"
+
 #include <mpit/instrument_interface.h>
 
 #include <inttypes.h>
@@ -51,6 +53,19 @@ const char *text_of_bytes(char text[UNIT_TEXT_BYTES], uint64_t bytes)
         snprintf(text, UNIT_TEXT_BYTES, "%llu %s", (unsigned long long)(bytes / factor), units[unit]);
     else
         three_digits(text, (double)bytes / (double)factor, units[unit]);
+    return text;
+}
+
+const char *text_of_bucket(char text[UNIT_BUCKET_BYTES], unsigned bucket)
+{
+    char low[UNIT_TEXT_BYTES], high[UNIT_TEXT_BYTES];
+    uint64_t from = bucket ? UINT64_C(1) << (bucket - 1) : 0;
+    if (bucket <= 1)
+        snprintf(text, UNIT_BUCKET_BYTES, "%u B", bucket);
+    else if (bucket == BUCKET_COUNT - 1)
+        snprintf(text, UNIT_BUCKET_BYTES, "%s and more", text_of_bytes(low, from));
+    else
+        snprintf(text, UNIT_BUCKET_BYTES, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
     return text;
 }
 

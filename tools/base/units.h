@@ -14,6 +14,9 @@ const char *text_of_seconds(char text[UNIT_TEXT_BYTES], double seconds);
 const char *text_of_ns(char text[UNIT_TEXT_BYTES], uint64_t ns);
 /* Formats like "1.5 MiB". Whole multiples of a unit have no fraction. */
 const char *text_of_bytes(char text[UNIT_TEXT_BYTES], uint64_t bytes);
+/* "512 B .. < 1 KiB": the sizes of messages in a bucket (bucket.h). */
+enum { UNIT_BUCKET_BYTES = 2 * UNIT_TEXT_BYTES };
+const char *text_of_bucket(char text[UNIT_BUCKET_BYTES], unsigned bucket);
 /* "1,234,567" */
 const char *text_of_count(char text[UNIT_TEXT_BYTES], uint64_t count);
 /* "12.3 %" */

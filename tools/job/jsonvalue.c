@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 json_t *text_json(const char *text)
 {
@@ -30,4 +31,14 @@ json_t *count_json(uint64_t count)
 json_t *figure_json(double figure)
 {
     return isfinite(figure) ? json_real(figure) : json_null();
+}
+
+json_t *instant_json(uint64_t ns)
+{
+    char text[64];
+    time_t seconds = (time_t)(ns / 1000000000);
+    struct tm utc;
+    if (!ns || !gmtime_r(&seconds, &utc) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
+        return json_null();
+    return json_string(text);
 }

@@ -14,6 +14,9 @@ json_t *text_json(const char *text);
 /* JSON's integers are signed here. A count over 2^63 - 1, which does not occur, becomes 2^63 - 1. */
 json_t *count_json(uint64_t count);
 
+/* "2026-11-26T13:47:02Z", of nanoseconds since the epoch. 0 becomes null. */
+json_t *instant_json(uint64_t ns);
+
 /* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
 json_t *figure_json(double figure);
 

@@ -161,17 +161,6 @@ static json_t *words_json(const char *command)
     return words;
 }
 
-static json_t *start_json(uint64_t ns)
-{
-    char text[TIME_BYTES];
-    time_t seconds = (time_t)(ns / 1000000000);
-    struct tm utc;
-    if (!ns || !gmtime_r(&seconds, &utc))
-        return json_null();
-    strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    return json_string(text);
-}
-
 /* The recorder joins the name of the scheduler and the number of the job with a blank. */
 static json_t *scheduler_json(const char *job)
 {
@@ -200,8 +189,8 @@ json_t *summary_about_json(const struct summary *summary)
         return json_null();
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "command",
                      origin->command[0] ? words_json(origin->command) : json_null(), "start",
-                     start_json(origin->begin_ns), "user", user_json(origin), "hosts", loads_json(summary), "scheduler",
-                     scheduler_json(origin->scheduler_job));
+                     instant_json(origin->begin_ns), "user", user_json(origin), "hosts", loads_json(summary),
+                     "scheduler", scheduler_json(origin->scheduler_job));
 }
 
 json_t *summary_missing_json(const struct summary *summary)

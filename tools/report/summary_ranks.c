@@ -3,7 +3,6 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
-#include "summary/efficiency.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -127,12 +126,17 @@ static json_t *known_figure_json(bool known, double figure)
 }
 
 /* Serialization and transfer need the replay of a trace. */
+json_t *efficiency_json(const struct efficiency *is)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", known_figure_json(is->known, is->parallel),
+                     "load_balance", known_figure_json(is->known, is->load_balance), "load_balance_in_node",
+                     known_figure_json(is->known, is->load_balance_in_node), "load_balance_between_nodes",
+                     known_figure_json(is->known, is->load_balance_between_nodes), "communication",
+                     known_figure_json(is->known, is->communication), "serialization", "transfer");
+}
+
 json_t *summary_efficiency_json(const struct summary *summary)
 {
     struct efficiency is = summary_efficiency(summary);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", known_figure_json(is.known, is.parallel),
-                     "load_balance", known_figure_json(is.known, is.load_balance), "load_balance_in_node",
-                     known_figure_json(is.known, is.load_balance_in_node), "load_balance_between_nodes",
-                     known_figure_json(is.known, is.load_balance_between_nodes), "communication",
-                     known_figure_json(is.known, is.communication), "serialization", "transfer");
+    return efficiency_json(&is);
 }

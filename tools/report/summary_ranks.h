@@ -2,6 +2,7 @@
 #ifndef MPIT_TOOLS_SUMMARY_RANKS_H
 #define MPIT_TOOLS_SUMMARY_RANKS_H
 
+#include "summary/efficiency.h"
 #include "summary/summary.h"
 
 #include <jansson.h>
@@ -15,5 +16,6 @@ void summary_efficiency_print(const struct summary *summary, FILE *out);
 /* null: not known (an older file). */
 json_t *summary_ranks_json(const struct summary *summary);
 json_t *summary_efficiency_json(const struct summary *summary);
+json_t *efficiency_json(const struct efficiency *is);
 
 #endif

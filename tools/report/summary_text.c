@@ -231,18 +231,6 @@ static void bar_print(uint64_t count, uint64_t most, FILE *out)
     fputs(eighths[length % parts], out);
 }
 
-static void bucket_label(char label[UNIT_TEXT_BYTES * 2], unsigned bucket)
-{
-    char low[UNIT_TEXT_BYTES], high[UNIT_TEXT_BYTES];
-    uint64_t from = bucket ? UINT64_C(1) << (bucket - 1) : 0;
-    if (bucket <= 1)
-        snprintf(label, UNIT_TEXT_BYTES * 2, "%u B", bucket);
-    else if (bucket == BUCKET_COUNT - 1)
-        snprintf(label, UNIT_TEXT_BYTES * 2, "%s and more", text_of_bytes(low, from));
-    else
-        snprintf(label, UNIT_TEXT_BYTES * 2, "%s .. < %s", text_of_bytes(low, from), text_of_bytes(high, from * 2));
-}
-
 /* Returns the bucket for the next line. Adjacent empty buckets share a line. */
 static unsigned bucket_next(const uint64_t counts[BUCKET_COUNT], unsigned bucket)
 {
@@ -268,15 +256,14 @@ static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUN
         return;
     fprintf(out, "\nSent messages by size, %s\n  %-20s %14s %10s\n", title, "", "messages", "bytes");
     for (unsigned i = first, next; i <= last; i = next) {
-        char label[UNIT_TEXT_BYTES * 2], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+        char label[UNIT_BUCKET_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
         next = bucket_next(counts, i);
         if (next - i > 1) {
             fprintf(out, "  ...\n");
             continue;
         }
-        bucket_label(label, i);
-        fprintf(out, "  %-20s %14s %10s%s", label, text_of_count(a, counts[i]), text_of_bytes(b, bytes[i]),
-                counts[i] ? "  " : "");
+        fprintf(out, "  %-20s %14s %10s%s", text_of_bucket(label, i), text_of_count(a, counts[i]),
+                text_of_bytes(b, bytes[i]), counts[i] ? "  " : "");
         bar_print(counts[i], most, out);
         fprintf(out, "\n");
     }

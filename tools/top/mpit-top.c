@@ -39,16 +39,16 @@ static const struct command_line command_line = {
     .version = "mpit-top " MPIT_VERSION "\n",
     .shorts = ":h",
     .head = "Usage: mpit-top [options] [RUN|FILE...]\n"
-            "Shows your running MPI jobs on this node, live. For each rank: share of time in\n"
-            "MPI, at work and stalled; messages and bytes a second; current call; and for a\n"
-            "rank that hangs, the ranks it waits for. RUN and FILE select run directories and\n"
-            "run files instead. See man mpit-top.\n"
+            "Lists your running MPI jobs on this node, newest first. Of a job it shows for\n"
+            "each rank: share of time in MPI, at work and stalled; messages and bytes a\n"
+            "second; current call; and for a rank that hangs, the ranks it waits for.\n"
+            "RUN (a run directory) or FILE (a run file) shows that job. See man mpit-top.\n"
             "\n",
     .options = options,
     .column = 22,
     .tail = "\n"
-            "Keys: r ranks, c communicators, s sizes, v variables, enter details, < > sort,\n"
-            "/ filter, p pause, j next job, h help, q quit.\n"
+            "Keys: enter opens a job, j all jobs, r ranks, c communicators, s sizes,\n"
+            "v variables, < > sort, / filter, p pause, h help, q quit.\n"
             "\n"
             "Example:  mpit-run mpirun -n 4 ./app &  mpit-top\n"
             "          mpit-top --once --json | jq '.jobs[].ranks[] | [.rank, .call.name]'\n",
@@ -117,6 +117,7 @@ static bool look(void *context, struct top_view *view, struct top_model *model)
     view->message = result != 0 && !looker->live.job_count ? looker->error : NULL;
     if (top_model_update(model, &looker->live) != 0)
         return false;
+    top_view_follow(view, model);
     top_focus_update(view, model);
     model->look_ns = live_monotonic_ns() - begin;
     return true;
@@ -239,10 +240,21 @@ static int page_width(void)
     return width < 20 ? WIDTH_WITHOUT_TERMINAL : width;
 }
 
+static void list_print(struct top_view *view, struct top_model *model)
+{
+    struct top_page page = {.width = page_width()};
+    view->chosen = false;
+    view->kind = VIEW_JOBS;
+    top_page_make(&page, view, model);
+    top_page_print(&page, stdout);
+    top_page_clear(&page);
+}
+
 static void job_print(struct top_view *view, struct top_model *model, const struct top_job *job)
 {
     struct top_page page = {.width = page_width()};
-    view->job = job->job;
+    top_view_choose(view, job);
+    view->kind = VIEW_RANKS;
     top_page_make(&page, view, model);
     top_page_add(&page, 0, 0, "%s", "");
     size_t ranks = page.count;
@@ -265,12 +277,16 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
              : request->all_users ? "no job that this user can see runs with mpit on this node"
                                   : "no job of yours runs with mpit on this node");
     ranks_check(model, request);
-    for (size_t i = 0, shown = 0; i < 2 * model->job_count; i++) { /* running jobs come first */
-        const struct top_job *job = &model->jobs[i % model->job_count];
+    bool list = !request->path_count || model->job_count > 1;
+    if (list)
+        list_print(view, model);
+    for (size_t i = 0; i < 2 * model->job_count; i++) { /* running jobs come first, and the newest of them */
+        const struct top_job *job = &model->jobs[model->job_count - 1 - i % model->job_count];
         if ((job->running != 0) != (i < model->job_count))
             continue;
-        if (shown++)
+        if (list)
             putchar('\n');
+        list = true;
         job_print(view, model, job);
     }
     output_close();
@@ -279,7 +295,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
 
 int main(int argc, char *argv[])
 {
-    static struct top_view view = {.sort = -1};
+    static struct top_view view = {.kind = VIEW_JOBS, .sort = -1};
     struct request request = top_options_read(argc, argv);
     struct top_model model = {0};
     struct looker looker;
@@ -287,6 +303,7 @@ int main(int argc, char *argv[])
     setlocale(LC_CTYPE, "");
     view.interval = request.interval;
     view.ranks = request.ranks;
+    view.direct = request.path_count > 0;
     if (live_files_open(&looker.live, (const char *const *)request.paths, request.path_count) != 0)
         errx(1, "no memory");
     if (request.all_users)

@@ -15,7 +15,7 @@ static const struct top_comm *comm_of(const void *item)
     return item;
 }
 
-#define COMM_RATE(name, field)                                                                                         \
+#define COMM_RATE(name, field, write)                                                                                  \
     static double name##_key(const void *item)                                                                         \
     {                                                                                                                  \
         return -comm_of(item)->field;                                                                                  \
@@ -23,7 +23,7 @@ static const struct top_comm *comm_of(const void *item)
     static void name##_text(const void *item, char *text, size_t bytes)                                                \
     {                                                                                                                  \
         char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", top_number(number, comm_of(item)->field));                                         \
+        snprintf(text, bytes, "%s", write(number, comm_of(item)->field));                                              \
     }
 #define COMM_SHARE(name, field)                                                                                        \
     static double name##_key(const void *item)                                                                         \
@@ -37,9 +37,9 @@ static const struct top_comm *comm_of(const void *item)
 
 COMM_SHARE(share, share)
 COMM_SHARE(stalled, stall)
-COMM_RATE(messages, message_rate)
-COMM_RATE(colls, coll_rate)
-COMM_RATE(bytes, byte_rate)
+COMM_RATE(sent, sent_rate, top_number)
+COMM_RATE(colls, coll_rate, top_number)
+COMM_RATE(sent_bytes, sent_byte_rate, top_bytes)
 
 static double size_key(const void *item)
 {
@@ -86,11 +86,11 @@ static void comm_name_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column comm_columns[] = {
-    {"time %", 6, 1, false, share_text, share_key},    {"stall", 6, 3, false, stalled_text, stalled_key},
-    {"", 12, 7, true, comm_bar_text, share_key},       {"msg/s", 7, 2, false, messages_text, messages_key},
-    {"coll/s", 7, 2, false, colls_text, colls_key},    {"B/s", 6, 4, false, bytes_text, bytes_key},
-    {"time", 8, 6, false, comm_time_text, time_key},   {"size", 6, 5, false, size_text, size_key},
-    {"seen", 6, 9, false, comm_ranks_text, ranks_key}, {"communicator", 20, 1, true, comm_name_text, NULL},
+    {"time %", 6, 1, false, share_text, share_key},          {"stalled %", 9, 3, false, stalled_text, stalled_key},
+    {"#work|stall.", 12, 7, true, comm_bar_text, share_key}, {"sent/s", 6, 2, false, sent_text, sent_key},
+    {"coll/s", 6, 2, false, colls_text, colls_key},          {"sent B/s", 8, 4, false, sent_bytes_text, sent_bytes_key},
+    {"time", 8, 6, false, comm_time_text, time_key},         {"size", 6, 5, false, size_text, size_key},
+    {"seen", 6, 9, false, comm_ranks_text, ranks_key},       {"communicator", 20, 1, true, comm_name_text, NULL},
 };
 enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
 
@@ -145,7 +145,7 @@ static double place_key(const void *item)
     return member_item(item)->record->rank;
 }
 
-#define MEMBER_RATE(name, field, factor)                                                                               \
+#define MEMBER_RATE(name, field, write)                                                                                \
     static double name##_key(const void *item)                                                                         \
     {                                                                                                                  \
         return -(double)(member_item(item)->slot->field);                                                              \
@@ -153,15 +153,26 @@ static double place_key(const void *item)
     static void name##_text(const void *item, char *text, size_t bytes)                                                \
     {                                                                                                                  \
         char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", top_number(number, (factor) * (double)(member_item(item)->slot->field)));          \
+        snprintf(text, bytes, "%s", write(number, (double)(member_item(item)->slot->field)));                          \
     }
 
-MEMBER_RATE(member_share, time, 100)
-MEMBER_RATE(member_stall, stall, 100)
-MEMBER_RATE(member_messages, message_rate, 1)
-MEMBER_RATE(member_colls, coll_rate, 1)
-MEMBER_RATE(member_bytes, byte_rate, 1)
-MEMBER_RATE(member_total, now.sent + member_item(item)->slot->now.received, 1)
+static const char *share_number(char text[TOP_NUMBER_BYTES], double share)
+{
+    snprintf(text, TOP_NUMBER_BYTES, "%.1f", 100 * share);
+    return text;
+}
+
+static const char *whole_number(char text[TOP_NUMBER_BYTES], double count)
+{
+    return text_of_count(text, (uint64_t)count);
+}
+
+MEMBER_RATE(member_share, time, share_number)
+MEMBER_RATE(member_stall, stall, share_number)
+MEMBER_RATE(member_sent, sent_rate, top_number)
+MEMBER_RATE(member_colls, coll_rate, top_number)
+MEMBER_RATE(member_sent_bytes, sent_byte_rate, top_bytes)
+MEMBER_RATE(member_total, now.sent, whole_number)
 
 static void member_call_text(const void *item, char *text, size_t bytes)
 {
@@ -171,14 +182,14 @@ static void member_call_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column member_columns[] = {
-    {"rank", 6, 1, false, member_text, member_key},
-    {"in it", 6, 4, false, member_place_text, place_key},
+    {"rank", 5, 1, false, member_text, member_key},
+    {"in it", 5, 4, false, member_place_text, place_key},
     {"time %", 6, 1, false, member_share_text, member_share_key},
-    {"stall", 6, 2, false, member_stall_text, member_stall_key},
-    {"msg/s", 7, 2, false, member_messages_text, member_messages_key},
-    {"coll/s", 7, 2, false, member_colls_text, member_colls_key},
-    {"B/s", 6, 3, false, member_bytes_text, member_bytes_key},
-    {"messages", 9, 6, false, member_total_text, member_total_key},
+    {"stalled %", 9, 2, false, member_stall_text, member_stall_key},
+    {"sent/s", 6, 2, false, member_sent_text, member_sent_key},
+    {"coll/s", 6, 2, false, member_colls_text, member_colls_key},
+    {"sent B/s", 8, 3, false, member_sent_bytes_text, member_sent_bytes_key},
+    {"sent", 8, 6, false, member_total_text, member_total_key},
     {"call", 14, 1, true, member_call_text, NULL},
 };
 enum { MEMBER_COLUMNS = sizeof member_columns / sizeof *member_columns };
@@ -216,9 +227,9 @@ void top_comm_add(struct top_page *page, const struct top_view *view, const stru
     struct member *members = calloc(job->rank_count + 1, sizeof *members);
     const void **items = calloc(job->rank_count + 1, sizeof *items);
     size_t found = 0;
-    top_page_add(page, 0, 0, "%ccommunicator %s%c  of %" PRId32 " processes; %s in it, %s messages", STYLE_TITLE,
-                 comm_title(title, comm->name, comm->label), STYLE_PLAIN, comm->size, text_of_ns(time, comm->time_ns),
-                 text_of_count(count, comm->messages));
+    top_page_add(page, 0, 0, "%ccommunicator %s%c  of %" PRId32 " processes; %s in it, %s messages sent or received",
+                 STYLE_TITLE, comm_title(title, comm->name, comm->label), STYLE_PLAIN, comm->size,
+                 text_of_ns(time, comm->time_ns), text_of_count(count, comm->messages));
     for (size_t i = 0; members && items && i < job->rank_count; i++) {
         const struct top_rank *rank = job->ranks[i];
         uint32_t slot = slot_named(rank, comm->name);
@@ -232,72 +243,4 @@ void top_comm_add(struct top_page *page, const struct top_view *view, const stru
         top_table_add(page, view, member_columns, MEMBER_COLUMNS, items, found);
     free(members);
     free(items);
-}
-
-/* ---- sizes --------------------------------------------------------------------------------------------------------
- */
-
-enum { SIZE_BAR = 20 };
-
-static void size_bar(char text[SIZE_BAR + 1], double value, double most)
-{
-    int columns = most > 0 ? (int)(value / most * SIZE_BAR + 0.5) : 0;
-    memset(text, '#', (size_t)columns);
-    memset(text + columns, ' ', (size_t)(SIZE_BAR - columns));
-    text[SIZE_BAR] = '\0';
-}
-
-void top_sizes_add(struct top_page *page, const struct top_job *job)
-{
-    double most = 0;
-    int first = BUCKET_COUNT, last = -1;
-    for (int i = 0; i < BUCKET_COUNT; i++)
-        for (int kind = 0; kind < 3; kind++) {
-            if (job->now.sizes[kind][i]) {
-                first = i < first ? i : first;
-                last = i;
-            }
-            most = kind != TOP_RECEIVED && job->sizes[kind][i] > most ? job->sizes[kind][i] : most;
-        }
-    top_page_add(page, 0, 0, "%c%11s %8s %-20s %8s %-20s %8s %14s %14s", STYLE_HEAD, "up to", "sent/s", "", "coll/s",
-                 "", "recv/s", "sent", "collectives");
-    page->head = page->count;
-    for (int i = first; i <= last; i++) {
-        char limit[UNIT_TEXT_BYTES], a[TOP_NUMBER_BYTES], b[TOP_NUMBER_BYTES], c[TOP_NUMBER_BYTES], d[UNIT_TEXT_BYTES],
-            e[UNIT_TEXT_BYTES], sent[SIZE_BAR + 1], colls[SIZE_BAR + 1];
-        uint64_t up_to = bucket_limit((unsigned)i);
-        size_bar(sent, job->sizes[TOP_SENT][i], most);
-        size_bar(colls, job->sizes[TOP_COLLS][i], most);
-        top_page_add(page, 0, 0, "%11s %8s %c%s%c %8s %c%s%c %8s %14s %14s",
-                     up_to == UINT64_MAX ? "more" : text_of_bytes(limit, up_to ? up_to + 1 : 0),
-                     top_number(a, job->sizes[TOP_SENT][i]), STYLE_WORK, sent, STYLE_PLAIN,
-                     top_number(b, job->sizes[TOP_COLLS][i]), STYLE_STALL, colls, STYLE_PLAIN,
-                     top_number(c, job->sizes[TOP_RECEIVED][i]), text_of_count(d, job->now.sizes[TOP_SENT][i]),
-                     text_of_count(e, job->now.sizes[TOP_COLLS][i]));
-    }
-    if (last < 0)
-        top_page_add(page, 0, 0, "no message and no collective yet");
-}
-
-/* ---- for who sorts ------------------------------------------------------------------------------------------------
- */
-
-size_t top_ranks_columns(void);
-const char *top_ranks_title(int column);
-
-size_t top_columns_count(enum top_view_kind kind)
-{
-    return kind == VIEW_RANKS   ? top_ranks_columns()
-           : kind == VIEW_COMMS ? COMM_COLUMNS
-           : kind == VIEW_COMM  ? MEMBER_COLUMNS
-                                : 0;
-}
-
-const char *top_column_title(enum top_view_kind kind, int column)
-{
-    if (column < 0 || (size_t)column >= top_columns_count(kind))
-        return "";
-    return kind == VIEW_RANKS   ? top_ranks_title(column)
-           : kind == VIEW_COMMS ? comm_columns[column].title
-                                : member_columns[column].title;
 }

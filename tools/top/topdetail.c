@@ -10,13 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALLS_SHOWN = 16, COMMS_SHOWN = 12, PEERS_SHOWN = 16 };
+enum {
+    CALL_TEXT_BYTES = 1024,
+    THREAD_CALL_COLUMN = 36,
+    VALUE_INDENT = 4,
+    CALLS_SHOWN = 16,
+    COMMS_SHOWN = 12,
+    PEERS_SHOWN = 16
+};
 
 static void heading(struct top_page *page, const char *text)
 {
     top_page_add(page, 0, 0, "%s", "");
-    top_page_add(page, 0, 0, "%c%s%*s", STYLE_HEAD, text, page->width > 200 ? 1 : page->width - top_text_columns(text),
-                 "");
+    int missing = page->width - top_text_columns(text);
+    top_page_add(page, 0, 0, "%c%s%*s", STYLE_HEAD, text, missing > 0 ? missing : 0, "");
 }
 
 /* ---- what it calls ------------------------------------------------------------------------------------------------
@@ -111,16 +118,18 @@ static void detail_calls_add(struct top_page *page, const struct top_view *view,
 
 static void threads_add(struct top_page *page, const struct top_rank *rank)
 {
-    heading(page, "thread       tid  MPI %  stall  call");
+    heading(page, "thread       tid  MPI %  stalled %  call");
     for (size_t i = 0; i < rank->thread_count; i++) {
         const struct top_thread *thread = &rank->threads[i];
-        char call[400] = "ended", stalled[UNIT_TEXT_BYTES + 16] = "", time[UNIT_TEXT_BYTES];
+        char call[CALL_TEXT_BYTES] = "ended", stalled[UNIT_TEXT_BYTES + 16] = "", time[UNIT_TEXT_BYTES],
+             line[CALL_TEXT_BYTES + 128];
         if (!thread->ended)
             top_call_text(call, sizeof call, &thread->call);
         if (thread->call.stall_ns && !thread->ended)
             snprintf(stalled, sizeof stalled, ", stalled for %s", text_of_ns(time, thread->call.stall_ns));
-        top_page_add(page, 0, 0, "%6" PRIu32 " %9" PRId32 "  %5.1f  %5.1f  %s%s", thread->index, thread->tid,
-                     100 * thread->mpi, 100 * thread->stall, call, stalled);
+        snprintf(line, sizeof line, "%6" PRIu32 " %9" PRId32 "  %5.1f  %9.1f  %s%s", thread->index, thread->tid,
+                 100 * thread->mpi, 100 * thread->stall, call, stalled);
+        top_page_wrap(page, STYLE_PLAIN, THREAD_CALL_COLUMN, line);
     }
 }
 
@@ -148,13 +157,13 @@ static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
             places[count++] = (struct place){slot, &rank->slots[slot]};
     if (count)
         qsort(places, count, sizeof *places, place_order);
-    heading(page, "time %  stall    msg/s   coll/s      B/s  communicator");
+    heading(page, "time %  stalled %   sent/s   coll/s   sent B/s  communicator");
     for (size_t i = 0; i < count && i < COMMS_SHOWN; i++) {
         const struct comm_record *record = run->comms[places[i].slot];
         const struct top_slot *slot = places[i].figures;
         char title[COMM_TITLE_BYTES], a[TOP_NUMBER_BYTES], b[TOP_NUMBER_BYTES], c[TOP_NUMBER_BYTES];
-        top_page_add(page, 0, 0, "%6.1f %6.1f %8s %8s %8s  %s", 100 * slot->time, 100 * slot->stall,
-                     top_number(a, slot->message_rate), top_number(b, slot->coll_rate), top_number(c, slot->byte_rate),
+        top_page_add(page, 0, 0, "%6.1f %10.1f %8s %8s %10s  %s", 100 * slot->time, 100 * slot->stall,
+                     top_number(a, slot->sent_rate), top_number(b, slot->coll_rate), top_bytes(c, slot->sent_byte_rate),
                      comm_title(title, record->name, record->label));
     }
     if (count > COMMS_SHOWN)
@@ -255,9 +264,12 @@ static void counters_add(struct top_page *page, const struct top_job *job, const
 static void rank_title(struct top_page *page, const struct top_rank *rank)
 {
     char time[UNIT_TEXT_BYTES], problem[256];
-    top_page_add(page, 0, 0, "%crank %" PRId32 "%c  process %" PRIu32 " on %s, %s, for %s; MPI %.1f %%", STYLE_TITLE,
-                 rank->rank, STYLE_PLAIN, rank->pid, rank->host, top_state_name(rank->state),
-                 text_of_ns(time, rank->run_ns), 100 * rank->rates.mpi);
+    char share[32] = "";
+    if (top_rank_has_shares(rank))
+        snprintf(share, sizeof share, "; MPI %.1f %%", 100 * rank->rates.mpi);
+    top_page_add(page, 0, 0, "%crank %" PRId32 "%c  process %" PRIu32 " on %s, %s, for %s%s", STYLE_TITLE, rank->rank,
+                 STYLE_PLAIN, rank->pid, rank->host, top_state_name(rank->state), text_of_ns(time, rank->run_ns),
+                 share);
     if (rank->waits[0])
         top_page_add(page, 0, 0, "%cin %s, waits %s%c", STYLE_STALL, rank->busy ? rank->busy->call.name : "",
                      rank->waits, STYLE_PLAIN);
@@ -305,9 +317,12 @@ void top_values_add(struct top_page *page, const struct top_view *view, const st
             break;
         value_entry_print(json_array_get(list, i), out);
         if (fclose(out) == 0 && bytes && (!view->filter[0] || strcasestr(text, view->filter))) {
-            char clean[1024]; /* names and units may have any bytes */
-            label_clean(clean, sizeof clean, text, strcspn(text, "\n"));
-            top_page_add(page, 0, 0, "%s", clean);
+            char *clean = malloc(bytes + 1); /* names and units may have any bytes */
+            if (clean) {
+                label_clean(clean, bytes + 1, text, strcspn(text, "\n"));
+                top_page_wrap(page, STYLE_PLAIN, VALUE_INDENT, clean);
+            }
+            free(clean);
         }
         free(text);
     }

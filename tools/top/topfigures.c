@@ -273,11 +273,11 @@ static void slot_rates(struct top_slot *slot, double seconds)
     const struct top_slot_figures *now = &slot->now, *old = &slot->before;
     slot->time = growth_rate(now->time_ns, old->time_ns, seconds * 1e9);
     slot->stall = growth_rate(now->stall_ns, old->stall_ns, seconds * 1e9);
-    slot->message_rate =
-        growth_rate(now->sent, old->sent, seconds) + growth_rate(now->received, old->received, seconds);
+    slot->sent_rate = growth_rate(now->sent, old->sent, seconds);
+    slot->sent_byte_rate = growth_rate(now->sent_bytes, old->sent_bytes, seconds);
+    slot->message_rate = slot->sent_rate + growth_rate(now->received, old->received, seconds);
     slot->coll_rate = growth_rate(now->colls, old->colls, seconds);
-    slot->byte_rate = growth_rate(now->sent_bytes, old->sent_bytes, seconds) +
-                      growth_rate(now->received_bytes, old->received_bytes, seconds) +
+    slot->byte_rate = slot->sent_byte_rate + growth_rate(now->received_bytes, old->received_bytes, seconds) +
                       growth_rate(now->coll_bytes, old->coll_bytes, seconds);
 }
 
@@ -369,6 +369,24 @@ static void rates_make(struct top_rank *rank)
     rates->work = rates->mpi - rates->stall;
 }
 
+/* The part of the interval after MPI_Init. A process has one thread in MPI_Init, and that thread is in MPI. */
+static void efficiency_part_make(struct top_rank *rank, const struct live_process *process)
+{
+    const struct run_header *header = &process->run.header;
+    const struct top_figures *now = &rank->now, *old = &rank->before;
+    uint64_t init_ns = live_between(process, header->begin_ticks, header->init_ticks);
+    uint64_t begin_ns = rank->run_ns - rank->interval_ns, in_init = init_ns > begin_ns ? init_ns - begin_ns : 0;
+    uint64_t threads = now->thread_ns > old->thread_ns ? now->thread_ns - old->thread_ns : 0;
+    uint64_t mpi = now->mpi_ns > old->mpi_ns ? now->mpi_ns - old->mpi_ns : 0;
+    rank->measured = rank->state == TOP_RUNNING && rank->timed && rank->recorded && header->init_ticks &&
+                     !header->finalize_ticks && rank->interval_ns > in_init && threads > in_init;
+    if (!rank->measured)
+        return;
+    double run = (double)(rank->interval_ns - in_init), outside = threads > mpi ? (double)(threads - mpi) : 0;
+    double share = outside / (double)(threads - in_init);
+    rank->part = (struct efficiency_part){.run = run, .useful = run * (share < 1 ? share : 1)};
+}
+
 static uint64_t changes_load(const struct run_reader *run)
 {
     const struct run_header *header = (const struct run_header *)(const void *)run->base;
@@ -403,6 +421,7 @@ int top_rank_read(struct top_rank *rank, struct live_process *process, struct ca
             slot_rates(&rank->slots[slot], (double)rank->interval_ns * 1e-9);
     rank->before = last;
     rates_make(rank);
+    efficiency_part_make(rank, process);
     free(states);
     return result;
 }

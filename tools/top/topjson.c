@@ -3,6 +3,7 @@
 #include "format/event.h"
 #include "base/ranklist.h"
 #include "job/jsonvalue.h"
+#include "report/summary_ranks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -30,18 +31,20 @@ static json_t *totals_json(const struct top_figures *now)
                      "collectives", (json_int_t)now->colls, "collective_bytes", (json_int_t)now->coll_bytes);
 }
 
-static json_t *rates_json(const struct top_job *job, const struct top_rates *rates, const struct top_figures *now)
+/* shared: the shares are known */
+static json_t *rates_json(const struct top_job *job, bool shared, const struct top_rates *rates,
+                          const struct top_figures *now)
 {
     json_t *object = json_pack("{s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "mpi_share", rates->mpi,
                                "work_share", rates->work, "stall_share", rates->stall, "calls_per_s", rates->calls,
                                "sent_per_s", rates->sent, "sent_bytes_per_s", rates->sent_bytes, "received_per_s",
                                rates->received, "received_bytes_per_s", rates->received_bytes, "collectives_per_s",
                                rates->colls, "collective_bytes_per_s", rates->coll_bytes);
-    if (!job->stall_known) { /* stalls and work are not distinguished */
+    if (!job->stall_known || !shared) { /* stalls and work are not distinguished */
         json_object_set_new(object, "stall_share", json_null());
         json_object_set_new(object, "work_share", json_null());
     }
-    if (!job->timed)
+    if (!job->timed || !shared)
         json_object_set_new(object, "mpi_share", json_null());
     if (job->fabric)
         json_object_set_new(object, "fabric",
@@ -123,7 +126,7 @@ static json_t *rank_json(const struct top_job *job, const struct top_rank *rank,
     json_object_set_new(object, "call", rank->busy ? current_call_json(&rank->busy->call, places) : json_null());
     json_object_set_new(object, "waits", rank->waits[0] ? json_string(rank->waits) : json_null());
     json_object_set_new(object, "waits_for", rank_waits_json(rank));
-    json_object_set_new(object, "rates", rates_json(job, &rank->rates, &rank->now));
+    json_object_set_new(object, "rates", rates_json(job, top_rank_has_shares(rank), &rank->rates, &rank->now));
     json_object_set_new(object, "totals", totals_json(&rank->now));
     json_object_set_new(object, "threads", threads_json(rank, places));
     return object;
@@ -139,6 +142,8 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
     json_object_set_new(object, "messages", count_json(comm->messages));
     json_object_set_new(object, "collectives", count_json(comm->colls));
     json_object_set_new(object, "bytes", count_json(comm->bytes));
+    json_object_set_new(object, "sent_per_s", json_real(comm->sent_rate));
+    json_object_set_new(object, "sent_bytes_per_s", json_real(comm->sent_byte_rate));
     json_object_set_new(object, "messages_per_s", json_real(comm->message_rate));
     json_object_set_new(object, "collectives_per_s", json_real(comm->coll_rate));
     json_object_set_new(object, "bytes_per_s", json_real(comm->byte_rate));
@@ -154,9 +159,14 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
                                (int)job->running, "dead", (int)job->dead, "run_ns", (json_int_t)job->run_ns,
                                "interval_ns", (json_int_t)job->interval_ns);
     json_object_set_new(object, "user", json_string(job->user));
+    json_object_set_new(object, "start", instant_json(job->begin_ns));
+    json_object_set_new(object, "launcher", job->launcher ? json_integer(job->launcher) : json_null());
+    json_object_set_new(object, "directory", job->directory[0] ? json_string(job->directory) : json_null());
+    json_object_set_new(object, "efficiency", efficiency_json(&job->efficiency));
+    json_object_set_new(object, "finding", job->finding[0] ? json_string(job->finding) : json_null());
     json_object_set_new(object, "deadlock", job->circle[0] ? json_string(job->circle) : json_null());
     json_object_set_new(object, "deadlock_ranks", circle_json(job));
-    json_object_set_new(object, "rates", rates_json(job, &job->rates, &job->now));
+    json_object_set_new(object, "rates", rates_json(job, job->sharing > 0, &job->rates, &job->now));
     json_object_set_new(object, "totals", totals_json(&job->now));
     json_t *list = json_array(), *comms = json_array();
     for (size_t i = 0; i < job->rank_count; i++)

@@ -55,6 +55,13 @@ static void rank_name(struct top_rank *rank, const struct run_header *header)
     rank->pid = header->pid;
     rank->stall_known = header->stall_known != 0;
     rank->timed = header->sampling == 1 && !header->sampling_changed;
+    rank->recorded = !header->off_since && header->off_count == rank->off_count && !header->filter[0];
+    rank->off_count = header->off_count;
+}
+
+bool top_rank_has_shares(const struct top_rank *rank)
+{
+    return rank->timed && rank->interval_ns && rank->state != TOP_UNREADABLE && rank->state != TOP_STARTING;
 }
 
 /* Reads the figures of a process. Takes nothing from a file that was truncated meanwhile. */
@@ -65,6 +72,7 @@ static int rank_update(struct top_rank *rank, struct live_process *process, stru
     rank->state = process_state(process);
     rank->problem = process->problem;
     rank->interval_ns = 0;
+    rank->measured = false;
     rank->rates = (struct top_rates){0};
     if (!process->readable)
         return 0;
@@ -76,6 +84,7 @@ static int rank_update(struct top_rank *rank, struct live_process *process, stru
         rank->now = now;
         rank->before = before;
         rank->rates = (struct top_rates){0};
+        rank->measured = false;
         rank->busy = NULL;
     }
     return result;
@@ -132,6 +141,8 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
         comm->bytes += from->now.sent_bytes + from->now.received_bytes + from->now.coll_bytes;
         comm->share += from->time;
         comm->stall += from->stall;
+        comm->sent_rate += from->sent_rate;
+        comm->sent_byte_rate += from->sent_byte_rate;
         comm->message_rate += from->message_rate;
         comm->coll_rate += from->coll_rate;
         comm->byte_rate += from->byte_rate;
@@ -191,11 +202,14 @@ static void figures_add(struct top_figures *sum, const struct top_figures *one)
 }
 
 /* Adds up the rates per second of all ranks. Shares are means over the ranks that ran. */
-static void rates_add(struct top_rates *sum, const struct top_rates *one)
+static void rates_add(struct top_job *job, const struct top_rank *rank)
 {
-    double *to = (double *)(void *)sum;
-    const double *from = (const double *)(const void *)one;
-    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+    struct top_rates one = rank->rates;
+    if (!top_rank_has_shares(rank))
+        one.mpi = one.work = one.stall = 0;
+    double *to = (double *)(void *)&job->rates;
+    const double *from = (const double *)(const void *)&one;
+    for (size_t i = 0; i < sizeof one / sizeof *to; i++)
         to[i] += from[i];
 }
 
@@ -236,7 +250,8 @@ static void job_describe(struct top_job *job, const struct top_rank *rank)
 
 static void job_sum(struct top_job *job)
 {
-    double shares = 0;
+    job->sharing = 0;
+    job->longest = NULL;
     job->now = (struct top_figures){0};
     job->rates = (struct top_rates){0};
     memset(job->sizes, 0, sizeof job->sizes);
@@ -252,14 +267,17 @@ static void job_sum(struct top_job *job)
         if (rank->state == TOP_UNREADABLE)
             continue;
         job_describe(job, rank);
-        rates_add(&job->rates, &rank->rates);
+        rates_add(job, rank);
         sizes_add(job, rank);
-        shares += rank->interval_ns > 0;
+        job->sharing += top_rank_has_shares(rank);
+        if (rank->busy && rank->busy->call.name[0] &&
+            (!job->longest || rank->busy->call.since_ns > job->longest->busy->call.since_ns))
+            job->longest = rank;
     }
-    if (shares > 0) {
-        job->rates.mpi /= shares;
-        job->rates.work /= shares;
-        job->rates.stall /= shares;
+    if (job->sharing) {
+        job->rates.mpi /= (double)job->sharing;
+        job->rates.work /= (double)job->sharing;
+        job->rates.stall /= (double)job->sharing;
     }
 }
 
@@ -293,6 +311,8 @@ static int job_update(struct top_model *model, struct top_job *job, const struct
     }
     ranks_forget(model, job);
     job_sum(job);
+    top_origin_find(job, from);
+    top_finding_make(job);
     top_waits_find(job, from);
     return comms_make(job);
 }

@@ -11,6 +11,8 @@
  *
  * The program may change the data during a read. A share is limited to 0 .. 1, and a rate of a figure that seems to
  * fall is 0.
+ *
+ * Ranks in MPI_Init or MPI_Finalize have no part in the shares and efficiencies of their job.
  */
 #ifndef MPIT_TOOLS_TOPMODEL_H
 #define MPIT_TOOLS_TOPMODEL_H
@@ -22,7 +24,10 @@
 #include "job/callplaces.h"
 #include "job/live.h"
 #include "job/waiting.h"
+#include "top/topfinding.h"
 #include "base/username.h"
+
+#include <limits.h>
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
@@ -34,7 +39,7 @@ struct top_figures {
     uint64_t sizes[3][BUCKET_COUNT]; /* messages sent and received, collectives, by size */
 };
 
-enum { TOP_WAITS_MOST = 64 };
+enum { TOP_WAITS_MOST = 64, TOP_WAITS_BYTES = 1024 };
 enum { TOP_SENT, TOP_RECEIVED, TOP_COLLS };
 
 /* Per second, and as fractions of the time. */
@@ -78,8 +83,8 @@ struct top_slot_figures {
 struct top_slot {
     uint64_t since_ticks; /* whose the figures are */
     uint64_t mark, look;
-    struct top_slot_figures now, before, cells;             /* counters, without the calls under way */
-    double time, stall, message_rate, coll_rate, byte_rate; /* of the last interval */
+    struct top_slot_figures now, before, cells; /* counters, without the calls under way */
+    double time, stall, sent_rate, sent_byte_rate, message_rate, coll_rate, byte_rate; /* of the last interval */
 };
 
 struct top_rank {
@@ -92,6 +97,10 @@ struct top_rank {
     const char *problem;
     bool stall_known, timed, is_new;
     uint64_t run_ns, interval_ns, look;
+    uint32_t off_count;          /* how often MPI_Pcontrol had stopped the recording */
+    bool recorded;               /* all of the last interval is */
+    bool measured;               /* `part` is known */
+    struct efficiency_part part; /* of the last interval, without MPI_Init, in nanoseconds */
     struct top_figures now, before;
     struct top_rates rates;
     struct top_thread *threads;
@@ -99,7 +108,7 @@ struct top_rank {
     const struct top_thread *busy; /* the thread whose call is shown: it has been in its call longest */
     struct top_slot *slots;
     size_t slot_count;
-    char waits[256]; /* the ranks for which it waits, or "" */
+    char waits[TOP_WAITS_BYTES]; /* the ranks for which it waits, or "" */
     struct wait waits_for[TOP_WAITS_MOST];
     size_t waits_for_count;
     struct live_process *process; /* of the last look */
@@ -113,7 +122,9 @@ struct top_comm {
     uint32_t ranks;
     bool is_sum;
     uint64_t time_ns, messages, colls, bytes;
-    double share, stall, message_rate, coll_rate, byte_rate; /* share: in the time of the ranks that have it */
+    double share, stall; /* in the time of the ranks that have it */
+    double sent_rate, sent_byte_rate;
+    double message_rate, coll_rate, byte_rate; /* sent and received */
 };
 
 struct top_job {
@@ -123,18 +134,26 @@ struct top_job {
     char program[256], mpi[64];
     char user[USER_BYTES]; /* the owner of the run files */
     bool own;              /* that is who looks */
+    uint64_t begin_ns;     /* nanoseconds since the epoch. 0: not known */
+    uint32_t launcher;     /* its PID. 0: not known */
+    bool launcher_sought;
+    char directory[PATH_MAX]; /* the output directory, or "" */
     uint64_t run_ns;
     struct keytable table; /* of ranks */
     struct top_rank **ranks;
     size_t rank_count, running, dead;
+    size_t sharing;                 /* ranks whose shares are in `rates` */
+    const struct top_rank *longest; /* the rank that has been in its call longest, or NULL */
     struct keytable comm_table;
     struct top_comm **comms;
     size_t comm_count;
     struct top_figures now;
     struct top_rates rates;
+    struct efficiency efficiency;        /* of the last interval */
+    char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "" */
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
-    char circle[256];                    /* "rank 0 waits for ...: a deadlock", or "" */
+    char circle[TOP_WAITS_BYTES];        /* "rank 0 waits for ...: a deadlock", or "" */
     int32_t circle_ranks[TOP_WAITS_MOST];
     size_t circle_count;
     uint64_t waits_due_ns; /* not before that */
@@ -154,6 +173,8 @@ int top_model_update(struct top_model *model, const struct live *live);
 void top_model_release(struct top_model *model);
 
 const char *top_state_name(enum top_state state);
+/* Returns whether the rank's shares of the last interval are known. */
+bool top_rank_has_shares(const struct top_rank *rank);
 /* Returns the process's own name of the communicator in a slot, with its label, or "" for slot 0. */
 const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES]);
 
@@ -161,6 +182,12 @@ const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t
  * circle. */
 enum { TOP_LONG_NS = 1000000000 };
 void top_waits_find(struct top_job *job, const struct live_job *live);
+
+/* toporigin.c: finds the begin, launcher and output directory of a job. */
+void top_origin_find(struct top_job *job, const struct live_job *live);
+
+/* topfinding.c: finds the efficiencies of the last interval, and says what stands out. */
+void top_finding_make(struct top_job *job);
 
 /* topfigures.c: reads the counters of one process. */
 struct top_reading;

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CALL_TEXT_BYTES = 2048 };
+
 static const struct top_rank *rank_of(const void *item)
 {
     return item;
@@ -20,26 +22,26 @@ static bool is_seen(const struct top_rank *rank)
 
 static void share_text(const struct top_rank *rank, double share, bool known, char *text, size_t bytes)
 {
-    if (!is_seen(rank) || !known)
+    if (!known || !top_rank_has_shares(rank))
         snprintf(text, bytes, "-");
     else
         snprintf(text, bytes, "%.1f", 100 * share);
 }
 
-static void seen_rate_text(const struct top_rank *rank, double rate, char *text, size_t bytes)
+static void seen_rate_text(const struct top_rank *rank, double rate, bool in_bytes, char *text, size_t bytes)
 {
     char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", is_seen(rank) ? top_number(number, rate) : "-");
+    snprintf(text, bytes, "%s", !is_seen(rank) ? "-" : in_bytes ? top_bytes(number, rate) : top_number(number, rate));
 }
 
-#define RATE_COLUMN(name, field)                                                                                       \
+#define RATE_COLUMN(name, field, in_bytes)                                                                             \
     static double name##_key(const void *item)                                                                         \
     {                                                                                                                  \
         return -rank_of(item)->rates.field;                                                                            \
     }                                                                                                                  \
     static void name##_text(const void *item, char *text, size_t bytes)                                                \
     {                                                                                                                  \
-        seen_rate_text(rank_of(item), rank_of(item)->rates.field, text, bytes);                                        \
+        seen_rate_text(rank_of(item), rank_of(item)->rates.field, in_bytes, text, bytes);                              \
     }
 #define SHARE_COLUMN(name, field, known)                                                                               \
     static double name##_key(const void *item)                                                                         \
@@ -54,20 +56,20 @@ static void seen_rate_text(const struct top_rank *rank, double rate, char *text,
 SHARE_COLUMN(mpi, mpi, timed)
 SHARE_COLUMN(work, work, stall_known)
 SHARE_COLUMN(stall, stall, stall_known)
-RATE_COLUMN(sent, sent)
-RATE_COLUMN(sent_bytes, sent_bytes)
-RATE_COLUMN(received, received)
-RATE_COLUMN(received_bytes, received_bytes)
-RATE_COLUMN(colls, colls)
-RATE_COLUMN(calls, calls)
-RATE_COLUMN(fabric_ops, fabric_ops)
-RATE_COLUMN(fabric_bytes, fabric_bytes)
-RATE_COLUMN(switches, counters[COUNTER_SWITCHES_INVOLUNTARY])
-RATE_COLUMN(faults, counters[COUNTER_FAULTS_MINOR])
-RATE_COLUMN(papi0, counters[COUNTER_ASKED])
-RATE_COLUMN(papi1, counters[COUNTER_ASKED + 1])
-RATE_COLUMN(papi2, counters[COUNTER_ASKED + 2])
-RATE_COLUMN(papi3, counters[COUNTER_ASKED + 3])
+RATE_COLUMN(sent, sent, false)
+RATE_COLUMN(sent_bytes, sent_bytes, true)
+RATE_COLUMN(received, received, false)
+RATE_COLUMN(received_bytes, received_bytes, true)
+RATE_COLUMN(colls, colls, false)
+RATE_COLUMN(calls, calls, false)
+RATE_COLUMN(fabric_ops, fabric_ops, false)
+RATE_COLUMN(fabric_bytes, fabric_bytes, true)
+RATE_COLUMN(switches, counters[COUNTER_SWITCHES_INVOLUNTARY], false)
+RATE_COLUMN(faults, counters[COUNTER_FAULTS_MINOR], false)
+RATE_COLUMN(papi0, counters[COUNTER_ASKED], false)
+RATE_COLUMN(papi1, counters[COUNTER_ASKED + 1], false)
+RATE_COLUMN(papi2, counters[COUNTER_ASKED + 2], false)
+RATE_COLUMN(papi3, counters[COUNTER_ASKED + 3], false)
 
 static double number_key(const void *item)
 {
@@ -97,7 +99,8 @@ static void state_text(const void *item, char *text, size_t bytes)
 static void bar_text(const void *item, char *text, size_t bytes)
 {
     const struct top_rank *rank = item;
-    top_bar(text, bytes, 12, rank->rates.work, rank->rates.stall);
+    if (top_rank_has_shares(rank))
+        top_bar(text, bytes, 12, rank->rates.work, rank->rates.stall);
 }
 
 static void host_text(const void *item, char *text, size_t bytes)
@@ -125,7 +128,7 @@ static double call_key(const void *item)
 static void call_text(const void *item, char *text, size_t bytes)
 {
     const struct top_rank *rank = item;
-    char call[400] = "";
+    char call[CALL_TEXT_BYTES] = "";
     bool hangs = rank->busy && rank->busy->call.since_ns >= TOP_LONG_NS;
     if (rank->state == TOP_UNREADABLE) {
         label_clean(call, sizeof call, rank->problem, sizeof call);
@@ -150,18 +153,18 @@ static const struct top_column all_columns[] = {
     {"rank", 5, 1, false, rank_number_text, number_key},
     {"state", 8, 5, true, state_text, rank_state_key},
     {"MPI %", 6, 1, false, mpi_text, mpi_key},
-    {"work", 5, 3, false, work_text, work_key},
-    {"stall", 6, 2, false, stall_text, stall_key},
-    {"", 12, 8, true, bar_text, mpi_key},
-    {"calls/s", 7, 10, false, calls_text, calls_key},
-    {"sent/s", 7, 2, false, sent_text, sent_key},
-    {"B/s", 6, 3, false, sent_bytes_text, sent_bytes_key},
-    {"recv/s", 7, 4, false, received_text, received_key},
-    {"B/s", 6, 6, false, received_bytes_text, received_bytes_key},
-    {"coll/s", 7, 4, false, colls_text, colls_key},
+    {"work %", 6, 3, false, work_text, work_key},
+    {"stalled %", 9, 2, false, stall_text, stall_key},
+    {"#work|stall.", 12, 8, true, bar_text, mpi_key},
+    {"calls/s", 6, 10, false, calls_text, calls_key},
+    {"sent/s", 6, 2, false, sent_text, sent_key},
+    {"sent B/s", 8, 5, false, sent_bytes_text, sent_bytes_key},
+    {"recv/s", 6, 4, false, received_text, received_key},
+    {"recv B/s", 8, 6, false, received_bytes_text, received_bytes_key},
+    {"coll/s", 6, 4, false, colls_text, colls_key},
     /* these exist only on request, so the user wants to see them */
     {"ops/s", 6, 2, false, fabric_ops_text, fabric_ops_key},
-    {"net B/s", 7, 4, false, fabric_bytes_text, fabric_bytes_key},
+    {"net B/s", 8, 4, false, fabric_bytes_text, fabric_bytes_key},
     {"preempt", 7, 4, false, switches_text, switches_key},
     {"faults", 7, 3, false, faults_text, faults_key},
     {"", 12, 2, false, papi0_text, papi0_key},
@@ -174,16 +177,6 @@ static const struct top_column all_columns[] = {
 };
 enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
 enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };
-
-size_t top_ranks_columns(void)
-{
-    return COLUMNS;
-}
-
-const char *top_ranks_title(int column)
-{
-    return all_columns[column].title;
-}
 
 /* Hides columns for which the job has no data. */
 static void columns_fit(struct top_column columns[COLUMNS], const struct top_job *job)
@@ -205,7 +198,7 @@ static void columns_fit(struct top_column columns[COLUMNS], const struct top_job
 
 static bool rank_matches(const struct top_view *view, const struct top_rank *rank)
 {
-    char text[800], call[600], host[128];
+    char text[2 * CALL_TEXT_BYTES], call[CALL_TEXT_BYTES], host[128];
     call_text(rank, call, sizeof call);
     host_text(rank, host, sizeof host);
     snprintf(text, sizeof text, "%s %s %s", host, top_state_name(rank->state), call);

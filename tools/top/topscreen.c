@@ -19,7 +19,8 @@ struct screen {
     struct top_model *model;
     struct top_page page;
     size_t selected, first;  /* rows of the body: the chosen one, and the first visible one */
-    enum top_view_kind back; /* where escape leads to */
+    uint64_t key[2];         /* of the chosen row: it stays chosen when rows move. 0, 0: none */
+    enum top_view_kind back; /* where escape leads to, from the help, a rank or a communicator */
     bool editing, quit;
 };
 
@@ -110,9 +111,10 @@ static const char *character_paint(const char *text)
     return text + n;
 }
 
+/* The chosen row is reverse as a whole, without colors: yellow on white cannot be read. */
 static void row_paint(int line, const char *text, bool chosen)
 {
-    attr_t extra = chosen ? A_REVERSE : A_NORMAL, now = A_NORMAL;
+    attr_t extra = chosen ? A_REVERSE | A_BOLD : A_NORMAL, now = A_NORMAL;
     bool whole = false;
     move(line, 0);
     attrset((int)extra);
@@ -123,7 +125,7 @@ static void row_paint(int line, const char *text, bool chosen)
         }
         now = style_attributes((enum top_style) * text++);
         whole = whole || now == style_attributes(STYLE_HEAD);
-        attrset((int)(now | extra));
+        attrset((int)(chosen ? extra : now));
     }
     int column = getcurx(stdscr);
     if (whole)
@@ -134,23 +136,53 @@ static void row_paint(int line, const char *text, bool chosen)
     attrset(A_NORMAL);
 }
 
+/* The keys that matter most in this view, as far as they fit. */
+static void status_keys(const struct screen *screen, char *text, size_t bytes)
+{
+    char sorted[64], interval[32];
+    bool job = top_view_job(screen->view, screen->model), table = screen->page.column_count > 0;
+    snprintf(sorted, sizeof sorted, "< > sort%s%s", screen->page.sorted[0] ? ": " : "", screen->page.sorted);
+    snprintf(interval, sizeof interval, "every %.3g s", screen->view->interval);
+    const struct top_part parts[] = {
+        {job ? "j jobs" : "enter opens a job", 3},
+        {job ? "r ranks" : "", 4},
+        {job ? "c communicators" : "", 6},
+        {job ? "s sizes" : "", 7},
+        {job ? "v variables" : "", 8},
+        {table ? "/ filter" : "", 9},
+        {table ? sorted : "", 5},
+        {"h help", 2},
+        {"q quit", 1},
+        {interval, 10},
+    };
+    top_parts_join(text, bytes, COLS - 1, parts, sizeof parts / sizeof *parts);
+}
+
 static void status_paint(const struct screen *screen)
 {
-    char text[256];
-    const char *sorted = top_column_title(screen->view->kind, screen->view->sort);
+    char text[512], dots[4] = "";
     if (screen->editing)
         snprintf(text, sizeof text, "only: %s_   (ranks such as 0,4-7, or a part of the text)", screen->view->filter);
     else
-        snprintf(
-            text, sizeof text,
-            "r ranks  c communicators  s sizes  v variables  / filter  < > sort%s%s  h help  q quit   every %.3g s",
-            sorted[0] ? ": " : "", sorted, screen->view->interval);
-    text[top_text_fitting(text, COLS - 1)] = '\0';
+        status_keys(screen, text, sizeof text);
+    text[top_text_cut(text, COLS - 1, dots)] = '\0';
+    strcat(text, dots);
     move(LINES - 1, 0);
     attrset(A_DIM);
     for (const char *at = text; *at;)
         at = character_paint(at);
     attrset(A_NORMAL);
+}
+
+/* Finds the chosen row where it is now. */
+static void selection_follow(struct screen *screen)
+{
+    const struct top_page *page = &screen->page;
+    for (size_t i = page->head; i < page->count && (screen->key[0] || screen->key[1]); i++)
+        if (memcmp(page->rows[i].key, screen->key, sizeof screen->key) == 0) {
+            screen->selected = i - page->head;
+            return;
+        }
 }
 
 static void selection_clip(struct screen *screen, size_t body, size_t lines)
@@ -161,13 +193,17 @@ static void selection_clip(struct screen *screen, size_t body, size_t lines)
         screen->first = screen->selected;
     if (lines && screen->selected >= screen->first + lines)
         screen->first = screen->selected - lines + 1;
+    if (body)
+        memcpy(screen->key, screen->page.rows[screen->page.head + screen->selected].key, sizeof screen->key);
 }
 
 static void screen_paint(struct screen *screen)
 {
     struct top_page *page = &screen->page;
     page->width = COLS > 10 ? COLS : 10;
+    page->height = LINES;
     top_page_make(page, screen->view, screen->model);
+    selection_follow(screen);
     bool status = LINES >= STATUS_LINES_LEAST || screen->editing;
     size_t lines = (size_t)(LINES - status > 0 ? LINES - status : 0);
     size_t head = page->head < lines ? page->head : lines ? lines - 1 : 0;
@@ -197,6 +233,18 @@ static void view_enter(struct screen *screen, enum top_view_kind kind)
     screen->view->sort = -1;
     screen->view->reverse = false;
     screen->selected = screen->first = 0;
+    memset(screen->key, 0, sizeof screen->key);
+}
+
+/* The job that was shown is the chosen row. */
+static void jobs_enter(struct screen *screen)
+{
+    const struct top_job *job = top_view_job(screen->view, screen->model);
+    uint64_t key[2] = {job ? job->job : 0, job != NULL};
+    screen->view->chosen = screen->view->direct = false;
+    screen->view->filter[0] = '\0';
+    view_enter(screen, VIEW_JOBS);
+    memcpy(screen->key, key, sizeof key);
 }
 
 /* Enters the object of the chosen row. */
@@ -207,11 +255,17 @@ static void row_enter(struct screen *screen)
     if (at >= page->count || (!page->rows[at].key[0] && !page->rows[at].key[1]))
         return;
     enum top_view_kind kind = screen->view->kind;
-    screen->back = kind;
-    if (kind == VIEW_COMMS) {
+    const struct top_job *job = kind == VIEW_JOBS ? top_job_of_key(screen->model, page->rows[at].key) : NULL;
+    if (job) {
+        screen->view->filter[0] = '\0';
+        top_view_choose(screen->view, job);
+        view_enter(screen, VIEW_RANKS);
+    } else if (kind == VIEW_COMMS) {
+        screen->back = kind;
         memcpy(screen->view->comm, page->rows[at].key, sizeof screen->view->comm);
         view_enter(screen, VIEW_COMM);
     } else if (kind == VIEW_RANKS || kind == VIEW_COMM) {
+        screen->back = kind;
         screen->view->focus.known = false;
         memcpy(screen->view->focus.key, page->rows[at].key, sizeof screen->view->focus.key);
         top_focus_update(screen->view, screen->model);
@@ -219,22 +273,22 @@ static void row_enter(struct screen *screen)
     }
 }
 
-static void job_next(struct screen *screen)
+/* Back to where the view was entered from. */
+static void view_leave(struct screen *screen)
 {
-    const struct top_job *job = top_view_job(screen->view, screen->model);
-    if (!job)
-        return;
-    size_t next = ((size_t)(job - screen->model->jobs) + 1) % screen->model->job_count;
-    screen->view->job = screen->model->jobs[next].job;
-    screen->selected = screen->first = 0;
-    if (screen->view->kind == VIEW_RANK || screen->view->kind == VIEW_COMM)
+    enum top_view_kind kind = screen->view->kind;
+    if (kind == VIEW_RANKS)
+        jobs_enter(screen);
+    else if (kind >= VIEW_HELP)
+        view_enter(screen, screen->back != kind ? screen->back : VIEW_RANKS);
+    else if (kind != VIEW_JOBS)
         view_enter(screen, VIEW_RANKS);
 }
 
 /* Sorts by the next shown column. After the last one, and before the first one, is the default order. */
 static void sort_change(struct screen *screen, int by)
 {
-    int count = (int)top_columns_count(screen->view->kind), sort = screen->view->sort;
+    int count = (int)screen->page.column_count, sort = screen->view->sort;
     do {
         sort += by;
         sort = sort < -1 ? count - 1 : sort >= count ? -1 : sort;
@@ -260,7 +314,7 @@ static void filter_edit(struct screen *screen, int key)
 }
 
 /* Moves through rows. Returns false for other keys. */
-static bool key_move(struct screen *screen, int key)
+static bool selection_move(struct screen *screen, int key)
 {
     size_t page = (size_t)(LINES > 8 ? LINES - 7 : 1), *at = &screen->selected;
     switch (key) {
@@ -287,20 +341,35 @@ static bool key_move(struct screen *screen, int key)
     }
 }
 
+/* Views of one job need a job. */
+static bool key_job_view(struct screen *screen, int key)
+{
+    static const struct {
+        int key;
+        enum top_view_kind kind;
+    } views[] = {{'r', VIEW_RANKS}, {'c', VIEW_COMMS}, {'s', VIEW_SIZES}, {'v', VIEW_VALUES}};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (views[i].key == key) {
+            if (top_view_job(screen->view, screen->model))
+                view_enter(screen, views[i].kind);
+            return true;
+        }
+    return false;
+}
+
+static bool key_move(struct screen *screen, int key)
+{
+    if (!selection_move(screen, key))
+        return false;
+    memset(screen->key, 0, sizeof screen->key); /* the next painting finds the new one */
+    return true;
+}
+
 static bool key_view(struct screen *screen, int key)
 {
     switch (key) {
-    case 'r':
-        view_enter(screen, VIEW_RANKS);
-        return true;
-    case 'c':
-        view_enter(screen, VIEW_COMMS);
-        return true;
-    case 's':
-        view_enter(screen, VIEW_SIZES);
-        return true;
-    case 'v':
-        view_enter(screen, VIEW_VALUES);
+    case 'j':
+        jobs_enter(screen);
         return true;
     case 'h':
     case '?':
@@ -311,10 +380,10 @@ static bool key_view(struct screen *screen, int key)
     case KEY_BACKSPACE:
     case KEY_LEFT:
     case 127:
-        view_enter(screen, screen->view->kind >= VIEW_HELP ? screen->back : VIEW_RANKS);
+        view_leave(screen);
         return true;
     default:
-        return false;
+        return key_job_view(screen, key);
     }
 }
 
@@ -331,10 +400,6 @@ static void key_other(struct screen *screen, int key)
     case KEY_ENTER:
     case KEY_RIGHT:
         row_enter(screen);
-        break;
-    case 'j':
-    case '\t':
-        job_next(screen);
         break;
     case '<':
     case '>':

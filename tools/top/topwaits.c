@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "top/topmodel.h"
+#include "top/toptext.h"
 
 #include "job/livefind.h"
 #include "collect/processlife.h"
@@ -30,6 +31,17 @@ static struct top_rank *waiting_rank_find(struct top_job *job, const struct run_
     return NULL;
 }
 
+/* Keeps a text that ends with "..." if it is too long. */
+static void waits_store(char to[TOP_WAITS_BYTES], const char *text, size_t bytes)
+{
+    char dots[4];
+    label_clean(to, TOP_WAITS_BYTES, text, bytes);
+    if (bytes < TOP_WAITS_BYTES)
+        return;
+    size_t keep = top_text_cut(to, TOP_WAITS_BYTES - (int)sizeof dots - 1, dots);
+    memcpy(to + keep, dots, sizeof dots);
+}
+
 static void patient_tell(struct top_job *job, const struct patient *patient)
 {
     struct top_rank *rank = waiting_rank_find(job, &patient->file->header);
@@ -45,7 +57,7 @@ static void patient_tell(struct top_job *job, const struct patient *patient)
         return;
     waits_print(&patient, 1, out);
     if (fclose(out) == 0 && bytes > 2)
-        label_clean(rank->waits, sizeof rank->waits, text + 2, bytes - 2); /* after ", " */
+        waits_store(rank->waits, text + 2, bytes - 2); /* after ", " */
     free(text);
 }
 
@@ -74,7 +86,7 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
     if (out) {
         circle_print(ranks, count, sure, out);
         if (fclose(out) == 0)
-            label_clean(job->circle, sizeof job->circle, text, bytes);
+            waits_store(job->circle, text, bytes);
         free(text);
     }
     free(ranks);

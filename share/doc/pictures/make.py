@@ -20,7 +20,7 @@ import pyte
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-ROWS, COLUMNS, SECONDS = 12, 110, 6
+ROWS, COLUMNS, SECONDS = 12, 120, 6
 PAGE = (1280, 1500)
 CELL = (8.4, 18)  # of a character of 14 pixels, in pixels
 COLORS = {"default": "#d4d4d4", "black": "#1e1e1e", "red": "#f48771", "green": "#89d185", "brown": "#dcdcaa", "yellow": "#dcdcaa",

@@ -8,6 +8,7 @@
  *   ahead       the same behind a nonblocking one, which is complete for the last rank alone
  *   old         rank 0 waits for rank 2 by a request of long ago, and has another one from rank 1, which waits for rank 0
  *   late        rank 0 receives from the last rank, which sends when go.1 is there; did.1.0 tells; ends at go.end
+ *   uneven      the last rank is outside of MPI 2.5 times as long as the others, before each barrier; until go.end
  *   busy        messages and collectives without end, until go.end; with communicators whose names would move a cursor
  *
  * No rank speaks to another one while it waits for a file.
@@ -151,6 +152,16 @@ static void late(void)
         rest();
 }
 
+/* A rank that rests is outside of MPI, and rests as long on a busy machine. */
+static void uneven(void)
+{
+    for (int over = 0; !over;) {
+        nanosleep(&(struct timespec){0, rank == size - 1 ? 100000000 : 40000000}, NULL);
+        over = rank == 0 && is_there("go.end");
+        MPI_Allreduce(MPI_IN_PLACE, &over, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    }
+}
+
 static void busy(void)
 {
     MPI_Comm odd;
@@ -185,6 +196,8 @@ int main(int argc, char **argv)
         old();
     else if (strcmp(argv[2], "late") == 0)
         late();
+    else if (strcmp(argv[2], "uneven") == 0)
+        uneven();
     else
         busy();
     MPI_Finalize();

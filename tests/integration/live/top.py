@@ -371,6 +371,105 @@ def screens():
     job.kill()
 
 
+def launcher_of(job):
+    """The child of mpit-run that is a launcher."""
+    return int(open(f"/proc/{job.process.pid}/task/{job.process.pid}/children").read().split()[0])
+
+
+def balance():
+    """Ranks that compute in a known proportion: 1 : 1 : 2.5."""
+    job = Job("uneven", 3, "uneven")
+    until(lambda: (lambda j: j and j["running"] == 3)(once(job)))
+    is_so = lambda j: j and j["efficiency"]["load_balance"] is not None and 0.5 < j["efficiency"]["load_balance"] < 0.75 and \
+        re.fullmatch(r"rank 2 computes (1\.[5-9]|2\.\d|3\.0) times as long as the others", j["finding"] or "")
+    found = until(lambda: (lambda j: j if is_so(j) else None)(once(job)))
+    say(found, "the rank that computes longest is named, and by how much", str(found and (found["efficiency"], found["finding"])))
+    if found:
+        e = found["efficiency"]
+        say(abs(e["parallel"] - e["load_balance"] * e["communication"]) < 1e-9 and e["serialization"] is None and
+            abs(e["load_balance"] - e["load_balance_in_node"] * e["load_balance_between_nodes"]) < 1e-9,
+            "efficiency is the product of its factors", str(e))
+        say(found["launcher"] == launcher_of(job) and found["directory"] == job.run and re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", found["start"]),
+            "JSON has launcher, directory and start", str((found["launcher"], launcher_of(job), found["directory"], found["start"])))
+    text = subprocess.run([TOP, "--once", "--interval", "0.5", job.run], stdout=subprocess.PIPE, text=True,
+                          env=dict(os.environ, COLUMNS="80")).stdout
+    say("efficiency" in text and "load balance" in text and "rank 2 computes" in text and text.startswith("livejob") and
+        max(map(len, text.splitlines())) <= 80, "--once RUN has them in the head, in 80 columns", text)
+    return job
+
+
+def listed(old):
+    """The list of jobs: the newest first; the shown job stays when others come and go."""
+    new = Job("uneven", 2, "newer")
+    until(lambda: (lambda j: j and j["running"] == 2)(once(new)))
+    terminal = Terminal(80, 24, "screen-256color")
+    terminal.shows("longest call")
+    row = lambda job: next((n for n, line in enumerate(terminal.screen.display) if f" {launcher_of(job)} " in line), None)
+    both = until(lambda: terminal.read() and row(new) is not None and row(old) is not None)
+    say(both and row(new) < row(old), "the newest job is first", "\n".join(terminal.screen.display))
+    found = until(lambda: re.search(rf"livejob-\w+ +{launcher_of(new)} +\d\d:\d\d:\d\d +2 +\d+\.\d +\d+\.\d", terminal.read()))
+    say(found, "program, launcher, start, ranks and shares", "\n".join(terminal.screen.display))
+    say(all(word in terminal.screen.display[0] for word in ("program", "launcher", "start", "ranks", "MPI %", "stalled %", "longest call")) and
+        "q quit" in terminal.screen.display[23] and "h help" in terminal.screen.display[23], "on 80 columns and 24 lines", "\n".join(terminal.screen.display))
+    terminal.key(f"/{mpi}-uneven\r")
+    until(lambda: terminal.read() and row(new) is None)
+    terminal.key("\r")
+    opened = terminal.shows(f"launcher {launcher_of(old)}")
+    say(bool(opened), "enter opens the chosen job", "\n".join(terminal.screen.display))
+    third = Job("uneven", 2, "third")
+    until(lambda: (lambda j: j and j["running"] == 2)(once(third)))
+    mine = lambda: f"launcher {launcher_of(old)}" in terminal.read()
+    stays = mine()
+    for job in (new, third):
+        job.end()
+        until(lambda: job.process.poll() is not None)
+        stays = stays and mine()
+    say(stays, "and it stays when others come and go", "\n".join(terminal.screen.display))
+    chosen = [n for n in range(24) if terminal.screen.buffer[n][0].reverse and n < 23]
+    colors = {terminal.screen.buffer[n][c].fg for n in chosen for c in range(80)}
+    say(len(chosen) == 1 and len(colors) == 1, "one row is chosen, in one color", str((chosen, colors)))
+    terminal.key("j")
+    say(bool(terminal.shows("longest call")), "j leads back to the list")
+    terminal.end("q")
+    terminal.close()
+    text = subprocess.run([TOP, "--once", "--interval", "0.2"], stdout=subprocess.PIPE, text=True).stdout
+    say(text.startswith("program") and job_line(text, old) and "efficiency %" in text.splitlines()[0] and old.run in text,
+        "--once begins with the list", text)
+    new.kill()
+    third.kill()
+
+
+def job_line(text, job):
+    return any(f" {launcher_of(job)} " in line for line in text.splitlines())
+
+
+def whole():
+    """Numbers are whole on a small screen: each is one of the large screen. The job stands still."""
+    job = Job("rounds", 3, "still")
+    until(lambda: (lambda j: j and j["running"] == 3)(once(job)))
+    for number in 1, 2, 3:
+        job.go(number)
+    numbers = lambda screen: set(re.findall(r"\d[\d.,]*\d|\d", "\n".join(line for line in screen.display if not re.search("running|every|efficiency|stands out", line))))
+    views = (("c", "communicator"), ("s", "collectives"), ("v", "mpit_call_count"))
+    seen = {}
+    for columns, rows in ((240, 200), (80, 24), (160, 50)):
+        terminal = Terminal(columns, rows, "screen", job.run)  # pyte does not know how xterm repeats a character
+        terminal.shows("sent/s 0  ")  # the first look has means since the begin
+        terminal.key("p")
+        terminal.shows("paused")
+        for key, sign in views:
+            terminal.key(key)
+            terminal.shows(sign)
+            some = numbers(terminal.screen)
+            whole = seen.setdefault(key, some)
+            say(some and some <= whole and "q quit" in terminal.screen.display[rows - 1],
+                f"{key}: all numbers, and the last line, of {columns}x{rows} are whole", str(sorted(some - whole)) + "\n".join(terminal.screen.display))
+        terminal.end("q")
+        terminal.close()
+    job.end()
+    job.kill()
+
+
 def views(job):
     terminal = Terminal(120, 40, "xterm-256color", job.run)
     terminal.shows("ranks running")
@@ -395,8 +494,8 @@ def views(job):
     still = terminal.read()
     time.sleep(0.5)
     say(terminal.read() == still, "a paused screen stands still")
-    terminal.key("p>>R")
-    say(bool(until(lambda: "MPI %^" in terminal.read())), "sorted by another column, the other way round",
+    terminal.key("p>R")
+    say(bool(until(lambda: "rank^" in terminal.read())), "sorted by another column, the other way round",
         "\n".join(terminal.screen.display))
     terminal.end("q")
     terminal.close()
@@ -454,6 +553,8 @@ try:
     hangs()
     returned()
     killed()
+    listed(balance())
+    whole()
     screens()
 finally:
     for one in started:

@@ -436,6 +436,7 @@ def main():
     parser.add_argument("--fabric", action="store_true", help="only what the probe of libfabric and UCX costs, off and on")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
+    pairs = 1 if options.quick else options.pairs
     results, bad = [], []
     for mpi in options.mpi or ["openmpi", "mpich"]:
         if not os.path.exists(f"{options.build}/lib/libmpit-{mpi}.so"):
@@ -444,29 +445,29 @@ def main():
             sys.exit(f"cost.py: {options.build}/tests/callcost-{mpi} is missing: build with -DMPIT_TESTS=ON")
         bench = Bench(options.build, mpi)
         if options.transports:
-            transports(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 4)
+            transports(bench, pairs, 10000 if options.quick else options.iterations // 4)
             shutil.rmtree(bench.work)
             continue
         if options.fabric:
-            bad += fabric_costs(bench, 3 if options.quick else options.pairs, 200000 if options.quick else 2000000)
+            bad += fabric_costs(bench, pairs, 200000 if options.quick else 2000000)
             shutil.rmtree(bench.work)
             continue
         result = {"mpi": mpi, "rows": [], "instructions": {}}
         if options.classes:
             n = 20000 if options.quick else options.iterations
-            class_costs(bench, 3 if options.quick else options.pairs, n // 2, 2000 if options.quick else 10000, result)
+            class_costs(bench, pairs, n // 2, 2000 if options.quick else 10000, result)
             shutil.rmtree(bench.work)
             results.append(result)
             bad += classes_over(result)
             continue
-        times(bench, 3 if options.quick else options.pairs, 20000 if options.quick else options.iterations, result)
+        times(bench, pairs, 20000 if options.quick else options.iterations, result)
         for how in ("tallies", "untimed", "trace"):
             short, long = (20000, 60000) if options.quick else (50000, 150000)
             result["instructions"][how] = round(bench.instructions_added("summary" if how == "tallies" else how, short,
                                                                          long), 1)
         for title, (frames, depth) in list(DEPTHS.items())[1:2] if options.quick else DEPTHS.items():
             result["instructions"][title] = round(bench.depth_added(frames, depth, short // 10, long // 10), 1)
-        class_costs(bench, 3 if options.quick else options.pairs, 10000 if options.quick else options.iterations // 2,
+        class_costs(bench, pairs, 10000 if options.quick else options.iterations // 2,
                     2000 if options.quick else 10000, result)
         memory(bench, 3 * 10 ** 6 if options.quick else options.memory_calls, result)
         shutil.rmtree(bench.work)

@@ -5,7 +5,7 @@
 # the recorder. The messages of the program are counted exactly, the trace gives the tallies, and no run file is damaged.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_interrupted.sh BUILD_DIR [SECONDS]}" && pwd) || exit 2
-seconds=${2:-3}
+seconds=${2:-1}
 
 # judged CODE: the summary `j` and what the program called itself `own`
 judged() {

@@ -102,6 +102,7 @@ static const char *place_text(const struct facts *facts, const struct summary_si
 struct site_sum {
     uint64_t calls, sent, messages, bytes, empty;
     double seconds, work;             /* mean of the ranks. `work` is without stalls */
+    double least;                     /* if each rank took as long as the one with the least time at a site */
     const struct summary_site *first; /* the costliest */
 };
 
@@ -128,17 +129,19 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
         sum.empty += site->empty;
         sum.seconds += seconds_of(site->time_ns) / facts->ranks;
         sum.work += seconds_of(work) / facts->ranks;
+        sum.least += seconds_of(site->least_rank < 0 ? site->time_ns : site->least_ns * site->ranks) / facts->ranks;
         if (!sum.first || site->time_ns > sum.first->time_ns)
             sum.first = site;
     }
     return sum;
 }
 
-/* The time of these calls that does not come from load imbalance. */
+/* The time of these calls that does not come from load imbalance: the rank that comes last waits for no other. */
 static double own_cost(const struct facts *facts, const struct site_sum *sum)
 {
     double cost = sum->seconds - facts->imbalance;
-    return cost > sum->work ? cost : sum->work;
+    cost = cost > sum->work ? cost : sum->work;
+    return cost < sum->least ? cost : sum->least;
 }
 
 static bool name_has(unsigned kind, const char *part)
@@ -248,11 +251,12 @@ static bool find_small_messages(struct facts *facts, struct finding *finding)
     struct site_sum sum = sites_sum(facts, sends_small);
     if ((double)sum.messages < MANY_CALLS * facts->ranks)
         return false;
-    finding->seconds = sum.work;
+    finding->seconds = sum.work < sum.least ? sum.work : sum.least;
     finding->site = sum.first;
-    snprintf(finding->text, sizeof finding->text, "%s small messages (%s on average) take %s of a rank, most in %s.",
+    snprintf(finding->text, sizeof finding->text,
+             "%s small messages (%s on average) take %s of a rank besides waiting, most in %s.",
              text_of_count(count, sum.sent), text_of_bytes(bytes, sum.bytes / sum.messages),
-             text_of_seconds(cost, sum.work), place_text(facts, sum.first, place));
+             text_of_seconds(cost, finding->seconds), place_text(facts, sum.first, place));
     return true;
 }
 
@@ -279,7 +283,7 @@ static bool find_polling(struct facts *facts, struct finding *finding)
     uint64_t found = received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
     if (!sum.calls || (double)empty < MANY_CALLS * facts->ranks || empty < sum.calls - sum.calls / 10)
         return false;
-    finding->seconds = sum.seconds - facts->imbalance;
+    finding->seconds = sum.seconds - facts->imbalance < sum.least ? sum.seconds - facts->imbalance : sum.least;
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text, "%s of %s polls find nothing and take %s of a rank, most in %s.",
              text_of_count(vain, empty), text_of_count(all, sum.calls), text_of_seconds(cost, sum.seconds),
@@ -302,9 +306,10 @@ static bool find_many_small_collectives(struct facts *facts, struct finding *fin
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
-    snprintf(finding->text, sizeof finding->text, "%s collectives of a rank with %s on average take %s, most in %s.",
+    snprintf(finding->text, sizeof finding->text,
+             "%s collectives of a rank with %s on average take %s besides waiting, most in %s.",
              text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
-             text_of_seconds(cost, sum.seconds), place_text(facts, sum.first, place));
+             text_of_seconds(cost, finding->seconds), place_text(facts, sum.first, place));
     return true;
 }
 

@@ -276,6 +276,15 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
     json_object_set_new(json, "cut", json_boolean(site->flags != 0));
 }
 
+/* Times of the ranks with the least and the most. */
+static json_t *extremes_json(const struct summary_site *site)
+{
+    if (site->least_rank < 0)
+        return json_null();
+    return json_pack("{s:o, s:i, s:o, s:i}", "min", count_json(site->least_ns), "min_rank", site->least_rank, "max",
+                     count_json(site->most_ns), "max_rank", site->most_rank);
+}
+
 static json_t *site_json(const struct summary *summary, const struct summary_site *site)
 {
     json_t *json = json_object();
@@ -285,6 +294,7 @@ static json_t *site_json(const struct summary *summary, const struct summary_sit
     json_object_set_new(json, "stall_ns",
                         summary_tells_stalls(summary, site->kind) ? count_json(site->stall_ns) : json_null());
     json_object_set_new(json, "longest_ns", count_json(site->longest_ns));
+    json_object_set_new(json, "rank_time_ns", extremes_json(site));
     json_object_set_new(json, "messages", count_json(site->sent + site->received));
     json_object_set_new(json, "messages_sent", count_json(site->sent));
     json_object_set_new(json, "messages_received", count_json(site->received));

@@ -119,6 +119,10 @@ struct summary_site {
     uint64_t sent, bytes_out, received, bytes_in; /* as in path_cells */
     uint64_t small, empty;
     uint64_t ranks; /* processes that called it */
+    /* Time of the process with the least, and of the one with the most. A rank of -1: not known. Flat forms of version
+     * 10 end before them. */
+    uint64_t least_ns, most_ns;
+    int32_t least_rank, most_rank;
 };
 
 /* A function on the path of a site. Texts are places in summary_sites.texts, 0 = not known. */

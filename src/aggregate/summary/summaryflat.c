@@ -22,7 +22,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 10, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 11, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28 };
 
@@ -107,7 +107,8 @@ enum {
     FLAT_VERSION_WITH_FABRIC /* and counters */,
     FLAT_VERSION_WITH_ROWS /* and origin */,
     FLAT_VERSION_WITH_EXECUTION,
-    FLAT_VERSION_WITH_SITES /* and figures by rank */
+    FLAT_VERSION_WITH_SITES /* and figures by rank */,
+    FLAT_VERSION_WITH_EXTREMES /* of sites by rank */
 };
 
 /* The number of places for loss causes up to version 7. */
@@ -175,9 +176,28 @@ static size_t flat_header_bytes(const struct flat_header *header)
                                                        : sizeof *header;
 }
 
+static size_t flat_site_bytes(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_EXTREMES ? offsetof(struct summary_site, least_ns)
+                                                        : sizeof(struct summary_site);
+}
+
+static struct summary_site *sites_list_copy(const char *from, size_t count, size_t bytes)
+{
+    size_t room = 1;
+    while (room < count)
+        room *= 2;
+    struct summary_site *list = count ? calloc(room, sizeof *list) : NULL;
+    for (size_t i = 0; list && i < count; i++) {
+        list[i].least_rank = list[i].most_rank = -1;
+        memcpy(&list[i], from + i * bytes, bytes);
+    }
+    return list;
+}
+
 static size_t flat_sites_bytes(const struct flat_header *header)
 {
-    return header->site_count * sizeof(struct summary_site) + header->frame_count * sizeof(struct summary_frame) +
+    return header->site_count * flat_site_bytes(header) + header->frame_count * sizeof(struct summary_frame) +
            header->module_count * sizeof(struct summary_module) + header->text_bytes;
 }
 
@@ -233,9 +253,9 @@ static bool sites_copy(struct summary_sites *sites, const struct flat_header *he
 {
     uint64_t named = sites->named != 0;
     *sites = (struct summary_sites){.named = named};
-    sites->list = array_copy(at, header->site_count, sizeof *sites->list);
+    sites->list = sites_list_copy(at, header->site_count, flat_site_bytes(header));
     sites->count = sites->list ? header->site_count : 0;
-    at += header->site_count * sizeof *sites->list;
+    at += header->site_count * flat_site_bytes(header);
     sites->frames = array_copy(at, header->frame_count, sizeof *sites->frames);
     sites->frame_count = sites->frames ? header->frame_count : 0;
     at += header->frame_count * sizeof *sites->frames;
@@ -297,7 +317,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
         (header.row_count && header.row_bytes != flat_row_bytes(&header)) ||
         (header.site_count &&
-         (header.site_bytes != sizeof *summary->sites.list || header.frame_bytes != sizeof *summary->sites.frames ||
+         (header.site_bytes != flat_site_bytes(&header) || header.frame_bytes != sizeof *summary->sites.frames ||
           header.module_bytes != sizeof *summary->sites.modules)) ||
         (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");

@@ -77,6 +77,7 @@ static uint64_t site_place(const struct summary_sites *sites, uint64_t hash)
     return low;
 }
 
+/* Sums the counters of two sites of one process. */
 static void site_sum(struct summary_site *site, const struct summary_site *other)
 {
     site->count += other->count;
@@ -89,6 +90,32 @@ static void site_sum(struct summary_site *site, const struct summary_site *other
     site->bytes_in += other->bytes_in;
     site->small += other->small;
     site->empty += other->empty;
+}
+
+static void extremes_forget(struct summary_site *site)
+{
+    site->least_ns = site->most_ns = 0;
+    site->least_rank = site->most_rank = -1;
+}
+
+/* Adds the same site of other processes. */
+static void site_merge(struct summary_site *site, const struct summary_site *other)
+{
+    site_sum(site, other);
+    site->ranks += other->ranks;
+    if (site->least_rank < 0 || other->least_rank < 0) {
+        extremes_forget(site);
+        return;
+    }
+    if (other->least_ns < site->least_ns ||
+        (other->least_ns == site->least_ns && other->least_rank < site->least_rank)) {
+        site->least_ns = other->least_ns;
+        site->least_rank = other->least_rank;
+    }
+    if (other->most_ns > site->most_ns || (other->most_ns == site->most_ns && other->most_rank < site->most_rank)) {
+        site->most_ns = other->most_ns;
+        site->most_rank = other->most_rank;
+    }
 }
 
 static int by_hash(const void *one, const void *other)
@@ -223,6 +250,11 @@ int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
             result = -1;
     }
     sites_sort(sites);
+    for (uint64_t i = 0; i < sites->count; i++) {
+        struct summary_site *site = &sites->list[i];
+        site->least_ns = site->most_ns = site->time_ns;
+        site->least_rank = site->most_rank = site->hash == SITE_OTHERS ? -1 : reader->header.world_rank;
+    }
     free(known);
     free(sums);
     return result;
@@ -272,8 +304,7 @@ static int sites_add(struct summary_sites *sites, const struct summary_sites *fr
         struct summary_sites before = {.list = sites->list, .count = sorted};
         uint64_t place = site_place(&before, other->hash);
         if (place < sorted && sites->list[place].hash == other->hash) {
-            site_sum(&sites->list[place], other);
-            sites->list[place].ranks += other->ranks;
+            site_merge(&sites->list[place], other);
             continue;
         }
         struct summary_site *site = site_append(sites, other);
@@ -317,6 +348,7 @@ void summary_sites_trim(struct summary *summary, size_t most)
     qsort(sites->list, sites->count, sizeof *sites->list, by_time);
     struct summary_site *others = &sites->list[most - 1];
     struct summary_site rest = {.hash = SITE_OTHERS};
+    extremes_forget(&rest);
     for (uint64_t i = most - 1; i < sites->count; i++) {
         site_sum(&rest, &sites->list[i]);
         rest.ranks = sites->list[i].ranks > rest.ranks ? sites->list[i].ranks : rest.ranks;

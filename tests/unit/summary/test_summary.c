@@ -51,6 +51,26 @@ static void line_add(struct summary *summary, const char *name, unsigned salt)
     summary->ranks = ranks;
 }
 
+/* All ranks call one site, and odd ranks another one. */
+static void sites_fill(struct summary_sites *sites, unsigned rank)
+{
+    sites->count = 1 + rank % 2;
+    sites->list = calloc(2, sizeof *sites->list);
+    assert_non_null(sites->list);
+    for (unsigned i = 0; i < sites->count; i++) {
+        uint64_t ns = 100 * (rank % 3 + 1) + i;
+        sites->list[i] = (struct summary_site){.hash = 5 + i,
+                                               .kind = CALL_MPI_Send,
+                                               .count = 1,
+                                               .time_ns = ns,
+                                               .ranks = 1,
+                                               .least_ns = ns,
+                                               .most_ns = ns,
+                                               .least_rank = (int32_t)rank,
+                                               .most_rank = (int32_t)rank};
+    }
+}
+
 /* Quarters and halves add up exactly in any order. */
 static void part_fill(struct summary *part, unsigned rank)
 {
@@ -67,6 +87,7 @@ static void part_fill(struct summary *part, unsigned rank)
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++)
         if ((rank + i) % 3)
             line_add(part, names[i], rank * 10 + i);
+    sites_fill(&part->sites, rank);
 }
 
 static int parts_setup(void **state)
@@ -182,6 +203,30 @@ static void merged_summary_is_the_sum_of_its_parts(void **state)
     assert_int_equal(world->recv_size_bytes[39], 210);
     assert_int_equal(world->span_ns, 4100);
     summary_release(&sum);
+}
+
+static void sites_know_the_ranks_with_the_least_and_the_most_time(void **state)
+{
+    (void)state;
+    const unsigned all[] = {4, 3, 2, 1, 0}, more[] = {0};
+    struct summary sum = merged(all, PARTS), old = merged(more, 1);
+    const struct summary_site *site = sum.sites.list; /* 100, 200, 300, 100, 200 */
+    assert_int_equal(sum.sites.count, 2);
+    assert_int_equal(site[0].ranks, 5);
+    assert_int_equal(site[0].time_ns, 900);
+    assert_int_equal(site[0].least_ns, 100);
+    assert_int_equal(site[0].least_rank, 0);
+    assert_int_equal(site[0].most_ns, 300);
+    assert_int_equal(site[0].most_rank, 2);
+    assert_int_equal(site[1].ranks, 2); /* 201, 101 */
+    assert_int_equal(site[1].least_rank, 3);
+    assert_int_equal(site[1].most_rank, 1);
+    old.sites.list[0].least_rank = -1; /* from an older file */
+    assert_int_equal(summary_merge(&sum, &old), 0);
+    assert_int_equal(sum.sites.list[0].least_rank, -1);
+    assert_int_equal(sum.sites.list[0].most_rank, -1);
+    summary_release(&sum);
+    summary_release(&old);
 }
 
 static void merging_copies_and_leaves_the_other_as_it_was(void **state)
@@ -479,6 +524,7 @@ int main(void)
         TEST(order_of_merging_does_not_matter),
         TEST(pairs_of_merging_do_not_matter),
         TEST(processes_without_figures_only_lose),
+        TEST(sites_know_the_ranks_with_the_least_and_the_most_time),
         TEST(merged_summary_is_the_sum_of_its_parts),
         TEST(merging_copies_and_leaves_the_other_as_it_was),
         TEST(packed_summary_comes_back_the_same),

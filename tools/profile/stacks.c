@@ -339,7 +339,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     if (result == 0 && stood)
         return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL, 0);
     bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
-    if (result == 0 && own)
+    if (result == 0 && own && (walk->stacks->internal || !walk->count))
         result = recorder_push(walk);
     if (result == 0 && !walk->count)
         result = special_push(walk, FRAME_UNKNOWN, "[unknown]");

@@ -6,7 +6,8 @@
  * A stack is shown from the outermost function to the innermost. Three kinds of functions are left out: the C library's
  * start code before main and before a thread's first function, the trampoline of signals, and mpit's own functions. A
  * sample in MPI ends with the MPI function that the program has called. The functions inside it are left out, unless
- * `internal`. Time inside mpit itself is a frame "[mpit]".
+ * `internal`. Time inside mpit itself belongs to that MPI function, and outside of MPI to the function that called mpit.
+ * With `internal`, and in a stack with no other function, it is a frame "[mpit]".
  */
 #ifndef MPIT_TOOLS_STACKS_H
 #define MPIT_TOOLS_STACKS_H

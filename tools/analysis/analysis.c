@@ -251,14 +251,14 @@ static int job_analyse(struct analysis *analysis)
 }
 
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                  const struct selection *selection)
+                  const struct selection *selection, const struct stored_names *names)
 {
-    return analysis_open_flows(analysis, runs, count, selection, NULL, NULL);
+    return analysis_open_flows(analysis, runs, count, selection, names, NULL, NULL);
 }
 
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                        const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
-                        void *data)
+                        const struct selection *selection, const struct stored_names *names,
+                        void (*flow)(void *data, const struct analysis_flow *flow), void *data)
 {
     *analysis = (struct analysis){.selection = selection, .flow = flow, .flow_data = data};
     if (flow) {
@@ -268,7 +268,7 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
     if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;
-    if (!(analysis->places = call_places_open()))
+    if (!(analysis->places = call_places_open(names)))
         return report_no_memory(&analysis->report);
     return job_analyse(analysis);
 }

@@ -162,14 +162,15 @@ static inline uint64_t path_key(int32_t rank, unsigned function)
     return (uint64_t)(uint32_t)rank << 16 | function; /* function 0: computing */
 }
 
-/* Analyzes all run files of one job. Returns 0, or -1 with analysis->report.error set. Release it in both cases. */
+/* Analyzes all run files of one job. `names` are stored with it (storednames.h), and may be NULL. Returns 0, or -1 with
+ * analysis->report.error set. Release it in both cases. */
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                  const struct selection *selection);
+                  const struct selection *selection, const struct stored_names *names);
 void analysis_release(struct analysis *analysis);
 /* The same for a caller that wants each message reported. */
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
-                        const struct selection *selection, void (*flow)(void *data, const struct analysis_flow *flow),
-                        void *data);
+                        const struct selection *selection, const struct stored_names *names,
+                        void (*flow)(void *data, const struct analysis_flow *flow), void *data);
 
 /* For the lanes: reports their results. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,

@@ -268,6 +268,7 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
     struct conversion c = {
         .threads = manner->threads, .team = manner->team ? manner->team : &team_of_one, .report = report};
     c.callpaths.functions_written = manner->functions;
+    c.callpaths.names = manner->names;
     *report = (struct otf2_report){0};
     interrupts_catch();
     int result = job_convert(&c, runs, count, manner->selection, directory);

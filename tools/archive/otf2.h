@@ -48,6 +48,7 @@ int otf2_convert_selection(const struct run_reader *runs, size_t count, const st
                            const char *directory, struct otf2_report *report);
 
 struct team;
+struct stored_names;
 
 struct otf2_manner {
     unsigned threads;        /* 0: as many as there are processors to use */
@@ -55,6 +56,7 @@ struct otf2_manner {
                               * one process */
     const struct selection *selection; /* as above, or NULL for all */
     bool functions;                    /* with regions for the program's functions on call paths */
+    const struct stored_names *names;  /* of functions and lines, stored with the job (storednames.h), or NULL */
 };
 
 /* The same in this manner, which does not change the result. All processes of the team return the same. */

@@ -245,7 +245,7 @@ static int parts_merge(struct work *work, const struct part *parts, size_t count
         ++*merged;
     }
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
-    if (site_names_find(&whole) != 0)
+    if (site_names_find(&whole, NULL) != 0)
         result = fail(work, "no memory");
     if (result == 0 && name)
         result = summary_write(work, &whole, name);

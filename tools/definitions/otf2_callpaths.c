@@ -181,7 +181,7 @@ static int contexts_spread(struct trace_callpaths *paths, const struct team *tea
 int trace_callpaths_open(struct trace_callpaths *paths, const struct trace_job *job, const struct team *team,
                          struct otf2_report *report)
 {
-    struct building building = {.paths = paths, .places = call_places_open()};
+    struct building building = {.paths = paths, .places = call_places_open(paths->names)};
     int result = building.places ? places_find(paths, building.places, job, report) : report_no_memory(report);
     if (result == 0 && team->rank == 0 && contexts_build(&building) != 0)
         result = report_no_memory(report);

@@ -38,7 +38,8 @@ struct trace_callpaths {
     uint32_t place_count;
     struct trace_context *contexts;
     uint32_t context_count, function_count;
-    bool functions_written; /* functions are regions in the event files */
+    bool functions_written;           /* functions are regions in the event files */
+    const struct stored_names *names; /* that are stored with the job, or NULL */
     /* only of the team's first process */
     struct trace_function *functions;
     struct trace_line *lines;

@@ -88,25 +88,26 @@ static json_t *process_json(struct symbols *symbols, const struct run_reader *re
                      (int)reader->header.pid, "paths", paths);
 }
 
-static json_t *job_json(struct symbols *symbols, const struct run_job *job)
+static json_t *job_json(const struct run_job *job)
 {
-    json_t *processes = json_array();
-    for (size_t i = 0; i < job->file_count; i++) {
+    struct symbols *symbols = symbols_open(job->names);
+    json_t *processes = symbols ? json_array() : NULL;
+    for (size_t i = 0; symbols && i < job->file_count; i++) {
         json_array_append_new(processes, process_json(symbols, run_job_file(job, i)));
         run_reader_rest(&job->files[i]);
     }
+    symbols_close(symbols);
     return json_pack("{s:o}", "processes", processes);
 }
 
 int pathlist_write_json(const struct run_dir *dir, FILE *out)
 {
-    struct symbols *symbols = symbols_open();
     json_t *jobs = json_array();
-    for (size_t i = 0; symbols && i < dir->job_count; i++)
-        json_array_append_new(jobs, job_json(symbols, &dir->jobs[i]));
+    bool good = true;
+    for (size_t i = 0; good && i < dir->job_count; i++)
+        good = json_array_append_new(jobs, job_json(&dir->jobs[i])) == 0;
     json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
-    bool good = symbols && document && json_dumpf(document, out, JSON_INDENT(1)) == 0 && putc('\n', out) != EOF;
+    good = good && document && json_dumpf(document, out, JSON_INDENT(1)) == 0 && putc('\n', out) != EOF;
     json_decref(document);
-    symbols_close(symbols);
     return good ? 0 : -1;
 }

@@ -533,7 +533,8 @@ static int flows_write(struct view *view, const struct run_job *job)
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return report_no_memory(view->report);
-    int result = analysis_open_flows(analysis, job->files, job->file_count, view->selection, flow_write, view);
+    int result =
+        analysis_open_flows(analysis, job->files, job->file_count, view->selection, job->names, flow_write, view);
     if (result != 0)
         report_error(view->report, "the messages are unknown: %s", analysis->report.error);
     else if (!analysis->has_messages)
@@ -587,7 +588,7 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
     struct view view = {.events = events, .selection = selection, .title = title, .report = report};
     *report = (struct otf2_report){0};
     int result = trace_job_open(&view.job, job->files, job->file_count, report);
-    if (result == 0 && !(view.places = call_places_open()))
+    if (result == 0 && !(view.places = call_places_open(job->names)))
         result = report_no_memory(report);
     if (result == 0)
         result = instruments_quote(&view);

@@ -32,10 +32,10 @@ struct call_places {
     uint64_t named_count;
 };
 
-struct call_places *call_places_open(void)
+struct call_places *call_places_open(const struct stored_names *stored)
 {
     struct call_places *places = calloc(1, sizeof *places);
-    if (places && site_naming_begin(&places->naming, &places->sites) != 0) {
+    if (places && site_naming_begin(&places->naming, &places->sites, stored) != 0) {
         call_places_close(places);
         return NULL;
     }

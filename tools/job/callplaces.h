@@ -14,9 +14,10 @@
 #include "report/summary_sites.h"
 
 struct call_places;
+struct stored_names;
 
-/* NULL: no memory. */
-struct call_places *call_places_open(void);
+/* `stored` (storednames.h) may be NULL, and must exist until call_places_close. NULL: no memory. */
+struct call_places *call_places_open(const struct stored_names *stored);
 void call_places_close(struct call_places *places);
 
 /* Returns the place of a path of a run. 0: not known, or no memory. */

@@ -5,9 +5,9 @@
 
 #include "format/compact.h"
 #include "format/label.h"
-#include "collect/resultfile.h"
-#include "format/sealed.h"
 #include "collect/spools.h"
+#include "job/summaryfile.h"
+#include "symbols/storednames.h"
 #include "base/array.h"
 #include "base/text.h"
 #include "base/username.h"
@@ -15,7 +15,6 @@
 #include <dirent.h>
 #include <err.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <search.h>
 #include <stdarg.h>
@@ -25,9 +24,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB. */
-enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
 /* Makes room for one more than `count` elements. Without memory the tool ends. */
 static void *array_enlarge(void *array, size_t count, size_t element)
@@ -153,11 +149,16 @@ void run_dir_any_owner(void)
     any_owner = true;
 }
 
+static bool owner_is_trusted(const struct run_dir *dir, uid_t owner)
+{
+    return any_owner || owner == dir->owner || owner == geteuid() || owner == 0;
+}
+
 /* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
 static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
 {
     char user[USER_BYTES];
-    if (any_owner || dir->named || owner == dir->owner || owner == geteuid() || owner == 0)
+    if (dir->named || owner_is_trusted(dir, owner))
         return true;
     user_name(user, owner);
     if (dir->foreign++ == 0)
@@ -206,36 +207,6 @@ static int run_rank_order(const void *one, const void *other)
     return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* `owner` is set where the file could be opened. */
-static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat st = {0};
-    void *data = NULL;
-    if (fd < 0 || fstat(fd, &st) != 0)
-        snprintf(error, 128, "cannot be opened: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
-        snprintf(error, 128, "is not a summary");
-    else if (!(data = malloc((size_t)st.st_size + 1)))
-        snprintf(error, 128, "cannot be read: no memory");
-    *bytes = 0;
-    if (fd >= 0)
-        *owner = st.st_uid;
-    while (data && *bytes < (size_t)st.st_size) {
-        ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
-        if (got <= 0) {
-            snprintf(error, 128, "cannot be read: %s", got < 0 ? strerror(errno) : "it became shorter");
-            free(data);
-            data = NULL;
-        } else {
-            *bytes += (size_t)got;
-        }
-    }
-    if (fd >= 0)
-        close(fd);
-    return data;
-}
-
 /* Merges `part`, which then belongs to this function. It may be NULL. */
 static struct summary *summary_join(struct summary *whole, struct summary *part)
 {
@@ -248,21 +219,6 @@ static struct summary *summary_join(struct summary *whole, struct summary *part)
     return whole;
 }
 
-/* Summaries of older versions are neither compressed nor sealed. */
-static int summary_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
-{
-    size_t bytes;
-    void *data = whole_file_read(path, &bytes, owner, error);
-    if (data && sealed_is(data, bytes)) {
-        void *file = data;
-        data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
-        free(file);
-    }
-    int result = data ? summary_unpack(summary, data, bytes, error) : -1;
-    free(data);
-    return result;
-}
-
 /* A job may have several: one of each node. */
 static void summary_add(struct run_dir *dir, const char *path)
 {
@@ -271,7 +227,7 @@ static void summary_add(struct run_dir *dir, const char *path)
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         err(1, "no memory");
-    int result = summary_read(summary, path, &owner, error);
+    int result = summary_file_read(summary, path, &owner, error);
     bool taken = owner_check(dir, path, owner);
     if (result != 0 || !taken) {
         if (taken)
@@ -290,25 +246,68 @@ static void summary_add(struct run_dir *dir, const char *path)
 
 int run_job_unite(struct run_job *job)
 {
-    char path[PATH_MAX], *slash = job->part_count > 1 ? strrchr(job->parts[0], '/') : NULL;
-    size_t bytes, file_bytes;
+    char *slash = job->part_count > 1 ? strrchr(job->parts[0], '/') : NULL;
     if (!slash)
         return 0;
-    void *flat = summary_pack(job->stored, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
     char *directory = strndup(job->parts[0], (size_t)(slash - job->parts[0]));
     int stem = (int)(strlen(slash + 1) - strlen(SUMMARY_SUFFIX));
-    int result =
-        file && directory ? result_write(directory, slash + 1, stem, SUMMARY_SUFFIX, file, file_bytes, path) : -1;
-    if (result == 0 && (result = results_show(path)) == 0)
-        result = results_sync(path);
-    if (result != 0)
-        results_drop();
+    int result = directory ? summary_file_write(job->stored, directory, slash + 1, stem, SUMMARY_SUFFIX) : -1;
     for (size_t i = 0; result == 0 && i < job->part_count; i++)
         unlink(job->parts[i]);
     free(directory);
-    free(file);
-    free(flat);
     return result;
+}
+
+/* The names of a job are beside its files. Returns their path, which the caller frees. */
+static char *names_path(const struct run_dir *dir, uint64_t job)
+{
+    const char *slash = dir->named ? strrchr(dir->path, '/') : NULL;
+    int bytes = !dir->named ? (int)strlen(dir->path) : slash ? (int)(slash - dir->path) : 1;
+    char *path;
+    if (asprintf(&path, "%.*s/%016" PRIx64 NAMES_SUFFIX, bytes, dir->named && !slash ? "." : dir->path, job) < 0)
+        err(1, "no memory");
+    return path;
+}
+
+int run_job_names_write(const struct run_dir *dir, const struct summary *names)
+{
+    char *path = names_path(dir, names->job), *slash = strrchr(path, '/');
+    *slash = '\0';
+    int stem = (int)(strlen(slash + 1) - strlen(NAMES_SUFFIX));
+    int result = summary_file_write(names, path, slash + 1, stem, NAMES_SUFFIX);
+    free(path);
+    return result;
+}
+
+/* Returns NULL with a reason, which is "" if there are none. */
+static struct stored_names *names_read(const struct run_dir *dir, const char *path, uint64_t job, char error[128])
+{
+    struct summary summary;
+    uid_t owner = dir->owner;
+    error[0] = '\0';
+    if (access(path, F_OK) != 0 || summary_file_read(&summary, path, &owner, error) != 0)
+        return NULL;
+    if (summary.job == job && owner_is_trusted(dir, owner))
+        return stored_names_open(&summary, error);
+    snprintf(error, 128, summary.job == job ? "belongs to another user" : "is of another job");
+    summary_release(&summary);
+    return NULL;
+}
+
+/* Without stored names they are looked up in files, so that a problem is only a note. */
+static void job_names_read(struct run_dir *dir, struct run_job *job)
+{
+    char error[128], *path = names_path(dir, job->job);
+    job->names = names_read(dir, path, job->job, error);
+    if (error[0]) {
+        dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
+        if (asprintf(&dir->notes[dir->note_count], "%s %s; functions get their names from the files of this machine",
+                     path, error) < 0)
+            err(1, "no memory");
+        text_tidy(dir->notes[dir->note_count], strlen(dir->notes[dir->note_count]) + 1);
+        dir->note_count++;
+    }
+    free(path);
 }
 
 static void file_add(struct run_dir *dir, const char *path)
@@ -424,8 +423,8 @@ static void job_summarize(struct run_job *job)
     job->summary = files_summary(job);
     if (job->summary)
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
-    if (job->summary &&
-        (site_names_find(job->summary) != 0 || (job->stored && summary_merge(job->summary, job->stored) != 0)))
+    if (job->summary && (site_names_find(job->summary, job->names) != 0 ||
+                         (job->stored && summary_merge(job->summary, job->stored) != 0)))
         err(1, "no memory");
 }
 
@@ -461,7 +460,7 @@ void run_job_summarize(struct run_job *job)
     struct summary *part = files_summary(job);
     if (!part)
         part = nobody_summary(job);
-    else if (site_names_find(part) != 0)
+    else if (site_names_find(part, job->names) != 0)
         err(1, "no memory");
     summary_drop(job);
     job->summary = part;
@@ -561,8 +560,10 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     }
     if (result != 0)
         return -1;
-    for (size_t i = 0; i < dir->job_count; i++)
+    for (size_t i = 0; i < dir->job_count; i++) {
+        job_names_read(dir, &dir->jobs[i]);
         job_summarize(&dir->jobs[i]);
+    }
     for (size_t i = 0; !dir->named && i < dir->job_count; i++)
         job_note(dir, &dir->jobs[i]);
     if (dir->job_count == 0) {
@@ -582,6 +583,7 @@ void run_dir_close(struct run_dir *dir)
         for (size_t k = 0; k < job->part_count; k++)
             free(job->parts[k]);
         free(job->parts);
+        stored_names_close(job->names);
         summary_drop(job);
         if (job->stored) {
             summary_release(job->stored);

@@ -3,6 +3,7 @@
  *
  *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
+ *                     -> names     of functions and lines: JOB.names, if mpit-run has stored them
  *
  * A job is one MPI_COMM_WORLD. An unreadable file is named in problems[] and left out. The others count. A path that
  * names one run file or one summary is treated as a directory with only this file.
@@ -42,8 +43,9 @@ struct run_job {
     struct summary *summary; /* the summary to show. NULL only without memory */
     char **parts;            /* the .summary files, one of each node as a rule */
     size_t part_count;
-    bool from_files;       /* the summary was made from the run files */
-    struct run_part *part; /* NULL: all of the job is shown */
+    bool from_files;            /* the summary was made from the run files */
+    struct run_part *part;      /* NULL: all of the job is shown */
+    struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
 };
 
 struct run_dir {
@@ -93,6 +95,8 @@ __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, si
 /* Returns file i for the accumulators of the shown part, or NULL if the part has none of it. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
+/* Stores names (storednames.h) beside the files of their job. Returns 0, or -1 with errno. */
+int run_job_names_write(const struct run_dir *dir, const struct summary *names);
 /* Merges several .summary files into one. Returns 0, or -1 with errno. After an error they stay as they are. */
 int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */

@@ -127,7 +127,7 @@ int ward_open(struct ward *ward, const struct run_job *job, bool runs)
 
 int ward_places_find(struct ward *ward)
 {
-    ward->places = call_places_open();
+    ward->places = call_places_open(ward->job->names);
     for (size_t i = 0; ward->places && i < ward->count; i++) {
         struct patient *patient = &ward->patients[i];
         if (patient->state.call != CALL_NONE)

@@ -164,7 +164,7 @@ json_t *page_analysis(const struct run_job *job)
     struct analysis *analysis = malloc(sizeof *analysis);
     if (!analysis)
         return NULL;
-    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job));
+    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job), job->names);
     json_t *json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
     if (opened == 0 && json && analysis->has_times && places_put(json, analysis) != 0) {
         json_decref(json);

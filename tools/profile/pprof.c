@@ -57,8 +57,7 @@ static int64_t text_number(struct writing *w, const char *text)
 static struct function *function_of(struct writing *w, const struct stack_frame *frame, unsigned state)
 {
     size_t before = w->functions.count;
-    uint64_t file = frame ? (uint64_t)(uintptr_t)frame->file : 0; /* static functions of several files share one
-                                                                   * frame */
+    uint64_t file = frame ? frame->file_number : 0; /* static functions of several files share one frame */
     struct function *function = frame ? keytable_make(&w->functions, frame->frame->number, file, sizeof *function)
                                       : keytable_make(&w->functions, state, 1, sizeof *function);
     if (function && w->functions.count != before) {

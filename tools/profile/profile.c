@@ -19,10 +19,9 @@ static uint64_t frame_pair_key(const struct frame *one, const struct frame *othe
     return (uint64_t)one->number << 32 | (other ? other->number + UINT64_C(1) : 0);
 }
 
-/* Names of files have unique addresses. */
 static uint64_t place(const struct stack_frame *frame)
 {
-    return ((uint64_t)(uintptr_t)frame->file << 20) ^ ((uint64_t)(uintptr_t)frame->file >> 44) ^ frame->line;
+    return (uint64_t)frame->file_number << 32 | frame->line;
 }
 
 static bool frame_is_inside(const struct frame *frame)
@@ -127,9 +126,11 @@ static int path_count(struct profile *profile, const struct stack_sample *sample
     return 0;
 }
 
-static int share_count(struct keytable *table, const struct stack_sample *sample, uint64_t stream)
+static int share_count(struct profile *profile, struct keytable *table, const struct stack_sample *sample,
+                       uint64_t stream)
 {
-    struct profile_share *share = keytable_make(table, (uint64_t)(uintptr_t)sample->run, stream, sizeof *share);
+    uint64_t number = (uint64_t)(sample->run - profile->stacks.job->files);
+    struct profile_share *share = keytable_make(table, number, stream, sizeof *share);
     if (!share)
         return -1;
     share->rank = sample->rank;
@@ -342,7 +343,8 @@ static int sample_count(void *data, const struct stack_sample *sample)
     profile->squares += (double)sample->weight_ns * (double)sample->sample->period_ns;
     profile_sum_add(&profile->sum, sample);
     exact_sample(profile, sample);
-    if (share_count(&profile->processes, sample, 0) != 0 || share_count(&profile->threads, sample, sample->stream) != 0)
+    if (share_count(profile, &profile->processes, sample, 0) != 0 ||
+        share_count(profile, &profile->threads, sample, sample->stream) != 0)
         return -1;
     if (call_count(profile, sample) != 0 || functions_count(profile, sample) != 0)
         return -1;

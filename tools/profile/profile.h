@@ -78,7 +78,7 @@ struct profile_node {
 
 /* A process, or a thread of one. */
 struct profile_share {
-    struct keyed keyed; /* run, stream */
+    struct keyed keyed; /* number of the run file, stream */
     struct profile_sum sum;
     int32_t rank; /* -1: it has none */
     uint32_t pid;

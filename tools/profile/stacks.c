@@ -89,22 +89,34 @@ static const struct frame *frame_of(struct stacks *stacks, enum frame_kind kind,
     return NULL;
 }
 
-static int text_order(const void *one, const void *other)
+/* The name of a source file. */
+struct source {
+    const char *text; /* its copy follows */
+    uint32_t number;
+};
+
+static int source_order(const void *one, const void *other)
 {
-    return strcmp(one, other);
+    return strcmp(((const struct source *)one)->text, ((const struct source *)other)->text);
 }
 
-/* Stores each text once, so that texts can be compared by address. */
-static const char *text_of(struct stacks *stacks, const char *text)
+/* Stores each text once, so that texts can be compared by address. Returns NULL for no text, or without memory. */
+static const struct source *source_of(struct stacks *stacks, const char *text)
 {
-    char *const *found = text ? tfind(text, &stacks->texts, text_order) : NULL;
+    struct source wanted = {.text = text};
+    struct source *const *found = text ? tfind(&wanted, &stacks->sources, source_order) : NULL;
     if (!text || found)
         return text ? *found : NULL;
-    char *copy = strdup(text);
-    if (copy && tsearch(copy, &stacks->texts, text_order))
-        return copy;
-    free(copy);
-    return NULL;
+    struct source *source = malloc(sizeof *source + strlen(text) + 1);
+    if (!source)
+        return NULL;
+    *source = (struct source){strcpy((char *)(source + 1), text), stacks->source_count + 1};
+    if (!tsearch(source, &stacks->sources, source_order)) {
+        free(source);
+        return NULL;
+    }
+    stacks->source_count++;
+    return source;
 }
 
 /* Names of Open MPI, MPICH and their relatives. A program's own libraries may also begin with libmpi. */
@@ -147,9 +159,10 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
             snprintf(text, sizeof text, "[vdso]");
         else if (!name)
             snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
+        const struct source *source = source_of(walk->stacks, line->file);
         spot->frames[i] = (struct stack_frame){
             frame_of(walk->stacks, name ? FRAME_PROGRAM : FRAME_UNKNOWN, name ? name : text, place->module),
-            text_of(walk->stacks, line->file), line->line};
+            source ? source->text : NULL, line->line, source ? source->number : 0};
         if (!spot->frames[i].frame) {
             free(spot);
             return NULL;
@@ -179,18 +192,21 @@ static const struct spot *spot_find(struct walk *walk, uint64_t pc)
 
 /* ---- stacks ------------------------------------------------------------------------------------------------------ */
 
-static int frame_push(struct walk *walk, const struct frame *frame, const char *file, unsigned line)
+/* `at` has the place, if one is known. */
+static int frame_push(struct walk *walk, const struct frame *frame, const struct stack_frame *at)
 {
     if (!frame)
         return -1;
-    if (walk->count < STACK_FRAMES_MOST)
-        walk->frames[walk->count++] = (struct stack_frame){frame, file, line};
+    if (walk->count < STACK_FRAMES_MOST) {
+        walk->frames[walk->count] = at ? *at : (struct stack_frame){.file = NULL};
+        walk->frames[walk->count++].frame = frame;
+    }
     return 0;
 }
 
 static int special_push(struct walk *walk, enum frame_kind kind, const char *name)
 {
-    return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL, 0);
+    return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL);
 }
 
 /* Adds the functions at one address. `internal` means that they belong to MPI. */
@@ -201,7 +217,7 @@ static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
         const struct frame *frame = shown->frame;
         if (internal)
             frame = frame_of(walk->stacks, FRAME_INTERNAL, frame->name, frame->module);
-        if (frame_push(walk, frame, shown->file, shown->line) != 0)
+        if (frame_push(walk, frame, shown) != 0)
             return -1;
     }
     return 0;
@@ -216,7 +232,7 @@ static int recorder_push(struct walk *walk)
     for (unsigned i = walk->at[0]->count; result == 0 && i-- > 0;) {
         const struct stack_frame *shown = &walk->at[0]->frames[i];
         const struct frame *frame = frame_of(walk->stacks, FRAME_RECORDER, shown->frame->name, shown->frame->module);
-        result = frame_push(walk, frame, shown->file, shown->line);
+        result = frame_push(walk, frame, shown);
     }
     return result;
 }
@@ -337,7 +353,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     bool errand = boundary && !sample->call;
     const char *module, *stood = errand ? stand_in(walk->at[boundary - 1], &module) : NULL;
     if (result == 0 && stood)
-        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL, 0);
+        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL);
     bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
     if (result == 0 && own && (walk->stacks->internal || !walk->count))
         result = recorder_push(walk);
@@ -465,7 +481,7 @@ bool run_job_has_samples(const struct run_job *job)
 int stacks_open(struct stacks *stacks, const struct run_job *job, const struct selection *selection, bool internal)
 {
     *stacks = (struct stacks){.job = job, .selection = selection, .internal = internal};
-    stacks->symbols = symbols_open();
+    stacks->symbols = symbols_open(job->names);
     return stacks->symbols && timeline_open(&stacks->line, job->files, job->file_count, true) == 0 ? 0 : -1;
 }
 
@@ -477,7 +493,7 @@ static void frame_node_ignore(void *data)
 void stacks_release(struct stacks *stacks)
 {
     tdestroy(stacks->names, frame_node_ignore);
-    tdestroy(stacks->texts, free);
+    tdestroy(stacks->sources, free);
     for (uint32_t i = 0; i < stacks->frame_count; i++)
         frame_release(stacks->frames[i]);
     free(stacks->frames);

@@ -37,6 +37,7 @@ struct stack_frame {
     const struct frame *frame;
     const char *file; /* source file, or NULL if unknown. Equal texts have equal addresses */
     unsigned line;
+    uint32_t file_number; /* of its text: 1, 2, ... in the order in which files were met. 0: unknown */
 };
 
 enum { STACK_FRAMES_MOST = SAMPLE_FRAMES_MOST * 4 };
@@ -64,10 +65,11 @@ struct stacks {
     struct symbols *symbols;
     struct frame **frames; /* by number */
     uint32_t frame_count;
-    void *names, *texts; /* frames by name and module, and names of files, in trees (search.h) */
-    uint64_t taken;      /* samples that were visited */
-    uint64_t lost;       /* that had no room in a run file, or were never written to it */
-    uint64_t damaged;    /* streams with unreadable parts */
+    void *names, *sources; /* frames by name and module, and names of files, in trees (search.h) */
+    uint32_t source_count;
+    uint64_t taken;   /* samples that were visited */
+    uint64_t lost;    /* that had no room in a run file, or were never written to it */
+    uint64_t damaged; /* streams with unreadable parts */
 };
 
 /* Returns 0, or -1 without memory. Release it in both cases. */

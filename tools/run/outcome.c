@@ -5,6 +5,7 @@
 #include "run/collectchild.h"
 #include "job/compaction.h"
 #include "job/postmortem.h"
+#include "profile/jobnames.h"
 #include "base/ranklist.h"
 #include "job/rundir.h"
 #include "writer/spool.h"
@@ -243,6 +244,7 @@ void outcome_show(const struct outcome *outcome)
     for (size_t i = 0; i < dir.job_count; i++)
         if (run_job_unite(&dir.jobs[i]) != 0)
             warn("note: the summaries of the nodes in %s are not merged", given);
+    job_names_store(&dir, outcome->quiet);
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)

@@ -48,9 +48,9 @@ static bool frame_name(struct site_naming *naming, const struct summary_frame *f
     return true;
 }
 
-int site_naming_begin(struct site_naming *naming, struct summary_sites *sites)
+int site_naming_begin(struct site_naming *naming, struct summary_sites *sites, const struct stored_names *stored)
 {
-    *naming = (struct site_naming){.sites = sites, .symbols = symbols_open()};
+    *naming = (struct site_naming){.sites = sites, .symbols = symbols_open(stored)};
     return naming->symbols ? 0 : -1;
 }
 
@@ -72,14 +72,14 @@ bool site_name(struct site_naming *naming, struct summary_site *site)
     return true;
 }
 
-int site_names_find(struct summary *summary)
+int site_names_find(struct summary *summary, const struct stored_names *stored)
 {
     struct summary_sites *sites = &summary->sites;
     struct site_naming naming;
     if (sites->named || !sites->count)
         return 0;
     struct summary_site *list = calloc(sites->count, sizeof *list);
-    bool good = site_naming_begin(&naming, sites) == 0 && list;
+    bool good = site_naming_begin(&naming, sites, stored) == 0 && list;
     for (uint64_t i = 0; good && i < sites->count; i++) {
         list[i] = sites->list[i];
         good = site_name(&naming, &list[i]);

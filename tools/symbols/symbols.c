@@ -5,6 +5,7 @@
 #include "symbols/functionstart.h"
 #include "base/keytable.h"
 #include "format/label.h"
+#include "symbols/storednames.h"
 #include "symbols/unitfunctions.h"
 
 #include <dwarf.h>
@@ -48,6 +49,7 @@ struct place {
 };
 
 struct symbols {
+    const struct stored_names *stored;
     struct object *objects; /* the latest first */
     uint64_t object_count;
     struct keytable places;
@@ -56,10 +58,13 @@ struct symbols {
 /* A function of libstdc++ with a name of the C++ ABI, which all programs with libstdc++ have. */
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *bytes, int *status);
 
-struct symbols *symbols_open(void)
+struct symbols *symbols_open(const struct stored_names *stored)
 {
     unsetenv("DEBUGINFOD_URLS"); /* libdwfl would ask servers for what this host does not have, and wait for them */
-    return calloc(1, sizeof(struct symbols));
+    struct symbols *symbols = calloc(1, sizeof *symbols);
+    if (symbols)
+        symbols->stored = stored;
+    return symbols;
 }
 
 static void place_release(struct keyed *keyed)
@@ -185,9 +190,8 @@ static struct object *object_make(struct symbols *symbols, const char *path, con
     return object;
 }
 
-static struct object *object_of(struct symbols *symbols, const struct module *module, const char *program)
+static struct object *object_of(struct symbols *symbols, const struct module *module, const char *path)
 {
-    const char *path = !module ? "[unknown]" : module->path[0] ? module->path : program[0] ? program : "[program]";
     uint32_t bytes = module ? module->build_id_bytes : 0;
     for (struct object *object = symbols->objects; object; object = object->next)
         if (strcmp(object->path, path) == 0 && object->build_id_bytes == bytes &&
@@ -426,10 +430,12 @@ static uint64_t start_find(const struct object *object, uint64_t address)
 const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
                                            uint64_t pc)
 {
-    struct object *object = object_of(symbols, module, program);
-    if (!object)
-        return NULL;
+    const char *path = !module ? "[unknown]" : module->path[0] ? module->path : program[0] ? program : "[program]";
     uint64_t address = module ? pc - module->bias : pc;
+    const struct symbol_place *stored = stored_names_find(symbols->stored, path, module, address);
+    struct object *object = stored ? NULL : object_of(symbols, module, path);
+    if (!object)
+        return stored;
     struct place *place = keytable_find(&symbols->places, object->number, address);
     if (place)
         return &place->shown;
@@ -455,4 +461,31 @@ const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct
         free((char *)(uintptr_t)lines[i].file);
     }
     return NULL;
+}
+
+static const struct object *object_numbered(const struct symbols *symbols, uint64_t number)
+{
+    const struct object *object = symbols->objects;
+    while (object && object->number != number)
+        object = object->next;
+    return object;
+}
+
+/* Files that could not be read here may be readable elsewhere. So their places are not kept. */
+void symbols_keep(const struct symbols *symbols, struct names_list *list)
+{
+    struct keyed **sorted = keytable_sorted(&symbols->places);
+    const struct object *object = NULL;
+    bool kept = false;
+    list->full |= symbols->places.count && !sorted;
+    for (size_t i = 0; i < symbols->places.count && !list->full; i++) {
+        if (!object || object->number != sorted[i]->key[0]) {
+            object = object_numbered(symbols, sorted[i]->key[0]);
+            kept = object && object->module &&
+                   names_list_module(list, object->path, object->build_id, object->build_id_bytes);
+        }
+        if (kept)
+            names_list_place(list, &((const struct place *)sorted[i])->shown);
+    }
+    free(sorted);
 }

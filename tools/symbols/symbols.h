@@ -12,6 +12,8 @@
  * An address in an inlined function has several lines: the line in the inlined function, and the lines of the calls
  * around it, the innermost first.
  *
+ * Names that are stored with a run (storednames.h) come first. Then the file is not opened.
+ *
  * Paths come from run files, which any user may have written. A file that is not regular is not opened. If a file's
  * build id differs from the recorded one, it gives no names, since they could be wrong. It is listed in `changed` and
  * reported once.
@@ -41,15 +43,20 @@ struct symbol_place {
 };
 
 struct symbols;
+struct stored_names;
+struct names_list;
 
-/* NULL: no memory. */
-struct symbols *symbols_open(void);
+/* Names in `stored` come first. It may be NULL, and must exist until symbols_close. NULL: no memory. */
+struct symbols *symbols_open(const struct stored_names *stored);
 void symbols_close(struct symbols *symbols);
 
 /* Returns the function, file and line at `pc` of a module (NULL: unknown module). `program` is the path of "". Returns
  * NULL without memory. The result is valid until symbols_close. */
 const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
                                            uint64_t pc);
+
+/* Adds all places that were looked up in files of this machine to the list, to be stored. Stops when it is full. */
+void symbols_keep(const struct symbols *symbols, struct names_list *list);
 
 enum { SYMBOLS_NOTE_BYTES = 512 };
 /* Writes the notes on unreadable files, one by one, from number 0 on. Returns false after the last. */

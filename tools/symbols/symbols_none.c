@@ -1,9 +1,10 @@
-/* In place of symbols.c, where libdw or libstdc++ is missing: a place is an address in a module, without a name. */
+/* In place of symbols.c, where libdw or libstdc++ is missing: a place has a name only if that is stored with the run. */
 #define _GNU_SOURCE
 #include "symbols/symbols.h"
 
 #include "base/keytable.h"
 #include "format/label.h"
+#include "symbols/storednames.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -23,13 +24,23 @@ struct place {
 };
 
 struct symbols {
+    const struct stored_names *stored;
     struct object *objects;
     struct keytable places;
 };
 
-struct symbols *symbols_open(void)
+struct symbols *symbols_open(const struct stored_names *stored)
 {
-    return calloc(1, sizeof(struct symbols));
+    struct symbols *symbols = calloc(1, sizeof *symbols);
+    if (symbols)
+        symbols->stored = stored;
+    return symbols;
+}
+
+void symbols_keep(const struct symbols *symbols, struct names_list *list)
+{
+    (void)symbols; /* has none */
+    (void)list;
 }
 
 void symbols_close(struct symbols *symbols)
@@ -66,11 +77,12 @@ static struct object *object_of(struct symbols *symbols, const char *path)
 const struct symbol_place *symbols_look_up(struct symbols *symbols, const struct module *module, const char *program,
                                            uint64_t pc)
 {
-    struct object *object = object_of(symbols, !module           ? "[unknown]"
-                                               : module->path[0] ? module->path
-                                               : program[0]      ? program
-                                                                 : "[program]");
+    const char *path = !module ? "[unknown]" : module->path[0] ? module->path : program[0] ? program : "[program]";
     uint64_t address = module ? pc - module->bias : pc;
+    const struct symbol_place *stored = stored_names_find(symbols->stored, path, module, address);
+    if (stored)
+        return stored;
+    struct object *object = object_of(symbols, path);
     struct place *place =
         object ? keytable_make(&symbols->places, (uint64_t)(uintptr_t)object, address, sizeof *place) : NULL;
     if (!place)

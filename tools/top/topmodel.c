@@ -340,7 +340,7 @@ static struct top_job *job_make(struct top_model *model, uint64_t number)
 int top_model_update(struct top_model *model, const struct live *live)
 {
     model->look++;
-    if (!model->places && !(model->places = call_places_open()))
+    if (!model->places && !(model->places = call_places_open(NULL)))
         return -1;
     for (size_t i = 0; i < model->job_count; i++)
         model->jobs[i].found = false;

@@ -32,7 +32,7 @@ static void analyse(int count)
     }
     for (int r = 0; r < count; r++)
         assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    if (analysis_open(&analysis, readers, (size_t)count, &selection) != 0)
+    if (analysis_open(&analysis, readers, (size_t)count, &selection, NULL) != 0)
         fail_msg("%s", analysis.report.error);
 }
 
@@ -370,7 +370,7 @@ static void what_has_one_end_is_counted_with_its_reason(void **state)
         rank_end(r, RUN_FINALIZED);
     for (int r = 0; r < 3; r++)
         assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    assert_int_equal(analysis_open(&analysis, readers, 3, &selection), 0);
+    assert_int_equal(analysis_open(&analysis, readers, 3, &selection, NULL), 0);
     assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NO_FILE], 1);
     assert_int_equal(analysis.unmatched[UNMATCHED_RECV_NO_FILE], 1);
     assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NOT_RECEIVED], 1);

@@ -53,7 +53,7 @@ static int setup(void **state)
 {
     (void)state;
     const char *where = getenv("TMPDIR");
-    symbols = symbols_open();
+    symbols = symbols_open(NULL);
     dl_iterate_phdr(object_take, NULL);
     self.build_id = build_id;
     self.path = "";
@@ -307,7 +307,7 @@ static void damaged_files_are_survived(void **state)
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
         assert_int_equal(write(fd, bad, length), length);
         close(fd);
-        struct symbols *own = symbols_open();
+        struct symbols *own = symbols_open(NULL);
         struct module module = self;
         module.path = path;
         module.build_id_bytes = i % 2 ? self.build_id_bytes : 0;

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""Names of functions are stored with a run.
+
+    names.py BUILD MPI
+
+- Each output of a run with samples and a trace is the same, byte for byte, after the program was built anew, was removed,
+  and after the run was moved. Without the stored names it is not.
+- Damaged names, or names of another job, are reported and left out.
+- Time in mpit is a part of the MPI call, unless --internal.
+"""
+import glob
+import os
+import shutil
+import sys
+import tempfile
+
+SOURCE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(SOURCE, "..", "common"))
+import trial
+
+BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
+judge = trial.Judge()
+TEXTS = [["--profile"], ["--profile", "--json"], ["--profile", "--internal"], ["--folded", "-"], ["--folded", "-", "--internal"],
+         ["--analyze"], ["--analyze", "--json"], ["--callpaths"], ["--callpaths", "--json"], ["--json"], ["--csv"], ["--full"],
+         ["--perfetto", "-"]]
+FILES = ["--flamegraph", "--pprof"]
+
+
+def dump(work, *words):
+    return trial.run([f"{BUILD}/bin/mpit-dump", *words], 120, trial.environment(), work)
+
+
+def recorded(work, run, program, *words):
+    # those that wait poll all the time, so that mpit is seen at it
+    ended = trial.run([f"{BUILD}/bin/mpit-run", "--quiet", "--output", run, *words, *trial.launcher(MPI, 3), program], 120,
+                      trial.environment(OMPI_MCA_mpi_yield_when_idle="0"), work)
+    judge.holds(ended.status == 0 and not ended.err, f"{run} is recorded", ended)
+
+
+def outputs(work):
+    """All outputs, by their options. -> texts and bytes, with what is on standard error"""
+    found = {}
+    for words in TEXTS:
+        ended = dump(work, *words, "run")
+        found[" ".join(words)] = (ended.status, ended.out, ended.err)
+    for option in FILES:
+        ended = dump(work, option, "file", "run")
+        with open(f"{work}/file", "rb") as file:
+            found[option] = (ended.status, file.read(), ended.err)
+        os.unlink(f"{work}/file")
+    ended = dump(work, "--otf2-samples", "archive", "run")
+    for what in (["--show-global-defs"], []):
+        found["archive " + " ".join(what)] = trial.run(["otf2-print", *what, f"{work}/archive/traces.otf2"], 120).out
+    shutil.rmtree(f"{work}/archive", ignore_errors=True)
+    return found
+
+
+def differences(one, other):
+    return [f"{name}:\n{str(one[name])[-700:]}\n--- and then ---\n{str(other[name])[-700:]}" for name in one if one[name] != other[name]]
+
+
+def stay(work):
+    """The outputs before and after."""
+    shutil.copy(f"{BUILD}/tests/hotspots-{MPI}", f"{work}/app")
+    recorded(work, "run", "./app", "--trace", "--sample", "500")
+    names = glob.glob(f"{work}/run/*.names")
+    judge.holds(len(names) == 1, "the names are stored in one file", os.listdir(f"{work}/run"))
+    before = outputs(work)
+    judge.check("all outputs are made", [f"{name}: {one}" for name, one in before.items() if isinstance(one, tuple) and (one[0] or one[2])])
+    judge.holds("chemistry" in before["--folded -"][1] and "hotspots.c" in before["--profile"][1], "functions have their names", before["--profile"])
+    shutil.copy(f"{BUILD}/tests/phases-{MPI}", f"{work}/app")
+    judge.check("the same with another program in its place", differences(before, outputs(work)))
+    os.unlink(f"{work}/app")
+    judge.check("the same without the program", differences(before, outputs(work)))
+    os.makedirs(f"{work}/elsewhere")
+    os.rename(f"{work}/run", f"{work}/elsewhere/run")
+    judge.check("the same in another directory", differences(before, outputs(f"{work}/elsewhere")))
+    os.rename(f"{work}/elsewhere/run", f"{work}/run")
+    (names,) = glob.glob(f"{work}/run/*.names")
+    file = sorted(glob.glob(f"{work}/run/*.mpit"))[0]
+    judge.holds("hotspots.c" in dump(work, "--profile", file).out, "a file alone has its names")
+    os.rename(names, f"{work}/names")
+    without = dump(work, "--profile", "run")
+    judge.holds(without.status == 0 and "app cannot be read" in without.out and "chemistry" not in without.out, "without stored names there are none", without)
+    return before, names
+
+
+def damaged(work, names):
+    with open(f"{work}/names", "rb") as file:
+        whole = file.read()
+    for what, bad in (("a byte", whole[:len(whole) // 2] + b"\x00\x01" + whole[len(whole) // 2 + 2:]), ("half of it", whole[:len(whole) // 2]),
+                      ("nothing", b"")):
+        with open(names, "wb") as file:
+            file.write(bad)
+        ended = dump(work, "--profile", "run")
+        judge.holds(ended.status == 0 and "note: " in ended.err and "from the files of this machine" in ended.err and
+                    "app cannot be read" in ended.out, f"damaged names are reported: {what}", ended)
+    recorded(work, "other", f"{BUILD}/tests/hotspots-{MPI}", "--trace")
+    others = glob.glob(f"{work}/other/*.names")
+    judge.holds(len(others) == 1, "a trace has names, too", os.listdir(f"{work}/other"))
+    shutil.copy(others[0], names)
+    ended = dump(work, "--profile", "run")
+    judge.holds(ended.status == 0 and "is of another job" in ended.err, "names of another job are left out", ended)
+    recorded(work, "plain", f"{BUILD}/tests/hotspots-{MPI}")
+    judge.holds(not glob.glob(f"{work}/plain/*.names"), "a run without run files needs none", os.listdir(f"{work}/plain"))
+
+
+def folds(before):
+    judge.holds("[mpit]" not in before["--folded -"][1] and "[mpit]" not in before["--profile"][1], "time in mpit is a part of the call")
+    judge.holds(";[mpit]" in before["--folded - --internal"][1] and "[mpit]" in before["--profile --internal"][1], "--internal shows it")
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="mpit-names.", ignore_cleanup_errors=True) as work:
+        before, names = stay(work)
+        folds(before)
+        damaged(work, names)
+    sys.exit(judge.verdict())
+
+
+main()

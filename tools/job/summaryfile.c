@@ -1,0 +1,78 @@
+#define _GNU_SOURCE
+#include "job/summaryfile.h"
+
+#include "collect/resultfile.h"
+#include "format/sealed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
+enum { SUMMARY_BYTES_MAX = 64 << 20 };
+
+/* `owner` is set where the file could be opened. */
+static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st = {0};
+    void *data = NULL;
+    if (fd < 0 || fstat(fd, &st) != 0)
+        snprintf(error, 128, "cannot be opened: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
+        snprintf(error, 128, "is not a summary");
+    else if (!(data = malloc((size_t)st.st_size + 1)))
+        snprintf(error, 128, "cannot be read: no memory");
+    *bytes = 0;
+    if (fd >= 0)
+        *owner = st.st_uid;
+    while (data && *bytes < (size_t)st.st_size) {
+        ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
+        if (got <= 0) {
+            snprintf(error, 128, "cannot be read: %s", got < 0 ? strerror(errno) : "it became shorter");
+            free(data);
+            data = NULL;
+        } else {
+            *bytes += (size_t)got;
+        }
+    }
+    if (fd >= 0)
+        close(fd);
+    return data;
+}
+
+/* Summaries of older versions are neither compressed nor sealed. */
+int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+{
+    size_t bytes;
+    void *data = whole_file_read(path, &bytes, owner, error);
+    if (data && sealed_is(data, bytes)) {
+        void *file = data;
+        data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
+        free(file);
+    }
+    int result = data ? summary_unpack(summary, data, bytes, error) : -1;
+    free(data);
+    return result;
+}
+
+int summary_file_write(const struct summary *summary, const char *directory, const char *name, int stem,
+                       const char *suffix)
+{
+    char path[PATH_MAX];
+    size_t bytes, file_bytes;
+    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    int result = file ? result_write(directory, name, stem, suffix, file, file_bytes, path) : -1;
+    if (result == 0 && (result = results_show(path)) == 0)
+        result = results_sync(path);
+    if (result != 0)
+        results_drop();
+    free(file);
+    free(flat);
+    return result;
+}

@@ -1,0 +1,103 @@
+#include "profile/jobnames.h"
+
+#include "profile/stacks.h"
+#include "symbols/storednames.h"
+
+#include <err.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { SAY_SECONDS = 2 };
+
+struct naming {
+    struct symbols *symbols;
+    time_t begin;
+    bool quiet, said, over;
+};
+
+static time_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+/* Returns whether there is still time. */
+static bool time_is_left(struct naming *naming)
+{
+    time_t passed = now() - naming->begin;
+    if (passed >= SAY_SECONDS && !naming->said && !naming->quiet)
+        fprintf(stderr, "mpit-run: looking up the names of functions, for at most %d s\n", JOB_NAMES_SECONDS);
+    naming->said |= passed >= SAY_SECONDS;
+    naming->over |= passed >= JOB_NAMES_SECONDS;
+    return !naming->over;
+}
+
+/* The walk has looked up all addresses of the sample. */
+static int sample_pass(void *data, const struct stack_sample *sample)
+{
+    (void)sample;
+    return time_is_left(data) ? 0 : 1;
+}
+
+/* As the call sites are looked up (sitenames.c). */
+static void path_look_up(const struct naming *naming, const struct run_reader *run, const struct path_record *path)
+{
+    for (uint32_t i = 0; path && i < path->frames; i++) {
+        const struct module_record *record = run_reader_module(run, path->frame[i]);
+        if (!record)
+            continue;
+        struct module module = {.end = UINT64_MAX,
+                                .path = record->path,
+                                .build_id = record->build_id,
+                                .build_id_bytes = record->build_id_bytes};
+        symbols_look_up(naming->symbols, &module, "", (path->frame[i] & PATH_OFFSET_MASK) - 1);
+    }
+}
+
+static void paths_look_up(struct naming *naming, const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count && !naming->over; i++) {
+        const struct run_reader *run = run_job_file(job, i);
+        for (uint32_t number = 1; number < run->path_count && time_is_left(naming); number++)
+            path_look_up(naming, run, run_reader_path_of(run, number));
+        run_reader_rest(run);
+    }
+}
+
+/* Returns whether all names are stored. */
+static bool names_write(const struct run_dir *dir, const struct run_job *job, const struct symbols *symbols)
+{
+    struct names_list list;
+    names_list_begin(&list, job->job);
+    symbols_keep(symbols, &list);
+    bool whole = !list.full;
+    if (list.summary.sites.frame_count && run_job_names_write(dir, &list.summary) != 0)
+        warn("note: the names of functions cannot be stored in %s", dir->path);
+    names_list_release(&list);
+    return whole;
+}
+
+void job_names_store(const struct run_dir *dir, bool quiet)
+{
+    struct naming naming = {.begin = now(), .quiet = quiet};
+    bool whole = true;
+    for (size_t i = 0; i < dir->job_count && whole; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        struct stacks stacks;
+        if (!job->file_count || job->names)
+            continue;
+        if (stacks_open(&stacks, job, NULL, false) == 0) {
+            naming.symbols = stacks.symbols;
+            whole = stacks_walk(&stacks, sample_pass, &naming) == 0;
+            paths_look_up(&naming, job);
+            whole = names_write(dir, job, stacks.symbols) && whole && !naming.over;
+        } else {
+            whole = false;
+        }
+        stacks_release(&stacks);
+    }
+    if (!whole)
+        warnx("note: the names of some functions are not stored with the run%s. They are looked up when it is read",
+              naming.over ? ", since that takes too long" : "");
+}

@@ -1,0 +1,48 @@
+/*
+ * Names of addresses that are stored with a run. So they read the same after the program was rebuilt or moved away, and
+ * on another machine.
+ *
+ *   RUN/JOB.names   a summary without processes (summary.h). Its call sites have no list, only
+ *      modules      each file once: path and build id
+ *      frames       by module and address. The functions of one address follow each other, the innermost first
+ *      texts        names of functions and files
+ *
+ * mpit-run writes the file when the job has ended (jobnames.h). A name counts only for the path and the build id that it
+ * was stored with. Addresses without a stored name are looked up in the files of this machine (symbols.h).
+ */
+#ifndef MPIT_TOOLS_STOREDNAMES_H
+#define MPIT_TOOLS_STOREDNAMES_H
+
+#include "base/keytable.h"
+#include "summary/summary.h"
+#include "symbols/symbols.h"
+
+#define NAMES_SUFFIX ".names"
+
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
+
+struct names_list {
+    struct summary summary;
+    struct keytable texts; /* by hash */
+    bool full;             /* there was no room for some names, or no memory */
+};
+
+/* Starts the list of a job. */
+void names_list_begin(struct names_list *list, uint64_t job);
+/* Adds a file. Its places follow, by address. Returns false without room. */
+bool names_list_module(struct names_list *list, const char *path, const uint8_t *build_id, uint32_t build_id_bytes);
+bool names_list_place(struct names_list *list, const struct symbol_place *place);
+void names_list_release(struct names_list *list);
+
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+struct stored_names;
+
+/* Makes the names of a summary, which then belongs to them, also after an error. Returns NULL with a reason. */
+struct stored_names *stored_names_open(struct summary *summary, char error[128]);
+void stored_names_close(struct stored_names *names);
+/* Returns the place of an address in a file, or NULL if no name is stored. `names` may be NULL. */
+const struct symbol_place *stored_names_find(const struct stored_names *names, const char *path,
+                                             const struct module *module, uint64_t address);
+
+#endif

@@ -1,6 +1,7 @@
 #include "analysis/analysis.h"
 
 #include "analysis/analysis_lanes.h"
+#include "analysis/sampled.h"
 #include "archive/otf2_report.h"
 
 #include <stdlib.h>
@@ -246,7 +247,7 @@ static int job_analyse(struct analysis *analysis)
     }
     analysis_lanes_release(&lanes);
     bool short_of = analysis->no_memory || analysis->matching.no_memory || analysis->gatherings.no_memory ||
-                    analysis->paths.no_memory || analysis->segments.no_memory;
+                    analysis->paths.no_memory || analysis->segments.no_memory || analysis->delays.no_memory;
     return result != 0 || short_of ? report_no_memory(&analysis->report) : 0;
 }
 
@@ -268,6 +269,8 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
     if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;
+    for (size_t i = 0; i < count; i++)
+        analysis->delays.wanted |= runs[i].header.samples_hz != 0;
     if (!(analysis->places = call_places_open(names)))
         return report_no_memory(&analysis->report);
     return job_analyse(analysis);
@@ -285,6 +288,8 @@ void analysis_release(struct analysis *analysis)
     keytable_release(&analysis->lasts, NULL);
     keytable_release(&analysis->wait_places, NULL);
     segments_release(&analysis->segments);
+    sampled_close(analysis->sampled);
+    delays_release(&analysis->delays);
     call_places_close(analysis->places);
     free(analysis->path);
     trace_comms_release(&analysis->comms);

@@ -9,6 +9,8 @@
  *                                              │ a wait, a message, an operation that is over
  *                                              v
  *                                            struct analysis ──> analysis_text.c, analysis_json.c
+ *                                              ^
+ *                                            samples of the time that others waited for (sampled.h)
  *
  * Memory grows with the ranks, with the operations under way at one moment (messages not received, requests,
  * collectives that some processes have not left), and with the results: pairs of processes that communicate, functions,
@@ -17,6 +19,7 @@
 #ifndef MPIT_TOOLS_ANALYSIS_H
 #define MPIT_TOOLS_ANALYSIS_H
 
+#include "analysis/delays.h"
 #include "analysis/gathering.h"
 #include "analysis/segments.h"
 #include "definitions/otf2_communicators.h"
@@ -101,6 +104,8 @@ struct analysis_flow {
     uint32_t source_thread, dest_thread;
 };
 
+struct sampled;
+
 struct analysis {
     struct trace_job job;
     struct trace_comms comms;
@@ -116,6 +121,8 @@ struct analysis {
     struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */
     struct call_places *places;
     struct segments segments;
+    struct delays delays;        /* if the run has samples */
+    struct sampled *sampled;     /* what they show of them (sampled.h), or NULL */
     struct keytable wait_places; /* struct wait_place */
     struct worst_operation worst[WORST_KEPT];
     size_t worst_count;

@@ -80,9 +80,9 @@ static bool lane_is_shown(const struct analysis *analysis, const struct analysis
 
 static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
 {
-    return (struct moment){lane->begin_ns,       path_hold(lane->path),         lane->cursor_ns,
-                           lane->thread,         lane_is_shown(analysis, lane), lane->place,
-                           lane->longest_segment};
+    return (struct moment){lane->begin_ns,        path_hold(lane->path),         lane->cursor_ns,
+                           lane->thread,          lane_is_shown(analysis, lane), lane->place,
+                           lane->longest_segment, lane->longest_from_ns,         lane->longest_ns};
 }
 
 static bool is_partitioned(unsigned function)

@@ -78,7 +78,7 @@ static json_t *messages_json(const struct analysis *analysis)
     return object;
 }
 
-/* Waits, or causes: one object for each function, communicator and rank. */
+/* Waits, or causes with what was sampled: one object for each function, communicator and rank. */
 static json_t *waits_json(const struct analysis *analysis, const struct keytable *table)
 {
     if (!analysis->has_times || (!analysis->has_messages && !analysis->has_collectives))
@@ -95,6 +95,8 @@ static json_t *waits_json(const struct analysis *analysis, const struct keytable
         member(object, "rank", integer_json(sum->keyed.key[1]));
         member(object, "count", integer_json(sum->count));
         member(object, "time_ns", integer_json(sum->amount));
+        if (table == &analysis->causes)
+            member(object, "sampled", sampled_json(analysis, key, delay_of_function((int32_t)sum->keyed.key[1])));
         json_array_append_new(list, object);
     }
     free(sorted);

@@ -73,8 +73,9 @@ struct analysis_lane {
     uint32_t segment;         /* that ended with it, or 0 */
     uint32_t last_place;      /* of the call before, */
     uint64_t last_ns;         /* and its end */
-    uint32_t longest_segment; /* since the last call that could wait */
-    uint64_t longest_ns;
+    uint32_t longest_segment; /* the longest computation since the last call that could wait, */
+    uint64_t longest_from_ns; /* when it began, */
+    uint64_t longest_ns;      /* and its length */
     /* of the call, if it blocks */
     struct message *sent;
     struct receive *receive;

@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
+#include "analysis/sampled.h"
 #include "base/units.h"
+#include "job/jsonvalue.h"
+#include "symbols/symbols.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -136,6 +139,18 @@ static void cause_print(const struct analysis *analysis, const struct wait_line 
     fprintf(out, "\n");
 }
 
+static void sampled_print(const struct analysis *analysis, const struct wait_line *line, FILE *out)
+{
+    struct sampled_place place;
+    char share[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
+    if (!sampled_find(analysis, line->key, delay_of_place(line->awaited), &place))
+        return;
+    fprintf(out, "    sampled most: %s", text_of_name(name, place.function));
+    if (place.file)
+        fprintf(out, " (%s:%u)", path_base(place.file), place.line);
+    fprintf(out, ", %s of %" PRIu64 " samples\n", text_of_share(share, place.share, 1), place.samples);
+}
+
 static void wait_line_print(const struct analysis *analysis, const struct wait_line *line, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], place[CALL_PLACE_BYTES], awaited[CALL_PLACE_BYTES];
@@ -159,6 +174,7 @@ int wait_places_print(const struct analysis *analysis, FILE *out)
             figures = list[k].number == lines[i].segment ? &list[k] : NULL;
         wait_line_print(analysis, &lines[i], out);
         cause_print(analysis, &lines[i], figures, out);
+        sampled_print(analysis, &lines[i], out);
     }
     if (count > WAITS_SHOWN)
         fprintf(out, "  ... and %zu more; --json shows all\n", count - WAITS_SHOWN);
@@ -196,6 +212,16 @@ static json_t *pair_json(const struct analysis *analysis, uint32_t from, uint32_
                      site_reference_json(analysis, to));
 }
 
+json_t *sampled_json(const struct analysis *analysis, uint64_t first, uint64_t second)
+{
+    struct sampled_place place;
+    if (!sampled_find(analysis, first, second, &place))
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:f, s:I}", "function", text_json(place.function), "file", text_json(place.file),
+                     "line", place.line ? json_integer(place.line) : json_null(), "share", place.share, "samples",
+                     (json_int_t)place.samples);
+}
+
 json_t *wait_places_json(const struct analysis *analysis)
 {
     if (!analysis->has_times)
@@ -208,14 +234,16 @@ json_t *wait_places_json(const struct analysis *analysis)
         uint64_t key = wait->keyed.key[0];
         const struct segment_pair *before = pairs && wait->segment ? pairs[wait->segment] : NULL;
         json_array_append_new(
-            list, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I, s:o}", "pattern", pattern_texts[key >> 56].key, "rank",
-                            (json_int_t)(wait->keyed.key[1] >> 32), "site",
+            list, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I, s:o, s:o}", "pattern", pattern_texts[key >> 56].key,
+                            "rank", (json_int_t)(wait->keyed.key[1] >> 32), "site",
                             site_reference_json(analysis, key >> 28 & WAIT_PLACES_MOST), "cause_rank",
                             (json_int_t)(wait->keyed.key[1] & UINT32_MAX), "cause_site",
                             site_reference_json(analysis, key & WAIT_PLACES_MOST), "count", (json_int_t)wait->count,
                             "time_ns", (json_int_t)wait->ns, "cause_segment",
                             before ? pair_json(analysis, (uint32_t)before->keyed.key[0], (uint32_t)before->keyed.key[1])
-                                   : json_null()));
+                                   : json_null(),
+                            "sampled",
+                            sampled_json(analysis, key, delay_of_place((int32_t)(wait->keyed.key[1] & UINT32_MAX)))));
     }
     free(pairs);
     free(sorted);

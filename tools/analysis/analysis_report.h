@@ -38,5 +38,7 @@ json_t *segment_json(const struct analysis *analysis, const struct segment_figur
 /* Returns whether a rank's time in a segment explains the wait after it. It does not if the time is short, or below the
  * mean of the ranks. Then the awaited rank had waited itself, or was in MPI. */
 bool segment_explains(uint64_t own_ns, uint64_t waited_ns, const struct segment_figures *segment);
+/* The function and line that were sampled most while others waited (sampled.h). null: nothing was sampled. */
+json_t *sampled_json(const struct analysis *analysis, uint64_t first, uint64_t second);
 
 #endif

@@ -61,15 +61,17 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
     const struct analysis_process *process = lane->process;
     lane->place = lane->call.path < process->path_count ? process->places[lane->call.path] : 0;
     lane->segment = 0;
-    if (call_is_mark(&lane->call) || !lane->place || !lane->last_place || lane->begin_ns < lane->last_ns)
+    if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
     uint64_t ns = lane->begin_ns - lane->last_ns;
-    lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
+    if (lane->place && lane->last_place)
+        lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
     if (ns >= lane->longest_ns) {
+        lane->longest_from_ns = lane->last_ns;
         lane->longest_ns = ns;
         lane->longest_segment = lane->segment;
     }
-    if (!selection_has_rank(analysis->selection, process->world_rank) ||
+    if (!lane->segment || !selection_has_rank(analysis->selection, process->world_rank) ||
         !selection_has_time(analysis->selection, (int64_t)lane->last_ns, (int64_t)lane->begin_ns))
         return;
     struct segment_sum *sum = segment_of_rank(&analysis->segments, lane->segment, process->world_rank);
@@ -87,6 +89,7 @@ void segment_begin(struct analysis_lane *lane)
     lane->last_ns = lane->end_ns;
     if (call_waits(&lane->call)) {
         lane->longest_segment = 0;
+        lane->longest_from_ns = 0;
         lane->longest_ns = 0;
     }
 }
@@ -109,6 +112,7 @@ static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern,
     }
     wait->count++;
     wait->ns += ns;
+    delay_add(&analysis->delays, cause, wait->keyed.key[0], delay_of_place(cause->world_rank), ns);
     if (wait->segment == segment) {
         wait->segment_ns += ns;
     } else if (wait->segment_ns < ns) {
@@ -134,6 +138,7 @@ void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const st
             uint64_t key = wait_key(blame->pattern, kind, blame->comm);
             analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
             analysis_sum(analysis, &analysis->causes, key, (uint64_t)blame->cause.world_rank, 1, ns);
+            delay_add(&analysis->delays, &blame->cause, key, delay_of_function(blame->cause.world_rank), ns);
             wait_place_add(analysis, blame->pattern, lane->place, rank, &blame->cause, ns);
         }
         if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
@@ -193,9 +198,10 @@ void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const s
             uint64_t key = wait_key(WAIT_LATE_SENDER, probe->function, envelope->comm),
                      ns = begun->ns - probe->begin_ns;
             analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
+            const struct arrival cause = {*begun, envelope->source};
             analysis_sum(analysis, &analysis->causes, key, (uint64_t)envelope->source, 1, ns);
-            wait_place_add(analysis, WAIT_LATE_SENDER, probe->place, rank, &(struct arrival){*begun, envelope->source},
-                           ns);
+            delay_add(&analysis->delays, &cause, key, delay_of_function(envelope->source), ns);
+            wait_place_add(analysis, WAIT_LATE_SENDER, probe->place, rank, &cause, ns);
         }
         if (begun->path_ns > probe->cursor_ns)
             path_detour(&analysis->paths, lane->path, probe->path, begun->path, step_key(rank, 0, probe->function),

@@ -3,6 +3,7 @@
  */
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
+#include "analysis/sampled.h"
 #include "archive/archive.h"
 #include "check/check.h"
 #include "format/compact.h"
@@ -128,7 +129,8 @@ static json_t *job_analyze(const struct run_dir *dir, size_t i, const struct req
               job->file_count ? analysis.report.error
                               : "it has no events to analyse; mpit-run --trace records every event");
         *status = 1;
-    } else if (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0) {
+    } else if (analysis_join_samples(&analysis, job) != 0 ||
+               (request->json ? !(json = analysis_json(&analysis)) : analysis_print(&analysis, stdout) != 0)) {
         errx(1, "out of memory for the analysis");
     }
     analysis_release(&analysis);

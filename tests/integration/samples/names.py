@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Names of functions are stored with a run.
+"""Names of functions are stored with a run, and samples tell what others waited for.
 
     names.py BUILD MPI
 
 - Each output of a run with samples and a trace is the same, byte for byte, after the program was built anew, was removed,
   and after the run was moved. Without the stored names it is not.
 - Damaged names, or names of another job, are reported and left out.
+- --analyze names the function and line that was sampled most while others waited (hotspots.c).
 - Time in mpit is a part of the MPI call, unless --internal.
 """
 import glob
+import json
 import os
 import shutil
 import sys
@@ -59,6 +61,12 @@ def differences(one, other):
     return [f"{name}:\n{str(one[name])[-700:]}\n--- and then ---\n{str(other[name])[-700:]}" for name in one if one[name] != other[name]]
 
 
+def lines_of(name):
+    """The number of the line in hotspots.c that has the text."""
+    with open(f"{SOURCE}/hotspots.c", encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if name in line)
+
+
 def stay(work):
     """The outputs before and after."""
     shutil.copy(f"{BUILD}/tests/hotspots-{MPI}", f"{work}/app")
@@ -105,6 +113,24 @@ def damaged(work, names):
     judge.holds(not glob.glob(f"{work}/plain/*.names"), "a run without run files needs none", os.listdir(f"{work}/plain"))
 
 
+def sampled_check(title, sampled, function, mark):
+    right = sampled and sampled["function"] == function and sampled["file"].endswith("/hotspots.c") and \
+        sampled["line"] == lines_of(mark) and sampled["share"] > 0.5 and sampled["samples"] > 20
+    judge.holds(right, title, sampled)
+
+
+def joined(before):
+    (job,) = json.loads(before["--analyze --json"][1])["jobs"]
+    for pattern, rank, function, mark in (("wait_at_nxn", 2, "chemistry", "the hot line of rank 2"), ("late_sender", 1, "write_log", "the hot line of rank 1")):
+        causes = [cause for cause in job["causes"] if cause["pattern"] == pattern and cause["rank"] == rank]
+        sampled_check(f"the cause of {pattern} was sampled in {function}", causes and causes[0]["sampled"], function, mark)
+        sites = [site for site in job["wait_sites"] if site["pattern"] == pattern and site["cause_rank"] == rank]
+        judge.holds(bool(sites), f"{pattern} has a place", job["wait_sites"])
+        for site in sites:
+            sampled_check(f"{pattern} of rank {site['rank']} as well", site["sampled"], function, mark)
+        judge.holds(f"sampled most: {function} (hotspots.c:{lines_of(mark)})" in before["--analyze"][1], f"the text has {function}", before["--analyze"][1])
+
+
 def folds(before):
     judge.holds("[mpit]" not in before["--folded -"][1] and "[mpit]" not in before["--profile"][1], "time in mpit is a part of the call")
     judge.holds(";[mpit]" in before["--folded - --internal"][1] and "[mpit]" in before["--profile --internal"][1], "--internal shows it")
@@ -114,6 +140,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="mpit-names.", ignore_cleanup_errors=True) as work:
         before, names = stay(work)
         folds(before)
+        joined(before)
         damaged(work, names)
     sys.exit(judge.verdict())
 

@@ -1,0 +1,78 @@
+#include "analysis/delays.h"
+
+#include <stdlib.h>
+
+static uint64_t thread_key(int32_t rank, uint32_t thread)
+{
+    return (uint64_t)(uint32_t)rank << 32 | thread;
+}
+
+static struct delay_wait *wait_of(struct delay *delay, uint32_t target)
+{
+    for (struct delay_wait *wait = delay->waits; wait; wait = wait->next)
+        if (wait->target == target)
+            return wait;
+    struct delay_wait *wait = calloc(1, sizeof *wait);
+    if (!wait)
+        return NULL;
+    *wait = (struct delay_wait){.next = delay->waits, .target = target};
+    delay->waits = wait;
+    return wait;
+}
+
+void delay_add(struct delays *delays, const struct arrival *cause, uint64_t first, uint64_t second, uint64_t ns)
+{
+    const struct moment *moment = &cause->moment;
+    if (!delays->wanted || !moment->busy_ns)
+        return;
+    struct delay_target *target = keytable_make(&delays->targets, first, second, sizeof *target);
+    if (target && !target->number)
+        target->number = (uint32_t)delays->targets.count;
+    struct delay *delay = target ? keytable_make(&delays->list, thread_key(cause->world_rank, moment->thread),
+                                                 moment->busy_from_ns, sizeof *delay)
+                                 : NULL;
+    struct delay_wait *wait = delay ? wait_of(delay, target->number) : NULL;
+    delays->no_memory |= !wait;
+    if (!wait)
+        return;
+    delay->ns = moment->busy_ns;
+    wait->ns += ns;
+}
+
+uint32_t delay_target_find(const struct delays *delays, uint64_t first, uint64_t second)
+{
+    const struct delay_target *target = keytable_find(&delays->targets, first, second);
+    return target ? target->number : 0;
+}
+
+const struct delay *delay_at(struct keyed *const *sorted, size_t count, int32_t rank, uint32_t thread, uint64_t ns)
+{
+    size_t low = 0, high = count;
+    uint64_t key = thread_key(rank, thread);
+    while (low < high) { /* the first that begins at this time or later */
+        size_t middle = low + (high - low) / 2;
+        const uint64_t *other = sorted[middle]->key;
+        if (other[0] < key || (other[0] == key && other[1] < ns))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct delay *before = low ? (const struct delay *)sorted[low - 1] : NULL;
+    bool holds = before && before->keyed.key[0] == key && ns <= before->keyed.key[1] + before->ns;
+    return holds ? before : NULL;
+}
+
+static void delay_release(struct keyed *keyed)
+{
+    for (struct delay_wait *wait = ((struct delay *)keyed)->waits, *next; wait; wait = next) {
+        next = wait->next;
+        free(wait);
+    }
+    free(keyed);
+}
+
+void delays_release(struct delays *delays)
+{
+    keytable_release(&delays->list, delay_release);
+    keytable_release(&delays->targets, NULL);
+}

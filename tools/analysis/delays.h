@@ -1,0 +1,55 @@
+/*
+ * Delays: computation of a thread that other ranks waited for, with the causes of waits that it belongs to.
+ *
+ *   delay: rank, thread, begin ──> end
+ *      └─> waits[]   target, ns       a target is a cause of waits, by a key of two numbers
+ *
+ * They are kept only if the run has samples. Then memory grows with the delays in the trace.
+ */
+#ifndef MPIT_TOOLS_DELAYS_H
+#define MPIT_TOOLS_DELAYS_H
+
+#include "analysis/gathering.h"
+
+struct delay_wait {
+    struct delay_wait *next;
+    uint32_t target;
+    uint64_t ns; /* of all ranks that waited */
+};
+
+struct delay {
+    struct keyed keyed; /* rank << 32 | thread, begin */
+    uint64_t ns;
+    struct delay_wait *waits;
+};
+
+struct delay_target {
+    struct keyed keyed;
+    uint32_t number; /* 1, 2, ... */
+};
+
+struct delays {
+    struct keytable list, targets;
+    bool wanted, no_memory;
+};
+
+/* The second number of a key: a rank as a cause of waits in a function, or at a place (struct wait_place). */
+static inline uint64_t delay_of_function(int32_t rank)
+{
+    return (uint32_t)rank;
+}
+
+static inline uint64_t delay_of_place(int32_t rank)
+{
+    return UINT64_C(1) << 32 | (uint32_t)rank;
+}
+
+/* Ranks have waited `ns` for this arrival. */
+void delay_add(struct delays *delays, const struct arrival *cause, uint64_t first, uint64_t second, uint64_t ns);
+/* Returns the number of a target, or 0 if it has no delays. */
+uint32_t delay_target_find(const struct delays *delays, uint64_t first, uint64_t second);
+/* Returns the delay of the thread that includes this time, or NULL. `sorted`: all of them (keytable_sorted). */
+const struct delay *delay_at(struct keyed *const *sorted, size_t count, int32_t rank, uint32_t thread, uint64_t ns);
+void delays_release(struct delays *delays);
+
+#endif

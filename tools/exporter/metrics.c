@@ -20,7 +20,7 @@ struct emission {
 };
 
 /* The number of series of each process in addition to its variables (process_series_add). */
-enum { PROCESS_SERIES = 8 };
+enum { PROCESS_SERIES = 10 };
 enum { SLOT_NAME_BYTES = 64 };
 
 /* A process that is gone without a recorded end was killed, or ended by _exit(). */
@@ -257,6 +257,13 @@ static void seconds_add(struct emission *emission, const char *name, const char 
         family_add_seconds(family, &emission->labels, ns);
 }
 
+static void time_add(struct emission *emission, const char *name, const char *help, uint64_t ns)
+{
+    struct metric_family *family = family_get(emission, name, METRIC_COUNTER, "seconds", help);
+    if (family)
+        family_add_seconds(family, &emission->labels, ns);
+}
+
 static void job_add(struct emission *emission, const struct observed_job *job)
 {
     uint64_t alive = 0, longest = 0;
@@ -291,6 +298,14 @@ static void process_series_add(struct emission *emission, const struct observed_
                 "When the recorder of the process began, since 1970-01-01 00:00 UTC.", process->begin_realtime_ns);
     seconds_add(emission, "mpit_process_call_age_seconds",
                 "Duration of the oldest call now in progress. 0: no call is in progress.", process->call_ns);
+    if (process->time.known) {
+        time_add(emission, "mpit_process_run_seconds",
+                 "Run time of the process, from the end of MPI_Init to the begin of MPI_Finalize.",
+                 process->time.run_ns);
+        time_add(emission, "mpit_process_useful_seconds",
+                 "Of the run time, the part outside of MPI: the mean of the threads that call MPI.",
+                 process->time.useful_ns);
+    }
     size_t used = labels->used;
     for (unsigned i = 0; i < ACTIVITY_COUNT; i++) {
         labels_add(labels, "activity", activities[i]);

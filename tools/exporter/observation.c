@@ -219,7 +219,7 @@ static void process_excuse(struct observation *observation, const struct live_pr
     snprintf(observation->problem, sizeof observation->problem, "%.200s %.250s", live->path, reason);
 }
 
-static int live_process_take(struct observation *observation, const struct live_process *live, uint64_t now)
+static int live_process_take(struct observation *observation, struct live_process *live, uint64_t now)
 {
     const struct run_header *header = &live->run.header;
     struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
@@ -249,6 +249,7 @@ static int live_process_take(struct observation *observation, const struct live_
         threads_take(process, live);
     else
         process->gone_ns = now;
+    useful_time_take(&process->time, live);
     return observation_read(observation, process, &live->run, live->path);
 }
 
@@ -335,7 +336,7 @@ int observation_take(struct observation *observation, struct live *live)
     observation->unreadable_now = observation->rankless_now = observation->late_now = observation->refused_now = 0;
     for (size_t i = 0; i < live->job_count; i++)
         for (size_t k = 0; k < live->jobs[i].count; k++) {
-            const struct live_process *process = &live->jobs[i].processes[k];
+            struct live_process *process = &live->jobs[i].processes[k];
             if (!process->here && (process->readable || !observation->choice.named))
                 continue;
             if (!process->readable)

@@ -24,6 +24,7 @@
 
 #include "job/live.h"
 #include "exporter/metrictable.h"
+#include "exporter/usefultime.h"
 #include "base/username.h"
 
 #include <stdbool.h>
@@ -71,6 +72,7 @@ struct observed_process {
     uint64_t threads[ACTIVITY_COUNT];
     uint64_t call_ns; /* age of the oldest call under way, or 0 for none */
     char call[CALL_NAME_BYTES], call_comm[COMM_NAME_BYTES];
+    struct useful_time time;
     struct figure_set whole, others;
     struct observed_comm *comms;
     size_t comm_count;

@@ -5,6 +5,7 @@ meanwhile, no counter may fall and no series may go.
 """
 import bisect
 import concurrent.futures
+import json
 import math
 import os
 import signal
@@ -161,7 +162,8 @@ def part_figures():
 
     names(job, number, by_comm)
     churn(job, number, by_rank, by_comm, by_job, prometheus)
-    hang(job, number, by_rank)
+    balance(job, number, by_rank, prometheus)
+    hang(job, number, by_rank, prometheus)
     counts = job.do("traffic 1")
     compare("figures after all that", by_rank.scrape(), number, counts)
     status = job.end()
@@ -261,7 +263,7 @@ def names(job, number, by_comm):
         equal(f"a communicator called {name}", found(), [shown])
 
 
-def hang(job, number, by_rank):
+def hang(job, number, by_rank, prometheus):
     """Ranks that wait for one that sends nothing."""
     step = job.begin("hang 2")
     def waits():
@@ -278,10 +280,70 @@ def hang(job, number, by_rank):
     told("for how long", ages["2"] == 0 and all(1 <= ages[rank] < 2 * PATIENCE for rank in waiting), ages)
     equal("the job's longest is one of these", metrics.one("mpit_job_longest_call_seconds", job=number),
           max(ages.values()))
+    before, ages_before = times(metrics, number), ages
+    dashboard(prometheus, number)
+    ages_of = lambda metrics: {dict(labels)["rank"]: value for labels, value in
+                               metrics.get("mpit_process_call_age_seconds", job=number).items()}
+    metrics = until(lambda: (lambda m: m if ages_of(m)["0"] > ages["0"] + 0.5 else None)(by_rank.scrape()), "the calls go on")
+    ages, found = ages_of(metrics), in_mpi(before, times(metrics, number))
+    told("a call under way is no useful time", all(abs(found[int(rank)] - (ages[rank] - ages_before[rank])) < 0.1 for rank in ages),
+         f"{found}\n{ages_before}\n{ages}")
     open(f"{job.directory}/release", "w").close()
     job.done(step)
     calls = by_rank.scrape().get("mpit_process_call_info", job=number)
     equal("and then no longer", calls, {})
+
+
+def times(metrics, number):
+    """Run time and useful time of each rank."""
+    return {int(dict(labels)["rank"]): (run, metrics.one("mpit_process_useful_seconds_total", job=number, rank=dict(labels)["rank"]))
+            for labels, run in metrics.get("mpit_process_run_seconds_total", job=number).items()}
+
+
+def in_mpi(before, after):
+    """How long each rank was in MPI between two scrapes."""
+    return {rank: after[rank][0] - before[rank][0] - (after[rank][1] - before[rank][1]) for rank in after}
+
+
+def balance(job, number, by_rank, prometheus):
+    """Run time without useful time is the time in MPI that the program has measured. Rules make efficiencies of it."""
+    before = times(by_rank.scrape(), number)
+    job.do("uneven 10")
+    after = times(by_rank.scrape(), number)
+    found = in_mpi(before, after)
+    measured = {rank: float(open(f"{job.directory}/waited.{rank}").read()) for rank in range(RANKS)}
+    told("useful time is the run time without the time in MPI", sorted(found) == list(range(RANKS)) and
+         all(abs(found[rank] - measured[rank]) < 0.05 * measured[rank] + 0.02 for rank in found), f"{found}\n{measured}")
+    told("the rank that comes last waits least", min(found, key=found.get) == RANKS - 1, found)
+    ratio = (f'job:mpit_parallel_efficiency:ratio{{job="{number}"}} / ignoring (__name__) (job:mpit_load_balance:ratio{{job="{number}"}}'
+             f' * ignoring (__name__) job:mpit_communication_efficiency:ratio{{job="{number}"}})')
+    value = until(lambda: prometheus.value(ratio), ratio)
+    told("Prometheus: efficiency is load balance times communication", math.isclose(value, 1, rel_tol=1e-9), value)
+
+
+def dashboard(prometheus, number):
+    """Every query of the Grafana dashboard has an answer for a job in which ranks hang."""
+    with open(f"{SHARE}/../grafana/mpi-jobs.json") as file:
+        board = json.load(file)
+    names = {entry["name"]: entry for entry in board["templating"]["list"]}
+    queries = [(panel["title"], target["expr"]) for panel in board["panels"] for target in panel["targets"]]
+    silent = []
+    for title, query in queries:
+        text = query.replace("$job", number).replace("$hang", "1").replace("$__rate_interval", "1m")
+        told(f"{title}: all variables of the query are known", "$" not in text, text)
+        try:
+            until(lambda: [value for _, value in prometheus.query(text) if not math.isnan(value)], title, 20)
+        except TimeoutError:
+            silent.append((title, text))
+    equal(f"the {len(queries)} queries of the dashboard have answers", silent, [])
+    told("it has variables for the data source, the job and the age of a call", set(names) == {"datasource", "job", "hang"}, names)
+    label = names["job"]["definition"].removeprefix("label_values(").removesuffix(")").split(", ")
+    told("the list of jobs has this one", any(labels.get(label[1]) == number for labels, _ in prometheus.query(label[0])), label)
+    places = [(x, y) for panel in board["panels"] for g in [panel["gridPos"]] for x in range(g["x"], g["x"] + g["w"])
+              for y in range(g["y"], g["y"] + g["h"])]
+    told("panels have a place of their own, and a description",
+         len(places) == len(set(places)) and max(x for x, _ in places) == 23 and all(panel["description"] for panel in board["panels"]))
+    told("each panel has a number of its own", len({panel["id"] for panel in board["panels"]}) == len(board["panels"]))
 
 
 def part_lives():

@@ -10,11 +10,13 @@
  *   comms N       N communicators with a message on each, kept
  *   churn N       the same, each freed before the next one is made
  *   name TEXT     MPI_Comm_set_name of the duplicate (hexadecimal)
+ *   uneven N      N times rank r rests for 20 ms * (r + 1), and waits for the others in a reduction
  *   kill RANK     that rank is killed, by itself
  *   hang RANK     all others wait in MPI_Recv for what that rank sends when a file `release` is there
  *   end           MPI_Finalize
  *
- * After each step a rank writes done.STEP.RANK: what it has counted so far, as JSON.
+ * After each step a rank writes done.STEP.RANK: what it has counted so far, as JSON. After `uneven` it writes before that
+ * waited.RANK: how many seconds it was in reductions.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -25,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { SIZES = 18, BUCKETS = 40, COMMS_MOST = 4096 };
@@ -118,6 +121,30 @@ static void name_set(const char *hexadecimal)
     MPI_Comm_set_name(copy, name);
 }
 
+static double seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* A rank that rests is outside of MPI, and rests as long on a busy machine. */
+static void uneven(int rounds)
+{
+    double waited = 0;
+    char path[4096];
+    for (int i = 0; i < rounds; i++) {
+        usleep(20000 * ((unsigned)rank + 1));
+        double begin = seconds();
+        reduction(copy);
+        waited += seconds() - begin;
+    }
+    snprintf(path, sizeof path, "%s/waited.%d", directory, rank);
+    FILE *file = fopen(path, "w");
+    if (!file || fprintf(file, "%.9f\n", waited) < 0 || fclose(file) != 0)
+        exit(3);
+}
+
 static bool file_is_there(const char *name)
 {
     char path[4096];
@@ -200,6 +227,8 @@ int main(int argc, char *argv[])
             comms(atoi(how), what[1] == 'o');
         else if (strcmp(what, "name") == 0)
             name_set(how);
+        else if (strcmp(what, "uneven") == 0)
+            uneven(atoi(how));
         else if (strcmp(what, "kill") == 0 && atoi(how) == rank)
             raise(SIGKILL);
         else if (strcmp(what, "hang") == 0)

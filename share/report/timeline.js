@@ -68,44 +68,53 @@ function binDraw(view, context, x, y, width, height) {
   });
 }
 
+/* The states of a row in the bins of the window. */
+function binsDraw(view, context, row, i) {
+  const [first, last] = view.bins, {margin, plot, rowHeight, gap, timeline} = view;
+  const count = last - first + 1, columns = Math.min(count, Math.floor(plot));
+  for (let column = 0; column < columns; column++) {
+    const begin = first + Math.floor(column * count / columns),
+          end = first + Math.floor((column + 1) * count / columns) - 1;
+    binsJoin(row, begin, end);
+    if (!joined.recorded) continue;
+    const x = Math.max(margin.left, Math.round(view.x(begin * timeline.bin_ns))),
+          right = Math.min(margin.left + plot, Math.round(view.x((end + 1) * timeline.bin_ns)));
+    if (right > x) binDraw(view, context, x, margin.top + i * rowHeight, right - x, rowHeight - gap);
+  }
+}
+
 function timelineDraw(view) {
   const {timeline, rows, box, canvas} = view, margin = {left: 52, top: 16, bottom: 26};
   const width = Math.max(280, box.clientWidth), plot = width - margin.left - 8;
-  const rowHeight = Math.max(1, Math.min(24, Math.floor(420 / rows.length))), gap = rowHeight >= 8 ? 2 : 0;
+  const rowHeight = Math.max(1, Math.min(isZoomed(view) ? 36 : 24, Math.floor(420 / rows.length))),
+        gap = rowHeight >= 8 ? Math.ceil(rowHeight / 9) : 0;
   const height = margin.top + rowHeight * rows.length + margin.bottom, context = canvasSize(canvas, width, height);
-  const count = view.last - view.first + 1, columns = Math.min(count, Math.floor(plot));
-  view.colours = STATES.map(([, name]) => colourOf(name));
-  const blend = d3.interpolateLab(colourOf("out"), colourOf(view.mode === "stall" ? "stall" : "accent"));
-  view.ramp = d3.range(256).map((i) => blend(i / 255));
-  rampPut(view.rampBox, blend, "0 %", "100 % of a bin");
-  rows.forEach((row, i) => {
-    const y = margin.top + i * rowHeight;
-    for (let column = 0; column < columns; column++) {
-      const first = view.first + Math.floor(column * count / columns),
-            last = view.first + Math.floor((column + 1) * count / columns) - 1;
-      binsJoin(row, first, last);
-      if (!joined.recorded) continue;
-      const x = margin.left + Math.round(column * plot / columns),
-            end = margin.left + Math.round((column + 1) * plot / columns);
-      binDraw(view, context, x, y, end - x, rowHeight - gap);
-    }
-  });
   Object.assign(view, {
     margin,
     plot,
     rowHeight,
-    x: d3.scaleLinear().domain([view.first * timeline.bin_ns, (view.last + 1) * timeline.bin_ns]).range([
-      margin.left, margin.left + plot
-    ])
+    gap,
+    x: d3.scaleLinear().domain([view.from, view.to]).range([margin.left, margin.left + plot]),
+    bins: [
+      Math.floor(view.from / timeline.bin_ns),
+      Math.min(timeline.bins - 1, Math.max(0, Math.ceil(view.to / timeline.bin_ns) - 1))
+    ]
   });
+  view.colours = STATES.map(([, name]) => colourOf(name));
+  const blend = d3.interpolateLab(colourOf("out"), colourOf(view.mode === "stall" ? "stall" : "accent"));
+  view.ramp = d3.range(256).map((i) => blend(i / 255));
+  rampPut(view.rampBox, blend, "0 %", "100 % of a bin");
+  const draw = hasCalls(view) ? callsDraw : binsDraw;
+  rows.forEach((row, i) => draw(view, context, row, i));
+  view.told.textContent = view.hint + arrowsDraw(view, context);
   timelineAxes(view, context, height);
   canvas.dataset.rows = rows.length;
   view.kept = canvasKeep(canvas);
 }
 
-/* The bin that the keys have reached, and the time that is being chosen. */
+/* The moment that the keys have reached, and the time that is being chosen. */
 function timelineMark(view) {
-  const context = canvasRestore(view.canvas, view.kept), {margin, rows, rowHeight, timeline} = view;
+  const context = canvasRestore(view.canvas, view.kept), {margin, rows, rowHeight} = view;
   if (view.drag) {
     context.fillStyle = colourOf("ink");
     context.globalAlpha = .15;
@@ -115,9 +124,7 @@ function timelineMark(view) {
   }
   if (view.at) {
     context.strokeStyle = colourOf("ink");
-    context.strokeRect(
-        view.x(view.at.bin * timeline.bin_ns) - 1, margin.top + view.at.row * rowHeight,
-        Math.max(3, view.plot / (view.last - view.first + 1)), Math.max(3, rowHeight));
+    context.strokeRect(view.x(view.at.ns) - 1, margin.top + view.at.row * rowHeight, 3, Math.max(3, rowHeight));
   }
 }
 
@@ -131,7 +138,6 @@ function timelineAxes(view, context, height) {
   const step = labelStep(rows.length, rows.length * rowHeight / 18);
   for (let i = 0; i < rows.length; i += step)
     context.fillText(i * timeline.per_row, margin.left - 6, margin.top + (i + .5) * rowHeight);
-  context.textBaseline = "top";
   context.textAlign = "left";
   context.textBaseline = "top";
   context.fillText("rank", 4, 0);
@@ -150,46 +156,65 @@ function binText(view, rowIndex, bin) {
                     .filter(([, share]) => share >= .005)
                     .sort((a, b) => b[1] - a[1])
                     .map(([text, share]) => Math.round(share * 100) + " % " + text);
-  return rowName(timeline, rowIndex) + ", " + textOfNs(bin * timeline.bin_ns) + " – " +
-      textOfNs((bin + 1) * timeline.bin_ns) + "\n" + (joined.recorded ? lines.join("\n") : "nothing is known");
+  return rowName(timeline, rowIndex) + ", " + textOfMoment(view, bin * timeline.bin_ns) + " – " +
+      textOfMoment(view, (bin + 1) * timeline.bin_ns) + "\n" +
+      (joined.recorded ? lines.join("\n") : "nothing is known");
 }
 
-function zoomTo(view, first, last) {
-  view.first = Math.max(0, Math.min(first, last));
-  view.last = Math.min(view.timeline.bins - 1, Math.max(first, last));
-  view.whole.hidden = view.first === 0 && view.last === view.timeline.bins - 1;
+/* A call if single ones are shown, else the states of the bin. */
+function momentText(view, rowIndex, ns) {
+  const bin = Math.max(0, Math.min(view.timeline.bins - 1, Math.floor(ns / view.timeline.bin_ns)));
+  const row = view.rows[rowIndex];
+  if (!hasCalls(view) || !row.recorded || !row.recorded[bin]) return binText(view, rowIndex, bin);
+  const call = callAt(view, rowIndex, ns, (view.to - view.from) / view.plot);
+  return call ? callTold(view, call) :
+                rowName(view.timeline, rowIndex) + ", " + textOfMoment(view, ns) + "\nnot in MPI";
+}
+
+/* A window has a tenth of a bin at least: there, single calls are seen. */
+function zoomTo(view, from, to) {
+  const least = Math.max(100, view.timeline.bin_ns / 10), middle = (from + to) / 2;
+  if (to - from < least) [from, to] = [middle - least / 2, middle + least / 2];
+  view.from = Math.max(0, Math.min(from, view.end - least));
+  view.to = Math.min(view.end, to);
+  view.whole.hidden = !isZoomed(view);
   timelineDraw(view);
 }
 
-/* Dragging chooses a time; the arrow keys go from bin to bin, + and - change how much is shown. */
+/* Dragging chooses a time; the arrow keys move a mark, + and - change how much is shown. */
 function timelineListen(view) {
   const {canvas} = view;
-  const binAt = (x) => Math.max(view.first, Math.min(view.last, Math.floor(view.x.invert(x) / view.timeline.bin_ns)));
+  const momentAt = (x) => Math.max(view.from, Math.min(view.to, view.x.invert(x)));
+  const rowAt = (event) => {
+    const row = Math.floor((event.offsetY - view.margin.top) / view.rowHeight);
+    return row < 0 || row >= view.rows.length || event.offsetX < view.margin.left ||
+            event.offsetX > view.margin.left + view.plot ?
+        -1 :
+        row;
+  };
   canvas.addEventListener("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     view.drag = [event.offsetX, event.offsetX];
   });
   canvas.addEventListener("pointermove", (event) => {
-    const row = Math.floor((event.offsetY - view.margin.top) / view.rowHeight);
     if (view.drag) {
       view.drag[1] = Math.max(view.margin.left, Math.min(view.margin.left + view.plot, event.offsetX));
       timelineMark(view);
     }
-    if (row < 0 || row >= view.rows.length || event.offsetX < view.margin.left ||
-        event.offsetX > view.margin.left + view.plot)
-      return tipHide();
-    tipShow(binText(view, row, binAt(event.offsetX)), event.clientX, event.clientY);
+    const row = rowAt(event);
+    if (row < 0) return tipHide();
+    tipShow(momentText(view, row, momentAt(event.offsetX)), event.clientX, event.clientY);
   });
-  canvas.addEventListener("pointerup", () => {
-    const drag = view.drag;
+  canvas.addEventListener("pointerup", (event) => {
+    const drag = view.drag, row = rowAt(event);
     view.drag = null;
     if (drag && Math.abs(drag[1] - drag[0]) > 4)
-      zoomTo(view, binAt(Math.min(...drag)), binAt(Math.max(...drag)));
-    else
-      timelineMark(view);
+      return zoomTo(view, momentAt(Math.min(...drag)), momentAt(Math.max(...drag)));
+    timelineMark(view);
+    if (row >= 0) callShow(view, row, momentAt(event.offsetX));
   });
   canvas.addEventListener("pointerleave", tipHide);
-  canvas.addEventListener("dblclick", () => zoomTo(view, 0, view.timeline.bins - 1));
+  canvas.addEventListener("dblclick", () => zoomTo(view, 0, view.end));
   canvas.addEventListener("keydown", (event) => timelineKey(view, event));
   canvas.addEventListener("blur", () => {
     view.at = null;
@@ -199,21 +224,22 @@ function timelineListen(view) {
 
 function timelineKey(view, event) {
   const step = {ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1]}[event.key];
-  const middle = view.at ? view.at.bin : (view.first + view.last) >> 1, count = view.last - view.first + 1;
-  if (event.key === "Escape" || event.key === "Home") return zoomTo(view, 0, view.timeline.bins - 1);
-  if (event.key === "+" && count > 8) return zoomTo(view, middle - (count >> 2), middle + (count >> 2));
-  if (event.key === "-") return zoomTo(view, middle - count, middle + count);
+  const middle = view.at ? view.at.ns : (view.from + view.to) / 2, length = view.to - view.from;
+  if (event.key === "Escape" || event.key === "Home") return zoomTo(view, 0, view.end);
+  if (event.key === "+") return zoomTo(view, middle - length / 4, middle + length / 4);
+  if (event.key === "-") return zoomTo(view, middle - length, middle + length);
+  if (event.key === "Enter" && view.at) return callShow(view, view.at.row, view.at.ns);
   if (!step) return;
   event.preventDefault();
-  const many = event.shiftKey ? 10 : 1, at = view.at || {row: 0, bin: view.first - 1};
+  const many = event.shiftKey ? 10 : 1, at = view.at || {row: 0, ns: view.from};
   view.at = {
     row: Math.max(0, Math.min(view.rows.length - 1, at.row + step[0] * many)),
-    bin: Math.max(view.first, Math.min(view.last, at.bin + step[1] * many))
+    ns: Math.max(view.from, Math.min(view.to, at.ns + step[1] * many * length / 200))
   };
   timelineMark(view);
   const box = view.canvas.getBoundingClientRect();
   tipShow(
-      binText(view, view.at.row, view.at.bin), box.left + view.x(view.at.bin * view.timeline.bin_ns),
+      momentText(view, view.at.row, view.at.ns), box.left + view.x(view.at.ns),
       box.top + view.margin.top + (view.at.row + 1) * view.rowHeight);
 }
 
@@ -232,24 +258,32 @@ function timelineTable(timeline, present) {
       table("timeline", columns, timeline.rows, 64));
 }
 
-function timelineView(timeline) {
+function timelineView(job) {
+  const {timeline} = job, end = timeline.bins * timeline.bin_ns;
   const view = {
     timeline,
     rows: timelineRows(timeline),
+    calls: callsByRow(timeline),
+    arrows: arrowsOf(job, timeline),
+    single: job.summary.threads === job.summary.ranks,
     mode: "states",
-    first: 0,
-    last: timeline.bins - 1,
+    end,
+    from: 0,
+    to: end,
     at: null,
     drag: null,
+    hint: callsNote(job, timeline),
     box: make("div", {"data-plot": "timeline"}),
+    panel: make("div", {"aria-live": "polite"}),
+    told: make("p", {class: "note", "data-sentence": "timeline"}),
     rampBox: make("div", {class: "controls"}),
-    whole:
-        make("button", {type: "button", hidden: true, onclick: () => zoomTo(view, 0, timeline.bins - 1)}, "Whole run"),
+    whole: make("button", {type: "button", hidden: true, onclick: () => zoomTo(view, 0, end)}, "Whole run"),
     canvas: make("canvas", {
       tabindex: 0,
       role: "img",
       "aria-label":
-          "States of the ranks over time; arrow keys go from bin to bin, plus and minus zoom, Escape shows all",
+          "States of the ranks over time; arrow keys move a mark, Enter shows the call there, plus and minus zoom, " +
+          "Escape shows all",
     }),
   };
   view.box.append(view.canvas);
@@ -262,7 +296,7 @@ function timelineFigure(job) {
   if (timeline.unknown !== undefined) return null;
   const total = (key) => d3.sum(timeline.rows, (row) => row.totals_ns[key] || 0);
   const present = STATES.filter(([key]) => total(key) > 0);
-  const view = timelineView(timeline);
+  const view = timelineView(job);
   const states = make("div", {}, legend(present.map(([, name, text]) => [name, text])));
   view.rampBox.hidden = true;
   const shown = job.summary.selection ? view.rows.filter((row) => row.recorded) : view.rows;
@@ -283,13 +317,13 @@ function timelineFigure(job) {
                 timelineDraw(view);
               }),
           view.whole),
-      states, view.rampBox, view.box,
+      states, view.rampBox, view.box, view.panel, view.told,
       note(
           "The run in " + textOfPairs(timeline.bins, "bin", "bins") + " of " + textOfNs(timeline.bin_ns) +
           ", from the begin of the first process, MPI_Init and MPI_Finalize included. A row is a " +
           "rank with all its threads. High rows show the states of a bin by their share, one above " +
           "the other. Low rows have the color of the largest share. The trace does not have the time " +
           "of a stall in its call, so a stall is drawn from its begin to the end of the call. Drag " +
-          "to zoom in, double-click for all." + rowsNote(timeline)),
+          "to zoom in, double-click to see all." + rowsNote(timeline)),
       timelineTable(timeline, present));
 }

@@ -23,7 +23,15 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { PAGE_ROWS = 512, PAGE_BINS = 1000, PAGE_CELLS = PAGE_ROWS * PAGE_ROWS, PAGE_LINES = 2000, PAGE_PLACES = 300 };
+enum {
+    PAGE_ROWS = 512,
+    PAGE_BINS = 1000,
+    PAGE_CELLS = PAGE_ROWS * PAGE_ROWS,
+    PAGE_LINES = 2000,
+    PAGE_PLACES = 300,
+    PAGE_CALLS = 10000,
+    PAGE_MESSAGES = 10000
+};
 
 /* Ranks in rows: row i has the ranks from i * per_row on. */
 struct page_rows {
@@ -32,6 +40,8 @@ struct page_rows {
 
 struct page_rows page_rows_of(uint32_t ranks);
 
+/* Returns whether the call is MPI_Init, MPI_Finalize or the like. It is outside of the run. */
+bool page_is_end(size_t kind);
 /* Returns the document's name of a class of calls. */
 const char *page_class_key(unsigned call_class);
 

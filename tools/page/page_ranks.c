@@ -61,8 +61,7 @@ struct page_rows page_rows_of(uint32_t ranks)
     return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }
 
-/* Returns whether the call is MPI_Init, MPI_Finalize or the like. Their stalls are in no share of the run. */
-static bool is_end(size_t kind)
+bool page_is_end(size_t kind)
 {
     return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
            kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
@@ -95,7 +94,7 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
         sum->count += call->count;
         sum->time_ns += call->time_ns;
         sum->stall_ns += part->call_stall_ns[kind];
-        if (!is_end(kind))
+        if (!page_is_end(kind))
             table->figures[row][FIGURE_STALL_NS] += part->call_stall_ns[kind];
     }
     return 0;

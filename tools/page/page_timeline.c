@@ -9,6 +9,7 @@
  * end of the call.
  */
 #include "page/page.h"
+#include "page/page_calls.h"
 
 #include "calls.h"
 #include "definitions/otf2_calls.h"
@@ -43,6 +44,8 @@ struct binning {
     uint64_t end_ns;
     struct binned_row row; /* the one in progress */
     uint64_t untimed;      /* calls */
+    struct page_calls calls;
+    uint32_t *places; /* by path, of the rank in progress. NULL: it has none */
 };
 
 /* A thread in progress. */
@@ -108,11 +111,32 @@ static void stalls_collect(struct binned_thread *thread, const struct traced_cal
     }
 }
 
-static void call_add(struct binned_thread *thread, const struct traced_call *call)
+/* Keeps the call by itself if it is long. */
+static void call_keep(const struct binned_thread *thread, uint32_t index, const struct traced_call *call,
+                      uint64_t stall_ns)
+{
+    struct binning *binning = thread->binning;
+    const struct run_reader *run = thread->rank->run;
+    uint64_t ticks = call->end > call->event.begin ? call->end - call->event.begin : 0;
+    page_calls_add(
+        &binning->calls,
+        &(struct page_call){.begin_ns = thread_time(thread, call->event.begin),
+                            .ns = clock_ns(run_reader_scale(run), ticks),
+                            .stall_ns = stall_ns,
+                            .rank = (uint32_t)run->header.world_rank,
+                            .thread = index,
+                            .place = binning->places && call->path < run->path_count ? binning->places[call->path] : 0,
+                            .kind = event_kind(&call->event)});
+}
+
+/* Start and end of MPI are one state: their stalls are not shown. */
+static void call_add(struct binned_thread *thread, uint32_t index, const struct traced_call *call)
 {
     struct binning *binning = thread->binning;
     const struct event *event = &call->event;
     unsigned state = call_table[event_kind(event)].class;
+    if (page_is_end(event_kind(event)))
+        thread->stall_ticks = 0;
     double begin = (double)thread_time(thread, event->begin), end = (double)thread_time(thread, call->end);
     uint64_t stalled = thread->stall_ticks;
     double from = stalled ? (double)thread_time(thread, thread->stall_begin) : end;
@@ -125,6 +149,7 @@ static void call_add(struct binned_thread *thread, const struct traced_call *cal
         span_add(binning, state, from, end, 1 - part);
     if (part > 0)
         span_add(binning, STATE_STALL, from, end, part);
+    call_keep(thread, index, call, (uint64_t)stall);
     thread->stall_ticks = 0;
 }
 
@@ -201,7 +226,7 @@ static int thread_calls_bin(struct binned_thread *thread, uint32_t index)
         gaps_pass(thread, index, call.event.begin);
         if (in_part)
             stretches_pass(thread, &call);
-        call_add(thread, &call);
+        call_add(thread, index, &call);
         last_end = thread_time(thread, call.end);
     }
     gaps_pass(thread, index, UINT64_MAX);
@@ -228,11 +253,14 @@ static int rank_walk(struct binning *binning, int32_t world_rank)
     for (uint32_t index = 0; index < rank->run->thread_count; index++)
         missing += rank->run->threads[index] ? run_reader_events_missing(rank->run, index) : 0;
     int result = missing && run_gaps_find(&gaps, rank->run) != 0 ? report_no_memory(binning->report) : 0;
+    binning->places = call_places_of(binning->calls.places, rank->run);
     for (uint32_t index = 0; index < rank->run->thread_count && result == 0; index++)
         if (rank->run->threads[index]) {
             struct binned_thread thread = {.binning = binning, .rank = rank, .gaps = &gaps};
             result = thread_calls_bin(&thread, index);
         }
+    free(binning->places);
+    binning->places = NULL;
     run_gaps_release(&gaps);
     run_reader_rest(rank->run);
     return result;
@@ -374,10 +402,10 @@ static json_t *binning_json(struct binning *binning)
     }
     for (unsigned state = 0; state < STATES; state++)
         json_array_append_new(states, json_string(state_key(state)));
-    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o}", "ranks", count_json(binning->rows.ranks), "per_row",
-                     count_json(binning->rows.per_row), "bins", count_json(binning->bins), "bin_ns", binning->bin_ns,
-                     "end_ns", count_json(binning->end_ns), "untimed", count_json(binning->untimed), "states", states,
-                     "rows", rows);
+    return json_pack("{s:o, s:o, s:o, s:f, s:o, s:o, s:o, s:o, s:o}", "ranks", count_json(binning->rows.ranks),
+                     "per_row", count_json(binning->rows.per_row), "bins", count_json(binning->bins), "bin_ns",
+                     binning->bin_ns, "end_ns", count_json(binning->end_ns), "untimed", count_json(binning->untimed),
+                     "states", states, "rows", rows, "calls", page_calls_json(&binning->calls));
 }
 
 json_t *page_timeline(const struct run_job *job)
@@ -395,13 +423,16 @@ json_t *page_timeline(const struct run_job *job)
     if (binning && report) {
         binning->report = report;
         binning->selection = page_selection(job);
-        if (trace_job_open(&binning->job, job->files, job->file_count, report) == 0) {
+        if (page_calls_open(&binning->calls, job->names) != 0)
+            report_no_memory(report);
+        else if (trace_job_open(&binning->job, job->files, job->file_count, report) == 0) {
             binning->rows = page_rows_of(binning->job.size > 0 ? (uint32_t)binning->job.size : 1);
             json = binning_json(binning);
         } else {
             json = page_unknown(report->error);
         }
         trace_job_release(&binning->job);
+        page_calls_close(&binning->calls);
     }
     free(report);
     free(binning);

@@ -2,6 +2,7 @@
 #include "page/page.h"
 
 #include "analysis/analysis_report.h"
+#include "page/page_messages.h"
 #include "page/page_places.h"
 
 #include <stdlib.h>
@@ -157,23 +158,8 @@ static int places_put(json_t *object, const struct analysis *analysis)
     return result;
 }
 
-json_t *page_analysis(const struct run_job *job)
+static void lists_cut(json_t *json)
 {
-    if (!run_job_has_trace(job))
-        return page_unknown_trace(job);
-    struct analysis *analysis = malloc(sizeof *analysis);
-    if (!analysis)
-        return NULL;
-    int opened = analysis_open(analysis, job->files, job->file_count, page_selection(job), job->names);
-    json_t *json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
-    if (opened == 0 && json && analysis->has_times && places_put(json, analysis) != 0) {
-        json_decref(json);
-        json = NULL;
-    }
-    analysis_release(analysis);
-    free(analysis);
-    if (opened != 0 || !json)
-        return json;
     size_t index;
     json_t *collective;
     json_array_foreach(json_object_get(json, "collectives"), index, collective)
@@ -181,5 +167,29 @@ json_t *page_analysis(const struct run_job *job)
     page_list_cut(json, "collectives", "waited_ns", PAGE_LINES);
     page_list_cut(json, "waits", "time_ns", PAGE_LINES);
     page_list_cut(json_object_get(json, "critical_path"), "shares", "time_ns", PAGE_LINES);
+}
+
+json_t *page_analysis(const struct run_job *job)
+{
+    if (!run_job_has_trace(job))
+        return page_unknown_trace(job);
+    struct page_messages messages;
+    struct analysis *analysis = calloc(1, sizeof *analysis);
+    json_t *json = NULL;
+    if (page_messages_open(&messages) == 0 && analysis) {
+        int opened = analysis_open_flows(analysis, job->files, job->file_count, page_selection(job), job->names,
+                                         page_messages_add, &messages);
+        json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
+        if (opened == 0 && json && analysis->has_times && places_put(json, analysis) != 0) {
+            json_decref(json);
+            json = NULL;
+        }
+        if (opened == 0 && json && analysis->has_messages)
+            json_object_set_new(json, "drawn_messages", page_messages_json(&messages));
+        lists_cut(json);
+        analysis_release(analysis);
+    }
+    page_messages_close(&messages);
+    free(analysis);
     return json;
 }

@@ -8,7 +8,6 @@
 
 Chromium: no message on its console, nothing loaded, no error kept by the page itself.
 """
-import base64
 import csv
 import json
 import pathlib
@@ -17,7 +16,8 @@ import subprocess
 import sys
 
 from htmlanswers import judge_about, judge_callsites, judge_efficiency, judge_findings, judge_missing, judge_segments, judge_wait_places
-from htmldrawn import drawn, near, number_told, same, table_of, descending
+from htmltimeline import judge_timeline
+from htmldrawn import drawn, number_told, same, table_of, descending
 
 ENDS = {"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Session_init", "MPI_Session_finalize"}
 ALWAYS = {"overview", "functions", "sizes", "communicators"}
@@ -241,75 +241,17 @@ def judge_samples(root, profile):
     assert [row["time"] for row in table_of(root, "sample-places")] == places
 
 
-# ---- the timeline ----------------------------------------------------------------------------------------------------
-
-def shares_read(row, state, bins):
-    before, text = row["shares"].get(state, "0:").split(":")
-    shares = bytes(int(before)) + base64.b64decode(text)
-    return shares + bytes(bins - len(shares))
-
-
 def calls_of_csv(dump, run, job):
-    """Outermost calls by rank: begin and end in nanoseconds."""
+    """Outermost calls by rank: begin and end in nanoseconds, function."""
+    if "trace" not in WORDS:
+        return {}
     said = subprocess.run([dump, "--csv", *OPTIONS, run], capture_output=True, check=False, timeout=120).stdout.decode(errors="replace")
     calls = {}
     for row in csv.DictReader(said.splitlines()):
         if int(row["job"]) == job and row["what"] == "call" and "nested" not in row["flags"]:
             begin = float(row["start_s"]) * 1e9
-            calls.setdefault(int(row["rank"]), []).append((begin, begin + float(row["duration_s"]) * 1e9))
+            calls.setdefault(int(row["rank"]), []).append((begin, begin + float(row["duration_s"]) * 1e9, row["function"]))
     return calls
-
-
-def judge_gaps(figure, timeline, calls):
-    """Where calls are missing nothing is shown, and all of those that are there."""
-    bins, width = timeline["bins"], timeline["bin_ns"]
-    assert "the trace has" in figure.tagged("h2")[0].text(), figure.tagged("h2")[0].text()
-    for rank, spans in calls.items():
-        row = timeline["rows"][rank]
-        known = shares_read(row, "recorded", bins)
-        inside = sum(ns for state, ns in row["totals_ns"].items() if state not in ("not_in_mpi", "recorded"))
-        assert near(inside, sum(end - begin for begin, end in spans), 0.001), (rank, inside)
-        for begin, end in spans:
-            assert all(known[at] for at in range(int(begin / width), min(bins, int((end - 1) / width) + 1))), (rank, begin)
-        assert known.count(0) > bins // 20, known.count(0)
-
-
-def judge_timeline(root, job, document, dump, run):
-    timeline = document["timeline"]
-    if "trace" not in WORDS or job["run_seconds"] is None:
-        assert not root.having("data-figure", "timeline") and "unknown" in timeline
-        return
-    figure = root.having("data-figure", "timeline")[0]
-    rows = table_of(root, "timeline")
-    assert len(rows) == len(timeline["rows"]) == int(figure.having("data-rows")[0].attributes["data-rows"])
-    if "gaps" in WORDS:
-        judge_gaps(figure, timeline, calls_of_csv(dump, run, word("job", 1)))
-        return
-    calls = sum(call["count"] for call in job["calls"].values())
-    slack = 4 * calls + 1000
-    states = [state for state in timeline["states"] if state not in ("not_in_mpi", "recorded")]
-    inside = sum(row.get(state, 0) for row in rows for state in states)
-    expected = sum(call["time_ns"] for call in job["calls"].values())
-    assert abs(inside - expected) <= slack, f"time in MPI: {inside} shown, {expected} counted"
-    stalled = sum(row.get("stall", 0) for row in rows)
-    expected = sum((job["stalls_ns"] or {}).values())
-    assert abs(stalled - expected) <= slack, f"stalled: {stalled} shown, {expected} counted"
-    if "groups" in WORDS or job["threads"] != job["ranks"] or job["world_size"] > 8:
-        return
-    bins, width = timeline["bins"], timeline["bin_ns"]
-    for rank, spans in calls_of_csv(dump, run, word("job", 1)).items():
-        busy = [0.0] * bins
-        for begin, end in spans:
-            at = int(begin / width)
-            while at < bins and at * width < end:
-                busy[at] += max(0.0, min(end, (at + 1) * width) - max(begin, at * width))
-                at += 1
-        row = timeline["rows"][rank]
-        idle, known = shares_read(row, "not_in_mpi", bins), shares_read(row, "recorded", bins)
-        assert sum(1 for share in known if share == 255) >= bins * 0.5
-        for at in range(bins):
-            if known[at] == 255:
-                assert abs(1 - idle[at] / 255 - busy[at] / width) < 0.02, (rank, at, idle[at], busy[at] / width)
 
 
 def judge_unended(root, job, dump, run):
@@ -439,7 +381,7 @@ def judge(dump, run, page):
         judge_fabric(root, job)
         judge_samples(root, said_json(dump, "--profile", "--json", run)["jobs"][0])
         assert len(job["counters"]) > 0 and {"counters", "fabric", "samples"} <= {one.attributes["data-figure"] for one in root.having("data-figure")}
-    judge_timeline(root, job, document["jobs"][number - 1], dump, run)
+    judge_timeline(root, job, document["jobs"][number - 1], calls_of_csv(dump, run, number), WORDS, analysis)
     if "groups" in WORDS:
         assert "in groups of 2 neighbours" in root.text()
 

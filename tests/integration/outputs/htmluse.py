@@ -92,6 +92,11 @@ class Browser:
     def point(self, x, y):
         self.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def click(self, x, y):
+        self.point(x, y)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
     def close(self):
         self.process.terminate()
         self.process.wait(timeout=PATIENCE_S)
@@ -156,9 +161,38 @@ def timeline_use(browser):
     browser.key("+", "+")
     assert not browser.value(whole)
     browser.key("ArrowRight")
-    assert tip(browser).startswith("rank 0, "), tip(browser)
+    assert re.match("rank 0, |MPI_[A-Za-z_]+ on rank 0\n", tip(browser)), tip(browser)
+    timeline_call_use(browser, plot)
+    browser.value(plot + ".focus()")
     browser.key("Escape")
     assert browser.value(whole)
+    assert browser.value(plot + ".dataset.arrows") == "0", "messages are drawn before one zooms in"
+
+
+def timeline_call_use(browser, plot):
+    """A click on the longest call of rank 0 between start and end shows it with its callers; messages are lines."""
+    call = browser.value("""(() => {
+        const calls = page.jobs[0].timeline.calls, of = calls.list.filter((call) => call[0] === 0 && calls.functions[call[5]].class !== 'process');
+        const call = of.reduce((a, b) => b[3] > a[3] ? b : a), site = call[6] === null ? null : calls.callsites[call[6]];
+        return {begin: call[2], ns: call[3], name: calls.functions[call[5]].name, frames: site ? site.path.map((frame) => frame.function) : []};
+    })()""")
+    at = browser.value(f"(() => {{ const box = {plot}.getBoundingClientRect(), left = 52, width = box.width - 60, timeline = page.jobs[0].timeline;"
+                       f"const x = left + width * {call['begin'] + call['ns'] / 2} / (timeline.bins * timeline.bin_ns); return [box.left + x, box.top + 17]; }})()")
+    browser.value(plot + ".focus()")
+    browser.key("Escape")
+    browser.click(*at)
+    shown = browser.value("(() => { const shown = document.querySelector('[data-call]'); return shown && [shown.dataset.call, "
+                          "Number(shown.querySelector('[data-call-time]').dataset.value), [...shown.querySelectorAll('li')].map((item) => item.textContent)]; })()")
+    if browser.value("page.jobs[0].timeline.ranks") > 64: # a row is a pixel
+        call = {"name": shown[0], "ns": shown[1], "frames": shown[2]}
+    assert shown and shown[0] == call["name"] and shown[1] == call["ns"], (shown, call)
+    for frame, text in zip(call["frames"], shown[2], strict=True):
+        assert frame is None or frame in text, (call, shown)
+    for _ in range(3):
+        browser.key("+", "+")
+    arrows = int(browser.value(plot + ".dataset.arrows"))
+    assert 0 < arrows <= 400, arrows
+    assert "Lines are messages" in browser.value("document.querySelector('[data-sentence=timeline]').textContent")
 
 
 def choices_use(browser):

@@ -52,7 +52,7 @@ function notices(job) {
     list.push(
         summary.timing ? "One of " + summary.timing + " calls was timed: times are estimates." : "No call was timed.");
   if (summary.off_seconds !== null && summary.off_seconds.max > 0)
-    list.push("The recording was off for up to " + textsOf.s(summary.off_seconds.max) + " of a rank (MPI_Pcontrol).");
+    list.push("The recording was off for up to " + textsOf.s(summary.off_seconds.max) + " of a rank (MPI_Pcontrol, mpit_recording).");
   if (job.timeline.untimed)
     list.push(textOfCount(job.timeline.untimed) + " calls have no time, and are missing in the timeline.");
   for (const text of job.analysis.notes || []) list.push(text);
@@ -189,7 +189,7 @@ function timeTiles(job, parts) {
       isAnew(job)               ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
                                   tile(
                                       "In MPI", "share", share.mean,
-                                      "of the run (mean of ranks); " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
+                                      (wasOff(summary) ? "of the recorded time" : "of the run") + " (mean of ranks); " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
                                           textOfShare(share.max) + " (rank " + share.max_rank + ")");
   const stalled = parts.stalled === null || !parts.mpi ? null : Math.min(1, parts.stalled / parts.mpi);
   return [
@@ -233,7 +233,8 @@ function splitNote(job, parts) {
           parts.whole === null ?
           "Of the time in MPI: at work, and stalled (waiting with nothing to do). The time outside of MPI is " +
               "not known." :
-          "Time of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: waiting inside MPI " +
+          (wasOff(job.summary) ? "Recorded time" : "Time") +
+              " of all threads that called MPI, from MPI_Init to MPI_Finalize. Stalled: waiting inside MPI " +
               "with nothing to do.");
 }
 

@@ -16,9 +16,14 @@ function isUntimed(job) {
   return job.summary.timing === 0;
 }
 
-/* The run time of all ranks together; null for a part of a run. */
+/* Recording was off for a part of the run, and shares are of the rest. */
+function wasOff(summary) {
+  return summary.off_seconds !== null && summary.off_seconds.max > 0 && summary.recorded_seconds !== null;
+}
+
+/* The recorded time of all ranks together; null for a part of a run, and where it is not known. */
 function runNs(job) {
-  const run = job.summary.run_seconds;
+  const run = job.summary.recorded_seconds;
   return run ? run.mean * job.summary.ranks * 1e9 : null;
 }
 
@@ -33,8 +38,8 @@ function timeParts(job) {
     stalled = d3.sum(rows.stall_ns) / 1e9;
   if (isAnew(job)) return {mpi, stalled, whole: null};
   const whole = rows && rows.known === summary.ranks ? d3.sum(rows.thread_seconds) :
-      summary.threads === summary.ranks              ? summary.run_seconds.mean * summary.ranks :
-                                                       null;
+      summary.threads === summary.ranks && summary.recorded_seconds ? summary.recorded_seconds.mean * summary.ranks :
+                                                                      null;
   return {mpi, stalled, whole};
 }
 

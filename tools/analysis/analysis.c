@@ -3,6 +3,7 @@
 #include "analysis/analysis_lanes.h"
 #include "analysis/sampled.h"
 #include "archive/otf2_report.h"
+#include "base/units.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,13 @@ const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
     [UNMATCHED_SEND_CRASHED] = {"sent to a rank that did not end normally", "sent_crashed"},
     [UNMATCHED_SEND_GAP] = {"sent to a rank whose trace has a gap", "sent_gap"},
     [UNMATCHED_SEND_UNTOLD] = {"sent while the sender of an MPI_ANY_SOURCE receive is unknown", "sent_untold"},
+    [UNMATCHED_SEND_OFF] = {"sent while recording was, or may have been, off at their receiver", "sent_off"},
     [UNMATCHED_SEND_NOT_RECEIVED] = {"sent, but not received before the end", "sent_not_received"},
     [UNMATCHED_RECV_NO_FILE] = {"received from a rank that has no run file", "received_no_file"},
     [UNMATCHED_RECV_CRASHED] = {"received from a rank that did not end normally", "received_crashed"},
     [UNMATCHED_RECV_GAP] = {"received from a rank whose trace has a gap", "received_gap"},
     [UNMATCHED_RECV_UNTOLD] = {"received while the sender of an MPI_ANY_SOURCE receive is unknown", "received_untold"},
+    [UNMATCHED_RECV_OFF] = {"received while recording was, or may have been, off at their sender", "received_off"},
     [UNMATCHED_RECV_NOT_SENT] = {"received, but their sends are not in the trace", "received_not_sent"},
 };
 
@@ -71,6 +74,8 @@ void analysis_operation(struct analysis *analysis, const struct gathering *gathe
 {
     const struct arrival *last = gathering_last(gathering);
     const struct trace_comm *comm = &analysis->comms.list[gathering->comm];
+    if (analysis->judging && (!gathering_is_complete(gathering) || gathering->mixed))
+        pause_doubt_operation(analysis, gathering);
     if (!selection_has_function(analysis->selection, gathering->function) ||
         !selection_has_comm(analysis->selection, comm->name, comm->label) ||
         !selection_has_time(analysis->selection, (int64_t)gathering->first_ns, (int64_t)last->moment.ns))
@@ -96,7 +101,7 @@ void analysis_operation(struct analysis *analysis, const struct gathering *gathe
 
 struct rest {
     struct analysis *analysis;
-    const struct analysis_lanes *lanes;
+    struct analysis_lanes *lanes;
 };
 
 static bool is_untold(const struct rest *rest, const struct envelope *envelope)
@@ -120,12 +125,17 @@ static void rest_count(void *data, const struct message *message, const struct r
         analysis->open_receives++;
         return;
     }
+    if (analysis->judging) {
+        pause_doubt_rest(rest->lanes, envelope, message != NULL);
+        return;
+    }
     int32_t partner = message ? envelope->dest : envelope->source;
-    enum unmatched_reason reason = is_untold(rest, envelope)              ? UNMATCHED_SEND_UNTOLD
-                                   : !analysis->job.ranks[partner].run    ? UNMATCHED_SEND_NO_FILE
-                                   : rest->lanes->processes[partner].torn ? UNMATCHED_SEND_GAP
-                                   : !analysis->job.ranks[partner].ended  ? UNMATCHED_SEND_CRASHED
-                                                                          : UNMATCHED_SEND_NOT_RECEIVED;
+    enum unmatched_reason reason = is_untold(rest, envelope)                 ? UNMATCHED_SEND_UNTOLD
+                                   : !analysis->job.ranks[partner].run       ? UNMATCHED_SEND_NO_FILE
+                                   : rest->lanes->processes[partner].torn    ? UNMATCHED_SEND_GAP
+                                   : pause_hides_message(analysis, envelope) ? UNMATCHED_SEND_OFF
+                                   : !analysis->job.ranks[partner].ended     ? UNMATCHED_SEND_CRASHED
+                                                                             : UNMATCHED_SEND_NOT_RECEIVED;
     analysis->unmatched[message ? reason : reason + (UNMATCHED_RECV_NO_FILE - UNMATCHED_SEND_NO_FILE)]++;
 }
 
@@ -206,6 +216,43 @@ static void critical_path_find(struct analysis *analysis, const struct analysis_
 
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
+uint64_t analysis_off_ns(const struct analysis *analysis, uint32_t *ranks)
+{
+    uint64_t most = 0;
+    *ranks = 0;
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        const struct run_reader *run = analysis->job.ranks[r].run;
+        const struct run_header *header = run ? &run->header : NULL;
+        if (!header || !header->off_count)
+            continue;
+        uint64_t end = header->finalize_ticks ? header->finalize_ticks : header->end_ticks;
+        uint64_t ns = clock_ns(run_reader_scale(run), run_off_ticks(header, end));
+        most = ns > most ? ns : most;
+        (*ranks)++;
+    }
+    return most;
+}
+
+static void pauses_tell(struct analysis *analysis)
+{
+    char off[UNIT_TEXT_BYTES];
+    uint32_t ranks;
+    if (!analysis->job.paused || analysis->job.in_part)
+        return;
+    text_of_ns(off, analysis_off_ns(analysis, &ranks));
+    uint64_t messages = analysis->unmatched[UNMATCHED_SEND_OFF] + analysis->unmatched[UNMATCHED_RECV_OFF];
+    if (analysis->pauses_unknown)
+        report_warning(&analysis->report,
+                       "recording was off for up to %s of a rank, and the trace does not tell when: messages and "
+                       "collectives are left out",
+                       off);
+    else if (analysis->has_collectives)
+        report_warning(&analysis->report,
+                       "recording was off for up to %s of a rank: that time is left out, and %llu ends of messages and "
+                       "%llu calls of collectives whose other sides may be in it",
+                       off, (unsigned long long)messages, (unsigned long long)analysis->hidden_visits);
+}
+
 static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *lanes)
 {
     struct otf2_report *report = &analysis->report;
@@ -225,22 +272,36 @@ static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *
             report_warning(report, "mpit_filter was \"%.100s\": waits in excluded functions are missing",
                            rank->run->header.filter);
     }
+    pauses_tell(analysis);
     if (analysis->untimed)
         report_warning(report, "%llu calls were not timed (mpit_timing): waits and the critical path are unknown",
                        (unsigned long long)analysis->untimed);
 }
 
-static int job_analyse(struct analysis *analysis)
+/* All times without recording are in the trace, and no process has too many. */
+static bool pauses_are_known(const struct analysis_lanes *lanes)
+{
+    const struct trace_job *job = &lanes->analysis->job;
+    for (int32_t r = 0; r < job->size; r++) {
+        const struct analysis_process *process = &lanes->processes[r];
+        if (job->ranks[r].run && !process->torn &&
+            (process->offs != job->ranks[r].run->header.off_count || process->offs >= STRETCHES_MOST))
+            return false;
+    }
+    return true;
+}
+
+/* Reads the trace once. */
+static int trace_read(struct analysis *analysis)
 {
     struct analysis_lanes lanes = {.analysis = analysis};
-    if (trace_comms_open(&analysis->comms, &analysis->job, &analysis->report) != 0)
-        return -1;
-    analysis->has_messages = !analysis->job.in_part && !analysis->job.no_messages && !analysis->job.no_collectives;
-    analysis->has_collectives = !analysis->job.in_part && !analysis->job.no_collectives;
     int result = analysis_lanes_run(&lanes, analysis);
     if (result == 0) {
         matching_rest(&analysis->matching, &(struct rest){analysis, &lanes}, rest_count);
         operations_rest(analysis);
+        analysis->pauses_unknown = !pauses_are_known(&lanes);
+    }
+    if (result == 0 && !analysis->judging) {
         analysis->has_times = analysis->untimed == 0;
         critical_path_find(analysis, &lanes);
         doubts_tell(analysis, &lanes);
@@ -249,6 +310,62 @@ static int job_analyse(struct analysis *analysis)
     bool short_of = analysis->no_memory || analysis->matching.no_memory || analysis->gatherings.no_memory ||
                     analysis->paths.no_memory || analysis->segments.no_memory || analysis->delays.no_memory;
     return result != 0 || short_of ? report_no_memory(&analysis->report) : 0;
+}
+
+static void tables_release(struct analysis *analysis)
+{
+    matching_release(&analysis->matching);
+    gatherings_release(&analysis->gatherings);
+    paths_release(&analysis->paths);
+    keytable_release(&analysis->waits, NULL);
+    keytable_release(&analysis->causes, NULL);
+    keytable_release(&analysis->matrix, NULL);
+    keytable_release(&analysis->operations, NULL);
+    keytable_release(&analysis->lasts, NULL);
+    keytable_release(&analysis->wait_places, NULL);
+    keytable_release(&analysis->doubts, NULL);
+    keytable_release(&analysis->unclear, NULL);
+    segments_release(&analysis->segments);
+    delays_release(&analysis->delays);
+}
+
+/* The first reading of a job whose recording was off for a while. */
+static int pauses_judge(struct analysis *analysis)
+{
+    struct analysis *first = calloc(1, sizeof *first);
+    if (!first)
+        return report_no_memory(&analysis->report);
+    *first = (struct analysis){.job = analysis->job,
+                               .comms = analysis->comms,
+                               .selection = analysis->selection,
+                               .places = analysis->places,
+                               .has_messages = analysis->has_messages,
+                               .has_collectives = analysis->has_collectives,
+                               .judging = true};
+    first->matching.paths = first->gatherings.paths = &first->paths;
+    first->matching.doubts = &first->doubts;
+    int result = trace_read(first);
+    if (result != 0)
+        analysis->report = first->report;
+    analysis->doubts = first->doubts;
+    analysis->unclear = first->unclear;
+    first->doubts = first->unclear = (struct keytable){0};
+    if (first->pauses_unknown)
+        analysis->has_messages = analysis->has_collectives = false;
+    tables_release(first);
+    free(first);
+    return result;
+}
+
+static int job_analyse(struct analysis *analysis)
+{
+    if (trace_comms_open(&analysis->comms, &analysis->job, &analysis->report) != 0)
+        return -1;
+    analysis->has_messages = !analysis->job.in_part && !analysis->job.no_messages && !analysis->job.no_collectives;
+    analysis->has_collectives = !analysis->job.in_part && !analysis->job.no_collectives;
+    if (analysis->job.paused && analysis->has_collectives && pauses_judge(analysis) != 0)
+        return -1;
+    return trace_read(analysis);
 }
 
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
@@ -267,7 +384,7 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
         analysis->matching.late_data = analysis;
     }
     analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
-    if (trace_job_open(&analysis->job, runs, count, &analysis->report) != 0)
+    if (trace_job_open_pauses(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         analysis->delays.wanted |= runs[i].header.samples_hz != 0;
@@ -278,18 +395,8 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
 
 void analysis_release(struct analysis *analysis)
 {
-    matching_release(&analysis->matching);
-    gatherings_release(&analysis->gatherings);
-    paths_release(&analysis->paths);
-    keytable_release(&analysis->waits, NULL);
-    keytable_release(&analysis->causes, NULL);
-    keytable_release(&analysis->matrix, NULL);
-    keytable_release(&analysis->operations, NULL);
-    keytable_release(&analysis->lasts, NULL);
-    keytable_release(&analysis->wait_places, NULL);
-    segments_release(&analysis->segments);
+    tables_release(analysis);
     sampled_close(analysis->sampled);
-    delays_release(&analysis->delays);
     call_places_close(analysis->places);
     free(analysis->path);
     trace_comms_release(&analysis->comms);

@@ -50,11 +50,13 @@ enum unmatched_reason {
     UNMATCHED_SEND_CRASHED,
     UNMATCHED_SEND_GAP,
     UNMATCHED_SEND_UNTOLD,
+    UNMATCHED_SEND_OFF,
     UNMATCHED_SEND_NOT_RECEIVED,
     UNMATCHED_RECV_NO_FILE,
     UNMATCHED_RECV_CRASHED,
     UNMATCHED_RECV_GAP,
     UNMATCHED_RECV_UNTOLD,
+    UNMATCHED_RECV_OFF,
     UNMATCHED_RECV_NOT_SENT,
     UNMATCHED_REASONS
 };
@@ -133,6 +135,13 @@ struct analysis {
     uint64_t left_early;    /* visits of collectives that were left before the awaited processes came */
     uint64_t neighbours;    /* visits of neighbor collectives, whose neighbors are not known */
     uint64_t unanalysed;    /* messages and collectives of processes whose trace has a gap, from there on */
+    /* Of a job whose recording was off for a while. The trace is read twice. The first reading finds the channels and the
+     * operations that cannot be matched (analysis_pauses.c). */
+    bool judging;            /* this is the first reading */
+    struct keytable doubts;  /* channels (matching_doubt) */
+    struct keytable unclear; /* communicator, stretch: of operations */
+    uint64_t hidden_visits;  /* calls of operations that are left out */
+    bool pauses_unknown;     /* the trace does not have all of these times */
     uint64_t untimed;
     bool has_messages, has_collectives, has_times; /* whether the trace has them */
     bool has_path;
@@ -178,6 +187,9 @@ void analysis_release(struct analysis *analysis);
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
                         const struct selection *selection, const struct stored_names *names,
                         void (*flow)(void *data, const struct analysis_flow *flow), void *data);
+
+/* The longest time without recording of a rank, and how many ranks have one. */
+uint64_t analysis_off_ns(const struct analysis *analysis, uint32_t *ranks);
 
 /* For the lanes: reports their results. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,

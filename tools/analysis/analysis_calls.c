@@ -119,20 +119,22 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
                          lane->end_ns))
         analysis_sum(analysis, &analysis->matrix, place.index,
                      (uint64_t)(uint32_t)process->world_rank << 32 | (uint32_t)dest, 1, event->bytes);
+    struct envelope envelope = {.comm = place.index,
+                                .source = process->world_rank,
+                                .dest = dest,
+                                .tag = event->tag,
+                                .partitioned = is_partitioned(function),
+                                .stretch = process->stretch};
     if (process->torn)
         analysis->unanalysed++;
     else if (!rank_has_file(lanes, dest))
         analysis->unmatched[UNMATCHED_SEND_NO_FILE]++;
     else if (rank_has_gap(lanes, dest))
         analysis->unmatched[UNMATCHED_SEND_GAP]++;
+    else if (pause_hides_message(analysis, &envelope))
+        analysis->unmatched[UNMATCHED_SEND_OFF]++;
     else
-        return matching_send(&analysis->matching,
-                             (struct envelope){.comm = place.index,
-                                               .source = process->world_rank,
-                                               .dest = dest,
-                                               .tag = event->tag,
-                                               .partitioned = is_partitioned(function)},
-                             event->bytes, lane_moment(analysis, lane));
+        return matching_send(&analysis->matching, envelope, event->bytes, lane_moment(analysis, lane));
     return NULL;
 }
 
@@ -155,7 +157,8 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
                                 .source = source,
                                 .dest = process->world_rank,
                                 .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
-                                .partitioned = is_partitioned(function)};
+                                .partitioned = is_partitioned(function),
+                                .stretch = process->stretch};
     probe_settle(analysis, lane, &envelope);
     if (process->torn)
         analysis->unanalysed++;
@@ -165,12 +168,16 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
         analysis->unmatched[UNMATCHED_RECV_NO_FILE]++;
     else if (!anybody && rank_has_gap(lanes, source))
         analysis->unmatched[UNMATCHED_RECV_GAP]++;
+    else if (!anybody && pause_hides_message(analysis, &envelope))
+        analysis->unmatched[UNMATCHED_RECV_OFF]++;
     else
         return matching_post(&analysis->matching, envelope, lane_moment(analysis, lane));
     return NULL;
 }
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
+
+enum { OPERATION_BITS = 40 }; /* of the number of an operation in a stretch of recording */
 
 static struct gathering *operation_begin(struct analysis_lanes *lanes, struct analysis_lane *lane,
                                          const struct event *event, unsigned function, struct attendee *who)
@@ -183,12 +190,18 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
         return NULL;
     const struct trace_comm *comm = place.comm;
     uint64_t *count = op ? process->operations : process->creations;
+    if (count[place.number] >> OPERATION_BITS != process->stretch) /* they begin anew */
+        count[place.number] = (uint64_t)process->stretch << OPERATION_BITS;
     uint64_t number = count[place.number]++ << 1 | (op == COLLECTIVE_NONE);
     if (comm->self || comm->size + comm->remote_size == 1)
         return NULL;
     bool known = keytable_find(&analysis->gatherings.open, place.index, number) != NULL;
     if (process->torn || (lanes->broken[place.index] && !known)) {
         analysis->unanalysed++;
+        return NULL;
+    }
+    if (pause_hides_operations(analysis, place.index, process->stretch)) {
+        analysis->hidden_visits++;
         return NULL;
     }
     *who = (struct attendee){
@@ -202,7 +215,8 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
                              .operation = op ? op : COLLECTIVE_COUNT + function,
                              .form = forms[op],
                              .inter = comm->inter,
-                             .size = {comm->size, comm->inter ? comm->remote_size : 0}};
+                             .size = {comm->size, comm->inter ? comm->remote_size : 0},
+                             .stretch = process->stretch};
     struct moment moment = lane_moment(analysis, lane);
     struct gathering *gathering = gathering_enter(&analysis->gatherings, &like, number, who, moment);
     path_drop(&analysis->paths, moment.path);
@@ -284,6 +298,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (first != lane && first->started) {
         lane->path = path_hold(first->path); /* a thread of the process that the first one has led to here */
         lane->cursor_ns = first->cursor_ns;
+        lane->cursor_off_ns = first->cursor_off_ns;
     } else {
         lane->path = path_begin(&analysis->paths);
         lane->cursor_ns = trace_time(&analysis->job, rank, rank->run->header.begin_ticks);
@@ -327,6 +342,8 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane_start(lanes, lane);
     segment_end(lanes->analysis, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
+    if (kind == EVENT_SWITCHED)
+        pause_turn(lane);
     lane->finalized = lane->finalized || kind == CALL_MPI_Finalize;
     switch (call_shape(&lane->call)) {
     case FOLD_SEND:
@@ -423,6 +440,8 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
     enum cause_known known = gathering_cause(gathering, who, &cause);
     if (known == CAUSE_UNKNOWN)
         (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
+    if (known == CAUSE_UNKNOWN && gathering->form != FORM_UNKNOWN)
+        pause_doubt_operation(lanes->analysis, gathering);
     if (known == CAUSE_KNOWN)
         blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
 }

@@ -253,6 +253,23 @@ static json_t *wait_sums_json(const struct analysis *analysis)
     return list;
 }
 
+/* Times without recording, and what they leave out. */
+static json_t *recording_off_json(const struct analysis *analysis)
+{
+    uint32_t ranks;
+    uint64_t longest = analysis_off_ns(analysis, &ranks);
+    if (!ranks)
+        return json_null();
+    bool known = analysis->has_messages && !analysis->pauses_unknown;
+    uint64_t ends = analysis->unmatched[UNMATCHED_SEND_OFF] + analysis->unmatched[UNMATCHED_RECV_OFF];
+    json_t *object = json_object();
+    member(object, "ranks", integer_json(ranks));
+    member(object, "longest_ns", integer_json(longest));
+    member(object, "message_ends_left_out", known ? integer_json(ends) : json_null());
+    member(object, "collective_calls_left_out", known ? integer_json(analysis->hidden_visits) : json_null());
+    return object;
+}
+
 static json_t *whole_json(const struct analysis *analysis, bool brief)
 {
     json_t *object = head_json(analysis);
@@ -272,6 +289,9 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "ranks", ranks_json(analysis));
     member(object, "collectives", collectives_json(analysis));
     member(object, "worst", worst_json(analysis));
+    member(object, "recording_off", recording_off_json(analysis));
+    if (!brief)
+        member(object, "phases", analysis_phases_json(analysis));
     member(object, "critical_path", path_json(analysis));
     if (!brief)
         member(object, "matrix", message_matrix_json(analysis));

@@ -62,6 +62,7 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
     struct analysis_process *process = &lanes->processes[world_rank];
     const struct trace_rank *rank = &lanes->analysis->job.ranks[world_rank];
     process->world_rank = world_rank;
+    process->off_since_ns = UINT64_MAX;
     if (!rank->run)
         return 0;
     size_t comms = rank->run->comm_count + 1;

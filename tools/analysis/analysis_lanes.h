@@ -24,7 +24,12 @@ struct analysis_process {
     int32_t world_rank;
     uint32_t lanes_open;
     bool torn; /* records are missing, and later ones are not matched */
-    bool told; /* to its communicators */
+    /* times without recording: */
+    uint32_t offs;         /* how many have begun */
+    uint32_t stretch;      /* and ended */
+    uint64_t off_ns;       /* the sum of those that ended */
+    uint64_t off_since_ns; /* of the one now, or UINT64_MAX */
+    bool told;             /* to its communicators */
     struct analysis_lane *first;
 };
 
@@ -64,7 +69,9 @@ struct analysis_lane {
     struct call_stream stream;
     struct traced_call call;
     uint64_t begin_ns, end_ns; /* of the call */
-    uint64_t cursor_ns;        /* end of the path so far */
+    uint64_t cursor_ns;        /* end of the path so far, */
+    uint64_t cursor_off_ns;    /* and the time without recording until then */
+    uint32_t last_offs;        /* of the process, at the call before */
     uint64_t missing;          /* records, so far */
     struct path *path;
     bool begun, started, finalized;
@@ -106,6 +113,19 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_flow_tell(void *data, const struct receive *receive);
 void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void analysis_process_release(struct analysis *analysis, struct analysis_process *process);
+
+/* analysis_pauses.c: times without recording, and what they leave out */
+/* The process switched recording on or off. */
+void pause_turn(struct analysis_lane *lane);
+/* How long recording was off until this time, which is not before the last turn. */
+uint64_t pause_ns(const struct analysis_process *process, uint64_t until_ns);
+/* True if messages of this channel, or operations of the communicator in a stretch, cannot be matched. */
+bool pause_hides_message(const struct analysis *analysis, const struct envelope *envelope);
+bool pause_hides_operations(const struct analysis *analysis, uint32_t comm, uint32_t stretch);
+/* An operation of the first reading cannot be right. */
+void pause_doubt_operation(struct analysis *analysis, const struct gathering *gathering);
+/* For the end of the first reading. A message or receive has no other end. */
+void pause_doubt_rest(struct analysis_lanes *lanes, const struct envelope *envelope, bool sent);
 
 /* analysis_waits.c */
 /* Called at the begin and at the end of a call: the segments before and after it. */

@@ -383,6 +383,7 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     result |= wait_places_print(analysis, out);
     result |= segments_print(analysis, out);
     result |= rank_sums_print(analysis, out);
+    result |= analysis_phases_print(analysis, out);
     result |= collectives_print(analysis, out);
     path_print(analysis, out);
     result |= matrix_print(analysis, out);

@@ -22,9 +22,13 @@ void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigne
 {
     if (lane->finalized || until <= lane->cursor_ns)
         return;
+    uint64_t ns = until - lane->cursor_ns, off = pause_ns(lane->process, until);
+    if (function == CALL_NONE && off > lane->cursor_off_ns)
+        ns -= off - lane->cursor_off_ns < ns ? off - lane->cursor_off_ns : ns;
     uint64_t key = step_key(lane->process->world_rank, function == CALL_NONE ? lane->segment : 0, function);
-    path_add(&analysis->paths, &lane->path, key, until - lane->cursor_ns);
+    path_add(&analysis->paths, &lane->path, key, ns);
     lane->cursor_ns = until;
+    lane->cursor_off_ns = off;
 }
 
 void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
@@ -63,6 +67,11 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
     lane->segment = 0;
     if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
+    if (lane->last_offs != process->offs) { /* calls may have been between the two */
+        lane->longest_segment = 0;
+        lane->longest_ns = 0;
+        return;
+    }
     uint64_t ns = lane->begin_ns - lane->last_ns;
     if (lane->place && lane->last_place)
         lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
@@ -87,6 +96,7 @@ void segment_begin(struct analysis_lane *lane)
         return;
     lane->last_place = lane->place;
     lane->last_ns = lane->end_ns;
+    lane->last_offs = lane->process->offs;
     if (call_waits(&lane->call)) {
         lane->longest_segment = 0;
         lane->longest_from_ns = 0;

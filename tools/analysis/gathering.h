@@ -48,6 +48,7 @@ struct gathering {
     int64_t left;
     struct arrival last[2], root;
     struct arrival *members; /* FORM_PREFIX: by rank */
+    uint32_t stretch;        /* how often recording was off before, in its members */
     uint64_t first_ns;
     uint64_t waited_ns; /* by all */
 };

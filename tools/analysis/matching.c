@@ -123,16 +123,39 @@ void receive_drop(struct matching *matching, struct receive *receive)
     free(receive);
 }
 
+enum { RANK_BITS = (1 << 21) - 1 };
+
 struct channel_key {
     uint64_t first, second;
 };
 
 static struct channel_key key_of(const struct envelope *envelope)
 {
+    uint64_t stretch = envelope->stretch < STRETCHES_MOST ? envelope->stretch : STRETCHES_MOST;
     return (struct channel_key){(uint64_t)envelope->comm << 32 | (uint32_t)envelope->tag,
-                                (uint64_t)envelope->partitioned << 63 | /* ranks are below that */
-                                    (uint64_t)((uint32_t)envelope->source & INT32_MAX) << 32 |
-                                    (uint32_t)envelope->dest};
+                                (uint64_t)envelope->partitioned << 63 | /* ranks are below 2^20 (WORLD_SIZE_MAX) */
+                                    (uint64_t)((uint32_t)envelope->source & RANK_BITS) << 42 |
+                                    (uint64_t)((uint32_t)envelope->dest & RANK_BITS) << 21 | stretch};
+}
+
+/* Receives that ask for anything contest messages of all stretches. */
+static struct channel_key opening_key(struct envelope envelope)
+{
+    envelope.stretch = 0;
+    return key_of(&envelope);
+}
+
+void matching_doubt(struct matching *matching, const struct envelope *envelope)
+{
+    struct channel_key key = key_of(envelope);
+    if (matching->doubts && !keytable_make(matching->doubts, key.first, key.second, sizeof(struct keyed)))
+        matching->no_memory = true;
+}
+
+bool matching_doubts(const struct keytable *doubts, const struct envelope *envelope)
+{
+    struct channel_key key = key_of(envelope);
+    return keytable_find(doubts, key.first, key.second) != NULL;
 }
 
 static struct channel *channel_of(struct matching *matching, const struct envelope *envelope)
@@ -148,12 +171,12 @@ static struct channel *channel_of(struct matching *matching, const struct envelo
 static struct opening *contest_of(const struct matching *matching, const struct envelope *envelope, uint64_t order)
 {
     const struct envelope asked[] = {
-        {envelope->comm, FROM_ANY, envelope->dest, envelope->tag, envelope->partitioned},
-        {envelope->comm, envelope->source, envelope->dest, OF_ANY_TAG, envelope->partitioned},
-        {envelope->comm, FROM_ANY, envelope->dest, OF_ANY_TAG, envelope->partitioned},
+        {envelope->comm, FROM_ANY, envelope->dest, envelope->tag, envelope->partitioned, 0},
+        {envelope->comm, envelope->source, envelope->dest, OF_ANY_TAG, envelope->partitioned, 0},
+        {envelope->comm, FROM_ANY, envelope->dest, OF_ANY_TAG, envelope->partitioned, 0},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        struct channel_key key = key_of(&asked[i]);
+        struct channel_key key = opening_key(asked[i]);
         struct opening *opening = keytable_find(&matching->openings, key.first, key.second);
         if (opening && opening->oldest->order < order)
             return opening;
@@ -177,7 +200,10 @@ static void message_match(struct matching *matching, struct message *message, st
         matching->late(matching->late_data, receive);
     matching->matched++;
     matching->unseen += receive->done_ns == UINT64_MAX;
-    matching->uneven += receive->bytes != UINT64_MAX && receive->bytes != message->bytes;
+    bool uneven = receive->bytes != UINT64_MAX && receive->bytes != message->bytes;
+    matching->uneven += uneven;
+    if (uneven || receive->done_ns < message->begun.ns)
+        matching_doubt(matching, &message->envelope);
     if (receive->done_ns < message->begun.ns) {
         uint64_t ns = message->begun.ns - receive->done_ns;
         matching->early++;
@@ -268,7 +294,7 @@ static void channel_join(struct matching *matching, struct receive *receive)
 
 static void opening_join(struct matching *matching, struct receive *receive)
 {
-    struct channel_key key = key_of(&receive->envelope);
+    struct channel_key key = opening_key(receive->envelope);
     struct opening *opening = keytable_make(&matching->openings, key.first, key.second, sizeof *opening);
     if (!opening) {
         matching->no_memory = true;

@@ -9,6 +9,10 @@
  * wildcard (any source or any tag) gets its place in a channel when its message is known, by the time of its post. As
  * long as an older receive that could still get a message of the channel is open, younger receives stay undecided.
  *
+ * Where recording was off for a while, channels begin anew: the messages of the stretch k of the sender are paired with
+ * the receives of the stretch k of the receiver. `doubts` collects the channels in which that cannot be right: their ends
+ * differ in number or in size, or a message is received before it is sent.
+ *
  * Memory grows with the messages that are not received, the receives that are open, and the channels that have any.
  */
 #ifndef MPIT_TOOLS_MATCHING_H
@@ -25,7 +29,10 @@ struct envelope {
     int32_t source, dest; /* source: FROM_ANY */
     int32_t tag;          /* OF_ANY_TAG */
     bool partitioned;
+    uint32_t stretch; /* how often recording was off before, at this end */
 };
+
+enum { STRETCHES_MOST = (1 << 21) - 1 };
 
 /* One end of a message: its time, and the location's path then. */
 struct moment {
@@ -88,6 +95,7 @@ struct matching {
     uint64_t uneven; /* pairs with different sizes at their ends: truncated, or matched wrongly */
     uint64_t asked;  /* undecided receives that were checked again: the effort */
     bool no_memory;
+    struct keytable *doubts; /* NULL: they are not collected */
     /* Called for a late receive when its message is known. May be NULL. */
     void (*late)(void *data, const struct receive *receive);
     void *late_data;
@@ -108,6 +116,10 @@ void matching_gone(struct matching *matching, struct receive *receive, bool canc
 const struct message *matching_next(const struct matching *matching, const struct envelope *envelope);
 /* Returns when the receive of the message was posted, or NULL if the receive is not known yet. */
 const struct moment *matching_posted(const struct matching *matching, const struct message *message);
+
+/* Adds the channel of a message or of a receive to the doubts, if they are collected. */
+void matching_doubt(struct matching *matching, const struct envelope *envelope);
+bool matching_doubts(const struct keytable *doubts, const struct envelope *envelope);
 
 void message_drop(struct matching *matching, struct message *message);
 void receive_drop(struct matching *matching, struct receive *receive);

@@ -53,7 +53,8 @@ static void selection_find(struct trace_job *job, const struct run_reader *runs,
     char problem[256];
     for (size_t i = 0; i < count; i++) {
         const struct run_header *header = &runs[i].header;
-        if (header->off_count || strcmp(header->filter, runs[0].header.filter) != 0)
+        job->paused = job->paused || header->off_count;
+        if ((header->off_count && !job->pauses_met) || strcmp(header->filter, runs[0].header.filter) != 0)
             job->no_messages = job->no_collectives = job->no_accesses = job->no_transfers = true;
     }
     if (filter_read(runs[0].header.filter, left_out, problem, sizeof problem) != 0)
@@ -177,8 +178,12 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         report_warning(report, "the trace was switched on or off while the program ran: recorded calls are shown, but "
                                "no messages and collectives, because their other sides may be missing");
     else if (job->no_collectives)
-        report_warning(report, "MPI_Pcontrol stopped the recording, or the processes have different filters: calls are "
-                               "shown, but no messages and collectives, because their other sides may be missing");
+        report_warning(report, job->paused && !job->pauses_met
+                                   ? "recording was off for a while (MPI_Pcontrol), or the processes have different "
+                                     "filters: calls are shown, but no messages and collectives, because their other "
+                                     "sides may be missing"
+                                   : "the processes have different filters: calls are shown, but no messages and "
+                                     "collectives, because their other sides may be missing");
     else if (job->no_messages)
         report_warning(report, "mpit_filter (--filter) excluded functions that send or receive: no messages are shown, "
                                "because their other sides may be missing");
@@ -253,6 +258,13 @@ int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs,
                            struct otf2_report *report)
 {
     *job = (struct trace_job){.tallies = true};
+    return job_open(job, runs, count, report);
+}
+
+int trace_job_open_pauses(struct trace_job *job, const struct run_reader *runs, size_t count,
+                          struct otf2_report *report)
+{
+    *job = (struct trace_job){.pauses_met = true};
     return job_open(job, runs, count, report);
 }
 

@@ -73,6 +73,8 @@ struct trace_job {
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise if a filter or MPI_Pcontrol may have removed one end of them */
     bool no_messages, no_collectives;
+    bool paused;                       /* recording was off for a while in a process, so there are none either, */
+    bool pauses_met;                   /* unless the caller matches what was recorded between such times */
     bool no_accesses, no_transfers;    /* of windows and files: some of their functions may be missing */
     const struct selection *selection; /* NULL: all of it */
     /* A communicator with processes of other jobs, which cannot be in the archive. NULL if there is none. */
@@ -84,6 +86,9 @@ int trace_job_open(struct trace_job *job, const struct run_reader *runs, size_t 
 /* The same for a caller that wants the counters of the files. A trace is not required. */
 int trace_job_open_tallies(struct trace_job *job, const struct run_reader *runs, size_t count,
                            struct otf2_report *report);
+/* The same for a caller that sees to times when recording was off (job->paused). */
+int trace_job_open_pauses(struct trace_job *job, const struct run_reader *runs, size_t count,
+                          struct otf2_report *report);
 void trace_job_release(struct trace_job *job);
 /* Selects a part of the job. `selection` must stay valid. */
 void trace_job_select(struct trace_job *job, const struct selection *selection, struct otf2_report *report);

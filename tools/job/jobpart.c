@@ -3,6 +3,7 @@
 #include "job/clockmessages.h"
 #include "replay/replaypart.h"
 #include "report/timeline.h"
+#include "summary/summaryphases.h"
 
 #include <err.h>
 #include <inttypes.h>
@@ -99,6 +100,17 @@ static void spread_add(struct summary_spread *spread, double value, int32_t rank
         summary_spread_merge(spread, &one);
 }
 
+static void phases_take(const struct job_part *part, struct summary *to, const struct summary *from)
+{
+    struct summary chosen = {.phases = calloc(from->phase_count + 1, sizeof *from->phases)};
+    for (size_t i = 0; chosen.phases && i < from->phase_count; i++)
+        if (from->phases[i].rank >= 0 && selection_has_rank(part->part.selection, from->phases[i].rank))
+            chosen.phases[chosen.phase_count++] = from->phases[i];
+    if (!chosen.phases || summary_phases_merge(to, &chosen) != 0)
+        err(1, "no memory");
+    free(chosen.phases);
+}
+
 /* Fills in all that rows tell. */
 static void rows_take(const struct job_part *part, struct summary *to, const struct summary *from)
 {
@@ -106,19 +118,25 @@ static void rows_take(const struct job_part *part, struct summary *to, const str
         const struct summary_row *row = &from->rows[i];
         if (!row_is_chosen(part, row))
             continue;
-        double run = (double)row->run_ns * 1e-9, mpi = (double)row->mpi_ns * 1e-9;
+        double run = (double)row->run_ns * 1e-9, recorded = (double)row_recorded_ns(row) * 1e-9;
+        double mpi = (double)row->mpi_ns * 1e-9;
         bool first = to->ranks++ == 0;
         spread_add(&to->run_seconds, run, row->rank, first);
         spread_add(&to->mpi_seconds, mpi, row->rank, first);
-        spread_add(&to->mpi_share, run > 0 ? mpi / run / row->threads : 0, row->rank, first);
+        spread_add(&to->recorded_seconds, recorded, row->rank, first);
+        spread_add(&to->off_seconds, run - recorded, row->rank, first);
+        spread_add(&to->mpi_share, summary_share(mpi, recorded * row->threads, run > recorded), row->rank, first);
         to->threads += row->threads;
         if (summary_row_add(to, *row, from->hosts[row->host].name) != 0)
             err(1, "no memory");
     }
+    phases_take(part, to, from);
     to->stall_known = from->stall_known ? to->ranks : 0;
     to->sampling_mixed = from->sampling_mixed;
     to->filter_mixed = from->filter_mixed;
-    to->off_seconds = from->off_seconds;
+    to->recorded_unknown = from->recorded_unknown;
+    if (from->recorded_unknown)
+        to->off_seconds = from->off_seconds;
     memcpy(to->filter, from->filter, sizeof to->filter);
 }
 

@@ -43,7 +43,7 @@ struct call_spread {
 struct rank_table {
     struct page_rows rows;
     uint64_t *members;                                  /* by row: ranks with a file */
-    double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: run_seconds for each thread */
+    double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: recorded ones for each thread */
     uint64_t (*figures)[FIGURES];                       /* by row */
     struct row_call *calls[CALL_COUNT];                 /* by row, or NULL if it was never called */
     struct call_spread spreads[CALL_COUNT];
@@ -112,7 +112,7 @@ static int rank_add(struct rank_table *table, const struct summary *part, const 
     table->members[row]++;
     table->run_seconds[row] += part->run_seconds.sum;
     table->mpi_seconds[row] += part->mpi_seconds.sum;
-    table->thread_seconds[row] += part->run_seconds.sum * (double)part->threads;
+    table->thread_seconds[row] += part->recorded_seconds.sum * (double)part->threads;
     figures[FIGURE_THREADS] += part->threads;
     for (size_t i = 0; i < part->comm_count; i++) {
         const struct summary_comm *comm = &part->comms[i];

@@ -28,10 +28,15 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
     return ranks ? spread->sum / ranks : 0;
 }
 
+const char *summary_whole_text(const struct summary *summary)
+{
+    return summary->off_seconds.max > 0 && !summary->recorded_unknown ? "the recorded time" : "the run";
+}
+
 const char *summary_share_text(const struct summary *summary, char *text)
 {
     const struct summary_spread *share = &summary->mpi_share;
-    if (is_untimed(summary) && (share->max <= 0 || is_never_timed(summary)))
+    if ((is_untimed(summary) && (share->max <= 0 || is_never_timed(summary))) || summary->recorded_seconds.max <= 0)
         return "-";
     return text_of_share(text, mean(share, summary->ranks), 1);
 }
@@ -54,7 +59,7 @@ static void times_print(const struct summary *summary, FILE *out)
         fprintf(out, "\n  in MPI     -\n");
         return;
     }
-    fprintf(out, "\n  in MPI     %s of the run (mean of ranks", mean_share);
+    fprintf(out, "\n  in MPI     %s of %s (mean of ranks", mean_share, summary_whole_text(summary));
     if (known)
         fprintf(out, "; min %s, rank %" PRId32 "; max %s, rank %" PRId32, text_of_share(b, share->min, 1),
                 share->min_rank, text_of_share(c, share->max, 1), share->max_rank);

@@ -14,8 +14,10 @@ struct run_part;
 void summary_head_print(const struct summary *summary, const struct run_part *part, FILE *out);
 /* What the figures leave out: filters, times without recording, missing ranks, losses. */
 void summary_notes_print(const struct summary *summary, const struct run_part *part, FILE *out);
-/* The mean share of the run in MPI: "91.3 %", or "-" if no call was timed. */
+/* The mean share of the recorded time in MPI: "91.3 %", or "-" if no call was timed, or recording was always off. */
 const char *summary_share_text(const struct summary *summary, char *text);
+/* What it is a share of, in words. */
+const char *summary_whole_text(const struct summary *summary);
 /* Stalls by reason (enum mpit_state) in the run, without its begin and end. Returns their sum. */
 double summary_stalls(const struct summary *summary, uint64_t stall_ns[STATE_COUNT]);
 

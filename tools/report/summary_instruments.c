@@ -66,7 +66,7 @@ static void regions_print(const struct summary *summary, FILE *out)
     bool titled = false;
     for (size_t i = 0; i < summary->instrument_count; i++) {
         const struct summary_instrument *times = &summary->instruments[i];
-        if (!times->region || times->class != VARIABLE_COUNTER)
+        if (!times->region || times->class != VARIABLE_COUNTER || strcmp(times->component, PHASE_COMPONENT) == 0)
             continue;
         for (size_t k = i + 1; k < summary->instrument_count; k++) {
             const struct summary_instrument *timer = &summary->instruments[k];

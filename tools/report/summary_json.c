@@ -8,6 +8,7 @@
 #include "report/summary_counters.h"
 #include "report/summary_findings.h"
 #include "report/summary_instruments.h"
+#include "report/summary_phases.h"
 #include "report/summary_origin.h"
 #include "report/summary_ranks.h"
 #include "report/summary_sites.h"
@@ -146,8 +147,8 @@ static json_t *clocks_json(const struct run_job *job)
 
 /* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
 static const char *const unknown_of_parts[] = {
-    "run_seconds", "mpi_share",       "off_seconds", "efficiency",          "by_rank", "findings", "fabric",
-    "counters",    "counter_read_ns", "instruments", "instruments_left_out"};
+    "run_seconds", "mpi_share",       "off_seconds", "efficiency",           "by_rank",          "findings", "fabric",
+    "counters",    "counter_read_ns", "instruments", "instruments_left_out", "recorded_seconds", "phases"};
 /* A part of a run without files has only figures by rank, and all that comes from these. */
 static const char *const unknown_of_rows[] = {
     "events",   "lost",   "stalls_ns", "calls",           "communicators", "callsites",
@@ -200,6 +201,9 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "threads", count_json(summary->threads));
     json_object_set_new(json, "events", count_json(summary->events));
     json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));
+    json_object_set_new(json, "recorded_seconds",
+                        summary->recorded_unknown ? json_null()
+                                                  : spread_json(&summary->recorded_seconds, summary->ranks));
     json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
     json_object_set_new(json, "mpi_share", spread_json(&summary->mpi_share, summary->ranks));
     json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
@@ -216,6 +220,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "fabric", summary_fabric_json(summary));
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
+    json_object_set_new(json, "phases", summary_phases_json(summary));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
     if (job->part)

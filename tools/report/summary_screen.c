@@ -84,9 +84,9 @@ static void times_print(const struct summary *summary, FILE *out)
     if (strcmp(share, "-") == 0 || all <= 0)
         fprintf(out, "  in MPI     %s\n", share);
     else if (!summary->stall_known)
-        fprintf(out, "  in MPI     %s of the run (mean of ranks)\n", share);
+        fprintf(out, "  in MPI     %s of %s (mean of ranks)\n", share, summary_whole_text(summary));
     else
-        fprintf(out, "  in MPI     %s of the run (mean of ranks), %s of that stalled\n", share,
+        fprintf(out, "  in MPI     %s of %s (mean of ranks), %s of that stalled\n", share, summary_whole_text(summary),
                 text_of_share(b, stalled > all ? all : stalled, all));
 }
 

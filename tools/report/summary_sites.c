@@ -147,7 +147,7 @@ static void costly_print(const struct summary *summary, const struct summary_sit
     char place[SITE_PLACE_BYTES] = "(other places)", name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES],
          c[UNIT_TEXT_BYTES];
     const struct summary_frame *frame = site_frame(&summary->sites, site);
-    double whole = summary->run_seconds.sum * 1e9;
+    double whole = summary->recorded_seconds.sum * 1e9;
     if (frame)
         frame_place_text(&summary->sites, frame, place);
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");

@@ -10,6 +10,7 @@
 #include "report/summary_findings.h"
 #include "report/summary_head.h"
 #include "report/summary_instruments.h"
+#include "report/summary_phases.h"
 #include "report/summary_ranks.h"
 #include "report/summary_sites.h"
 #include "base/units.h"
@@ -293,6 +294,8 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
     summary_sites_print(summary, TOP_SITES, out);
     summary_ranks_print(summary, out);
+    if (!part || !part->anew)
+        summary_phases_print(summary, out);
     calls_print(summary, out);
     if (!comms) {
         fprintf(out, "\n(out of memory for the list of communicators)\n");
@@ -332,6 +335,7 @@ void summary_print_part(const struct summary *summary, const struct run_part *pa
     if (part->rows) {
         summary_head_print(summary, part, out);
         summary_ranks_print(summary, out);
+        summary_phases_print(summary, out);
         return;
     }
     summary_head_print(summary, part, out);

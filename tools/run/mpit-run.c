@@ -44,7 +44,8 @@ static const struct tool_option options[] = {
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
      "p2p completion coll comm rma io process other"},
     {"timing", "N", 'n', NULL},
-    {"call-depth", "N", 'w', "time one of N calls, 0: none; frames of paths"},
+    {"call-depth", "N", 'w', NULL},
+    {"start-paused", NULL, 'i', "calls timed; frames; off at start"},
     {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
     {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
     {"fabric", NULL, 'b', NULL},
@@ -75,7 +76,7 @@ static const struct command_line command_line = {
 struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
         *sample_ranks, *papi, *call_depth;
-    bool trace, otf2, quiet, full, no_compact, fabric, os;
+    bool trace, otf2, quiet, full, no_compact, fabric, os, start_paused;
     bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
@@ -148,6 +149,9 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'y':
             request.clock_sync = value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
+            break;
+        case 'i':
+            request.start_paused = true;
             break;
         case 'z':
             request.sample = value_check("sample", KNOB_SAMPLE_HZ, rate_take(argv));
@@ -286,6 +290,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->call_depth && setenv("MPIT_CALL_DEPTH", request->call_depth, 1) != 0) ||
+        (request->start_paused && setenv("MPIT_RECORDING", "0", 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
         (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||

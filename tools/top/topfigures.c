@@ -146,6 +146,25 @@ static void call_read(const struct top_reading *reading, const struct thread_sta
     call_place_text(reading->places, call->place, CALLERS_SHOWN, call->where);
 }
 
+static uint64_t ended_idle(const struct top_thread *thread)
+{
+    uint64_t busy = thread->thread_ns + thread->off_ns;
+    return thread->span_ns > busy ? thread->span_ns - busy : 0;
+}
+
+/* Takes time without recording from the thread's time. That before a thread was seen is known if it began in MPI_Init. */
+static void off_take(const struct top_reading *reading, const struct thread_record *record, struct top_thread *thread,
+                     bool is_new)
+{
+    const struct run_header *header = &reading->run->header;
+    uint64_t off = ns_of(reading, run_off_ticks(header, reading->process->now_ticks));
+    if (is_new && record->begin_ticks > header->init_ticks)
+        thread->off_before_ns = off;
+    if (!thread->ended)
+        thread->off_ns = off > thread->off_before_ns ? off - thread->off_before_ns : 0;
+    thread->thread_ns -= thread->off_ns < thread->thread_ns ? thread->off_ns : thread->thread_ns;
+}
+
 static void thread_read(const struct top_reading *reading, const struct thread_record *record,
                         struct top_thread *thread, struct thread_state *state)
 {
@@ -153,14 +172,16 @@ static void thread_read(const struct top_reading *reading, const struct thread_r
     *state = state_read(reading, record, thread, &stalled);
     thread->index = record->index;
     thread->tid = record->tid;
+    bool known = thread->span_ns != 0;
     if (thread->ended && !end) /* now of a thread that did not exist at the last look */
-        thread->idle_ns = thread->span_ns - thread->thread_ns;
+        thread->idle_ns = ended_idle(thread);
     thread->ended = end != 0;
     thread->span_ns = live_between(reading->process, record->begin_ticks, now);
     if (end) /* another thread may use its thread state next */
         *state = (struct thread_state){0};
     thread->thread_ns = live_between(reading->process, record->begin_ticks, end && end < now ? end : now);
     thread->thread_ns -= thread->idle_ns < thread->thread_ns ? thread->idle_ns : thread->thread_ns;
+    off_take(reading, record, thread, !known);
     call_read(reading, state, stalled, &thread->call);
     if (run_phase_is_end(reading->run->header.phase))
         thread->call.name[0] = '\0';

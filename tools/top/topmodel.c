@@ -61,7 +61,8 @@ static void rank_name(struct top_rank *rank, const struct run_header *header)
 
 bool top_rank_has_shares(const struct top_rank *rank)
 {
-    return rank->timed && rank->interval_ns && rank->state != TOP_UNREADABLE && rank->state != TOP_STARTING;
+    bool recorded = rank->state != TOP_OFF || rank->now.thread_ns > rank->before.thread_ns;
+    return rank->timed && recorded && rank->interval_ns && rank->state != TOP_UNREADABLE && rank->state != TOP_STARTING;
 }
 
 /* Reads the figures of a process. Takes nothing from a file that was truncated meanwhile. */

@@ -31,7 +31,7 @@
 
 struct top_figures {
     uint64_t mpi_ns, stall_ns; /* with the calls under way */
-    uint64_t thread_ns;        /* of threads that have called MPI, since their first call */
+    uint64_t thread_ns;        /* of threads that have called MPI, since their first call, while recording was on */
     uint64_t calls;
     uint64_t sent, sent_bytes, received, received_bytes, colls, coll_bytes;
     uint64_t fabric_ops, fabric_bytes, fabric_polls, fabric_ns, fabric_pending;
@@ -69,7 +69,8 @@ struct top_thread {
     int32_t tid;
     bool ended;
     uint64_t mpi_ns, stall_ns, thread_ns;
-    uint64_t span_ns, idle_ns; /* since its first thread state, and the part between two of them */
+    uint64_t span_ns, idle_ns;      /* since its first thread state, and the part between two of them */
+    uint64_t off_ns, off_before_ns; /* without recording: of its time, and before it was seen first */
     double mpi, stall;
     struct top_call call;
 };

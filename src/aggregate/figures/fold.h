@@ -450,8 +450,15 @@ FOLD void fold_transferred(struct tally *tally, struct comm_tally *comm, const s
 FOLD void fold_region(struct region_cells *region, const struct event *event, const struct event_extension *more)
 {
     cell_add(&region->count, 1);
-    if (!(event->kind & EVENT_NESTED))
-        cell_add(&region->time, event_duration(event, more));
+    if (event->kind & EVENT_NESTED)
+        return;
+    cell_add(&region->time, event_duration(event, more));
+    if ((event->kind & (EVENT_PHASE | EVENT_WIDE)) != (EVENT_PHASE | EVENT_WIDE))
+        return;
+    cell_add(&region->calls, (uint64_t)more->reserved << 32 | (uint32_t)event->tag);
+    cell_add(&region->mpi_time, event->bytes);
+    cell_add(&region->stall_time, more->bytes_out);
+    cell_add(&region->off_time, more->bytes_high);
 }
 
 /* A completion call that is not recorded. The records after it have its end and no share of its time. */

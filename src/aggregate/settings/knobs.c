@@ -137,11 +137,16 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                          "How many frames of the program's call path each MPI call is recorded with, the innermost "
                          "first. 1: only the place of the call. 0: none." ALWAYS,
                          NULL, MPIT_VERBOSITY_USER, false},
+    [KNOB_RECORDING] = {"mpit_recording", KNOB_INT, true, 1, 0, 1,
+                        "1: MPI calls are recorded. 0: recording is off, until 1 is written here or the program calls "
+                        "MPI_Pcontrol(1). MPI_Pcontrol changes this value." RUNNING,
+                        NULL, MPIT_VERBOSITY_USER, false},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
     [KNOB_FLIGHT_EVENTS] = 4096, [KNOB_BUFFER_LIMIT_BYTES] = UINT64_C(64) << 20, [KNOB_LARGE_MESSAGE_BYTES] = 8192,
     [KNOB_TIMING] = 1,           [KNOB_SPOOL_LIMIT_BYTES] = UINT64_C(256) << 20, [KNOB_CALL_DEPTH] = CALL_DEPTH,
+    [KNOB_RECORDING] = 1,
 };
 
 /* The values of settings that are texts. Under write_lock. */
@@ -160,6 +165,7 @@ uint64_t knob_sampling = 1;
 int knob_attendants;
 void (*knobs_changed)(void);
 bool (*knobs_sampler)(uint64_t hz);
+void (*knobs_recording)(bool on);
 static struct clock_scale scale;
 static uint32_t inputs_version;
 static pthread_mutex_t write_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -202,7 +208,7 @@ void knob_store(enum knob knob, uint64_t value)
     if (knob == KNOB_OS)
         demand_change(DEMAND_OS, (value != 0) - (before != 0));
     if (knob == KNOB_P2P_TIMEOUT_NS || knob == KNOB_TRACE || knob == KNOB_TIMING || knob == KNOB_RECORD_LOCAL_CALLS ||
-        knob == KNOB_CALL_DEPTH)
+        knob == KNOB_CALL_DEPTH || knob == KNOB_RECORDING)
         derive();
     if (knob == KNOB_LARGE_MESSAGE_BYTES)
         __atomic_store_n(&knob_small_limit, value < SMALL_MOST ? value : SMALL_MOST, __ATOMIC_RELAXED);
@@ -217,6 +223,12 @@ static enum knob_result run_knob_write(enum knob knob, uint64_t value)
         if (!knobs_sampler || !knobs_sampler(value))
             return KNOB_NEVER;
         knob_store(knob, value);
+        return KNOB_WRITTEN;
+    }
+    if (knob == KNOB_RECORDING) {
+        if (!knobs_recording)
+            return KNOB_NEVER;
+        knobs_recording(value != 0);
         return KNOB_WRITTEN;
     }
     uint64_t memory = knob == KNOB_BUFFER_LIMIT_BYTES ? value : knob_load(KNOB_BUFFER_LIMIT_BYTES);
@@ -240,7 +252,7 @@ static uint32_t run_phase(void)
 static bool is_of_run(enum knob knob)
 {
     return !knob_table[knob].run_time || knob == KNOB_TRACE || knob == KNOB_BUFFER_LIMIT_BYTES ||
-           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ;
+           knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_SAMPLE_HZ || knob == KNOB_RECORDING;
 }
 
 enum knob_result knob_write(enum knob knob, uint64_t value)

@@ -36,6 +36,7 @@ enum knob {
     KNOB_SDE,
     KNOB_SPOOL_LIMIT_BYTES,
     KNOB_CALL_DEPTH,
+    KNOB_RECORDING,
     KNOB_COUNT
 };
 
@@ -75,6 +76,8 @@ extern LIBRARY_LOCAL uint64_t knob_sampling;
 extern LIBRARY_LOCAL void (*knobs_changed)(void);
 /* Starts, changes and (0) stops the sampler of a run. Returns false if it cannot. NULL: there is no sampler. */
 extern LIBRARY_LOCAL bool (*knobs_sampler)(uint64_t hz);
+/* Switches the recording of a run on or off, as MPI_Pcontrol does. NULL: there is no run. */
+extern LIBRARY_LOCAL void (*knobs_recording)(bool on);
 
 static inline uint64_t knob_load(enum knob knob)
 {

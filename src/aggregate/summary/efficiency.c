@@ -56,12 +56,15 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
     return is;
 }
 
-/* Time that was not recorded would count as useful. */
+/* Calls that were not recorded or not timed would count as useful time. Ranks are comparable if recording was off for
+ * the same time in all of them. */
 static bool is_whole(const struct summary *summary)
 {
     bool timed = summary->sampling && !summary->sampling_mixed;
     bool filtered = summary->filter[0] || summary->filter_mixed;
-    return summary->mpi[0] && timed && !filtered && summary->off_seconds.max <= 0.01 * summary->run_seconds.max;
+    const struct summary_spread *off = &summary->off_seconds;
+    double differ = summary->recorded_unknown ? off->max : off->max - off->min;
+    return summary->mpi[0] && timed && !filtered && differ <= 0.01 * summary->run_seconds.max;
 }
 
 struct efficiency summary_efficiency(const struct summary *summary)
@@ -72,7 +75,7 @@ struct efficiency summary_efficiency(const struct summary *summary)
         const struct summary_row *row = &summary->rows[i];
         if (row->threads) /* a process without figures has none */
             parts[count++] =
-                (struct efficiency_part){(double)row->run_ns * 1e-9, (double)row->useful_ns * 1e-9, row->host};
+                (struct efficiency_part){(double)row_recorded_ns(row) * 1e-9, (double)row->useful_ns * 1e-9, row->host};
     }
     struct efficiency is = efficiency_of(parts, parts ? count : 0, summary->host_count);
     free(parts);

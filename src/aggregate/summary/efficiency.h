@@ -1,6 +1,6 @@
 /*
- * Efficiencies of a job, after POP (pop-coe.eu) and TALP. U = useful time of a process (outside of MPI), T = the longest
- * run time.
+ * Efficiencies of a job, after POP (pop-coe.eu) and TALP. U = useful time of a process (recorded, outside of MPI), T = the
+ * longest recorded time.
  *
  *   parallel efficiency      = mean(U) / T       = load balance x communication efficiency
  *   load balance             = mean(U) / max(U)  = balance in nodes x balance between nodes

@@ -5,6 +5,7 @@
 #include "summary/summaryfabric.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
+#include "summary/summaryphases.h"
 #include "summary/summarysites.h"
 
 #include <stdio.h>
@@ -283,8 +284,7 @@ static void calls_fill(struct summary *summary, const struct figures *from)
 static void selection_fill(struct summary *summary, const struct run_header *header, struct clock_scale scale,
                            uint64_t end_ticks)
 {
-    uint64_t since = header->off_since;
-    uint64_t off = header->off_ticks + (since && end_ticks > since ? end_ticks - since : 0);
+    uint64_t off = run_off_ticks(header, end_ticks);
     spread_set(&summary->off_seconds, (double)clock_ns(scale, off) / 1e9, header->world_rank);
     summary->sampling = header->sampling;
     summary->sampling_mixed = header->sampling_changed != 0;
@@ -335,7 +335,8 @@ static void row_fill(struct summary_row *row, const struct summary *summary, con
 {
     static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
                                     CALL_MPI_Session_finalize};
-    double useful = summary->run_seconds.sum - summary->mpi_seconds.sum / (double)threads;
+    double useful = summary->recorded_seconds.sum - summary->mpi_seconds.sum / (double)threads;
+    row->off_ns = ns_of(summary->off_seconds.sum);
     row->run_ns = ns_of(summary->run_seconds.sum);
     row->mpi_ns = ns_of(summary->mpi_seconds.sum);
     row->useful_ns = ns_of(useful);
@@ -375,10 +376,13 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
                        summary->calls[CALL_MPI_Finalize].time_ns + clock_ns(scale, header->session_ticks);
     uint64_t inside = figures_one(from, "mpit_mpi_time", VARIABLE_TIMER, NULL);
     double mpi = inside > outside ? (double)(inside - outside) / 1e9 : 0;
-    double whole = seconds * (double)(facts.threads ? facts.threads : 1);
+    double off = summary->off_seconds.sum < seconds ? summary->off_seconds.sum : seconds;
+    double whole = (seconds - off) * (double)(facts.threads ? facts.threads : 1);
+    spread_set(&summary->off_seconds, off, facts.rank);
     spread_set(&summary->run_seconds, seconds, facts.rank);
+    spread_set(&summary->recorded_seconds, seconds - off, facts.rank);
     spread_set(&summary->mpi_seconds, mpi, facts.rank);
-    spread_set(&summary->mpi_share, whole > 0 ? mpi / whole : 0, facts.rank);
+    spread_set(&summary->mpi_share, summary_share(mpi, whole, off > 0), facts.rank);
     if (comms_fill(summary, from) != 0 || summary_instruments_fill(summary, from, facts.rank) != 0)
         return -1;
     row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1);
@@ -403,6 +407,8 @@ static uint64_t tail_last_ticks(const struct run_reader *reader, uint32_t thread
             end = begin + more.duration;
         } else if (event_kind(event) > CALL_NONE && event_kind(event) < CALL_COUNT) {
             end = event->begin + event->duration;
+        } else if (event_kind(event) == EVENT_SWITCHED) {
+            end = event->begin;
         }
         begin = end && (event->kind & EVENT_WIDE) ? event->begin : 0; /* records of a call may have extensions, too */
         last = end > last ? end : last;
@@ -527,6 +533,8 @@ static void summary_begin(struct summary *summary, const struct summary *other)
     summary->hosts = kept.hosts;
     summary->host_count = kept.host_count;
     summary->sites = kept.sites;
+    summary->phases = kept.phases;
+    summary->phase_count = kept.phase_count;
     ends_add(summary, before);
 }
 
@@ -545,6 +553,8 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary->events += other->events;
         summary->instruments_left_out += other->instruments_left_out;
         summary_spread_merge(&summary->run_seconds, &other->run_seconds);
+        summary_spread_merge(&summary->recorded_seconds, &other->recorded_seconds);
+        summary->recorded_unknown |= other->recorded_unknown;
         summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
         summary_spread_merge(&summary->mpi_share, &other->mpi_share);
         selection_merge(summary, other);
@@ -568,7 +578,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
     for (size_t i = 0; i < other->instrument_count; i++)
         if (summary_instrument_add(summary, &other->instruments[i]) != 0)
             return -1;
-    return summary_sites_merge(summary, other);
+    return summary_phases_merge(summary, other) != 0 ? -1 : summary_sites_merge(summary, other);
 }
 
 void summary_release(struct summary *summary)
@@ -577,10 +587,13 @@ void summary_release(struct summary *summary)
     free(summary->instruments);
     free(summary->rows);
     free(summary->hosts);
+    free(summary->phases);
     summary_sites_release(summary);
     summary->comms = NULL;
     summary->instruments = NULL;
     summary->rows = NULL;
     summary->hosts = NULL;
+    summary->phases = NULL;
+    summary->phase_count = 0;
     summary->comm_count = summary->instrument_count = summary->row_count = summary->host_count = 0;
 }

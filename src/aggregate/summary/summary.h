@@ -98,12 +98,19 @@ struct summary_row {
     uint32_t host;                     /* its place in summary.hosts */
     uint32_t phase;                    /* enum run_phase when it was added. Flat forms up to version 9 end here */
     uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds. Stalls of these calls */
-    uint64_t useful_ns;                /* outside of MPI, the mean of its threads that called MPI */
+    uint64_t useful_ns;                /* recorded, outside of MPI, the mean of its threads that called MPI */
     uint64_t sent, sent_bytes;         /* messages */
     uint32_t processors;               /* that it may run on. 0: not known */
     uint32_t threads;                  /* that called MPI */
-    uint64_t processor_set;            /* a hash: the same for processes that share their processors. 0: not known */
+    uint64_t processor_set; /* a hash: the same for processes that share their processors. 0: not known. Flat forms up
+                             * to version 11 end here */
+    uint64_t off_ns;        /* of run_ns: without recording */
 };
+
+static inline uint64_t row_recorded_ns(const struct summary_row *row)
+{
+    return row->run_ns > row->off_ns ? row->run_ns - row->off_ns : 0;
+}
 
 struct summary_host {
     char name[64];
@@ -149,6 +156,17 @@ struct summary_sites {
     uint64_t named; /* 1: the frames have their names, as far as they are known */
 };
 
+/* A phase of MPI_Pcontrol in a process. Times are of the threads that were in it. */
+enum { SUMMARY_PHASES_MOST = 256 }; /* of a process */
+struct summary_phase {
+    char name[INSTRUMENT_NAME_BYTES];
+    int32_t rank;
+    uint32_t reserved;
+    uint64_t count; /* how often it ended */
+    uint64_t calls; /* recorded calls in it */
+    uint64_t run_ns, off_ns, mpi_ns, stall_ns;
+};
+
 /* The origin of the job: the texts of its process with the lowest rank, and times of all. */
 struct summary_origin {
     int32_t rank;
@@ -174,8 +192,8 @@ struct summary {
     char program[256];
     struct summary_spread run_seconds; /* from MPI_Init's return to MPI_Finalize */
     struct summary_spread mpi_seconds; /* inside MPI, summed over the threads of the rank */
-    struct summary_spread mpi_share;   /* mpi_seconds / (run_seconds x threads that called MPI) */
-    struct summary_spread off_seconds; /* without recording (MPI_Pcontrol) */
+    struct summary_spread mpi_share;   /* mpi_seconds / (recorded_seconds x threads that called MPI) */
+    struct summary_spread off_seconds; /* of run_seconds: without recording (mpit_recording, MPI_Pcontrol) */
     uint64_t sampling;                 /* one of how many calls was timed, as in mpit_timing */
     uint32_t sampling_mixed;           /* 1: not in all processes, or not all the time */
     uint32_t filter_mixed;             /* 1: processes had different ones */
@@ -208,6 +226,10 @@ struct summary {
     size_t host_count;
     uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns. Flat forms up to version 8 end before it */
     struct summary_sites sites; /* flat forms up to version 9 end before it */
+    struct summary_spread recorded_seconds; /* run_seconds - off_seconds. Flat forms up to version 11 end before it */
+    uint64_t recorded_unknown;              /* 1: a part of an older form has off_seconds. Shares are of the run time */
+    struct summary_phase *phases;           /* by name, then by rank */
+    size_t phase_count;
 };
 
 /* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */
@@ -215,6 +237,13 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 {
     return summary->stall_known && (summary->sampling || summary->sampling_mixed) && kind != CALL_MPI_Init &&
            kind != CALL_MPI_Init_thread && kind != CALL_MPI_Session_init;
+}
+
+/* The share of recorded time. A call that began before recording was switched off counts whole, so it can be longer. */
+static inline double summary_share(double part, double recorded, bool was_off)
+{
+    double share = recorded > 0 ? part / recorded : 0;
+    return was_off && share > 1 ? 1 : share;
 }
 
 struct run_reader;

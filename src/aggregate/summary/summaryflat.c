@@ -3,6 +3,7 @@
 #include "format/label.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
+#include "summary/summaryphases.h"
 #include "summary/summarysites.h"
 
 #include <stdio.h>
@@ -18,13 +19,14 @@ struct flat_header {
     uint32_t version, byte_order;
     uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
     uint64_t row_bytes, row_count, host_bytes, host_count; /* headers up to version 7 end before them, */
-    uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes; /* up to 9 */
+    uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes; /* up to 9, */
+    uint64_t phase_bytes, phase_count;                                                                 /* up to 11 */
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 11, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 12, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
-enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28 };
+enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
 /* Appends an array to the flat form. */
 static char *array_put(char *to, const void *array, size_t bytes)
@@ -54,7 +56,9 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
                                  .frame_count = sites->frame_count,
                                  .module_bytes = sizeof *sites->modules,
                                  .module_count = sites->module_count,
-                                 .text_bytes = sites->text_bytes};
+                                 .text_bytes = sites->text_bytes,
+                                 .phase_bytes = sizeof *summary->phases,
+                                 .phase_count = summary->phase_count};
     size_t comm_bytes = summary->comm_count * sizeof *summary->comms;
     size_t instrument_bytes = summary->instrument_count * sizeof *summary->instruments;
     size_t row_bytes = summary->row_count * sizeof *summary->rows;
@@ -63,7 +67,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     size_t site_bytes = sites->count * sizeof *sites->list, frame_bytes = sites->frame_count * sizeof *sites->frames;
     size_t module_bytes = sites->module_count * sizeof *sites->modules;
     *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes + row_bytes + host_bytes + site_bytes +
-             frame_bytes + module_bytes + sites->text_bytes;
+             frame_bytes + module_bytes + sites->text_bytes + summary->phase_count * sizeof *summary->phases;
     char *data = calloc(1, *bytes);
     if (!data)
         return NULL;
@@ -72,6 +76,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     body.instruments = NULL;
     body.rows = NULL;
     body.hosts = NULL;
+    body.phases = NULL;
     body.sites.list = NULL;
     body.sites.frames = NULL;
     body.sites.modules = NULL;
@@ -85,7 +90,8 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     at = array_put(at, sites->list, site_bytes);
     at = array_put(at, sites->frames, frame_bytes);
     at = array_put(at, sites->modules, module_bytes);
-    array_put(at, sites->texts, sites->text_bytes);
+    at = array_put(at, sites->texts, sites->text_bytes);
+    array_put(at, summary->phases, summary->phase_count * sizeof *summary->phases);
     return data;
 }
 
@@ -108,7 +114,8 @@ enum {
     FLAT_VERSION_WITH_ROWS /* and origin */,
     FLAT_VERSION_WITH_EXECUTION,
     FLAT_VERSION_WITH_SITES /* and figures by rank */,
-    FLAT_VERSION_WITH_EXTREMES /* of sites by rank */
+    FLAT_VERSION_WITH_EXTREMES /* of sites by rank */,
+    FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */
 };
 
 /* The number of places for loss causes up to version 7. */
@@ -119,6 +126,7 @@ static size_t flat_summary_bytes(const struct flat_header *header)
     if (header->version >= FLAT_VERSION_WITH_ROWS)
         return header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
                : header->version < FLAT_VERSION_WITH_SITES   ? offsetof(struct summary, sites)
+               : header->version < FLAT_VERSION_WITH_OFF     ? offsetof(struct summary, recorded_seconds)
                                                              : sizeof(struct summary);
     size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
                    : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
@@ -158,6 +166,7 @@ static struct summary_comm *comms_copy(const char *from, size_t count, size_t by
 static size_t flat_row_bytes(const struct flat_header *header)
 {
     return header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct summary_row, run_ns)
+           : header->version < FLAT_VERSION_WITH_OFF ? offsetof(struct summary_row, off_ns)
                                                      : sizeof(struct summary_row);
 }
 
@@ -173,6 +182,7 @@ static size_t flat_header_bytes(const struct flat_header *header)
 {
     return header->version < FLAT_VERSION_WITH_ROWS    ? offsetof(struct flat_header, row_bytes)
            : header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct flat_header, site_bytes)
+           : header->version < FLAT_VERSION_WITH_OFF   ? offsetof(struct flat_header, phase_bytes)
                                                        : sizeof *header;
 }
 
@@ -206,13 +216,14 @@ static bool header_fits(const struct flat_header *header, size_t bytes)
     if (header->comm_count > SUMMARY_COMMS_MAX + 1 || header->instrument_count > SUMMARY_INSTRUMENTS_MAX ||
         header->row_count > FLAT_ROWS_MOST || header->host_count > header->row_count ||
         header->site_count > EVENT_PATHS_MOST || header->frame_count > FLAT_FRAMES_MOST ||
-        header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST)
+        header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST ||
+        header->phase_count > FLAT_PHASES_MOST)
         return false;
     return bytes == flat_header_bytes(header) + flat_summary_bytes(header) +
                         header->comm_count * flat_comm_bytes(header) +
                         header->instrument_count * sizeof(struct summary_instrument) +
                         header->row_count * flat_row_bytes(header) + header->host_count * sizeof(struct summary_host) +
-                        flat_sites_bytes(header);
+                        flat_sites_bytes(header) + header->phase_count * sizeof(struct summary_phase);
 }
 
 /* True if they are sorted, as merging needs, and each has an existing host. */
@@ -283,9 +294,11 @@ static bool arrays_copy(struct summary *summary, const struct flat_header *heade
     summary->hosts = array_copy(at, header->host_count, sizeof *summary->hosts);
     summary->host_count = summary->hosts ? header->host_count : 0;
     at += header->host_count * sizeof *summary->hosts;
-    return sites_copy(&summary->sites, header, at) && summary->comm_count == header->comm_count &&
-           summary->instrument_count == header->instrument_count && summary->row_count == header->row_count &&
-           summary->host_count == header->host_count;
+    summary->phases = array_copy(at + flat_sites_bytes(header), header->phase_count, sizeof *summary->phases);
+    summary->phase_count = summary->phases ? header->phase_count : 0;
+    return sites_copy(&summary->sites, header, at) && summary->phase_count == header->phase_count &&
+           summary->comm_count == header->comm_count && summary->instrument_count == header->instrument_count &&
+           summary->row_count == header->row_count && summary->host_count == header->host_count;
 }
 
 /* Version 3 had no ended_later. The two fields after it were one place earlier. */
@@ -319,6 +332,7 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         (header.site_count &&
          (header.site_bytes != flat_site_bytes(&header) || header.frame_bytes != sizeof *summary->sites.frames ||
           header.module_bytes != sizeof *summary->sites.modules)) ||
+        (header.phase_count && header.phase_bytes != sizeof *summary->phases) ||
         (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;
@@ -336,13 +350,18 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         summary->objects_unknown = 1;
     if (header.version < FLAT_VERSION_WITH_EXECUTION)
         summary->execution_unknown = 1;
+    if (header.version < FLAT_VERSION_WITH_OFF) {
+        summary->recorded_seconds = summary->run_seconds;
+        summary->recorded_unknown = summary->off_seconds.max > 0;
+    }
     if (!arrays_copy(summary, &header, body + flat_summary_bytes(&header))) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");
         return -1;
     }
     texts_tidy(summary);
-    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary) || !summary_sites_are_sound(summary)) {
+    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary) || !summary_sites_are_sound(summary) ||
+        !summary_phases_are_sound(summary)) {
         summary_release(summary);
         snprintf(error, 128, "is damaged: its counters or its rows are not valid");
         return -1;

@@ -1,6 +1,7 @@
 #include "summary/summaryinstruments.h"
 
 #include "instruments/instrument.h"
+#include "summary/summaryphases.h"
 #include "format/label.h"
 
 #include <stdio.h>
@@ -148,6 +149,9 @@ static int numbers_add(const struct source *source, uint32_t class, uint32_t cla
 
 static int region_add(struct source *source, struct region_cells sum, struct clock_scale scale)
 {
+    if (strcmp(source->line.component, PHASE_COMPONENT) == 0 &&
+        summary_phase_fill(source->summary, source->line.name, source->rank, &sum, scale) != 0)
+        return -1;
     source->line.region = 1;
     source->type = source->line.type = MPIT_TYPE_UNSIGNED_LONG_LONG;
     int result = number_add(source, VARIABLE_COUNTER, 0, sum.count);
@@ -167,6 +171,9 @@ static void line_begin(struct source *source, const char *name, const char *comp
     source->line.array = source->count > 1;
 }
 
+/* In run files up to version 11. */
+enum { REGION_CELLS_ONCE = 2 };
+
 static int record_add(struct summary *summary, const struct run_reader *run, const struct instrument_record *record,
                       int32_t rank)
 {
@@ -184,10 +191,10 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
     }
     for (size_t i = 0; i < run->block_count; i++) {
         const struct run_block *block = &run->blocks[i];
-        if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < sizeof sum / sizeof(uint64_t))
+        if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < REGION_CELLS_ONCE)
             continue;
-        sum.count += tally_cells(block)[0];
-        sum.time += tally_cells(block)[1];
+        for (size_t k = 0; k < sizeof sum / sizeof(uint64_t) && k < block->cells; k++)
+            ((uint64_t *)&sum)[k] += tally_cells(block)[k];
     }
     if (!sum.count && comm && (comm->flags & COMM_SUM))
         return 0; /* it went to the sum */

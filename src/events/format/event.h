@@ -23,7 +23,9 @@
  *
  * Events of other libraries' instruments are between calls, each alone. peer = the instrument's id:
  *
- *   region       a region that was left. An extension follows if it is wide. nested: inside of itself
+ *   region       a region that was left. An extension follows if it is wide. nested: inside of itself. phase: a phase
+ *                of MPI_Pcontrol, always wide. Of the thread, inside: bytes = ticks in MPI, tag = calls. In its
+ *                extension: bytes_out = ticks stalled, bytes_high = ticks without recording, reserved = calls >> 32
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
  * Events of the libraries below MPI are between calls and inside of them, while these libraries are watched
@@ -41,7 +43,8 @@
  *
  *   passed       a completion call that is not recorded (filtered, or recording is off) completed recorded requests.
  *                Their records follow, as after a call. begin = when it returned
- *   switched     MPI_Pcontrol: peer = 1 recording goes on, 0 it stops
+ *   switched     MPI_Pcontrol or mpit_recording: peer = 1 recording goes on, 0 it stops. All calls that are recorded
+ *                until the next one begin between their times
  *
  * In a run file the event of a call also has the number of its call path (path_record), in the upper 24 bits of
  * `bytes`. The reader takes it out (event_cursor.path). If `bytes` needs more than 40 bits, the event is wide, and its
@@ -74,7 +77,7 @@ struct event_extension {
     uint32_t reserved;
     uint16_t kind; /* RECORD_EXTENSION, at the offset of event.kind */
     uint16_t comm;
-    uint64_t bytes_out; /* bytes received by a collective */
+    uint64_t bytes_out;  /* bytes received by a collective */
     uint64_t bytes_high; /* the upper bits of event.bytes + 1. 0: event.bytes is whole, as in older files */
 };
 
@@ -86,6 +89,7 @@ enum {
     EVENT_LARGE = 0x4000,        /* the message was at or over mpit_large_message_bytes when it was recorded */
     EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
     EVENT_FAILED = 0x1000,       /* the call returned an error. It has no message */
+    EVENT_PHASE = EVENT_LARGE,   /* of a region */
     EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be reported */
     EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: its reduction, as below */
     EVENT_OP_SUM = EVENT_TIMEOUT,

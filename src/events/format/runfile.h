@@ -68,7 +68,7 @@
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
 /* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
-enum { RUN_VERSION = 11, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 12, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -141,8 +141,8 @@ struct run_header {
     uint64_t first_stretch;    /* of the trace, the latest first. Only with TRACED_IN_PART */
     uint64_t sampling;         /* one of how many calls is timed, as in mpit_timing */
     uint32_t sampling_changed; /* 1: the value was another one before */
-    uint32_t off_count;        /* how often MPI_Pcontrol stopped the recording */
-    uint64_t off_ticks;        /* for how long, without the last time if recording is still off: */
+    uint32_t off_count;        /* how often recording was switched off (mpit_recording, MPI_Pcontrol) */
+    uint64_t off_ticks;        /* for how long since init_ticks, without the last time if recording is still off: */
     uint64_t off_since;        /* then the ticks when that began, else 0 */
     char filter[FILTER_BYTES]; /* mpit_filter */
     uint64_t
@@ -230,6 +230,14 @@ static inline bool run_ended_well(const struct run_header *header)
 static inline int32_t run_rank(const struct run_header *header)
 {
     return header->world_size > 0 ? header->world_rank : (int32_t)header->launched_as - 1;
+}
+
+/* How long recording was off between init_ticks and this time. The header may be of a running process. */
+static inline uint64_t run_off_ticks(const struct run_header *header, uint64_t until)
+{
+    uint64_t since = __atomic_load_n(&header->off_since, __ATOMIC_ACQUIRE), init = header->init_ticks;
+    uint64_t ticks = __atomic_load_n(&header->off_ticks, __ATOMIC_RELAXED), from = since > init ? since : init;
+    return since && init && until > from ? ticks + (until - from) : ticks;
 }
 
 /* Likewise the number of processes. 0: not known. */
@@ -482,6 +490,9 @@ struct variable_record {
  */
 enum instrument_kind { INSTRUMENT_VARIABLE = 1, INSTRUMENT_REGION, INSTRUMENT_CONTROL, INSTRUMENT_EVENT };
 enum { INSTRUMENT_NAME_BYTES = 64, INSTRUMENT_TEXT_BYTES = 192, INSTRUMENT_IDS_MAX = 1 << 20 };
+/* The component of phases. Their names are without PHASE_PREFIX where people see them. */
+#define PHASE_COMPONENT "MPI_Pcontrol"
+#define PHASE_PREFIX "phase:"
 enum { INSTRUMENT_ELEMENTS_MAX = 65536, INSTRUMENT_ITEMS_MAX = 65536, INSTRUMENT_EXTREMES = 2 };
 
 struct instrument_record {

@@ -8,6 +8,8 @@
  *      8      header.samples_hz and samples_lost
  *      9      header.first_provider and fabric_watched, and their blocks and events
  *      9      header.counters, blocks and records of counters
+ *     10      call paths
+ *     11      figures of phases in regions (region_cells)
  *
  * Parts that a file lacks are 0 in the reader's results. Events have had the same form since version 5. The table of
  * calls is compared name by name, so no kind is taken for another. Before that, communicators had other records and

@@ -11,14 +11,14 @@
 #include <string.h>
 
 static bool left_out[CALL_COUNT];
-static bool opened, closed, passed, silent; /* silent: MPI_Pcontrol(0) */
+static bool opened, closed, passed;
 
 static unsigned mode_of(enum call kind)
 {
     bool process = call_table[kind].class == CLASS_PROCESS; /* begin and end of a run are always recorded */
     unsigned mode = 0;
     bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
-    if (left_out[kind] || local || (__atomic_load_n(&silent, __ATOMIC_SEQ_CST) && !process))
+    if (left_out[kind] || local || (!switchboard_records() && !process))
         mode |= MODE_QUIET;
     if (__atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST) != 1 && !process)
         mode |= MODE_UNTIMED;
@@ -112,11 +112,11 @@ void switchboard_pass(void)
 
 bool switchboard_records(void)
 {
-    return !__atomic_load_n(&silent, __ATOMIC_SEQ_CST);
+    return knob_load(KNOB_RECORDING) != 0;
 }
 
 void switchboard_record(bool on)
 {
-    __atomic_store_n(&silent, !on, __ATOMIC_SEQ_CST);
+    knob_store(KNOB_RECORDING, on);
     switchboard_set();
 }

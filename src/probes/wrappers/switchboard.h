@@ -50,7 +50,7 @@ void switchboard_open(void);
 void switchboard_close(bool over);
 /* All gates pass for good. */
 void switchboard_pass(void);
-/* MPI_Pcontrol: on or off. */
+/* Recording is on or off, for all calls (mpit_recording). */
 void switchboard_record(bool on);
 bool switchboard_records(void);
 /* Sets all gates. */

@@ -521,6 +521,31 @@ static void counters_go_where_the_thread_was(void **state)
     tally.counters = NULL;
 }
 
+/* Figures of a phase come with its event. One inside of itself only counts. */
+static void phase_adds_its_figures(void **state)
+{
+    (void)state;
+    struct region_cells region = {.count = 1, .calls = 1};
+    struct event phase = {.begin = 100,
+                          .duration = EVENT_DURATION_WIDE,
+                          .kind = EVENT_REGION | EVENT_WIDE | EVENT_PHASE,
+                          .tag = -1, /* the low half of the calls */
+                          .bytes = 30};
+    struct event_extension more = {.duration = 900, .reserved = 2, .bytes_out = 20, .bytes_high = 7};
+    tally.region = &region;
+    fold(&tally, NULL, &phase, &more);
+    const struct region_cells expected = {2, 900, (UINT64_C(3) << 32), 30, 20, 7};
+    assert_memory_equal(&region, &expected, sizeof region);
+    phase.kind |= EVENT_NESTED;
+    fold(&tally, NULL, &phase, &more);
+    phase.kind = EVENT_REGION;
+    phase.duration = 5;
+    fold(&tally, NULL, &phase, NULL);
+    assert_int_equal(region.count, 4);
+    assert_int_equal(region.time, 905);
+    assert_int_equal(region.mpi_time, 30);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup(name, cells_clear)
@@ -554,6 +579,7 @@ int main(void)
         TEST(unknown_kinds_change_nothing),
         TEST(low_of_a_level_is_reached_by_completions),
         TEST(concurrent_levels_lose_nothing),
+        TEST(phase_adds_its_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

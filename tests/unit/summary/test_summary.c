@@ -8,6 +8,7 @@
 #include "reader/reader.h"
 #include "runfixture.h"
 #include "summary/summary.h"
+#include "summary/summaryphases.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +72,15 @@ static void sites_fill(struct summary_sites *sites, unsigned rank)
     }
 }
 
+static const char *const phases[] = {"solve", "io", "setup"};
+
+static void phase_put(struct summary *part, const char *name, int32_t rank)
+{
+    struct summary_phase phase = {.rank = rank, .count = 1 + (uint64_t)rank, .run_ns = 100, .mpi_ns = 40};
+    snprintf(phase.name, sizeof phase.name, "%s", name);
+    assert_int_equal(summary_phase_add(part, &phase), 0);
+}
+
 /* Quarters and halves add up exactly in any order. */
 static void part_fill(struct summary *part, unsigned rank)
 {
@@ -88,6 +98,9 @@ static void part_fill(struct summary *part, unsigned rank)
         if ((rank + i) % 3)
             line_add(part, names[i], rank * 10 + i);
     sites_fill(&part->sites, rank);
+    for (unsigned i = 0; i < 3; i++)
+        if ((rank + i) % 3)
+            phase_put(part, phases[i], (int32_t)rank);
 }
 
 static int parts_setup(void **state)
@@ -191,6 +204,10 @@ static void merged_summary_is_the_sum_of_its_parts(void **state)
     assert_true(sum.mpi_seconds.max == 1.25 && sum.mpi_seconds.max_rank == 4);
     assert_int_equal(sum.mpi_share.min_rank, 0); /* the first of equal ones */
     assert_int_equal(sum.mpi_share.max_rank, 0);
+    assert_int_equal(sum.phase_count, 10);
+    assert_string_equal(sum.phases[0].name, "io");
+    assert_int_equal(sum.phases[2].rank, 3);
+    assert_int_equal(sum.phases[2].count, 4);
     assert_int_equal(sum.comm_count, sizeof names / sizeof names[0]);
     for (size_t i = 1; i < sum.comm_count; i++)
         assert_true(strcmp(sum.comms[i - 1].name, sum.comms[i].name) < 0);

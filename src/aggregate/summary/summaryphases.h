@@ -1,0 +1,18 @@
+/*
+ * The part of a summary for phases of MPI_Pcontrol: a line for each phase and process, by name and then by rank.
+ */
+#ifndef MPIT_AGGREGATE_SUMMARYPHASES_H
+#define MPIT_AGGREGATE_SUMMARYPHASES_H
+
+#include "clock/clock.h"
+#include "summary/summary.h"
+
+/* These return 0, or -1 without memory. `name` is the region's. */
+int summary_phase_fill(struct summary *summary, const char *name, int32_t rank, const struct region_cells *sum,
+                       struct clock_scale scale);
+int summary_phase_add(struct summary *summary, const struct summary_phase *phase);
+int summary_phases_merge(struct summary *summary, const struct summary *other);
+/* False if they are not in order, as merging needs. Cleans their texts. */
+bool summary_phases_are_sound(struct summary *summary);
+
+#endif

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""pauses.py BUILD: phases of MPI_Pcontrol and times without recording, on both MPIs, in C and Fortran.
+
+The program (pauses.c, pauses.F90) counts and times its own phases. The summary, the JSON, the replay and the analysis have
+to agree: counts exactly, times between what the program measured inside and outside of a phase."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "common"))
+import trial
+
+BUILD = os.path.abspath(sys.argv[1])
+RUN, DUMP = BUILD + "/bin/mpit-run", BUILD + "/bin/mpit-dump"
+WORK = tempfile.mkdtemp(prefix="mpit-pauses.", dir="/tmp")
+SECONDS = 120
+judge = trial.Judge()
+
+
+def dumped(run, *options):
+    ended = trial.run([DUMP, *options, run], SECONDS, trial.environment())
+    return ended.out if ended.status == 0 else "status %s: %s" % (ended.status, ended.err)
+
+
+def shown(run, *options):
+    return json.loads(dumped(run, "--json", *options))["jobs"][0]
+
+
+def recorded(name, mpi, ranks, program, *words, options=("--trace",), **env):
+    """Runs the program. -> its directory, phases {(rank, name): [count, calls, least, most]}, facts {(rank, name): number}."""
+    run = "%s/%s" % (WORK, re.sub(r"\W+", "-", name))
+    ended = trial.run([RUN, "--quiet", *options, "--output", run, *trial.launcher(mpi, ranks), program, *words], SECONDS,
+                      trial.environment(**env))
+    judge.holds(ended.status == 0, name + ": runs", str(ended))
+    phases, facts = {}, {}
+    for line in ended.out.splitlines():
+        field = line.split()
+        if len(field) > 6 and field[1] == "phase":
+            phases[int(field[0]), "_".join(field[6:])] = [int(field[2]), int(field[3]), float(field[4]), float(field[5])]
+        elif len(field) == 4 and field[1] == "fact":
+            facts[int(field[0]), field[2]] = float(field[3])
+    verified = trial.run([DUMP, "--verify", run], SECONDS, trial.environment())
+    if "--trace" in options:
+        judge.holds(verified.status == 0, name + ": the replay has the same counters", str(verified))
+    return run, phases, facts, ended
+
+
+def alike(one, other):
+    """The same but for the digits with which seconds are written."""
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return abs(one - other) < 2e-9 if isinstance(one, float) else one == other
+
+
+def near(value, least, most):
+    """Times of the recorder and of MPI_Wtime may be of different clocks."""
+    return 0.99 * least - 1e-3 <= value <= 1.01 * most + 1e-3
+
+
+def phases_agree(name, job, phases, off=None):
+    """`off`: time without recording in a phase: (rank, phase) -> seconds at least."""
+    found = {(row["rank"], phase["name"]): row for phase in job["phases"] for row in phase["by_rank"]}
+    wrong = ["%s: %s" % (key, "missing" if key not in found else found[key]) for key in phases if key not in found]
+    for key, (count, calls, least, most) in phases.items():
+        row = found.get(key)
+        if not row:
+            continue
+        if (row["count"], row["calls"]) != (count, calls):
+            wrong.append("%s: %d times, %d calls, expected %d, %d" % (key, row["count"], row["calls"], count, calls))
+        if not near(row["recorded_seconds"] + row["off_seconds"], least, most):
+            wrong.append("%s: %s s, expected %s to %s" % (key, row["recorded_seconds"] + row["off_seconds"], least, most))
+        if row["off_seconds"] < 0.99 * (off or {}).get(key, 0) - 1e-3 or (not (off or {}).get(key) and row["off_seconds"]):
+            wrong.append("%s: off for %s s" % (key, row["off_seconds"]))
+        if row["mpi_seconds"] > row["recorded_seconds"] or row["stalled_seconds"] > row["mpi_seconds"]:
+            wrong.append("%s: %s" % (key, row))
+    for phase in job["phases"]:
+        rows = phase["by_rank"]
+        same = abs(phase["recorded_seconds"]["mean"] * len(rows) - sum(row["recorded_seconds"] for row in rows)) < 1e-6
+        if phase["count"] != sum(row["count"] for row in rows) or phase["ranks"] != len(rows) or not same:
+            wrong.append("sums of %s" % phase["name"])
+    judge.check(name + ": phases are as the program counts them", wrong)
+    return found
+
+
+def shares_agree(name, job, text):
+    """Shares are of the recorded time, and each rank's times add up."""
+    rows, wrong = job["by_rank"], []
+    share = sum(row["mpi_seconds"] / row["recorded_seconds"] / row["threads"] for row in rows) / len(rows)
+    if abs(share - job["mpi_share"]["mean"]) > 1e-6:
+        wrong.append("share %s, expected %s" % (job["mpi_share"]["mean"], share))
+    for row in rows:
+        if abs(row["useful_seconds"] - row["recorded_seconds"] + row["mpi_seconds"] / row["threads"]) > 1e-6:
+            wrong.append("useful: %s" % row)
+        if row["recorded_seconds"] >= row["run_seconds"]:
+            wrong.append("recorded: %s" % row)
+    for key in ("mean", "min", "max"):
+        if key == "mean" and abs(job["run_seconds"][key] - job["off_seconds"][key] - job["recorded_seconds"][key]) > 1e-6:
+            wrong.append("recorded %s" % key)
+    if "of the recorded time" not in text or "recording was off for" not in text:
+        wrong.append(text[:1500])
+    judge.check(name + ": shares are of the recorded time", wrong)
+
+
+def named(mpi):
+    name = mpi + ", phases with names"
+    run, phases, facts, ended = recorded(name, mpi, 2, BUILD + "/tests/pauses-" + mpi, "named")
+    job, analysis = shown(run), shown(run, "--analyze")
+    off = {(rank, phase): facts[rank, "off"] for rank in (0, 1) for phase in ("all", "pausing")}
+    found = phases_agree(name, job, phases, off)
+    wrong = []
+    for row in job["by_rank"]:
+        whole = found[row["rank"], "all"]
+        for key, of in (("mpi_seconds", "mpi_seconds"), ("stalled_seconds", "stalled_seconds")):
+            if abs(whole[key] - row[of]) > 1e-6:
+                wrong.append("%s of the whole run: %s, %s" % (key, whole, row))
+    judge.check(name + ": a phase over the whole run has the figures of the rank", wrong)
+    names = {phase["name"] for phase in job["phases"]}
+    expected = {key[1] for key in phases} | {"outer", "at_the_end"}
+    judge.holds(names == expected, name + ": values that are no names make no phase", "%s, %s" % (names, expected))
+    counts = {phase["name"]: phase["count"] for phase in job["phases"]}
+    judge.holds(counts.get("outer") == 4 and counts.get("at_the_end") == 2, name + ": misuse ends only what was begun", str(counts))
+    judge.holds(1 <= ended.err.count("which the thread has not begun") <= 2, name + ": and is told once by a process", ended.err)
+    shares_agree(name, job, dumped(run, "--full"))
+    full = dumped(run, "--full")
+    judge.holds("Phases of MPI_Pcontrol" in full and "Regions of other libraries" not in full, name + ": the text has them", full)
+    judge.holds(alike(analysis["phases"], job["phases"]), name + ": so has the analysis", json.dumps(analysis["phases"]))
+    judge.holds("Phases of MPI_Pcontrol" in dumped(run, "--analyze"), name + ": and its text")
+    ended = trial.run([DUMP, "--otf2", run + "/otf2", run], SECONDS, trial.environment())
+    judge.holds(ended.status == 0 and trial.run([DUMP, "--check", run + "/otf2"], SECONDS, trial.environment()).status == 0,
+                name + ": the archive is sound", str(ended))
+    plain, phases, facts, _ = recorded(name + ", without a trace", mpi, 2, BUILD + "/tests/pauses-" + mpi, "named", options=())
+    phases_agree(name + ", without a trace", shown(plain), phases, {(rank, phase): facts[rank, "off"] for rank in (0, 1)
+                                                                   for phase in ("all", "pausing")})
+    one = shown(plain, "--ranks", "1")
+    judge.holds({row["rank"] for phase in one["phases"] for row in phase["by_rank"]} == {1}, name + ": of one rank", str(one["phases"]))
+
+
+def paused(mpi):
+    name = mpi + ", a run that starts paused"
+    run, _, facts, _ = recorded(name, mpi, 3, BUILD + "/tests/pauses-" + mpi, "paused", options=("--trace", "--start-paused"))
+    job, analysis = shown(run), shown(run, "--analyze")
+    calls = {call: figures["count"] for call, figures in job["calls"].items()}
+    expected = {"MPI_Init_thread": 3, "MPI_Finalize": 3, "MPI_Sendrecv": 3 * 5 * 21, "MPI_Startall": 15, "MPI_Waitall": 3 * 6,
+                "MPI_Allreduce": 15, "MPI_Win_fence": 30, "MPI_Put": 15}
+    judge.holds(calls == expected, name + ": only calls between MPI_Pcontrol(1) and MPI_Pcontrol(0) are counted", str(calls))
+    made = [comm for comm in job["communicators"] if comm.get("label") == "made while paused"]
+    judge.holds(len(made) == 1 and made[0]["send_count"] == 15 and made[0]["rma_bytes"] == 60,
+                name + ": communicators and windows that were made before are known", str(made))
+    messages = analysis["messages"]
+    judge.holds(messages and messages["matched"] == 3 * facts[0, "messages"] and not any(messages["unmatched"].values()),
+                name + ": messages are matched, stretch by stretch", str(messages))
+    reduces = [one for one in analysis["collectives"] if one["function"] == "MPI_Allreduce"]
+    judge.holds(sum(one["complete"] for one in reduces) == facts[0, "collectives"] == sum(one["count"] for one in reduces),
+                name + ": and collectives", str(reduces))
+    left = analysis["recording_off"]
+    judge.holds(left and left["message_ends_left_out"] == 0 and left["collective_calls_left_out"] == 0 and left["ranks"] == 3,
+                name + ": nothing is left out", str(left))
+    late = sum(wait["time_ns"] for wait in analysis["waits"] if wait["pattern"] == "late_sender")
+    judge.holds(late > 0, name + ": waits are known", str(analysis["waits"]))
+    begin = min(row["recorded_seconds"] for row in job["by_rank"])
+    path = analysis["critical_path"]
+    whole = 1e9 * (max(row["recorded_seconds"] for row in job["by_rank"])) + sum(
+        job["calls"][call]["time_ns"] for call in ("MPI_Init_thread", "MPI_Finalize")) + 1e9 * 0.5
+    judge.holds(path and path.get("length_ns", 0) > 0.5e9 * begin and path["length_ns"] < whole,
+                name + ": the critical path has no time without recording", "%s %s %s" % (path, begin, whole))
+    shares_agree(name, job, dumped(run, "--full"))
+    text = dumped(run, "--analyze")
+    judge.holds("that time is left out" in text and "unknown" not in text, name + ": the text says what is left out", text[:2000])
+    run, _, _, ended = recorded(name + ", never switched on", mpi, 2, BUILD + "/tests/pauses-" + mpi, "across", options=(),
+                                MPIT_RECORDING="7")
+    judge.holds("MPIT_RECORDING=7" in ended.err and "0 to 1" in ended.err, name + ": a wrong value is told", ended.err)
+
+
+def across(mpi):
+    name = mpi + ", messages with an end in a pause"
+    ranks = 3
+    run, _, _, _ = recorded(name, mpi, ranks, BUILD + "/tests/pauses-" + mpi, "across")
+    analysis = shown(run, "--analyze")
+    messages, left = analysis["messages"], analysis["recording_off"]
+    judge.holds(messages["matched"] == 2 * 20 * ranks, name + ": the others are matched", str(messages))
+    unmatched = {reason: count for reason, count in messages["unmatched"].items() if count}
+    judge.holds(unmatched == {"sent_off": ranks, "received_off": ranks}, name + ": these are counted", str(unmatched))
+    judge.holds(left["message_ends_left_out"] == 2 * ranks and left["collective_calls_left_out"] == 2 * (ranks - 1) + 1,
+                name + ": and calls of collectives that one rank did not record", str(left))
+    whole = {one["function"]: one["complete"] for one in analysis["collectives"]}
+    judge.holds(whole == {"MPI_Allreduce": 1, "MPI_Barrier": 1}, name + ": collectives of all ranks are known", str(whole))
+    judge.holds(analysis["critical_path"].get("length_ns", 0) > 0, name + ": there is a critical path", str(analysis["critical_path"]))
+
+
+def storm(mpi):
+    name = mpi + ", phases of several threads"
+    run, _, facts, _ = recorded(name, mpi, 1, BUILD + "/tests/pauses-" + mpi, "storm")
+    job = shown(run)
+    threads, turns = int(facts[0, "threads"]), int(facts[0, "turns"])
+    expected = {"thread%d" % i: turns for i in range(threads)} | {"shared": threads * turns}
+    counts = {phase["name"]: phase["count"] for phase in job["phases"]}
+    judge.holds(counts == expected, name + ": each has all of its phases", "%s, expected %s" % (counts, expected))
+
+
+def fortran(mpi):
+    name = mpi + ", Fortran"
+    if not shutil.which("gfortran") or not shutil.which("mpif90." + mpi):
+        judge.skip(name, "there is no compiler of it")
+        return
+    for flags in ((), ("-DUSE_F08",)):
+        name = "%s, Fortran %s" % (mpi, flags[0][6:] if flags else "mpifh")
+        program = "%s/fortran-%s%s" % (WORK, mpi, len(flags))
+        built = subprocess.run(["mpif90." + mpi, "-fallow-argument-mismatch", *flags, "-w", "-o", program, HERE + "/pauses.F90"],
+                               capture_output=True, text=True)
+        judge.holds(built.returncode == 0, name + ": is built", built.stderr)
+        run, phases, facts, _ = recorded(name, mpi, 2, program, options=("--trace", "--start-paused"))
+        job = shown(run)
+        phases_agree(name, job, phases)
+        judge.holds({phase["name"] for phase in job["phases"]} == {"5", "12"}, name + ": phases have numbers", str(job["phases"]))
+        off = [row["run_seconds"] - row["recorded_seconds"] for row in job["by_rank"]]
+        judge.holds(all(off[rank] >= 0.99 * facts[rank, "off"] - 1e-3 for rank in (0, 1)) and facts[0, "off"] > 0.02,
+                    name + ": it starts paused", str(job["by_rank"]))
+
+
+for one in trial.mpis(BUILD):
+    for part in (named, paused, across, storm, fortran):
+        part(one)
+shutil.rmtree(WORK, ignore_errors=True)
+sys.exit(judge.verdict())

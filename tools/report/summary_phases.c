@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "report/summary_phases.h"
+
+#include "base/units.h"
+#include "job/jsonvalue.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { PHASE_COLUMNS = 24, RANK_TEXT_BYTES = UNIT_TEXT_BYTES + 16 };
+
+/* A phase over its ranks. Times are seconds. */
+struct phase_figures {
+    const struct summary_phase *first; /* of `ranks` lines */
+    size_t ranks;
+    uint64_t count, calls;
+    struct summary_spread recorded, mpi, stalled;
+    double off;
+};
+
+static double recorded_of(const struct summary_phase *phase)
+{
+    return phase->run_ns > phase->off_ns ? (double)(phase->run_ns - phase->off_ns) * 1e-9 : 0;
+}
+
+static void rank_add(struct summary_spread *spread, double value, int32_t rank, bool first)
+{
+    const struct summary_spread one = {value, value, value, rank, rank};
+    if (first)
+        *spread = one;
+    else
+        summary_spread_merge(spread, &one);
+}
+
+/* The phase whose lines begin at place `at`. */
+static struct phase_figures phase_at(const struct summary *summary, size_t at)
+{
+    struct phase_figures is = {.first = &summary->phases[at]};
+    for (; at < summary->phase_count && strcmp(summary->phases[at].name, is.first->name) == 0; at++) {
+        const struct summary_phase *phase = &summary->phases[at];
+        rank_add(&is.recorded, recorded_of(phase), phase->rank, is.ranks == 0);
+        rank_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, is.ranks == 0);
+        rank_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, is.ranks == 0);
+        is.off += (double)phase->off_ns * 1e-9;
+        is.count += phase->count;
+        is.calls += phase->calls;
+        is.ranks++;
+    }
+    return is;
+}
+
+static bool is_timed(const struct summary *summary)
+{
+    return summary->sampling || summary->sampling_mixed;
+}
+
+static const char *extreme_text(char text[RANK_TEXT_BYTES], double seconds, int32_t rank)
+{
+    char figure[UNIT_TEXT_BYTES];
+    snprintf(text, RANK_TEXT_BYTES, "%s (%" PRId32 ")", text_of_seconds(figure, seconds), rank);
+    return text;
+}
+
+static void phase_print(const struct summary *summary, const struct phase_figures *is, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
+        least[RANK_TEXT_BYTES], most[RANK_TEXT_BYTES];
+    bool timed = is_timed(summary);
+    const char *name = is->first->name;
+    if (strlen(name) > PHASE_COLUMNS) { /* complete, on a line of its own */
+        fprintf(out, "  %s\n", name);
+        name = "";
+    }
+    fprintf(out, "  %-*s %10s %9s %14s %14s %8s %8s %12s\n", PHASE_COLUMNS, name, text_of_count(a, is->count),
+            text_of_seconds(b, is->recorded.sum / (double)is->ranks),
+            extreme_text(least, is->recorded.min, is->recorded.min_rank),
+            extreme_text(most, is->recorded.max, is->recorded.max_rank),
+            timed ? text_of_share(c, is->mpi.sum, is->recorded.sum) : "-",
+            timed && summary->stall_known ? text_of_share(d, is->stalled.sum, is->mpi.sum) : "-",
+            text_of_count(e, is->calls));
+}
+
+void summary_phases_print(const struct summary *summary, FILE *out)
+{
+    if (summary->phase_count)
+        fprintf(out,
+                "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %10s %9s %14s %14s %8s %8s %12s\n",
+                PHASE_COLUMNS, "", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled", "MPI calls");
+    for (size_t at = 0; at < summary->phase_count;) {
+        struct phase_figures is = phase_at(summary, at);
+        phase_print(summary, &is, out);
+        at += is.ranks;
+    }
+}
+
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
+
+static json_t *phase_spread_json(bool known, const struct summary_spread *spread, size_t ranks)
+{
+    if (!known)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:i, s:i}", "mean", figure_json(spread->sum / (double)ranks), "min",
+                     figure_json(spread->min), "max", figure_json(spread->max), "min_rank", (int)spread->min_rank,
+                     "max_rank", (int)spread->max_rank);
+}
+
+static json_t *known_seconds_json(bool known, uint64_t ns)
+{
+    return known ? json_real((double)ns * 1e-9) : json_null();
+}
+
+static json_t *rank_json(const struct summary *summary, const struct summary_phase *phase)
+{
+    bool timed = is_timed(summary);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+                     phase->rank < 0 ? json_null() : json_integer(phase->rank), "count", count_json(phase->count),
+                     "calls", count_json(phase->calls), "recorded_seconds", json_real(recorded_of(phase)),
+                     "off_seconds", known_seconds_json(true, phase->off_ns), "mpi_seconds",
+                     known_seconds_json(timed, phase->mpi_ns), "stalled_seconds",
+                     known_seconds_json(timed && summary->stall_known, phase->stall_ns));
+}
+
+json_t *summary_phases_json(const struct summary *summary)
+{
+    json_t *list = json_array();
+    for (size_t at = 0; at < summary->phase_count;) {
+        struct phase_figures is = phase_at(summary, at);
+        bool timed = is_timed(summary);
+        json_t *ranks = json_array();
+        for (size_t i = 0; i < is.ranks; i++)
+            json_array_append_new(ranks, rank_json(summary, is.first + i));
+        json_array_append_new(
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is.first->name), "ranks",
+                            count_json(is.ranks), "count", count_json(is.count), "calls", count_json(is.calls),
+                            "recorded_seconds", phase_spread_json(true, &is.recorded, is.ranks), "off_seconds",
+                            figure_json(is.off), "mpi_seconds", phase_spread_json(timed, &is.mpi, is.ranks),
+                            "stalled_seconds", phase_spread_json(timed && summary->stall_known, &is.stalled, is.ranks),
+                            "by_rank", ranks));
+        at += is.ranks;
+    }
+    return list;
+}

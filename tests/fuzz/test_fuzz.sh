@@ -25,7 +25,7 @@ for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz "$source"/tests/sampl
 done
 export MPIT_FUZZ_SAMPLES="${samples[*]}"
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-for name in run columns summary; do
+for name in run columns summary names; do
     mkdir -p "$build/found/$name" "$build/new/$name"
     log=$build/fuzz-$name.log
     if "$build/tests/fuzz_$name" -runs="$inputs" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \

@@ -258,34 +258,27 @@ int run_job_unite(struct run_job *job)
     return result;
 }
 
-/* The names of a job are beside its files. Returns their path, which the caller frees. */
-static char *names_path(const struct run_dir *dir, uint64_t job)
+/* The names of a job are beside its files. Writes their path without the suffix. */
+static void names_stem(const struct run_dir *dir, uint64_t job, char stem[PATH_MAX])
 {
     const char *slash = dir->named ? strrchr(dir->path, '/') : NULL;
     int bytes = !dir->named ? (int)strlen(dir->path) : slash ? (int)(slash - dir->path) : 1;
-    char *path;
-    if (asprintf(&path, "%.*s/%016" PRIx64 NAMES_SUFFIX, bytes, dir->named && !slash ? "." : dir->path, job) < 0)
-        err(1, "no memory");
-    return path;
+    snprintf(stem, PATH_MAX, "%.*s/%016" PRIx64, bytes, dir->named && !slash ? "." : dir->path, job);
 }
 
 int run_job_names_write(const struct run_dir *dir, const struct summary *names)
 {
-    char *path = names_path(dir, names->job), *slash = strrchr(path, '/');
-    *slash = '\0';
-    int stem = (int)(strlen(slash + 1) - strlen(NAMES_SUFFIX));
-    int result = summary_file_write(names, path, slash + 1, stem, NAMES_SUFFIX);
-    free(path);
-    return result;
+    char stem[PATH_MAX];
+    names_stem(dir, names->job, stem);
+    return summary_file_add(names, stem, NAMES_SUFFIX);
 }
 
-/* Returns NULL with a reason, which is "" if there are none. */
+/* Returns NULL with a reason. */
 static struct stored_names *names_read(const struct run_dir *dir, const char *path, uint64_t job, char error[128])
 {
     struct summary summary;
     uid_t owner = dir->owner;
-    error[0] = '\0';
-    if (access(path, F_OK) != 0 || summary_file_read(&summary, path, &owner, error) != 0)
+    if (summary_file_read(&summary, path, &owner, error) != 0)
         return NULL;
     if (summary.job == job && owner_is_trusted(dir, owner))
         return stored_names_open(&summary, error);
@@ -297,9 +290,17 @@ static struct stored_names *names_read(const struct run_dir *dir, const char *pa
 /* Without stored names they are looked up in files, so that a problem is only a note. */
 static void job_names_read(struct run_dir *dir, struct run_job *job)
 {
-    char error[128], *path = names_path(dir, job->job);
-    job->names = names_read(dir, path, job->job, error);
-    if (error[0]) {
+    char error[128], stem[PATH_MAX], path[PATH_MAX];
+    names_stem(dir, job->job, stem);
+    for (unsigned number = 0;; number++) {
+        summary_file_path(path, stem, number, NAMES_SUFFIX);
+        if (access(path, F_OK) != 0)
+            return;
+        struct stored_names *names = names_read(dir, path, job->job, error);
+        if (names) {
+            stored_names_add(&job->names, names);
+            continue;
+        }
         dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
         if (asprintf(&dir->notes[dir->note_count], "%s %s; functions get their names from the files of this machine",
                      path, error) < 0)
@@ -307,7 +308,6 @@ static void job_names_read(struct run_dir *dir, struct run_job *job)
         text_tidy(dir->notes[dir->note_count], strlen(dir->notes[dir->note_count]) + 1);
         dir->note_count++;
     }
-    free(path);
 }
 
 static void file_add(struct run_dir *dir, const char *path)

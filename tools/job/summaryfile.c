@@ -76,3 +76,53 @@ int summary_file_write(const struct summary *summary, const char *directory, con
     free(flat);
     return result;
 }
+
+void summary_file_path(char path[PATH_MAX], const char *stem, unsigned number, const char *suffix)
+{
+    char text[16] = "";
+    if (number)
+        snprintf(text, sizeof text, ".%u", number);
+    snprintf(path, PATH_MAX, "%.3900s%s%s", stem, text, suffix);
+}
+
+/* Gives a complete file the first free name. */
+static int file_name(const char *temporary, const char *stem, const char *suffix)
+{
+    char path[PATH_MAX];
+    for (unsigned number = 0; number < UINT16_MAX; number++) {
+        summary_file_path(path, stem, number, suffix);
+        if (link(temporary, path) == 0)
+            return unlink(temporary);
+        if (errno == EEXIST)
+            continue;
+        if (access(path, F_OK) != 0) /* a file system without links */
+            return rename(temporary, path);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+int summary_file_add(const struct summary *summary, const char *stem, const char *suffix)
+{
+    char temporary[PATH_MAX];
+    size_t bytes, file_bytes;
+    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    snprintf(temporary, sizeof temporary, "%.3900s%s.part-XXXXXX", stem, suffix);
+    int fd = file ? mkostemp(temporary, O_CLOEXEC) : -1;
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
+    int result = out && fwrite(file, file_bytes, 1, out) == 1 && fflush(out) == 0 ? fsync(fd) : -1, problem = errno;
+    if (out)
+        fclose(out);
+    else if (fd >= 0)
+        close(fd);
+    errno = problem;
+    if (result == 0)
+        result = file_name(temporary, stem, suffix);
+    problem = errno;
+    if (result != 0 && fd >= 0)
+        unlink(temporary);
+    free(file);
+    free(flat);
+    errno = problem;
+    return result;
+}

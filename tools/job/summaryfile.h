@@ -6,6 +6,7 @@
 
 #include "summary/summary.h"
 
+#include <limits.h>
 #include <sys/types.h>
 
 /* Returns 0, or -1 with a reason. *owner is set if the file could be opened. */
@@ -14,5 +15,11 @@ int summary_file_read(struct summary *summary, const char *path, uid_t *owner, c
  * After an error there is no file. */
 int summary_file_write(const struct summary *summary, const char *directory, const char *name, int stem,
                        const char *suffix);
+
+/* Writes STEM SUFFIX in one step. The stem has the directory. If there is such a file, from another process, it writes
+ * STEM.1 SUFFIX, STEM.2 SUFFIX ... Returns as above. */
+int summary_file_add(const struct summary *summary, const char *stem, const char *suffix);
+/* Writes the path of this file by its number: 0, 1, ... */
+void summary_file_path(char path[PATH_MAX], const char *stem, unsigned number, const char *suffix);
 
 #endif

@@ -118,6 +118,7 @@ bool names_list_place(struct names_list *list, const struct symbol_place *place)
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 struct stored_names {
+    struct stored_names *next; /* of another file */
     struct summary summary;
     struct symbol_line *lines;   /* of each frame */
     struct symbol_place *places; /* by module and address */
@@ -128,14 +129,22 @@ struct stored_names {
 
 void stored_names_close(struct stored_names *names)
 {
-    if (!names)
-        return;
-    summary_release(&names->summary);
-    free(names->lines);
-    free(names->places);
-    free(names->first);
-    free(names->bases);
-    free(names);
+    for (struct stored_names *next; names; names = next) {
+        next = names->next;
+        summary_release(&names->summary);
+        free(names->lines);
+        free(names->places);
+        free(names->first);
+        free(names->bases);
+        free(names);
+    }
+}
+
+void stored_names_add(struct stored_names **list, struct stored_names *names)
+{
+    while (*list)
+        list = &(*list)->next;
+    *list = names;
 }
 
 /* True if it is 0, or leads to the begin of a text. */
@@ -241,18 +250,28 @@ static const struct symbol_place *place_search(const struct stored_names *names,
     return NULL;
 }
 
-const struct symbol_place *stored_names_find(const struct stored_names *names, const char *path,
-                                             const struct module *module, uint64_t address)
+static const struct symbol_place *file_find(const struct stored_names *names, const char *path,
+                                            const struct module *module, uint64_t address)
 {
+    const struct summary_sites *sites = &names->summary.sites;
     uint32_t bytes = module ? module->build_id_bytes : 0;
-    for (uint64_t i = 0; names && i < names->summary.sites.module_count; i++) {
-        const struct summary_module *known = &names->summary.sites.modules[i];
+    for (uint64_t i = 0; i < sites->module_count; i++) {
+        const struct summary_module *known = &sites->modules[i];
         if (known->build_id_bytes != bytes || (bytes && memcmp(known->build_id, module->build_id, bytes) != 0) ||
-            strcmp(summary_text(&names->summary.sites, known->path), path) != 0)
+            strcmp(summary_text(sites, known->path), path) != 0)
             continue;
         const struct symbol_place *place = place_search(names, names->first[i], names->first[i + 1], address);
         if (place)
             return place;
     }
     return NULL;
+}
+
+const struct symbol_place *stored_names_find(const struct stored_names *names, const char *path,
+                                             const struct module *module, uint64_t address)
+{
+    const struct symbol_place *place = NULL;
+    for (; names && !place; names = names->next)
+        place = file_find(names, path, module, address);
+    return place;
 }

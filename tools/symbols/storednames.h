@@ -7,7 +7,8 @@
  *      frames       by module and address. The functions of one address follow each other, the innermost first
  *      texts        names of functions and files
  *
- * mpit-run writes the file when the job has ended (jobnames.h). A name counts only for the path and the build id that it
+ * mpit-run writes the file when the job has ended (jobnames.h). If it runs on several nodes, JOB.1.names and so on have what
+ * the ones before have not. A name counts only for the path and the build id that it
  * was stored with. Addresses without a stored name are looked up in the files of this machine (symbols.h).
  */
 #ifndef MPIT_TOOLS_STOREDNAMES_H
@@ -40,6 +41,8 @@ struct stored_names;
 
 /* Makes the names of a summary, which then belongs to them, also after an error. Returns NULL with a reason. */
 struct stored_names *stored_names_open(struct summary *summary, char error[128]);
+/* Appends names to others, which may be NULL. They are closed together. */
+void stored_names_add(struct stored_names **list, struct stored_names *names);
 void stored_names_close(struct stored_names *names);
 /* Returns the place of an address in a file, or NULL if no name is stored. `names` may be NULL. */
 const struct symbol_place *stored_names_find(const struct stored_names *names, const char *path,

@@ -21,7 +21,7 @@ static const uint8_t one_id[] = {1, 2, 3}, other_id[] = {1, 2, 4};
 static const struct module one = {.path = "/x/app", .build_id = one_id, .build_id_bytes = 3};
 static const struct module rebuilt = {.path = "/x/app", .build_id = other_id, .build_id_bytes = 3};
 static const struct module library = {.path = "/x/libfoo.so"};
-static char directory[64], file[128];
+static char directory[64], stem[80], file[PATH_MAX];
 
 static void list_make(struct names_list *list)
 {
@@ -53,9 +53,10 @@ static int setup(void **state)
     if (!mkdtemp(directory))
         return -1;
     list_make(&list);
-    int result = summary_file_write(&list.summary, directory, "names", 5, NAMES_SUFFIX);
+    snprintf(stem, sizeof stem, "%s/names", directory);
+    int result = summary_file_add(&list.summary, stem, NAMES_SUFFIX);
     names_list_release(&list);
-    snprintf(file, sizeof file, "%s/names" NAMES_SUFFIX, directory);
+    summary_file_path(file, stem, 0, NAMES_SUFFIX);
     return result;
 }
 
@@ -106,6 +107,31 @@ static void names_count_only_for_their_file(void **state)
     assert_null(stored_names_find(names, one.path, &one, 0x300));
     assert_null(stored_names_find(NULL, one.path, &one, 0x100));
     stored_names_close(names);
+}
+
+/* As mpit-run on a second node writes it. */
+static void a_second_file_has_what_the_first_has_not(void **state)
+{
+    (void)state;
+    char error[128], first[PATH_MAX];
+    const struct symbol_line inner = {"inner", NULL, 0};
+    struct names_list list;
+    names_list_begin(&list, JOB);
+    assert_true(names_list_module(&list, one.path, one_id, 3));
+    assert_true(names_list_place(&list, &(struct symbol_place){&inner, 1, "app", 0x300, UINT64_MAX}));
+    assert_int_equal(summary_file_add(&list.summary, stem, NAMES_SUFFIX), 0);
+    names_list_release(&list);
+    memcpy(first, file, sizeof first);
+    struct stored_names *names = NULL;
+    stored_names_add(&names, names_read(error));
+    summary_file_path(file, stem, 1, NAMES_SUFFIX);
+    stored_names_add(&names, names_read(error));
+    assert_string_equal(stored_names_find(names, one.path, &one, 0x100)->lines[0].function, "solve");
+    assert_string_equal(stored_names_find(names, one.path, &one, 0x300)->lines[0].function, "inner");
+    assert_null(stored_names_find(names, one.path, &one, 0x400));
+    stored_names_close(names);
+    unlink(file);
+    memcpy(file, first, sizeof file);
 }
 
 static void a_text_is_stored_once(void **state)
@@ -190,7 +216,7 @@ static void names_out_of_order_are_refused(void **state)
         list_make(&list);
         fault_make(&list.summary.sites, (enum fault)fault);
         unlink(file);
-        assert_int_equal(summary_file_write(&list.summary, directory, "names", 5, NAMES_SUFFIX), 0);
+        assert_int_equal(summary_file_add(&list.summary, stem, NAMES_SUFFIX), 0);
         names_list_release(&list);
         struct stored_names *names = names_read(error);
         if (names)
@@ -232,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_file_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(names_out_of_order_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(stored_names_come_before_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_file_has_what_the_first_has_not, setup, teardown),
         cmocka_unit_test(a_text_is_stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -57,13 +57,22 @@ function functionWaitsTable(analysis) {
           rows, 40));
 }
 
-/* The computation before the awaited call, if it explains the wait. */
+/* The function that was sampled most in that computation. */
+function sampledText(wait) {
+  const at = wait.sampled;
+  if (!at) return "";
+  return "sampled most: " + at.function + (at.file ? " (" + at.file.replace(/.*\//, "") + ":" + at.line + ")" : "") +
+      ", " + textOfShare(at.share) + " of " + textOfCount(at.samples) + " samples";
+}
+
+/* The computation before the awaited call, if it explains the wait, and what was sampled there. */
 function beforeText(analysis, wait) {
   const before = wait.before;
-  if (!before) return "";
+  if (!before) return sampledText(wait);
   return placeText(analysis.callsites[before.from]) + " \u2192 " + placeText(analysis.callsites[before.to]) + ": " +
       textOfNs(before.ns) + " on rank " + wait.cause_rank +
-      (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others");
+      (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others") +
+      (wait.sampled ? "; " + sampledText(wait) : "");
 }
 
 /* Both ends of each wait, and the computation before the awaited call. */

@@ -80,7 +80,8 @@ struct analysis_lane {
     uint32_t segment;         /* that ended with it, or 0 */
     uint32_t last_place;      /* of the call before, */
     uint64_t last_ns;         /* and its end */
-    uint32_t longest_segment; /* the longest computation since the last call that could wait, */
+    bool passed;              /* the call did not wait, though it could, and no rank waited for it there */
+    uint32_t longest_segment; /* the longest computation since the last call that could wait and did not pass, */
     uint64_t longest_from_ns; /* when it began, */
     uint64_t longest_ns;      /* and its length */
     /* of the call, if it blocks */

@@ -69,6 +69,7 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
         return;
     if (lane->last_offs != process->offs) { /* calls may have been between the two */
         lane->longest_segment = 0;
+        lane->longest_from_ns = 0;
         lane->longest_ns = 0;
         return;
     }
@@ -97,7 +98,7 @@ void segment_begin(struct analysis_lane *lane)
     lane->last_place = lane->place;
     lane->last_ns = lane->end_ns;
     lane->last_offs = lane->process->offs;
-    if (call_waits(&lane->call)) {
+    if (call_waits(&lane->call) && !lane->passed) {
         lane->longest_segment = 0;
         lane->longest_from_ns = 0;
         lane->longest_ns = 0;
@@ -133,6 +134,15 @@ static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern,
     }
 }
 
+/* Returns whether the call found what it would have waited for, such as a message that was there. It is not so for calls
+ * in which all wait for all: the last rank does not wait there, but its computation before has had its effect. */
+static bool call_passes(const struct analysis_lane *lane, const struct blame *blame)
+{
+    bool one_way = blame->pattern == WAIT_LATE_SENDER || blame->pattern == WAIT_LATE_BROADCAST ||
+                   blame->pattern == WAIT_EARLY_REDUCE || blame->pattern == WAIT_EARLY_SCAN;
+    return blame->found && one_way && blame->cause.moment.ns <= lane->begin_ns;
+}
+
 /* Adds the call's time to the path. Before it comes the path of the location that the call waited for. */
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame)
 {
@@ -140,6 +150,7 @@ void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const st
     unsigned kind = event_kind(&lane->call.event);
     int32_t rank = lane->process->world_rank;
     bool waited = blame->found && call_waits(&lane->call) && cause->ns > lane->begin_ns;
+    lane->passed = call_passes(lane, blame);
     if (waited) {
         uint64_t ns = (cause->ns < lane->end_ns ? cause->ns : lane->end_ns) - lane->begin_ns;
         if (blame->gathering)

@@ -42,7 +42,7 @@ struct moment {
     uint32_t thread;
     bool shown;       /* the call is selected and takes time */
     uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
-    uint32_t segment; /* the longest one since the thread's last call that could wait (segments.h), or 0 for none */
+    uint32_t segment; /* the longest one since the thread's last call that waited (segments.h), or 0 for none */
     uint64_t busy_from_ns, busy_ns; /* the longest computation since then. 0: not known, or none */
 };
 

@@ -2,6 +2,7 @@
 #include "page/page.h"
 
 #include "analysis/analysis_report.h"
+#include "analysis/sampled.h"
 #include "page/page_messages.h"
 #include "page/page_places.h"
 
@@ -95,13 +96,14 @@ static json_t *cause_json(const struct place_waits *waits, const struct place_wa
 static json_t *place_wait_json(const struct place_waits *waits, const struct place_wait *wait,
                                struct page_places *places)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:i, s:o, s:o}", "pattern",
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:i, s:o, s:o, s:o}", "pattern",
                      pattern_texts[wait->key >> 56].key, "site",
                      page_place_number(places, wait->key >> 28 & WAIT_PLACES_MOST), "cause_site",
                      page_place_number(places, wait->key & WAIT_PLACES_MOST), "count", count_json(wait->count),
                      "time_ns", count_json(wait->ns), "waiters", count_json(wait->waiters), "rank", (int)wait->waiter,
                      "rank_ns", count_json(wait->waiter_ns), "cause_rank", (int)wait->awaited, "cause_rank_ns",
-                     count_json(wait->awaited_ns), "before", cause_json(waits, wait, places));
+                     count_json(wait->awaited_ns), "before", cause_json(waits, wait, places), "sampled",
+                     sampled_json(waits->analysis, wait->key, delay_of_place(wait->awaited)));
 }
 
 static void waits_add_all(struct place_waits *waits, struct keyed *const *sorted, size_t count)
@@ -179,7 +181,8 @@ json_t *page_analysis(const struct run_job *job)
     if (page_messages_open(&messages) == 0 && analysis) {
         int opened = analysis_open_flows(analysis, job->files, job->file_count, page_selection(job), job->names,
                                          page_messages_add, &messages);
-        json = opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
+        bool joined = opened != 0 || analysis_join_samples(analysis, job) == 0;
+        json = !joined ? NULL : opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
         if (opened == 0 && json && analysis->has_times && places_put(json, analysis) != 0) {
             json_decref(json);
             json = NULL;

@@ -3,9 +3,12 @@
  *
  *   each round:  all ranks sweep; rank 2 also computes chemistry, and all wait for it in MPI_Allreduce
  *                even rounds:  rank 1 writes its log and sends; rank 0 waits for that
- *                odd rounds:   rank 1 takes longer, in quick, and sends; rank 0 takes still longer, and does not wait
+ *                odd rounds:   rank 1 takes longer, in quick, and sends; rank 0 takes still longer, in own_work, and does
+ *                              not wait
+ *                all wait in MPI_Barrier
  *
- * So rank 1 spends most of its time before the send in quick, but rank 0 waits for write_log.
+ * So rank 1 spends most of its time before the send in quick, but rank 0 waits for write_log. In MPI_Barrier all wait for
+ * own_work, though rank 0 has received since.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -51,6 +54,11 @@ __attribute__((noinline)) static void quick(void)
     SPEND(QUICK_MS);
 }
 
+__attribute__((noinline)) static void own_work(void)
+{
+    SPEND(OWN_MS); /* the hot line of rank 0 */
+}
+
 __attribute__((noinline)) static void hand_over(int rank, int round)
 {
     int value = round;
@@ -62,7 +70,7 @@ __attribute__((noinline)) static void hand_over(int rank, int round)
         MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
     } else if (rank == 0) {
         if (round % 2)
-            SPEND(OWN_MS);
+            own_work();
         MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
 }

@@ -121,7 +121,8 @@ def sampled_check(title, sampled, function, mark):
 
 def joined(before):
     (job,) = json.loads(before["--analyze --json"][1])["jobs"]
-    for pattern, rank, function, mark in (("wait_at_nxn", 2, "chemistry", "the hot line of rank 2"), ("late_sender", 1, "write_log", "the hot line of rank 1")):
+    for pattern, rank, function, mark in (("wait_at_nxn", 2, "chemistry", "the hot line of rank 2"), ("late_sender", 1, "write_log", "the hot line of rank 1"),
+                                          ("wait_at_barrier", 0, "own_work", "the hot line of rank 0")):
         causes = [cause for cause in job["causes"] if cause["pattern"] == pattern and cause["rank"] == rank]
         sampled_check(f"the cause of {pattern} was sampled in {function}", causes and causes[0]["sampled"], function, mark)
         sites = [site for site in job["wait_sites"] if site["pattern"] == pattern and site["cause_rank"] == rank]

@@ -62,7 +62,7 @@ function sampledText(wait) {
   const at = wait.sampled;
   if (!at) return "";
   return "sampled most: " + at.function + (at.file ? " (" + at.file.replace(/.*\//, "") + ":" + at.line + ")" : "") +
-      ", " + textOfShare(at.share) + " of " + textOfCount(at.samples) + " samples";
+      ", " + textOfShare(at.share) + " of " + textOfCount(at.samples) + (at.samples === 1 ? " sample" : " samples");
 }
 
 /* The computation before the awaited call, if it explains the wait, and what was sampled there. */

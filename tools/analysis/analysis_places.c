@@ -148,7 +148,8 @@ static void sampled_print(const struct analysis *analysis, const struct wait_lin
     fprintf(out, "    sampled most: %s", text_of_name(name, place.function));
     if (place.file)
         fprintf(out, " (%s:%u)", path_base(place.file), place.line);
-    fprintf(out, ", %s of %" PRIu64 " samples\n", text_of_share(share, place.share, 1), place.samples);
+    fprintf(out, ", %s of %" PRIu64 " sample%s\n", text_of_share(share, place.share, 1), place.samples,
+            place.samples == 1 ? "" : "s");
 }
 
 static void wait_line_print(const struct analysis *analysis, const struct wait_line *line, FILE *out)

@@ -5,6 +5,7 @@
  *   pauses paused     begins without recording (mpit-run --start-paused). What is made meanwhile is used later
  *   pauses across     messages and collectives whose other end is not recorded
  *   pauses storm      threads begin and end phases, and switch the recording
+ *   pauses wait       waits without recording, until it is killed
  *
  * A line of a rank: "RANK phase COUNT CALLS LEAST MOST NAME", in seconds that the phase takes at least and at most, or
  * "RANK fact NAME NUMBER".
@@ -308,8 +309,12 @@ int main(int argc, char **argv)
         across();
     else if (strcmp(what, "storm") == 0)
         storm(provided);
-    else
-        stop("named, paused, across or storm?");
+    else if (strcmp(what, "wait") == 0) {
+        rest(200);
+        MPI_Pcontrol(0);
+        rest(60000);
+    } else
+        stop("named, paused, across, storm or wait?");
     for (int i = 0; i < phase_count; i++)
         printf("%d phase %d %d %.9f %.9f %s\n", rank, phases[i].count, phases[i].calls, phases[i].least, phases[i].most,
                phases[i].name);

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "common"))
@@ -204,6 +205,76 @@ def storm(mpi):
     judge.holds(counts == expected, name + ": each has all of its phases", "%s, expected %s" % (counts, expected))
 
 
+TOOL = """#include <stdarg.h>
+int PMPI_Pcontrol(const int level, ...);
+int MPI_Pcontrol(const int level, ...)
+{
+    va_list rest;
+    va_start(rest, level);
+    const void *name = va_arg(rest, const void *);
+    va_end(rest);
+    return NAMED && (level == 1 || level == -1) ? PMPI_Pcontrol(level, name) : PMPI_Pcontrol(level);
+}
+"""
+
+
+def beside(mpi):
+    """Another tool's MPI_Pcontrol before mpit or behind it, which passes on the name, or the level alone."""
+    for named in (1, 0):
+        tool = "%s/tool%d.so" % (WORK, named)
+        built = subprocess.run(["cc", "-shared", "-fPIC", "-DNAMED=%d" % named, "-o", tool, "-xc", "-"], input=TOOL, text=True,
+                               capture_output=True)
+        judge.holds(built.returncode == 0, "a tool is built", built.stderr)
+        for order in ("before", "behind"):
+            if not named and order == "before":
+                continue  # mpit never sees the names
+            name = "%s, a tool %s mpit that passes on %s" % (mpi, order, "names" if named else "levels")
+            run = "%s/%s" % (WORK, re.sub(r"\W+", "-", name))
+            libraries = [tool, trial.preload(BUILD, mpi)]
+            exported = {"MPIT_OUTPUT": run, "MPIT_TRACE": "1",
+                        "LD_PRELOAD": ":".join(libraries if order == "before" else reversed(libraries))}
+            ended = trial.run([*trial.launcher(mpi, 2, exported), BUILD + "/tests/pauses-" + mpi, "named"], SECONDS,
+                              trial.environment())
+            collected = trial.run([BUILD + "/bin/mpit-collect", run], SECONDS, trial.environment())
+            judge.holds(ended.status == 0 == collected.status, name + ": runs", "%s\n%s" % (ended, collected))
+            counts = {phase["name"]: phase["count"] for phase in shown(run)["phases"]}
+            expected = {"all": 2, "setup": 6, "solve:_part_1": 8, "exchange": 8, "7": 8, "pausing": 2, "outer": 4, "at_the_end": 2}
+            judge.holds(counts == expected, name + ": each phase counts once", str(counts))
+
+
+def live(mpi):
+    """mpit-top of a program that has paused: its share is of the recorded time."""
+    name = mpi + ", mpit-top"
+    run = "%s/%s" % (WORK, re.sub(r"\W+", "-", name))
+    with trial.spool() as spool:
+        job = trial.Job([RUN, "--quiet", "--spool", spool, "--output", run, *trial.launcher(mpi, 1),
+                         BUILD + "/tests/pauses-" + mpi, "wait"], trial.environment())
+        live_judge(name, run, job, spool)
+        trial.killed(job.process)
+
+
+def live_judge(name, run, job, spool):
+    """Two looks, while the program waits."""
+    def look():
+        seen = trial.run([BUILD + "/bin/mpit-top", "--once", "--json", run], SECONDS, trial.environment(MPIT_SPOOL=spool))
+        jobs = json.loads(seen.out)["jobs"] if seen.status == 0 and seen.out.strip() else []
+        return jobs[0]["ranks"][0] if jobs and jobs[0]["ranks"] and jobs[0]["ranks"][0]["state"] == "off" else None
+
+    rank = None
+    for _ in range(200):
+        rank = look()
+        if rank or job.process.poll() is not None:
+            break
+        time.sleep(0.1)
+    judge.holds(rank is not None, name + ": it is off", "")
+    if rank:
+        first = rank["totals"]["thread_ns"]
+        time.sleep(0.5)
+        later = look()
+        judge.holds(later and later["run_ns"] - rank["run_ns"] > 4e8 and later["totals"]["thread_ns"] - first < 1e6,
+                    name + ": time without recording does not count", "%s %s" % (rank, later))
+
+
 def fortran(mpi):
     name = mpi + ", Fortran"
     if not shutil.which("gfortran") or not shutil.which("mpif90." + mpi):
@@ -224,8 +295,9 @@ def fortran(mpi):
                     name + ": it starts paused", str(job["by_rank"]))
 
 
+PARTS = (named, paused, across, storm, beside, live, fortran)
 for one in trial.mpis(BUILD):
-    for part in (named, paused, across, storm, fortran):
+    for part in PARTS:
         part(one)
 shutil.rmtree(WORK, ignore_errors=True)
 sys.exit(judge.verdict())

@@ -4,6 +4,7 @@ const FIGURES = [
   ["overview", "Overview", overviewFigure],
   ["findings", "Findings", findingsFigure],
   ["callsites", "Call sites", callsitesFigure],
+  ["phases", "Phases", phasesFigure],
   ["waits", "Waits", waitsFigure],
   ["segments", "Segments", segmentsFigure],
   ["ranks", "Ranks", ranksFigure],

@@ -490,7 +490,7 @@ struct variable_record {
  */
 enum instrument_kind { INSTRUMENT_VARIABLE = 1, INSTRUMENT_REGION, INSTRUMENT_CONTROL, INSTRUMENT_EVENT };
 enum { INSTRUMENT_NAME_BYTES = 64, INSTRUMENT_TEXT_BYTES = 192, INSTRUMENT_IDS_MAX = 1 << 20 };
-/* The component of phases. Their names are without PHASE_PREFIX where people see them. */
+/* The component of phases. Tables of phases show their names without the prefix. */
 #define PHASE_COMPONENT "MPI_Pcontrol"
 #define PHASE_PREFIX "phase:"
 enum { INSTRUMENT_ELEMENTS_MAX = 65536, INSTRUMENT_ITEMS_MAX = 65536, INSTRUMENT_EXTREMES = 2 };

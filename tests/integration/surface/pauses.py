@@ -14,6 +14,8 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "common"))
+sys.path.insert(0, os.path.join(HERE, "..", "outputs"))
+import htmldrawn
 import trial
 
 BUILD = os.path.abspath(sys.argv[1])
@@ -141,6 +143,35 @@ def named(mpi):
                                                                    for phase in ("all", "pausing")})
     one = shown(plain, "--ranks", "1")
     judge.holds({row["rank"] for phase in one["phases"] for row in phase["by_rank"]} == {1}, name + ": of one rank", str(one["phases"]))
+
+
+def page(mpi):
+    """The page of --html, as a browser draws it."""
+    name = mpi + ", the page"
+    if not htmldrawn.BROWSER:
+        judge.skip(name, "there is no chromium")
+        return
+    run, _, _, _ = recorded(name, mpi, 2, BUILD + "/tests/pauses-" + mpi, "named", options=())
+    ended = trial.run([DUMP, "--html", run + ".html", run], SECONDS, trial.environment())
+    if ended.status == 2 and "D3" in ended.err:
+        judge.skip(name, "this build has none")
+        return
+    judge.holds(ended.status == 0, name + ": is made", str(ended))
+    root, console = htmldrawn.drawn(run + ".html")
+    phases = sorted(shown(run)["phases"], key=lambda phase: -phase["recorded_seconds"]["mean"])
+    rows, wrong = htmldrawn.table_of(root, "phases"), list(console)
+    for row, phase in zip(rows, phases):
+        for key, value in (("count", phase["count"]), ("calls", phase["calls"]), ("mean", phase["recorded_seconds"]["mean"]),
+                           ("min", phase["recorded_seconds"]["min"]), ("max", phase["recorded_seconds"]["max"]),
+                           ("mpi", phase["mpi_seconds"]["mean"] / phase["recorded_seconds"]["mean"])):
+            if not htmldrawn.near(row[key], value, 1e-6):
+                wrong.append("%s of %s: %s, expected %s" % (key, phase["name"], row[key], value))
+    if len(rows) != len(phases):
+        wrong.append("%d rows" % len(rows))
+    text = root.having("data-figure", "overview")[0].text()
+    if "of the recorded time" not in text or "The recording was off for up to" not in text:
+        wrong.append(text[:2000])
+    judge.check(name + ": has the phases, and shares of the recorded time", wrong)
 
 
 def paused(mpi):
@@ -295,7 +326,7 @@ def fortran(mpi):
                     name + ": it starts paused", str(job["by_rank"]))
 
 
-PARTS = (named, paused, across, storm, beside, live, fortran)
+PARTS = (named, page, paused, across, storm, beside, live, fortran)
 for one in trial.mpis(BUILD):
     for part in PARTS:
         part(one)

@@ -45,7 +45,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* Looks up what the file says that it has. */
+/* Looks up all addresses in the file. */
 static void names_walk(const struct stored_names *names, const struct summary_sites *sites)
 {
     for (uint64_t i = 0; i < sites->frame_count; i++) {

@@ -134,8 +134,8 @@ static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern,
     }
 }
 
-/* Returns whether the call found what it would have waited for, such as a message that was there. It is not so for calls
- * in which all wait for all: the last rank does not wait there, but its computation before has had its effect. */
+/* Returns whether the call could wait and did not, such as a receive whose message was there. Calls where all wait for all
+ * do not count. There the last rank does not wait, but others have waited for its computation. */
 static bool call_passes(const struct analysis_lane *lane, const struct blame *blame)
 {
     bool one_way = blame->pattern == WAIT_LATE_SENDER || blame->pattern == WAIT_LATE_BROADCAST ||

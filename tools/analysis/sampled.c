@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* What was sampled for a cause. */
+/* The samples of a cause. */
 struct sampled_target {
     struct keyed keyed; /* the target's number, 0 */
     double ns;

@@ -1,5 +1,5 @@
 /*
- * Samples and trace of a run, joined: what a rank computed while other ranks waited for it.
+ * Samples and trace of a run, joined: the functions of a rank while other ranks waited for it.
  *
  *   delays (delays.h) ──> samples of the thread in that time ──> by cause of waits: functions, lines
  *

@@ -37,7 +37,7 @@ struct stack_frame {
     const struct frame *frame;
     const char *file; /* source file, or NULL if unknown. Equal texts have equal addresses */
     unsigned line;
-    uint32_t file_number; /* of its text: 1, 2, ... in the order in which files were met. 0: unknown */
+    uint32_t file_number; /* of its text: 1, 2, ... in the order of the samples. 0: unknown */
 };
 
 enum { STACK_FRAMES_MOST = SAMPLE_FRAMES_MOST * 4 };

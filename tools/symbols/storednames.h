@@ -25,7 +25,7 @@
 struct names_list {
     struct summary summary;
     struct keytable texts; /* by hash */
-    bool full;             /* there was no room for some names, or no memory */
+    bool full;             /* some names did not fit into the list, or into memory */
 };
 
 /* Starts the list of a job. */

@@ -1,11 +1,11 @@
 /*
  * Ranks that wait for known functions of other ranks.
  *
- *   each round:  all ranks sweep; rank 2 also computes chemistry, and all wait for it in MPI_Allreduce
- *                even rounds:  rank 1 writes its log and sends; rank 0 waits for that
- *                odd rounds:   rank 1 takes longer, in quick, and sends; rank 0 takes still longer, in own_work, and does
- *                              not wait
- *                all wait in MPI_Barrier
+ *   each round:  All ranks sweep. Rank 2 also computes chemistry, and all wait for it in MPI_Allreduce.
+ *                Even rounds: rank 1 writes its log and sends. Rank 0 waits for the message.
+ *                Odd rounds: rank 1 takes longer, in quick, and sends. Rank 0 takes still longer, in own_work, and does
+ *                not wait.
+ *                All wait in MPI_Barrier.
  *
  * So rank 1 spends most of its time before the send in quick, but rank 0 waits for write_log. In MPI_Barrier all wait for
  * own_work, though rank 0 has received since.

@@ -33,14 +33,14 @@ def dump(work, *words):
 
 
 def recorded(work, run, program, *words):
-    # those that wait poll all the time, so that mpit is seen at it
+    # without a yield a rank that waits polls all the time, and samples see mpit
     ended = trial.run([f"{BUILD}/bin/mpit-run", "--quiet", "--output", run, *words, *trial.launcher(MPI, 3), program], 120,
                       trial.environment(OMPI_MCA_mpi_yield_when_idle="0"), work)
     judge.holds(ended.status == 0 and not ended.err, f"{run} is recorded", ended)
 
 
 def outputs(work):
-    """All outputs, by their options. -> texts and bytes, with what is on standard error"""
+    """All outputs, by their options. -> texts and bytes, with the errors"""
     found = {}
     for words in TEXTS:
         ended = dump(work, *words, "run")

@@ -19,73 +19,79 @@
 static const struct event_element message_elements[] = {
     INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
     INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, time_ns),
-    WIDE(message_instance, comm),
+    WIDE(message_instance, comm),     WIDE(message_instance, site),
 };
 static const struct event_element posted_elements[] = {
     INT(message_instance, direction), INT(message_instance, peer),   INT(message_instance, tag),
     INT(message_instance, call),      WIDE(message_instance, bytes), WIDE(message_instance, comm),
+    WIDE(message_instance, site),
 };
 static const struct event_element begin_elements[] = {
     INT(collective_instance, call),
     INT(collective_instance, coll),
     WIDE(collective_instance, comm),
+    WIDE(collective_instance, site),
 };
 static const struct event_element collective_elements[] = {
     INT(collective_instance, call),     INT(collective_instance, coll),      INT(collective_instance, root),
     INT(collective_instance, failed),   WIDE(collective_instance, bytes_in), WIDE(collective_instance, bytes_out),
-    WIDE(collective_instance, time_ns), WIDE(collective_instance, comm),
+    WIDE(collective_instance, time_ns), WIDE(collective_instance, comm),     WIDE(collective_instance, site),
 };
 static const struct event_element request_elements[] = {
     INT(request_instance, call),     INT(request_instance, completed_by), INT(request_instance, peer),
     INT(request_instance, tag),      INT(request_instance, outcome),      WIDE(request_instance, bytes),
-    WIDE(request_instance, time_ns), WIDE(request_instance, comm),
+    WIDE(request_instance, time_ns), WIDE(request_instance, comm),        WIDE(request_instance, site),
 };
 static const struct event_element level_elements[] = {
     WIDE(level_instance, level),
     WIDE(level_instance, threshold),
+    WIDE(level_instance, site),
 };
 static const struct event_element loss_elements[] = {
     INT(loss_instance, cause),
     WIDE(loss_instance, count),
 };
 static const struct event_element comm_elements[] = {
-    INT(comm_instance, call),
-    INT(comm_instance, size),
-    WIDE(comm_instance, comm),
-    WIDE(comm_instance, parent),
+    INT(comm_instance, call),    INT(comm_instance, size),  WIDE(comm_instance, comm),
+    WIDE(comm_instance, parent), WIDE(comm_instance, site),
 };
 static const struct event_element window_elements[] = {
     INT(object_instance, call),
     INT(object_instance, number),
     {"window", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
     WIDE(object_instance, comm),
+    WIDE(object_instance, site),
 };
 static const struct event_element file_elements[] = {
     INT(object_instance, call),
     INT(object_instance, number),
     {"file", ELEMENT_UNSIGNED_LONG_LONG, offsetof(struct object_instance, handle)},
     WIDE(object_instance, comm),
+    WIDE(object_instance, site),
 };
 static const struct event_element error_elements[] = {
-    INT(error_instance, call),
-    INT(error_instance, code),
-    INT(error_instance, error_class),
-    WIDE(error_instance, comm),
+    INT(error_instance, call),  INT(error_instance, code),  INT(error_instance, error_class),
+    WIDE(error_instance, comm), WIDE(error_instance, site),
 };
 static const struct event_element stall_elements[] = {
     INT(stall_instance, call),
     WIDE(stall_instance, time_ns),
     WIDE(stall_instance, comm),
+    WIDE(stall_instance, site),
 };
 static const struct event_element rma_elements[] = {
     INT(access_instance, call),   INT(access_instance, number), INT(access_instance, target),
     INT(access_instance, failed), WIDE(access_instance, bytes), WIDE(access_instance, time_ns),
-    WIDE(access_instance, comm),
+    WIDE(access_instance, comm),  WIDE(access_instance, site),
 };
 static const struct event_element io_elements[] = {
     INT(access_instance, call),   INT(access_instance, number),   INT(access_instance, failed),
     WIDE(access_instance, bytes), WIDE(access_instance, time_ns), WIDE(access_instance, comm),
+    WIDE(access_instance, site),
 };
+
+/* The end of descriptions. */
+#define SITE " site: address behind the call in the program, 0 if unknown."
 
 #define ALL(list) .elements = (list), .element_count = sizeof(list) / sizeof(list)[0]
 
@@ -94,22 +100,22 @@ struct event_type event_types[EVENT_TYPES] = {
                         .description =
                             "A send was posted, or a receive with a request. direction: 0 send, 1 receive; peer, tag: "
                             "arguments of the call; call: item of enumeration mpit_call; bytes: size of the message "
-                            "(send) or of the buffer (receive). Timestamp: begin of the call.",
+                            "(send) or of the buffer (receive). Timestamp: begin of the call." SITE,
                         .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                         .bound = true,
                         .bytes = sizeof(struct message_instance),
                         ALL(posted_elements)},
-    [MESSAGE_COMPLETED] = {.name = "mpit_message_completed",
-                           .description =
-                               "A send or receive was completed. direction: 0 send, 1 receive; peer, tag, bytes: of "
-                               "the message; call: the posting call, item of enumeration mpit_call; time_ns: "
-                               "nanoseconds since the posting call began. Timestamp: return of the completing call.",
-                           .bound = true,
-                           .bytes = sizeof(struct message_instance),
-                           ALL(message_elements)},
+    [MESSAGE_COMPLETED] =
+        {.name = "mpit_message_completed",
+         .description = "A send or receive was completed. direction: 0 send, 1 receive; peer, tag, bytes: of "
+                        "the message; call: the posting call, item of enumeration mpit_call; time_ns: "
+                        "nanoseconds since the posting call began. Timestamp: return of the completing call." SITE,
+         .bound = true,
+         .bytes = sizeof(struct message_instance),
+         ALL(message_elements)},
     [COLLECTIVE_BEGIN] = {.name = "mpit_collective_begin",
                           .description = "A collective begins, before MPI is called. call: item of enumeration "
-                                         "mpit_call; coll: item of enumeration mpit_coll.",
+                                         "mpit_call; coll: item of enumeration mpit_coll." SITE,
                           .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                           .bound = true,
                           .bytes = sizeof(struct collective_instance),
@@ -120,7 +126,7 @@ struct event_type event_types[EVENT_TYPES] = {
              "A collective has ended in this process. A nonblocking one ends when its request is completed. call: the "
              "starting call, item of enumeration mpit_call; coll: item of enumeration mpit_coll; root: MPI_UNDEFINED "
              "without a root; failed: 1 when MPI returned an error; bytes_in, bytes_out: bytes that this process sent "
-             "and received; time_ns: nanoseconds since the starting call began.",
+             "and received; time_ns: nanoseconds since the starting call began." SITE,
          .bound = true,
          .bytes = sizeof(struct collective_instance),
          ALL(collective_elements)},
@@ -129,14 +135,14 @@ struct event_type event_types[EVENT_TYPES] = {
          .description =
              "A request was completed. call: the posting call, completed_by: the completing call, items of enumeration "
              "mpit_call; peer, tag, bytes: of the message (collectives: peer is the root, tag is -1); outcome: 0 done, "
-             "1 failed, 2 cancelled; time_ns: nanoseconds since the posting call began.",
+             "1 failed, 2 cancelled; time_ns: nanoseconds since the posting call began." SITE,
          .verbosity = MPIT_VERBOSITY_USER_DETAIL,
          .bound = true,
          .bytes = sizeof(struct request_instance),
          ALL(request_elements)},
     [PENDING_SENDS_OVER] =
         {.name = "mpit_pending_sends_over",
-         .description = "The level of mpit_pending_sends rose above the handle's threshold (hint mpit_threshold).",
+         .description = "The level of mpit_pending_sends rose above the handle's threshold (hint mpit_threshold)." SITE,
          .verbosity = MPIT_VERBOSITY_TUNER,
          .bound = true,
          .threshold = true,
@@ -144,7 +150,7 @@ struct event_type event_types[EVENT_TYPES] = {
          ALL(level_elements)},
     [PENDING_RECVS_OVER] =
         {.name = "mpit_pending_recvs_over",
-         .description = "The level of mpit_pending_recvs rose above the handle's threshold (hint mpit_threshold).",
+         .description = "The level of mpit_pending_recvs rose above the handle's threshold (hint mpit_threshold)." SITE,
          .verbosity = MPIT_VERBOSITY_TUNER,
          .bound = true,
          .threshold = true,
@@ -153,7 +159,7 @@ struct event_type event_types[EVENT_TYPES] = {
     [PENDING_BYTES_OVER] =
         {.name = "mpit_pending_bytes_over",
          .description =
-             "The level of mpit_pending_bytes, in bytes, rose above the handle's threshold (hint mpit_threshold).",
+             "The level of mpit_pending_bytes, in bytes, rose above the handle's threshold (hint mpit_threshold)." SITE,
          .verbosity = MPIT_VERBOSITY_TUNER,
          .bound = true,
          .threshold = true,
@@ -170,48 +176,50 @@ struct event_type event_types[EVENT_TYPES] = {
                        .description =
                            "A communicator was created. call: the creating call, item of enumeration mpit_call; size: "
                            "processes in it (in the local group); comm, parent: handles as numbers, parent is 0 "
-                           "without a parent. Timestamp: when the program received the handle.",
+                           "without a parent. Timestamp: when the program received the handle." SITE,
                        .bytes = sizeof(struct comm_instance),
                        ALL(comm_elements)},
     [COMM_FREEING] = {.name = "mpit_comm_freed",
                       .description = "A communicator was freed. call: the freeing call, item of enumeration mpit_call; "
                                      "size: processes in it (in the local group); comm, parent: handles as numbers; "
-                                     "comm is no longer valid. Timestamp: return of the freeing call.",
+                                     "comm is no longer valid. Timestamp: return of the freeing call." SITE,
                       .bytes = sizeof(struct comm_instance),
                       ALL(comm_elements)},
-    [WINDOW_CREATED] = {.name = "mpit_window_created",
-                        .description =
-                            "A window was created. call: item of enumeration mpit_call; number: counts the windows "
-                            "created on comm, from 1; window, comm: handles as numbers. Timestamp: return of the call.",
-                        .bytes = sizeof(struct object_instance),
-                        ALL(window_elements)},
+    [WINDOW_CREATED] =
+        {.name = "mpit_window_created",
+         .description =
+             "A window was created. call: item of enumeration mpit_call; number: counts the windows "
+             "created on comm, from 1; window, comm: handles as numbers. Timestamp: return of the call." SITE,
+         .bytes = sizeof(struct object_instance),
+         ALL(window_elements)},
     [WINDOW_FREED] = {.name = "mpit_window_freed",
                       .description = "A window was freed. Elements as in mpit_window_created; window is no longer a "
-                                     "valid handle. Timestamp: return of the call.",
+                                     "valid handle. Timestamp: return of the call." SITE,
                       .bytes = sizeof(struct object_instance),
                       ALL(window_elements)},
     [FILE_OPENED] = {.name = "mpit_file_opened",
                      .description = "A file was opened. call: item of enumeration mpit_call; number: counts the files "
                                     "opened on comm, from 1; file, comm: handles as numbers. Timestamp: "
-                                    "return of the call.",
+                                    "return of the call." SITE,
                      .bytes = sizeof(struct object_instance),
                      ALL(file_elements)},
     [FILE_CLOSED] = {.name = "mpit_file_closed",
                      .description = "A file was closed. Elements as in mpit_file_opened; file is no longer a valid "
-                                    "handle. Timestamp: return of the call.",
+                                    "handle. Timestamp: return of the call." SITE,
                      .bytes = sizeof(struct object_instance),
                      ALL(file_elements)},
     [CALL_ERROR] = {.name = "mpit_call_error",
                     .description =
                         "A recorded MPI call returned an error. call: item of enumeration mpit_call; code: error code "
                         "that the call returned; error_class: class of the error code; comm: the communicator's handle "
-                        "as a number, 0 without a communicator. Timestamp: return of the call.",
+                        "as a number, 0 without a communicator. Timestamp: return of the call." SITE,
                     .bytes = sizeof(struct error_instance),
                     ALL(error_elements)},
     [CALL_STALLED] = {.name = "mpit_call_stalled",
-                      .description = "An MPI call waited without progress. call: item of enumeration mpit_call; "
-                                     "time_ns: nanoseconds stalled, as in mpit_stall_time; comm: the communicator's "
-                                     "handle as a number, 0 without a communicator. Timestamp: return of the call.",
+                      .description =
+                          "An MPI call waited without progress. call: item of enumeration mpit_call; "
+                          "time_ns: nanoseconds stalled, as in mpit_stall_time; comm: the communicator's "
+                          "handle as a number, 0 without a communicator. Timestamp: return of the call." SITE,
                       .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                       .bytes = sizeof(struct stall_instance),
                       ALL(stall_elements)},
@@ -219,7 +227,7 @@ struct event_type event_types[EVENT_TYPES] = {
                   .description = "A call on a window has returned. call: item of enumeration mpit_call; number: of the "
                                  "window on its communicator, as in mpit_window_created; target: rank, MPI_UNDEFINED "
                                  "without a target; failed: 1 when MPI returned an error; bytes: at the target; "
-                                 "time_ns: nanoseconds inside the call. Timestamp: return of the call.",
+                                 "time_ns: nanoseconds inside the call. Timestamp: return of the call." SITE,
                   .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                   .bound = true,
                   .bytes = sizeof(struct access_instance),
@@ -228,7 +236,7 @@ struct event_type event_types[EVENT_TYPES] = {
                  .description =
                      "A call on a file has returned. call: item of enumeration mpit_call; number: of the file on its "
                      "communicator, as in mpit_file_opened; failed: 1 when MPI returned an error; bytes: transferred "
-                     "by the call; time_ns: nanoseconds inside the call. Timestamp: return of the call.",
+                     "by the call; time_ns: nanoseconds inside the call. Timestamp: return of the call." SITE,
                  .verbosity = MPIT_VERBOSITY_USER_DETAIL,
                  .bound = true,
                  .bytes = sizeof(struct access_instance),

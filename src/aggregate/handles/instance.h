@@ -87,57 +87,58 @@ struct event_type {
 extern struct event_type event_types[EVENT_TYPES];
 
 /* The content of the types. Ranks, tags and roots are as in the program's MPI calls. comm, parent, handle: handles
- * of the program's MPI as numbers. 0: none, or not known. */
+ * of the program's MPI as numbers. 0: none, or not known. site: the address behind the call that raises the event, in
+ * the program. 0: not known. New elements come at the end. */
 enum message_direction { DIRECTION_SEND, DIRECTION_RECV };
 
 struct message_instance {
     int direction, peer, tag, call;
     unsigned long long bytes, time_ns; /* time_ns: not in MESSAGE_POSTED */
-    unsigned long long comm;
+    unsigned long long comm, site;
 };
 
 struct collective_instance {
     int call, coll;
-    int root, failed; /* the rest, except for comm, is only in COLLECTIVE_END */
-    unsigned long long bytes_in, bytes_out, time_ns, comm;
+    int root, failed; /* the rest, except for comm and site, is only in COLLECTIVE_END */
+    unsigned long long bytes_in, bytes_out, time_ns, comm, site;
 };
 
 enum request_outcome { OUTCOME_DONE, OUTCOME_FAILED, OUTCOME_CANCELLED };
 
 struct request_instance {
     int call, completed_by, peer, tag, outcome;
-    unsigned long long bytes, time_ns, comm;
+    unsigned long long bytes, time_ns, comm, site;
 };
 
 struct level_instance {
-    unsigned long long level, threshold;
+    unsigned long long level, threshold, site;
 };
 
 struct comm_instance {
     int call, size;
-    unsigned long long comm, parent;
+    unsigned long long comm, parent, site;
 };
 
 /* A window or a file. number: counts the ones made on the communicator. */
 struct object_instance {
     int call, number;
-    unsigned long long handle, comm;
+    unsigned long long handle, comm, site;
 };
 
 struct error_instance {
     int call, code, error_class;
-    unsigned long long comm;
+    unsigned long long comm, site;
 };
 
 struct stall_instance {
     int call;
-    unsigned long long time_ns, comm;
+    unsigned long long time_ns, comm, site;
 };
 
 /* A call on a window or a file. */
 struct access_instance {
     int call, number, target, failed; /* target: not in IO_CALL */
-    unsigned long long bytes, time_ns, comm;
+    unsigned long long bytes, time_ns, comm, site;
 };
 
 struct loss_instance {

@@ -23,6 +23,7 @@ static struct {
     struct unwinder unwinder;
     struct unwind_words words;
     struct path_frames frames;
+    uint64_t site; /* the innermost of them, in memory */
     struct loaded loaded;
     uint64_t pcs[UNWIND_FRAMES_MOST];
     struct loaded own, libc; /* found when first used */
@@ -186,6 +187,7 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, const
     unsigned first = 0, count = found;
     while (first + 1 < count && first < FRAMES_BELOW && is_below_program(finding.pcs[first]))
         first++;
+    finding.site = finding.pcs[first];
     if (finding.words.overflow) {
         count = first + 1;
         flags = SAMPLE_UNKNOWN;
@@ -276,6 +278,7 @@ static struct path_way *way_add(struct callpaths *paths, const struct path_way *
     way->bits = key->bits;
     way->cells = key->cells;
     way->number = key->number;
+    way->site = key->site;
     words_fill(way, words);
     return way;
 }
@@ -317,6 +320,7 @@ const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t 
     pthread_mutex_lock(&lock);
     size_t words = depth ? frames_find(paths, kind, frame, depth) : 0;
     key.cells = paths->none->cells;
+    key.site = depth ? finding.site : frame[1];
     uint32_t number = depth ? path_number(&finding.frames) : 0;
     bool counted = !number || way_number(&key, log, number);
     const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;

@@ -35,6 +35,7 @@ struct path_way {
     const struct unwind_word *end; /* of the words: an even number, at least 2 */
     struct path_way *next;         /* in the same place of the table */
     uint64_t bits;                 /* the number, as in event.bytes */
+    uint64_t site;                 /* the innermost frame: address behind the call, in memory. 0: not known */
     struct path_cells *cells;
     uint32_t number;
     struct unwind_word word[];

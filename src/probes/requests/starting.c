@@ -47,18 +47,20 @@ static void started_record(struct completion *c, struct request *request)
     request_started(request, lot);
 }
 
-void starting_announce(enum call kind, int count, const MPI_Request *requests)
+void starting_announce(enum call kind, int count, const MPI_Request *requests, uintptr_t cfa)
 {
     struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
     uintptr_t outer;
     if (!log || !log_in(log, stack_entered(), &outer))
         return;
+    const struct path_way *before = path_announce(log, kind, cfa);
     for (int i = 0; requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
         struct request request;
         if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
             raise_begin(log, request_view(log, &request), request.posted.kind);
     }
+    path_restore(log, before);
     log_out(log, outer);
 }
 

@@ -334,6 +334,20 @@ HOT void path_enter(struct log *log, enum call kind, uintptr_t cfa)
 /* The same, not inlined. */
 void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa);
 
+/* Finds the path of a call that has not begun. Returns the path from before, for path_restore. */
+static inline const struct path_way *path_announce(struct log *log, enum call kind, uintptr_t cfa)
+{
+    const struct path_way *before = log->path;
+    path_enter_apart(log, kind, cfa);
+    return before;
+}
+
+static inline void path_restore(struct log *log, const struct path_way *path)
+{
+    log->path = path;
+    RELAXED_STORE(&log->state->path, path->number);
+}
+
 HOT bool probe_is_quiet(const struct probe *probe)
 {
     return __builtin_expect(probe->mode & MODE_QUIET, 0);

@@ -43,6 +43,15 @@ static uint64_t handle_of(const struct comm *comm)
     return comm && !__atomic_load_n(&comm->freed, __ATOMIC_ACQUIRE) ? comm->handle : 0;
 }
 
+/* Returns the address behind the call in the program. 0: not known. A call that is not recorded has no path, and that
+ * of an earlier call may still be there. */
+static uint64_t site_of(const struct log *log, enum call kind)
+{
+    const struct path_way *way = log->path;
+    bool recorded = !(RELAXED_LOAD(&call_modes[kind]) & MODE_QUIET);
+    return recorded && (enum call)(uint32_t)way->key == kind ? way->site : 0;
+}
+
 struct message {
     enum message_direction direction;
     int32_t peer, tag;
@@ -66,7 +75,8 @@ static void message_raise(struct log *log, enum event_type_id id, const struct c
                                                       .call = (int)message.call,
                                                       .bytes = message.bytes,
                                                       .time_ns = clock_ns(book.scale, end - begin),
-                                                      .comm = handle_of(comm)};
+                                                      .comm = handle_of(comm),
+                                                      .site = site_of(log, log->raised.by)};
 }
 
 static void level_raise(struct log *log, enum event_type_id id, const struct comm *comm, uint64_t ticks,
@@ -74,7 +84,8 @@ static void level_raise(struct log *log, enum event_type_id id, const struct com
 {
     struct instance *instance = listened(id) ? instance_add(log, id, comm, ticks) : NULL;
     if (instance)
-        instance->level = (struct level_instance){.level = cell_load(&cells->now)};
+        instance->level =
+            (struct level_instance){.level = cell_load(&cells->now), .site = site_of(log, log->raised.by)};
 }
 
 /* Raises the changes of levels. Handles know their thresholds. */
@@ -101,7 +112,8 @@ static void collective_raise(struct log *log, const struct comm *comm, const str
                                                             .bytes_in = failed ? 0 : event->bytes,
                                                             .bytes_out = failed ? 0 : bytes_out,
                                                             .time_ns = clock_ns(book.scale, end - event->begin),
-                                                            .comm = handle_of(comm)};
+                                                            .comm = handle_of(comm),
+                                                            .site = site_of(log, log->raised.by)};
 }
 
 static void access_raise(struct log *log, enum event_type_id id, const struct comm *comm, const struct event *event,
@@ -116,7 +128,8 @@ static void access_raise(struct log *log, enum event_type_id id, const struct co
                                                     .failed = failed,
                                                     .bytes = failed ? 0 : event->bytes,
                                                     .time_ns = clock_ns(book.scale, duration),
-                                                    .comm = handle_of(comm)};
+                                                    .comm = handle_of(comm),
+                                                    .site = site_of(log, log->raised.by)};
 }
 
 /* Reads the clock, because a rare call may not be timed. */
@@ -133,8 +146,8 @@ void raise_error(struct log *log, const struct view *view, enum call kind, int c
     if (!instance)
         return;
     native.Error_class(code, &class);
-    instance->error =
-        (struct error_instance){.call = (int)kind, .code = code, .error_class = class, .comm = handle_of(comm)};
+    instance->error = (struct error_instance){
+        .call = (int)kind, .code = code, .error_class = class, .comm = handle_of(comm), .site = site_of(log, kind)};
 }
 
 void raise_stall(struct log *log, const struct view *view, const struct event *stalled)
@@ -142,16 +155,21 @@ void raise_stall(struct log *log, const struct view *view, const struct event *s
     const struct comm *comm = view ? view->comm : NULL;
     struct instance *instance = rare_add(log, CALL_STALLED, comm);
     if (instance)
-        instance->stall = (struct stall_instance){
-            .call = (int)log->raised.by, .time_ns = clock_ns(book.scale, stalled->bytes), .comm = handle_of(comm)};
+        instance->stall = (struct stall_instance){.call = (int)log->raised.by,
+                                                  .time_ns = clock_ns(book.scale, stalled->bytes),
+                                                  .comm = handle_of(comm),
+                                                  .site = site_of(log, log->raised.by)};
 }
 
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind)
 {
     struct instance *instance = rare_add(log, id, comm);
     if (instance)
-        instance->life = (struct comm_instance){
-            .call = (int)kind, .size = comm->size, .comm = comm->handle, .parent = handle_of(comm->up)};
+        instance->life = (struct comm_instance){.call = (int)kind,
+                                                .size = comm->size,
+                                                .comm = comm->handle,
+                                                .parent = handle_of(comm->up),
+                                                .site = site_of(log, kind)};
 }
 
 void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,
@@ -160,8 +178,11 @@ void raise_object(struct log *log, enum event_type_id id, const struct comm *com
     struct instance *instance = rare_add(log, id, comm);
     if (!instance)
         return;
-    instance->object =
-        (struct object_instance){.call = (int)kind, .number = (int)number, .handle = handle, .comm = handle_of(comm)};
+    instance->object = (struct object_instance){.call = (int)kind,
+                                                .number = (int)number,
+                                                .handle = handle,
+                                                .comm = handle_of(comm),
+                                                .site = site_of(log, kind)};
     if (id != WINDOW_CREATED && id != FILE_OPENED)
         return;
     struct instance made = *instance; /* first of all */
@@ -240,7 +261,8 @@ static void request_raise(struct log *log, const struct comm *comm, const struct
                                                       .outcome = (int)outcome,
                                                       .bytes = outcome == OUTCOME_DONE ? event->bytes : 0,
                                                       .time_ns = clock_ns(book.scale, end - event->begin),
-                                                      .comm = handle_of(comm)};
+                                                      .comm = handle_of(comm),
+                                                      .site = site_of(log, log->raised.by)};
 }
 
 /* Raises the events of a request that has ended, completed or not. */
@@ -352,7 +374,7 @@ void raise_begin(struct log *log, const struct view *view, enum call kind)
     struct instance *instance = instance_add(log, COLLECTIVE_BEGIN, view->comm, clock_now());
     if (!instance)
         return;
-    instance->collective =
-        (struct collective_instance){.call = kind, .coll = call_table[kind].op, .comm = handle_of(view->comm)};
+    instance->collective = (struct collective_instance){
+        .call = kind, .coll = call_table[kind].op, .comm = handle_of(view->comm), .site = log->path->site};
     raised_deliver(log);
 }

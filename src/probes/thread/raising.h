@@ -24,7 +24,7 @@ void raise_call(struct log *log, const struct view *view, const struct event *ev
                 uint64_t bytes_out);
 /* Raises a record of the call. */
 void raise_record(struct log *log, const struct view *view, const struct event *event, uint64_t bytes_out);
-/* A collective begins: delivers at once. */
+/* A collective begins: delivers at once. The thread is on the path of the call (path_announce). */
 void raise_begin(struct log *log, const struct view *view, enum call kind);
 /* The call made or freed `comm`. raise_finish ends it. */
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind);

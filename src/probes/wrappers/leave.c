@@ -59,13 +59,15 @@ void leave_coll_init(struct probe *probe, enum call kind, enum collective op, in
     posted_finish(probe->log);
 }
 
-void collective_announce(enum call kind, MPI_Comm comm)
+void collective_announce(enum call kind, MPI_Comm comm, uintptr_t cfa)
 {
     struct log *log = log_get();
     uintptr_t outer;
     if (!log || (call_modes[kind] & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
         return;
+    const struct path_way *before = path_announce(log, kind, cfa);
     raise_begin(log, comm_view(log, comm), kind);
+    path_restore(log, before);
     log_out(log, outer);
 }
 

@@ -29,7 +29,7 @@ enum {
     ENDED,
     TYPES
 };
-enum { ELEMENTS_MOST = 8, SEEN_MOST = 512 };
+enum { ELEMENTS_MOST = 10, SEEN_MOST = 512 };
 
 static const char *const names[TYPES] = {"mpit_comm_created", "mpit_comm_freed",        "mpit_window_created",
                                          "mpit_window_freed", "mpit_file_opened",       "mpit_file_closed",

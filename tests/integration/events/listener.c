@@ -4,6 +4,7 @@
  */
 #include "listener.h"
 
+#include <execinfo.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static const char *const type_names[TYPES] = {
     "mpit_collective_end",     "mpit_request_completed",  "mpit_pending_sends_over",
     "mpit_pending_recvs_over", "mpit_pending_bytes_over", "mpit_event_lost"};
 
-static int names_comm[TYPES]; /* has that element */
+static int names_comm[TYPES], names_site[TYPES]; /* has that element */
 static MPI_Datatype datatypes[TYPES][ELEMENTS_MOST];
 static MPI_Aint displacements[TYPES][ELEMENTS_MOST];
 static MPI_Count begun; /* timestamp before the call whose events are awaited */
@@ -145,9 +146,29 @@ static long long element(MPI_T_event_instance instance, int type, int i, const c
 
 static size_t extent(int type)
 {
-    int last = type_elements[type] + names_comm[type] - 1;
+    int last = type_elements[type] + names_comm[type] + names_site[type] - 1;
     return (size_t)displacements[type][last] +
            (datatypes[type][last] == MPI_INT ? sizeof(int) : sizeof(unsigned long long));
+}
+
+extern char __executable_start, etext;
+
+static int is_own(const void *address)
+{
+    return (const char *)address >= &__executable_start && (const char *)address < &etext;
+}
+
+/* The address behind the call of MPI that this callback runs in: of the first function of the program outside of mpit.
+ * The callback itself is a function of the program, too. */
+static uintptr_t caller_of_mpi(void)
+{
+    void *frames[64];
+    int count = backtrace(frames, 64), i = 0;
+    while (i < count && is_own(frames[i]))
+        i++;
+    while (i < count && !is_own(frames[i]))
+        i++;
+    return i < count ? (uintptr_t)frames[i] : 0;
 }
 
 void on_event(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,
@@ -168,7 +189,12 @@ void on_event(MPI_T_event_instance instance, MPI_T_event_registration registrati
         seen->value[i] = element(instance, type, i, copied);
     if (names_comm[type])
         CHECK((MPI_Comm)(uintptr_t)element(instance, type, type_elements[type], copied) == comms[seen->comm]);
-    CHECK(MPI_T_event_read(instance, type_elements[type] + names_comm[type], &ignored) == MPI_T_ERR_INVALID_INDEX);
+    int site = type_elements[type] + names_comm[type];
+    if (names_site[type]) {
+        uintptr_t told = (uintptr_t)element(instance, type, site, copied), caller = caller_of_mpi();
+        CHECK(told == caller, "%s: site %#lx, not %#lx", type_names[type], (long)told, (long)caller);
+    }
+    CHECK(MPI_T_event_read(instance, site + names_site[type], &ignored) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_event_read(instance, -1, &ignored) == MPI_T_ERR_INVALID_INDEX);
     CHECK(MPI_T_event_get_source(instance, &source) == MPI_SUCCESS && source == 0);
     CHECK(MPI_T_event_get_timestamp(instance, &when) == MPI_SUCCESS);
@@ -213,13 +239,16 @@ static void type_learn(int type)
     for (int i = 1; i < num; i++)
         CHECK(displacements[type][i] > displacements[type][i - 1]);
     CHECK(MPI_T_enum_get_info(names, &items, NULL, NULL) == MPI_SUCCESS && items == num);
+    names_comm[type] = names_site[type] = 0;
     for (int i = 0; i < num; i++) {
         text_length = sizeof text;
         CHECK(MPI_T_enum_get_item(names, i, &item, text, &text_length) == MPI_SUCCESS && item == i && text[0]);
+        names_comm[type] |= strcmp(text, "comm") == 0;
+        names_site[type] |= i == num - 1 && strcmp(text, "site") == 0; /* the last one */
     }
-    names_comm[type] = strcmp(text, "comm") == 0;
     CHECK(names_comm[type] == (type < SENDS_OVER));
-    type_elements[type] = num - names_comm[type];
+    CHECK(names_site[type] == (type != LOST));
+    type_elements[type] = num - names_comm[type] - names_site[type];
 }
 
 static void sources_check(void)

@@ -8,7 +8,7 @@
 #include <mpi.h>
 #include <mpit/mpi_t.h>
 
-enum { TYPES = 9, COMMS = 3, ELEMENTS_MOST = 8, SEEN_MOST = 4096 };
+enum { TYPES = 9, COMMS = 3, ELEMENTS_MOST = 10, SEEN_MOST = 4096 };
 enum { POSTED, COMPLETED, COLL_BEGIN, COLL_END, REQUEST, SENDS_OVER, RECVS_OVER, BYTES_OVER, LOST };
 
 #define ANY_VALUE (-999999LL) /* not compared: durations */

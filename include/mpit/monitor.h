@@ -31,6 +31,7 @@
 #include <mpit/monitor_interface.h>
 
 #include <dlfcn.h>
+#include <stddef.h>
 #include <string.h>
 
 #if defined(__cplusplus)
@@ -67,7 +68,8 @@ typedef struct MPIX_Monitorhandle {
     const char *name;   /* shown in the reports, or NULL for none. Copied, up to 63 bytes */
     void *own;          /* passed on to the function */
     int32_t descriptor; /* where a report is printed without function and file: 2, standard error */
-    int32_t reserved;
+    int32_t callsites;  /* how many of the costliest call sites a report has: 0 (default) to
+                         * MPIX_MONITOR_CALLSITES_MOST. With 0 opening and closing do not look at call sites */
 } MPIX_Monitorhandle;
 
 #if defined(__cplusplus)
@@ -174,7 +176,7 @@ MPIT_MONITOR_INLINE int MPIX_End_monitor(MPIX_Monitor_request *request, MPIX_Mon
 }
 
 /*
- * Element i of an array in a report, below its count: comms, colls, calls_before, calls_after, counters. Any thread and
+ * Element i of an array in a report, below its count: comms, colls, calls_before, calls_after, sites, counters. Any thread and
  * signal handler, while the report lasts.
  */
 #define MPIT_MONITOR_ELEMENT(type, array, stride, i)                                                                   \
@@ -200,10 +202,62 @@ MPIT_MONITOR_INLINE const MPIX_Monitor_call *MPIX_Monitor_after_at(const MPIX_Mo
     return MPIT_MONITOR_ELEMENT(MPIX_Monitor_call, interval->calls_after, interval->call_bytes, i);
 }
 
+/* How many call sites the interval has. 0 also with an mpit that does not know them. As MPIX_Monitor_comm_at. */
+MPIT_MONITOR_INLINE uint32_t MPIX_Monitor_site_count(const MPIX_Monitor_interval *interval)
+{
+    return interval->bytes > offsetof(MPIX_Monitor_interval, site_bytes) ? interval->site_count : 0;
+}
+
+MPIT_MONITOR_INLINE const MPIX_Monitor_site *MPIX_Monitor_site_at(const MPIX_Monitor_interval *interval, uint32_t i)
+{
+    return MPIT_MONITOR_ELEMENT(MPIX_Monitor_site, interval->sites, interval->site_bytes, i);
+}
+
 MPIT_MONITOR_INLINE const MPIX_Monitor_counter *MPIX_Monitor_counter_at(const MPIX_Monitor_interval *interval,
                                                                         uint32_t i)
 {
     return MPIT_MONITOR_ELEMENT(MPIX_Monitor_counter, interval->other.counters, interval->other.counter_bytes, i);
+}
+
+/* Useful time of this process in nanoseconds (MPIX_Monitor_interval.useful_time_ns), or MPIX_MONITOR_UNKNOWN, also with
+ * an mpit that does not know it. As MPIX_Monitor_comm_at. */
+MPIT_MONITOR_INLINE uint64_t MPIX_Monitor_useful_ns(const MPIX_Monitor_interval *interval)
+{
+    return interval->bytes > offsetof(MPIX_Monitor_interval, useful_time_ns) ? interval->useful_time_ns
+                                                                             : MPIX_MONITOR_UNKNOWN;
+}
+
+/* Efficiencies of several processes in an interval, each from 0 to 1. */
+typedef struct MPIX_Monitor_efficiency {
+    double parallel;      /* mean useful time / longest duration = load_balance * communication */
+    double load_balance;  /* mean useful time / largest useful time. 1 if nobody computed */
+    double communication; /* largest useful time / longest duration */
+} MPIX_Monitor_efficiency;
+
+/*
+ * Computes the efficiencies of `count` processes. useful_ns[count] and duration_ns[count] have useful_time_ns and
+ * duration_ns of each process, in nanoseconds, in the same order. mpit sends no messages, so the program gathers them
+ * (MPI_Gather). Returns 1 and sets *efficiency, or returns 0 and leaves it: a value is MPIX_MONITOR_UNKNOWN, or no
+ * duration is above 0. Any thread and signal handler. Source: POP metrics (pop-coe.eu).
+ */
+MPIT_MONITOR_INLINE int MPIX_Monitor_efficiencies(const uint64_t *useful_ns, const uint64_t *duration_ns, size_t count,
+                                                  MPIX_Monitor_efficiency *efficiency)
+{
+    double sum = 0, largest = 0, longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        double useful = (double)useful_ns[i], duration = (double)duration_ns[i];
+        if (useful_ns[i] == MPIX_MONITOR_UNKNOWN || duration_ns[i] == MPIX_MONITOR_UNKNOWN)
+            return 0;
+        sum += useful;
+        largest = useful > largest ? useful : largest;
+        longest = duration > longest ? duration : longest;
+    }
+    if (!(longest > 0))
+        return 0;
+    efficiency->parallel = sum / (double)count / longest;
+    efficiency->load_balance = largest > 0 ? sum / (double)count / largest : 1;
+    efficiency->communication = largest / longest;
+    return 1;
 }
 
 #if defined(__cplusplus)

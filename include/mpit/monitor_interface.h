@@ -22,7 +22,7 @@ enum MPIX_Monitor_result {
     MPIX_MONITOR_OK = 0,
     MPIX_MONITOR_ABSENT = 1, /* nothing monitors: mpit is not loaded, too old, or records nothing in this process */
     MPIX_MONITOR_ERR_ARGUMENT = 2, /* a NULL pointer, or a monitorhandle of another layout */
-    MPIX_MONITOR_ERR_OPTION = 3,   /* an option that is neither 1 nor 0 */
+    MPIX_MONITOR_ERR_OPTION = 3,   /* an option that is neither 1 nor 0, or callsites that are not allowed */
     MPIX_MONITOR_ERR_COMM = 4,     /* the communicator is not alive */
     MPIX_MONITOR_ERR_PERIOD = 5,   /* below MPIX_MONITOR_PERIOD_LEAST, above _MOST, or negative (Fortran) */
     MPIX_MONITOR_ERR_FILE = 6,     /* the file cannot be opened */
@@ -32,6 +32,8 @@ enum MPIX_Monitor_result {
     MPIX_MONITOR_ERR_THREAD = 10   /* the thread for periods cannot be made */
 };
 
+/* The largest monitorhandle.callsites. */
+#define MPIX_MONITOR_CALLSITES_MOST 64
 /* 10 microseconds. */
 #define MPIX_MONITOR_PERIOD_LEAST 10000
 /* 146 years. */
@@ -51,7 +53,7 @@ struct mpit_monitorhandle {
     uint64_t period_ns;
     const char *file, *name;
     void *own;
-    int32_t descriptor, reserved;
+    int32_t descriptor, callsites; /* callsites: 0 in programs from before */
 };
 
 struct mpit_monitor_interface {

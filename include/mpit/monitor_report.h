@@ -5,6 +5,7 @@
  *   report ─┬─ period ─┬─ sum        figures of all communicators of the window together
  *           │          ├─ comms[]    the same one by one, and its time of communication (option comm)
  *           │          ├─ colls[]    collectives by kind and number of processes (option coll)
+ *           │          ├─ sites[]    the costliest call sites (monitorhandle.callsites)
  *           │          ├─ before[]   calls that were under way when it began
  *           │          ├─ after[]    calls that were under way when it ended
  *           │          └─ other      below MPI: fabric, system, counters (option other)
@@ -157,6 +158,24 @@ typedef struct MPIX_Monitor_call {
     uint64_t inside_ns;   /* how long it had been inside at the edge */
 } MPIX_Monitor_call;
 
+/*
+ * A call site: the calls of one MPI function on one call path, of all threads. Counted when the call returns, with all
+ * of its time. The figures belong to the process, even in a window on one communicator.
+ */
+typedef struct MPIX_Monitor_site {
+    uint32_t bytes;
+    uint32_t frame_count;   /* 0: all calls that found no place for their path, of any function */
+    const char *function;   /* "MPI_Waitall", "" = of any function */
+    const uint64_t *frames; /* addresses behind the calls, in this process. The innermost first, at most
+                             * mpit_call_depth */
+    const char *module;     /* path of the file with the innermost frame, "" = the program, or not known */
+    uint64_t offset;        /* of the innermost frame in that file: addr2line -e FILE (offset - 1) */
+    uint64_t count, time_ns;
+    uint64_t stall_time_ns;    /* part of time_ns in which MPI had nothing to do */
+    uint64_t sent, sent_bytes; /* messages that its calls sent or posted, and bytes that they sent, put or wrote */
+    uint64_t received, received_bytes; /* messages that were complete when its calls returned, and bytes likewise */
+} MPIX_Monitor_site;
+
 /* Counted inside MPI calls that returned in the interval, except for counters that were requested by name. */
 typedef struct MPIX_Monitor_counter {
     uint32_t bytes;
@@ -199,6 +218,12 @@ typedef struct MPIX_Monitor_interval {
     uint32_t comm_count, comm_bytes, coll_count, coll_bytes;
     uint32_t call_before_count, call_after_count, call_bytes, reserved;
     MPIX_Monitor_other other;
+    /* Useful time of this process: outside of MPI, the mean of its threads that have called MPI. It is duration_ns -
+     * inside_ns / threads. Not known if some calls are not recorded or not timed. Values of periods may add up to a few
+     * nanoseconds less than the whole. In a process with an older mpit `bytes` ends before this field. */
+    uint64_t useful_time_ns;
+    const MPIX_Monitor_site *sites; /* the costliest first */
+    uint32_t site_count, site_bytes;
 } MPIX_Monitor_interval;
 
 typedef struct MPIX_Monitor_report {

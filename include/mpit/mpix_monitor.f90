@@ -80,6 +80,12 @@ module mpix_monitor
     integer(c_int64_t) :: since_ns, inside_ns
   end type
 
+  type, bind(c) :: MPIX_Monitor_site
+    integer(c_int32_t) :: bytes, frame_count
+    type(c_ptr) :: function, frames, module
+    integer(c_int64_t) :: offset, count, time_ns, stall_time_ns, sent, sent_bytes, received, received_bytes
+  end type
+
   type, bind(c) :: MPIX_Monitor_other
     integer(c_int64_t) :: fabric_time_ns, fabric_ops, fabric_bytes, fabric_polls, fabric_empty_polls, &
         fabric_poll_time_ns, os_time_ns, os_switches, os_faults
@@ -97,6 +103,9 @@ module mpix_monitor
     integer(c_int32_t) :: comm_count, comm_bytes, coll_count, coll_bytes, call_before_count, call_after_count, &
         call_bytes, reserved
     type(MPIX_Monitor_other) :: other
+    integer(c_int64_t) :: useful_time_ns
+    type(c_ptr) :: sites
+    integer(c_int32_t) :: site_count, site_bytes
   end type
 
   type, bind(c) :: MPIX_Monitor_report

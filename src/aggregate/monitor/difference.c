@@ -376,6 +376,17 @@ static void other_make(struct difference *difference, const struct process_snaps
     counters_make(difference, a, b);
 }
 
+/* Time that was not recorded, or not timed, would count as useful. */
+static uint64_t useful_ns(const MPIX_Monitor_interval *interval)
+{
+    const struct run_header *header = book.run.header;
+    if (!interval->threads || knob_load(KNOB_TIMING) != 1 || header->sampling_changed || header->filter[0] ||
+        header->off_since || header->off_count)
+        return UNKNOWN;
+    uint64_t inside = interval->inside_ns / interval->threads;
+    return interval->duration_ns > inside ? interval->duration_ns - inside : 0;
+}
+
 static void process_make(MPIX_Monitor_interval *interval, const struct snapshot *begin, const struct snapshot *end,
                          bool stall)
 {
@@ -393,6 +404,7 @@ static void process_make(MPIX_Monitor_interval *interval, const struct snapshot 
     uint64_t inside = interval->mpi_time_ns + interval->unfinished_ns;
     interval->inside_ns = inside > interval->begun_before_ns ? inside - interval->begun_before_ns : 0;
     interval->stall_time_ns = stall ? change_ns(b->stalled) - change_ns(a->stalled) : UNKNOWN;
+    interval->useful_time_ns = useful_ns(interval);
 }
 
 /*
@@ -432,6 +444,8 @@ void difference_free(struct difference *difference)
     free(difference->words);
     free(difference->colls);
     free(difference->calls);
+    free(difference->sites);
+    free(difference->frames);
     memset(difference, 0, sizeof *difference);
 }
 

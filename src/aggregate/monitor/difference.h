@@ -11,7 +11,7 @@
 #ifndef MPIT_AGGREGATE_DIFFERENCE_H
 #define MPIT_AGGREGATE_DIFFERENCE_H
 
-#include "mpit/monitor_report.h"
+#include "mpit/monitor_interface.h"
 #include "monitor/snapshot.h"
 
 enum { WARNINGS_MOST = 8 };
@@ -30,6 +30,8 @@ struct difference {
     MPIX_Monitor_call *calls;
     uint32_t call_room;
     MPIX_Monitor_counter counters[COUNTER_ASKED_MOST];
+    MPIX_Monitor_site *sites; /* room for MPIX_MONITOR_CALLSITES_MOST, and their frames */
+    uint64_t (*frames)[PATH_FRAMES_MOST];
     bool whole;
 };
 
@@ -37,6 +39,10 @@ struct difference {
  * NULL. */
 void difference_make(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
                      const struct comm *only, unsigned options);
+/* sites.c: adds up to `most` call sites with the most time. Both snapshots have SNAPSHOT_PATHS. Call it after
+ * difference_make. */
+void difference_sites(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
+                      unsigned most);
 void difference_free(struct difference *difference);
 
 /* The parts that snapshots need for these options. */

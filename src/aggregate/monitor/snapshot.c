@@ -3,6 +3,7 @@
 #include "base/array.h"
 #include "handles/moment.h"
 #include "handles/windows.h"
+#include "registry/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,7 @@ void snapshot_free(struct snapshot *snapshot)
     free(snapshot->tape);
     free(snapshot->index);
     free(snapshot->calls);
+    free(snapshot->paths);
     memset(snapshot, 0, sizeof *snapshot);
 }
 
@@ -424,6 +426,49 @@ static void process_take(struct snapshot *snapshot, unsigned parts)
     process->counters_known = demand_now(DEMAND_OS);
 }
 
+/* ---- call paths -------------------------------------------------------------------------------------------------- */
+
+static bool paths_extend(struct snapshot *snapshot, uint32_t count)
+{
+    uint32_t room = (uint32_t)array_room(snapshot->path_room, 256, count);
+    struct path_snapshot *paths = array_extend(snapshot->paths, snapshot->path_room, room, sizeof *paths);
+    if (!paths)
+        return false;
+    snapshot->paths = paths;
+    snapshot->path_room = room;
+    return true;
+}
+
+static void path_add(struct path_snapshot *path, const struct path_cells *cells)
+{
+    path->calls += cell_load(&cells->calls);
+    path->time += cell_load(&cells->time);
+    path->stall_time += cell_load(&cells->stall_time);
+    path->sent += cell_load(&cells->sent);
+    path->bytes_out += cell_load(&cells->bytes_out);
+    path->received += cell_load(&cells->received);
+    path->bytes_in += cell_load(&cells->bytes_in);
+}
+
+static void paths_take(struct snapshot *snapshot, unsigned parts)
+{
+    uint32_t count = parts & SNAPSHOT_PATHS ? paths_last() + 1 : 0;
+    snapshot->path_count = 0;
+    if (count > snapshot->path_room && !paths_extend(snapshot, count)) {
+        snapshot->whole = false;
+        return;
+    }
+    if (count)
+        memset(snapshot->paths, 0, count * sizeof *snapshot->paths);
+    for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l && count; l = l->next)
+        for (uint32_t number = 1; number < count; number++) {
+            const struct path_cells *cells = path_counters_look(l, number);
+            if (cells)
+                path_add(&snapshot->paths[number], cells);
+        }
+    snapshot->path_count = count;
+}
+
 void snapshot_take(struct snapshot *snapshot, const struct comm *only, unsigned parts, enum snapshot_edge edge)
 {
     const uint64_t *changes = &book.run.header->comm_changes;
@@ -439,4 +484,5 @@ void snapshot_take(struct snapshot *snapshot, const struct comm *only, unsigned 
         pthread_mutex_unlock(&book.lock);
     }
     process_take(snapshot, parts);
+    paths_take(snapshot, parts);
 }

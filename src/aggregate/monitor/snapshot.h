@@ -29,6 +29,7 @@ enum snapshot_part {
     SNAPSHOT_MESSAGES = 1,
     SNAPSHOT_COLLECTIVES = 2,
     SNAPSHOT_OTHER = 4,
+    SNAPSHOT_PATHS = 8,
 };
 
 /* Figures of comm_cells that are neither by size nor by kind, in the order of the cells. */
@@ -66,6 +67,11 @@ struct comm_snapshot {
     uint64_t sum[SUM_COUNT];
 };
 
+/* Counters of a call path, of all threads. Times are ticks. */
+struct path_snapshot {
+    uint64_t calls, time, stall_time, sent, bytes_out, received, bytes_in;
+};
+
 /* A call under way. */
 struct call_snapshot {
     uint32_t thread, call, slot;
@@ -95,8 +101,10 @@ struct snapshot {
     uint32_t slots, slot_room; /* slots that there were */
     uint32_t *index;
     uint64_t *tape;
-    size_t used, room;     /* words */
-    struct snapshot *next; /* list of the open ones */
+    size_t used, room;              /* words */
+    struct path_snapshot *paths;    /* by number of the path */
+    uint32_t path_count, path_room; /* path_count: 0 without SNAPSHOT_PATHS */
+    struct snapshot *next;          /* list of the open ones */
 };
 
 enum snapshot_edge {

@@ -91,7 +91,7 @@ static const struct path_record *record_make(const struct path_frames *frames)
     memcpy(record->frame, frames->frame, frames->count * sizeof frames->frame[0]);
     run_link(&book.run, &book.run.header->first_path, &record->next, offset);
     *place_find(frames) = record;
-    table.used++;
+    __atomic_store_n(&table.used, table.used + 1, __ATOMIC_RELEASE); /* paths_last */
     return record;
 }
 
@@ -159,9 +159,10 @@ static bool counters_extend(struct ledger *ledger, uint32_t number)
     }
     if (ledger->path_count)
         memcpy(paths, ledger->paths, ledger->path_count * sizeof *paths);
-    pages_unmap(ledger->paths, ledger->path_count * sizeof *paths);
-    ledger->paths = paths;
-    ledger->path_count = count;
+    /* The old list stays, since other threads may read it (path_counters_look). All of them together are smaller than
+     * the new one. Both stores pair with the loads there. */
+    __atomic_store_n(&ledger->paths, paths, __ATOMIC_RELEASE);
+    __atomic_store_n(&ledger->path_count, count, __ATOMIC_RELEASE);
     return true;
 }
 
@@ -177,6 +178,47 @@ struct path_cells *path_counters(struct ledger *ledger, uint32_t number)
     if (!block)
         return NULL;
     book_block_link(block, offset);
-    ledger->paths[number] = (struct path_cells *)(block + 1);
-    return ledger->paths[number];
+    struct path_cells *cells = (struct path_cells *)(block + 1);
+    __atomic_store_n(&ledger->paths[number], cells, __ATOMIC_RELEASE); /* path_counters_look */
+    return cells;
+}
+
+const struct path_cells *path_counters_look(const struct ledger *ledger, uint32_t number)
+{
+    uint32_t count = __atomic_load_n(&ledger->path_count, __ATOMIC_ACQUIRE);
+    struct path_cells **paths = __atomic_load_n(&ledger->paths, __ATOMIC_ACQUIRE);
+    return number < count ? __atomic_load_n(&paths[number], __ATOMIC_ACQUIRE) : NULL;
+}
+
+uint32_t paths_last(void)
+{
+    return __atomic_load_n(&table.used, __ATOMIC_ACQUIRE);
+}
+
+/* Under the lock. */
+static const struct module_record *frame_module(uint64_t frame)
+{
+    uint64_t number = frame >> PATH_MODULE_SHIFT;
+    return number && number <= module_count ? modules[number - 1] : NULL;
+}
+
+void paths_find(struct path_found *list, size_t count)
+{
+    pthread_mutex_lock(&lock);
+    for (uint32_t at = 0; at < table.room; at++)
+        for (size_t i = 0; table.places[at] && i < count; i++)
+            if (table.places[at]->number == list[i].number)
+                list[i].record = table.places[at];
+    for (size_t i = 0; i < count; i++)
+        if (list[i].record && list[i].record->frames)
+            list[i].module = frame_module(list[i].record->frame[0]);
+    pthread_mutex_unlock(&lock);
+}
+
+uint64_t path_frame_address(uint64_t frame)
+{
+    pthread_mutex_lock(&lock);
+    const struct module_record *module = frame_module(frame);
+    pthread_mutex_unlock(&lock);
+    return (frame & PATH_OFFSET_MASK) + (module ? module->bias : 0);
 }

@@ -43,4 +43,20 @@ uint32_t path_number(const struct path_frames *frames);
 /* Returns the thread's counters for the path. Makes them at first use. NULL: no memory, which is counted. */
 struct path_cells *path_counters(struct ledger *ledger, uint32_t number);
 
+/* The counters of a thread for a path, or NULL. Any thread, without a lock. */
+const struct path_cells *path_counters_look(const struct ledger *ledger, uint32_t number);
+/* The largest number of a path so far, or 0. Any thread, without a lock. */
+uint32_t paths_last(void);
+
+/* A path, as it was recorded. Both stay to the end of the run. */
+struct path_found {
+    uint32_t number;
+    const struct path_record *record;   /* NULL: no such path */
+    const struct module_record *module; /* of its innermost frame. NULL: none */
+};
+/* Finds the records of some paths. Any thread. */
+void paths_find(struct path_found *list, size_t count);
+/* The address in memory of a frame of a record. */
+uint64_t path_frame_address(uint64_t frame);
+
 #endif

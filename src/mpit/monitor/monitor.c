@@ -59,6 +59,12 @@ static int handle_read(const struct mpit_monitorhandle *handle, struct monitor_o
                    (unsigned long long)MPIX_MONITOR_PERIOD_MOST);
         return MPIX_MONITOR_ERR_PERIOD;
     }
+    if (handle->bytes && (handle->callsites < 0 || handle->callsites > MPIX_MONITOR_CALLSITES_MOST)) {
+        native_say("mpit: " ALLOWED "monitorhandle.callsites is %d; allowed are 0 to %d", handle->callsites,
+                   MPIX_MONITOR_CALLSITES_MOST);
+        return MPIX_MONITOR_ERR_OPTION;
+    }
+    order->callsites = handle->bytes ? (unsigned)handle->callsites : 0;
     order->period_ns = handle->period_ns;
     order->name = handle->name;
     order->own = handle->own;

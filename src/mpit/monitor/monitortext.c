@@ -231,6 +231,23 @@ static void put_other(struct textbuffer *text, const MPIX_Monitor_other *other)
     close_bracket(text, '}');
 }
 
+static void put_site(struct textbuffer *text, const MPIX_Monitor_site *site)
+{
+    open_bracket(text, NULL, '{');
+    put_named(text, "function", site->function);
+    put_named(text, "module", site->module);
+    put_number(text, "offset", site->frame_count ? site->offset : MPIX_MONITOR_UNKNOWN);
+    put_number(text, "count", site->count);
+    put_number(text, "time_ns", site->time_ns);
+    put_number(text, "stall_time_ns", site->stall_time_ns);
+    put_number(text, "sent", site->sent);
+    put_number(text, "sent_bytes", site->sent_bytes);
+    put_number(text, "received", site->received);
+    put_number(text, "received_bytes", site->received_bytes);
+    put_array(text, "frames", site->frames, site->frame_count);
+    close_bracket(text, '}');
+}
+
 static void put_interval(struct textbuffer *text, const char *key, const MPIX_Monitor_interval *interval,
                          unsigned options)
 {
@@ -245,6 +262,7 @@ static void put_interval(struct textbuffer *text, const char *key, const MPIX_Mo
     put_number(text, "begun_before_ns", interval->begun_before_ns);
     put_number(text, "unfinished_ns", interval->unfinished_ns);
     put_number(text, "stall_time_ns", interval->stall_time_ns);
+    put_number(text, "useful_time_ns", interval->useful_time_ns);
     put_pending(text, "before", &interval->before);
     put_pending(text, "after", &interval->after);
     put_figures(text, "sum", &interval->sum, options);
@@ -265,6 +283,12 @@ static void put_interval(struct textbuffer *text, const char *key, const MPIX_Mo
             put_number(text, "execution_time_ns", interval->colls[i].execution_time_ns);
             close_bracket(text, '}');
         }
+        close_bracket(text, ']');
+    }
+    if (interval->sites) {
+        open_bracket(text, "sites", '[');
+        for (uint32_t i = 0; i < interval->site_count; i++)
+            put_site(text, &interval->sites[i]);
         close_bracket(text, ']');
     }
     put_calls(text, "calls_before", interval->calls_before, interval->call_before_count);
@@ -396,6 +420,14 @@ static void text_lists(struct textbuffer *text, const MPIX_Monitor_interval *int
         put_time(text, comm->span_ns);
         text_put(text, "\n");
     }
+    for (uint32_t i = 0; i < interval->site_count; i++) {
+        const MPIX_Monitor_site *site = &interval->sites[i];
+        text_format(text, "  %s at %s+%#llx: %llu calls in ", site->frame_count ? site->function : "other call sites",
+                    site->module[0] ? site->module : "the program", (unsigned long long)site->offset,
+                    (unsigned long long)site->count);
+        put_time(text, site->time_ns);
+        text_put(text, "\n");
+    }
 }
 
 static void text_pending(struct textbuffer *text, const char *edge, const MPIX_Monitor_pending *pending,
@@ -436,6 +468,7 @@ char *monitor_text(const MPIX_Monitor_report *report, size_t *bytes)
     text_put(&text, "\n");
     line_time(&text, "in MPI", interval->inside_ns);
     line_time(&text, "  stalled there", interval->stall_time_ns);
+    line_time(&text, "outside of MPI, mean of threads", interval->useful_time_ns);
     text_sum(&text, &interval->sum, report->options);
     text_lists(&text, interval);
     if (report->options & OTHER)

@@ -176,8 +176,11 @@ static void window_deliver(struct monitor_window *window, MPIX_Monitor_request r
     report_fill(&report, window);
     report.request = request;
     difference_make(&window->period, previous, latest, window->order.only, options);
-    if (window->previous != BEGIN)
+    difference_sites(&window->period, previous, latest, window->order.callsites);
+    if (window->previous != BEGIN) {
         difference_make(&window->whole, begin, latest, window->order.only, options);
+        difference_sites(&window->whole, begin, latest, window->order.callsites);
+    }
     const struct difference *whole = window->previous != BEGIN ? &window->whole : &window->period;
     report.warning_count = difference_warnings(whole, begin, latest, options, warnings);
     report.warnings = warnings;
@@ -284,7 +287,7 @@ static void window_begin(struct monitor_window *window, const struct monitor_ord
     window->name[0] = '\0';
     if (order->name)
         strncat(window->name, order->name, sizeof window->name - 1);
-    window->parts = difference_parts(order->options);
+    window->parts = difference_parts(order->options) | (order->callsites ? SNAPSHOT_PATHS : 0);
     window->number = window->sequence = window->missed = 0;
     window->previous = window->latest = BEGIN;
     window->delivering = window->ended = false;

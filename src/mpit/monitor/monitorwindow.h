@@ -35,6 +35,7 @@ enum { MONITOR_NAME_BYTES = 64 };
 
 struct monitor_order {
     unsigned options; /* enum MPIX_Monitor_option */
+    unsigned callsites;
     struct comm *only;
     MPIX_Monitor_function *function;
     void *own;

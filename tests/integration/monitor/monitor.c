@@ -425,6 +425,7 @@ static void single(void)
     at_the_edges();
     options();
     refused();
+    sites();
     periods();
 }
 

@@ -29,6 +29,7 @@ MPIX_Monitorhandle handle_of(const char *name, struct seen *seen);
 void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message(int bytes, MPI_Comm comm);
 void periods(void);
+void sites(void);
 void many_threads(void);
 
 #define EXPECT(value, wanted)                                                                                          \

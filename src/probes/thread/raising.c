@@ -164,12 +164,14 @@ void raise_stall(struct log *log, const struct view *view, const struct event *s
 void raise_comm(struct log *log, enum event_type_id id, const struct comm *comm, enum call kind)
 {
     struct instance *instance = rare_add(log, id, comm);
+    /* MPI_Comm_idup makes it in the call that completes the request */
+    bool recorded = !(RELAXED_LOAD(&call_modes[kind]) & MODE_QUIET);
     if (instance)
         instance->life = (struct comm_instance){.call = (int)kind,
                                                 .size = comm->size,
                                                 .comm = comm->handle,
                                                 .parent = handle_of(comm->up),
-                                                .site = site_of(log, kind)};
+                                                .site = recorded ? site_of(log, log->raised.by) : 0};
 }
 
 void raise_object(struct log *log, enum event_type_id id, const struct comm *comm, uint32_t number, uint64_t handle,

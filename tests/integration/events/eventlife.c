@@ -6,6 +6,8 @@
 #include <mpi.h>
 #include <mpit/mpi_t.h>
 
+#include "mpicaller.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,6 +111,9 @@ static void on_event(MPI_T_event_instance event, MPI_T_event_registration handle
         CHECK(MPI_T_event_read(event, i, narrow ? (void *)&number : (void *)&wide) == MPI_SUCCESS);
         seen->value[i] = narrow ? number : (long long)wide;
     }
+    unsigned long long site =
+        (unsigned long long)seen->value[elements[type] - 1]; /* the last element of all types here */
+    CHECK(site == caller_of_mpi(), "%s: site %llx, not %llx", names[type], site, (unsigned long long)caller_of_mpi());
     if (type == COMM_CREATED)
         found_listen((unsigned long long)seen->value[2]);
     if (type == RMA || type == IO) /* its records must not come between those of the call */

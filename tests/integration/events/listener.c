@@ -3,8 +3,8 @@
  * it did itself. With `threads` under MPI_THREAD_MULTIPLE.
  */
 #include "listener.h"
+#include "mpicaller.h"
 
-#include <execinfo.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -149,26 +149,6 @@ static size_t extent(int type)
     int last = type_elements[type] + names_comm[type] + names_site[type] - 1;
     return (size_t)displacements[type][last] +
            (datatypes[type][last] == MPI_INT ? sizeof(int) : sizeof(unsigned long long));
-}
-
-extern char __executable_start, etext;
-
-static int is_own(const void *address)
-{
-    return (const char *)address >= &__executable_start && (const char *)address < &etext;
-}
-
-/* The address behind the call of MPI that this callback runs in: of the first function of the program outside of mpit.
- * The callback itself is a function of the program, too. */
-static uintptr_t caller_of_mpi(void)
-{
-    void *frames[64];
-    int count = backtrace(frames, 64), i = 0;
-    while (i < count && is_own(frames[i]))
-        i++;
-    while (i < count && !is_own(frames[i]))
-        i++;
-    return i < count ? (uintptr_t)frames[i] : 0;
 }
 
 void on_event(MPI_T_event_instance instance, MPI_T_event_registration registration, MPI_T_cb_safety safety,

@@ -111,7 +111,7 @@ static void site_check(const struct sites_seen *seen, uint32_t i)
     EXPECT(site->received, wanted[which].messages);
     EXPECT(site->sent_bytes, wanted[which].bytes);
     EXPECT(site->received_bytes, wanted[which].bytes);
-    EXPECT_TRUE(site->stall_time_ns <= site->time_ns || site->stall_time_ns == MPIX_MONITOR_UNKNOWN);
+    EXPECT_TRUE(site->stall_time_ns <= site->time_ns + 1 || site->stall_time_ns == MPIX_MONITOR_UNKNOWN);
     EXPECT_TRUE(site->offset > 0 && (seen->innermost[i] - site->offset) % 4096 == 0); /* where the file is mapped */
     EXPECT_TRUE(site->frame_count >= 2 && !seen->module[i][0]);                       /* and main, of the program */
 }
@@ -136,8 +136,8 @@ static void call_sites(void)
 static void useful_time(void)
 {
     struct sites_seen seen = watched(0);
-    EXPECT(seen.threads, 1);
-    EXPECT(seen.useful_ns, seen.duration_ns - seen.inside_ns);
+    EXPECT_TRUE(seen.threads > 0);
+    EXPECT(seen.useful_ns, seen.duration_ns - seen.inside_ns / seen.threads);
     EXPECT_TRUE(seen.useful_ns >= REST_MS * UINT64_C(1000000));
 }
 

@@ -45,7 +45,7 @@ static void info_is_cut_to_the_room(void **state)
     assert_string_equal(name, "mpit");
     assert_int_equal(length, sizeof "mpit_message_posted");
     assert_int_equal(needed, strlen(event_types[MESSAGE_POSTED].description) + 1);
-    assert_int_equal(num, 6);
+    assert_int_equal(num, 7);
     assert_int_equal(displacements[1], sizeof(int));
     assert_int_equal(displacements[2], -1);
 }
@@ -213,7 +213,7 @@ static void read_all(MPI_T_event_instance instance, MPI_T_event_registration han
     assert_int_equal(value, 1);
     assert_int_equal(MPI_T_event_read(instance, 4, &bytes), MPI_SUCCESS);
     assert_int_equal(bytes, 5);
-    assert_int_equal(MPI_T_event_read(instance, 6, &bytes), MPI_T_ERR_INVALID_INDEX);
+    assert_int_equal(MPI_T_event_read(instance, 7, &bytes), MPI_T_ERR_INVALID_INDEX);
     assert_int_equal(MPI_T_event_read(instance, 0, NULL), MPI_T_ERR_INVALID);
     assert_int_equal(MPI_T_event_copy(instance, NULL), MPI_T_ERR_INVALID);
     assert_int_equal(MPI_T_event_get_source(instance, &source), MPI_SUCCESS);

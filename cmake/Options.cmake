@@ -56,10 +56,11 @@ mpit_option(NAMES "tools: names of functions in profiles" ${tools} DW_FOUND libd
 mpit_option(PPROF "tools: profiles for pprof (--pprof)"
             ${tools} PROTOBUF_C_FOUND libprotobuf-c-dev PROTOC_C protobuf-c-compiler Z_FOUND zlib1g-dev)
 mpit_option(PAGE "tools: pages with figures (--html)" ${tools} MPIT_D3 node-d3)
+mpit_option(SQLITE "tools: databases (--sqlite)" ${tools} SQLITE3_FOUND libsqlite3-dev)
 mpit_option(TOP "tools: mpit-top" ${tools} NCURSESW_FOUND libncurses-dev)
 mpit_option(EXPORTER "tools: mpit-exporter" ${tools} MICROHTTPD_FOUND libmicrohttpd-dev)
 mpit_option(TESTS "tests" ${any_mpi} MPIT_HAS_FABRIC MPIT_FABRIC MPIT_HAS_PAPI MPIT_PAPI MPIT_HAS_OTF2 MPIT_OTF2
-            MPIT_HAS_NAMES MPIT_NAMES MPIT_HAS_PPROF MPIT_PPROF MPIT_HAS_TOP MPIT_TOP MPIT_HAS_EXPORTER MPIT_EXPORTER
+            MPIT_HAS_NAMES MPIT_NAMES MPIT_HAS_PPROF MPIT_PPROF MPIT_HAS_SQLITE MPIT_SQLITE MPIT_HAS_TOP MPIT_TOP MPIT_HAS_EXPORTER MPIT_EXPORTER
             CMOCKA_FOUND libcmocka-dev)
 if(MPIT_ERRORS)
   message(FATAL_ERROR "Options that are ON need missing packages (names of Debian):" ${MPIT_ERRORS})

@@ -1,6 +1,6 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
-_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
+_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
@@ -49,7 +49,7 @@ _mpit_value() {
     --output | --spool | --otf2-samples) _mpit_directories ;;
     --otf2) [[ $tool == mpit-dump* ]] || return 1; _mpit_directories ;;
     --summary) [[ $tool == mpit-run ]] || return 1; _mpit_files ;;
-    --html | --perfetto | --folded | --flamegraph | --pprof | --load) _mpit_files ;;
+    --html | --sqlite | --perfetto | --folded | --flamegraph | --pprof | --load) _mpit_files ;;
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
     --trace-policy) _mpit_words 'stop ring' ;;

@@ -56,6 +56,16 @@ void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t fi
     sum->amount += amount;
 }
 
+void analysis_wait(struct analysis *analysis, const struct analysis_wait *wait)
+{
+    uint64_t key = wait_key(wait->pattern, wait->function, wait->comm);
+    analysis_sum(analysis, &analysis->waits, key, (uint64_t)wait->rank, 1, wait->ns);
+    analysis_sum(analysis, &analysis->causes, key, (uint64_t)wait->cause->world_rank, 1, wait->ns);
+    delay_add(&analysis->delays, wait->cause, key, delay_of_function(wait->cause->world_rank), wait->ns);
+    if (analysis->watch)
+        analysis->watch->wait(analysis->watch->data, wait);
+}
+
 static void worst_keep(struct analysis *analysis, const struct gathering *gathering, const struct arrival *last)
 {
     size_t place = analysis->worst_count;
@@ -80,6 +90,8 @@ void analysis_operation(struct analysis *analysis, const struct gathering *gathe
         !selection_has_comm(analysis->selection, comm->name, comm->label) ||
         !selection_has_time(analysis->selection, (int64_t)gathering->first_ns, (int64_t)last->moment.ns))
         return;
+    if (analysis->watch)
+        analysis->watch->operation(analysis->watch->data, gathering);
     uint64_t key = (uint64_t)gathering->function << 32 | gathering->comm;
     struct operation_sum *sum = keytable_make(&analysis->operations, key, 0, sizeof *sum);
     if (!sum) {
@@ -368,6 +380,19 @@ static int job_analyse(struct analysis *analysis)
     return trace_read(analysis);
 }
 
+static int analysis_run(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                        const struct stored_names *names)
+{
+    analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
+    if (trace_job_open_pauses(&analysis->job, runs, count, &analysis->report) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        analysis->delays.wanted |= runs[i].header.samples_hz != 0;
+    if (!(analysis->places = call_places_open(names)))
+        return report_no_memory(&analysis->report);
+    return job_analyse(analysis);
+}
+
 int analysis_open(struct analysis *analysis, const struct run_reader *runs, size_t count,
                   const struct selection *selection, const struct stored_names *names)
 {
@@ -383,14 +408,17 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
         analysis->matching.late = analysis_flow_tell;
         analysis->matching.late_data = analysis;
     }
-    analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
-    if (trace_job_open_pauses(&analysis->job, runs, count, &analysis->report) != 0)
-        return -1;
-    for (size_t i = 0; i < count; i++)
-        analysis->delays.wanted |= runs[i].header.samples_hz != 0;
-    if (!(analysis->places = call_places_open(names)))
-        return report_no_memory(&analysis->report);
-    return job_analyse(analysis);
+    return analysis_run(analysis, runs, count, names);
+}
+
+int analysis_open_watched(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                          const struct selection *selection, const struct stored_names *names,
+                          const struct analysis_watch *watch)
+{
+    *analysis = (struct analysis){.selection = selection, .watch = watch};
+    analysis->matching.pair = watch->message;
+    analysis->matching.pair_data = watch->data;
+    return analysis_run(analysis, runs, count, names);
 }
 
 void analysis_release(struct analysis *analysis)

@@ -108,6 +108,30 @@ struct analysis_flow {
 
 struct sampled;
 
+/* A call that waited for another rank. */
+struct analysis_wait {
+    enum wait_pattern pattern;
+    unsigned function;
+    uint32_t comm;
+    int32_t rank;
+    uint64_t call; /* its number */
+    uint32_t place;
+    uint64_t begin_ns, ns;
+    const struct arrival *cause; /* the call that it waited for */
+};
+
+struct analysis_lane;
+
+/* A caller that wants all of it, and not only the sums. Each function is called in the order of time, as far as the
+ * facts are known then. */
+struct analysis_watch {
+    void *data;
+    void (*call)(void *data, const struct analysis_lane *lane); /* a call has begun (analysis_lanes.h) */
+    void (*message)(void *data, const struct message *message, const struct receive *receive); /* is matched */
+    void (*operation)(void *data, const struct gathering *gathering); /* all have left it, or the trace ends */
+    void (*wait)(void *data, const struct analysis_wait *wait);
+};
+
 struct analysis {
     struct trace_job job;
     struct trace_comms comms;
@@ -143,6 +167,7 @@ struct analysis {
     uint64_t hidden_visits;  /* calls of operations that are left out */
     bool pauses_unknown;     /* the trace does not have all of these times */
     uint64_t untimed;
+    uint64_t calls;                                /* so far: they are numbered 1, 2, ... as they begin */
     bool has_messages, has_collectives, has_times; /* whether the trace has them */
     bool has_path;
     const char *no_path; /* why not */
@@ -154,6 +179,7 @@ struct analysis {
     /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);
     void *flow_data;
+    const struct analysis_watch *watch; /* or NULL */
 };
 
 static inline uint64_t wait_key(enum wait_pattern pattern, unsigned function, uint32_t comm)
@@ -187,6 +213,10 @@ void analysis_release(struct analysis *analysis);
 int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs, size_t count,
                         const struct selection *selection, const struct stored_names *names,
                         void (*flow)(void *data, const struct analysis_flow *flow), void *data);
+/* The same for a caller that wants all of it. */
+int analysis_open_watched(struct analysis *analysis, const struct run_reader *runs, size_t count,
+                          const struct selection *selection, const struct stored_names *names,
+                          const struct analysis_watch *watch);
 
 /* The longest time without recording of a rank, and how many ranks have one. */
 uint64_t analysis_off_ns(const struct analysis *analysis, uint32_t *ranks);
@@ -196,6 +226,7 @@ bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t co
                       uint64_t begin_ns, uint64_t end_ns);
 void analysis_sum(struct analysis *analysis, struct keytable *table, uint64_t first, uint64_t second, uint64_t count,
                   uint64_t amount);
+void analysis_wait(struct analysis *analysis, const struct analysis_wait *wait);
 /* An operation that all have left, or that remains at the end. */
 void analysis_operation(struct analysis *analysis, const struct gathering *gathering);
 

@@ -80,9 +80,10 @@ static bool lane_is_shown(const struct analysis *analysis, const struct analysis
 
 static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
 {
-    return (struct moment){lane->begin_ns,        path_hold(lane->path),         lane->cursor_ns,
-                           lane->thread,          lane_is_shown(analysis, lane), lane->place,
-                           lane->longest_segment, lane->longest_from_ns,         lane->longest_ns};
+    return (struct moment){lane->begin_ns,  path_hold(lane->path),         lane->cursor_ns,
+                           lane->thread,    lane_is_shown(analysis, lane), lane->number,
+                           lane->place,     lane->longest_segment,         lane->longest_from_ns,
+                           lane->longest_ns};
 }
 
 static bool is_partitioned(unsigned function)
@@ -220,6 +221,7 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
     struct moment moment = lane_moment(analysis, lane);
     struct gathering *gathering = gathering_enter(&analysis->gatherings, &like, number, who, moment);
     path_drop(&analysis->paths, moment.path);
+    lane->operation = gathering ? gathering->number : lane->operation;
     return gathering;
 }
 
@@ -340,6 +342,8 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
     }
     if (!lane->started)
         lane_start(lanes, lane);
+    lane->number = call_is_mark(&lane->call) ? 0 : ++lanes->analysis->calls;
+    lane->operation = 0;
     segment_end(lanes->analysis, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     if (kind == EVENT_SWITCHED)
@@ -373,6 +377,8 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         break;
     }
     parts_begin(lanes, lane);
+    if (lanes->analysis->watch && lane->number)
+        lanes->analysis->watch->call(lanes->analysis->watch->data, lane);
 }
 
 /* ---- end of a call ----------------------------------------------------------------------------------------------- */
@@ -421,6 +427,7 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         return;
     }
     receive->got_ns = lane->begin_ns;
+    receive->done_call = lane->number;
     receive->done_thread = lane->thread;
     receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);

@@ -41,6 +41,7 @@ struct lane_probe {
     struct envelope asked;
     uint64_t begin_ns, end_ns, cursor_ns;
     struct path *path; /* before it, held */
+    uint64_t call;     /* its number */
     uint32_t place;
 };
 
@@ -68,6 +69,8 @@ struct analysis_lane {
     struct analysis_process *process;
     struct call_stream stream;
     struct traced_call call;
+    uint64_t number;           /* of the call */
+    uint64_t operation;        /* number of the gathering that it began, or 0 */
     uint64_t begin_ns, end_ns; /* of the call */
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */

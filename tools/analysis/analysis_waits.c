@@ -156,10 +156,8 @@ void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const st
         if (blame->gathering)
             blame->gathering->waited_ns += ns;
         if (analysis_selects(analysis, rank, blame->comm, kind, lane->begin_ns, lane->end_ns)) {
-            uint64_t key = wait_key(blame->pattern, kind, blame->comm);
-            analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
-            analysis_sum(analysis, &analysis->causes, key, (uint64_t)blame->cause.world_rank, 1, ns);
-            delay_add(&analysis->delays, &blame->cause, key, delay_of_function(blame->cause.world_rank), ns);
+            analysis_wait(analysis, &(struct analysis_wait){blame->pattern, kind, blame->comm, rank, lane->number,
+                                                            lane->place, lane->begin_ns, ns, &blame->cause});
             wait_place_add(analysis, blame->pattern, lane->place, rank, &blame->cause, ns);
         }
         if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
@@ -196,6 +194,7 @@ void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint3
                                                 .source = event->peer == PEER_ANY ? FROM_ANY : source,
                                                 .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag},
                                       .begin_ns = lane->begin_ns,
+                                      .call = lane->number,
                                       .place = lane->place,
                                       .end_ns = lane->end_ns,
                                       .cursor_ns = lane->cursor_ns,
@@ -216,12 +215,10 @@ void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const s
     if (message && message->begun.ns > probe->begin_ns && message->begun.ns <= probe->end_ns) {
         const struct moment *begun = &message->begun;
         if (analysis_selects(analysis, rank, envelope->comm, probe->function, probe->begin_ns, probe->end_ns)) {
-            uint64_t key = wait_key(WAIT_LATE_SENDER, probe->function, envelope->comm),
-                     ns = begun->ns - probe->begin_ns;
-            analysis_sum(analysis, &analysis->waits, key, (uint64_t)rank, 1, ns);
             const struct arrival cause = {*begun, envelope->source};
-            analysis_sum(analysis, &analysis->causes, key, (uint64_t)envelope->source, 1, ns);
-            delay_add(&analysis->delays, &cause, key, delay_of_function(envelope->source), ns);
+            uint64_t ns = begun->ns - probe->begin_ns;
+            analysis_wait(analysis, &(struct analysis_wait){WAIT_LATE_SENDER, probe->function, envelope->comm, rank,
+                                                            probe->call, probe->place, probe->begin_ns, ns, &cause});
             wait_place_add(analysis, WAIT_LATE_SENDER, probe->place, rank, &cause, ns);
         }
         if (begun->path_ns > probe->cursor_ns)

@@ -20,6 +20,7 @@ static struct gathering *gathering_make(struct gatherings *gatherings, const str
     }
     *gathering = *like;
     gathering->members = members;
+    gathering->number = ++gatherings->made;
     gathering->last[0] = gathering->last[1] = gathering->root = (struct arrival){.world_rank = NOBODY};
     gathering->first_ns = UINT64_MAX;
     if (keytable_put(&gatherings->open, &gathering->keyed, like->comm, number) == 0)

@@ -39,6 +39,7 @@ struct arrival {
 
 struct gathering {
     struct keyed keyed;
+    uint64_t number; /* 1, 2, ... in the order of their first arrivals */
     uint32_t comm;
     unsigned function; /* kind of the call that began it first */
     unsigned operation;
@@ -56,6 +57,7 @@ struct gathering {
 struct gatherings {
     struct keytable open;
     struct paths *paths;
+    uint64_t made;
     bool no_memory;
 };
 

@@ -198,6 +198,8 @@ static void message_match(struct matching *matching, struct message *message, st
     path_hold(receive->begun.path);
     if (receive->late && matching->late)
         matching->late(matching->late_data, receive);
+    if (matching->pair)
+        matching->pair(matching->pair_data, message, receive);
     matching->matched++;
     matching->unseen += receive->done_ns == UINT64_MAX;
     bool uneven = receive->bytes != UINT64_MAX && receive->bytes != message->bytes;

@@ -41,6 +41,7 @@ struct moment {
     uint64_t path_ns;  /* end of that path */
     uint32_t thread;
     bool shown;       /* the call is selected and takes time */
+    uint64_t call;    /* its number (analysis.h) */
     uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
     uint32_t segment; /* the longest one since the thread's last call that waited (segments.h), or 0 for none */
     uint64_t busy_from_ns, busy_ns; /* the longest computation since then. 0: not known, or none */
@@ -77,6 +78,7 @@ struct receive {
     /* The call that got the message, for drawings of messages. `late` means that the message was not known yet when
      * this call returned. */
     uint64_t got_ns; /* when that began */
+    uint64_t done_call;
     uint32_t done_thread;
     bool done_shown, late;
     unsigned references;
@@ -99,6 +101,9 @@ struct matching {
     /* Called for a late receive when its message is known. May be NULL. */
     void (*late)(void *data, const struct receive *receive);
     void *late_data;
+    /* Called for each message whose receive is known. May be NULL. */
+    void (*pair)(void *data, const struct message *message, const struct receive *receive);
+    void *pair_data;
 };
 
 /* A send has begun. The caller gets the reference. Takes over `begun.path`. Returns NULL without memory. */

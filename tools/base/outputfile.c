@@ -94,6 +94,27 @@ static int is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+/* An existing file of the temporary name is not ours. */
+static void unfinished_forget(void)
+{
+    if (unfinished[0])
+        signals_return();
+    unfinished[0] = '\0';
+}
+
+/* Makes the file with the temporary name. Returns its descriptor, or -1 with errno. */
+static int unfinished_make(const char *path)
+{
+    if (snprintf(unfinished, sizeof unfinished, "%s.partial.%d", path, (int)getpid()) >= (int)sizeof unfinished) {
+        unfinished[0] = '\0';
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    signals_take();
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
+    return open(unfinished, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
 FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
 {
     struct stat st;
@@ -106,18 +127,11 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES])
         file = fopen(path, "w");
     } else if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
         errno = EISDIR;
-    } else if (snprintf(unfinished, sizeof unfinished, "%s.partial.%d", path, (int)getpid()) >=
-               (int)sizeof unfinished) {
-        errno = ENAMETOOLONG;
     } else {
-        signals_take();
-        signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
-        int fd = open(unfinished, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        int fd = unfinished_make(path);
         file = fd < 0 ? NULL : fdopen(fd, "w");
-        if (!file) {
-            unfinished[0] = '\0'; /* an existing file is not ours */
-            signals_return();
-        }
+        if (!file)
+            unfinished_forget();
     }
     if (!file)
         snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(errno));
@@ -163,4 +177,37 @@ int output_file_close(FILE *file, const char *path, int failed, char error[OUTPU
     unfinished[0] = '\0';
     signals_return();
     return written && !failed ? 0 : -1;
+}
+
+const char *output_name_open(const char *path, char error[OUTPUT_ERROR_BYTES])
+{
+    struct stat st;
+    if (is_stdout(path) || is_descriptor(path)) {
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be a database; allowed is the name of a new file", path);
+        return NULL;
+    }
+    if (lstat(path, &st) == 0) {
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s exists; remove it, or name a new file", path);
+        return NULL;
+    }
+    int fd = unfinished_make(path);
+    if (fd < 0) {
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(errno));
+        unfinished_forget();
+        return NULL;
+    }
+    close(fd);
+    return unfinished;
+}
+
+int output_name_close(const char *path, int failed, char error[OUTPUT_ERROR_BYTES])
+{
+    int result = failed ? -1 : rename(unfinished, path);
+    if (result != 0 && !failed)
+        snprintf(error, OUTPUT_ERROR_BYTES, "%.300s cannot be written: %s", path, strerror(errno));
+    if (result != 0)
+        unlink(unfinished);
+    unfinished[0] = '\0';
+    signals_return();
+    return result;
 }

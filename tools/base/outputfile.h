@@ -17,6 +17,12 @@ FILE *output_file_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
  * the reason in `error`. A reason that is already there stays. */
 int output_file_close(FILE *file, const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
+/* For a library that opens files by their names. The file must be new. Returns its temporary name: an empty file, which
+ * is removed after an interrupt. NULL: error has the reason. */
+const char *output_name_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
+/* Renames or removes the closed file, as above. */
+int output_name_close(const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
+
 /* If a mapped file loses a part, the tool ends with a message and status 1, and no output file is left. */
 void output_guard(void);
 

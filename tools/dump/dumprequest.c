@@ -35,6 +35,7 @@ static const struct tool_option options[] = {
     {"fail", "LIMIT", OPTION_FAIL, ""},
     {"weak", NULL, OPTION_WEAK, ""},
     {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
+    {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
     {"crash", NULL, MODE_CRASH, NULL},
@@ -53,8 +54,8 @@ static const struct tool_option options[] = {
     {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
     {"verify", NULL, MODE_VERIFY, NULL},
     {"compact", NULL, MODE_COMPACT, "compare counters and trace; compress the run's files"},
-    {"check", NULL, MODE_CHECK, "check RUN, an OTF2 archive, by --check-rules (--json)"},
-    {"any-owner", NULL, OPTION_ANY_OWNER, "also read files of users other than the run's"},
+    {"check", NULL, MODE_CHECK, NULL},
+    {"any-owner", NULL, OPTION_ANY_OWNER, "check an archive (--check-rules); files of all users"},
     {"internal", NULL, OPTION_INTERNAL, ""},
     {"otf2-callpaths", NULL, OPTION_OTF2_CALLPATHS, ""},
     {"check-rules", NULL, MODE_RULES, ""},
@@ -116,7 +117,7 @@ static bool mode_has_stacks(enum mode mode)
 
 static bool mode_has_target(enum mode mode)
 {
-    return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML ||
+    return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML || mode == MODE_SQLITE ||
            (mode_has_stacks(mode) && mode != MODE_PROFILE);
 }
 
@@ -129,6 +130,8 @@ static void mode_check(enum mode mode)
     if (!MPIT_HAS_PPROF && mode == MODE_PPROF)
         usage_reject("this mpit-dump was built without protobuf-c and zlib (libprotobuf-c-dev, protobuf-c-compiler, "
                      "zlib1g-dev), so it has no --pprof");
+    if (!MPIT_HAS_SQLITE && mode == MODE_SQLITE)
+        usage_reject("this mpit-dump was built without SQLite (libsqlite3-dev), so it has no --sqlite");
 }
 
 static void mode_set(struct request *request, enum mode mode)
@@ -141,7 +144,8 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, --compact, "
+            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, "
+            "--compact, "
             "--verify and --check at a time");
     if (!beside || mode != MODE_JSON)
         request->mode = mode;

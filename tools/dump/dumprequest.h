@@ -31,7 +31,8 @@ enum mode {
     MODE_FLAMEGRAPH,
     MODE_PPROF,
     MODE_OTF2_SAMPLES,
-    MODE_HTML
+    MODE_HTML,
+    MODE_SQLITE
 };
 
 /* The request of the command line. */

@@ -6,6 +6,7 @@
 #include "analysis/sampled.h"
 #include "archive/archive.h"
 #include "check/check.h"
+#include "database/database_write.h"
 #include "format/compact.h"
 #include "job/compaction.h"
 #include "dump/dumprequest.h"
@@ -235,6 +236,14 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
     return 0;
 }
 
+static int sqlite(const struct run_dir *dir, const char *path)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
+    if (database_write(dir, path, error) != 0)
+        errx(1, "%s", error);
+    return 0;
+}
+
 /* A part has no first screen: what stands out in it is not known. */
 static int summary(const struct run_dir *dir, bool full)
 {
@@ -286,6 +295,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return sampleview_otf2(dir, &samples);
     case MODE_HTML:
         return page_write(dir, request->target);
+    case MODE_SQLITE:
+        return sqlite(dir, request->target);
     case MODE_JSON:
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");

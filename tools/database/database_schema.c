@@ -1,0 +1,278 @@
+#include "database/database_schema.h"
+
+#include <stddef.h>
+
+#define NUMBER(name, text)                                                                                             \
+    {                                                                                                                  \
+        name, "INTEGER", "", text                                                                                      \
+    }
+#define COUNT(name, text)                                                                                              \
+    {                                                                                                                  \
+        name, "INTEGER", "count", text                                                                                 \
+    }
+#define BYTES(name, text)                                                                                              \
+    {                                                                                                                  \
+        name, "INTEGER", "bytes", text                                                                                 \
+    }
+#define NS(name, text)                                                                                                 \
+    {                                                                                                                  \
+        name, "INTEGER", "ns", text                                                                                    \
+    }
+#define RATIO(name, text)                                                                                              \
+    {                                                                                                                  \
+        name, "REAL", "ratio", text                                                                                    \
+    }
+#define TEXT(name, text)                                                                                               \
+    {                                                                                                                  \
+        name, "TEXT", "", text                                                                                         \
+    }
+#define END                                                                                                            \
+    {                                                                                                                  \
+        .name = NULL                                                                                                   \
+    }
+#define JOB NUMBER("job", "the job, as in jobs")
+#define RANK NUMBER("rank", "rank in MPI_COMM_WORLD")
+#define THREAD NUMBER("thread", "thread of the rank that called MPI: 0, 1, ...")
+
+static const struct database_column about[] = {TEXT("name", "mpit, version, or run"), TEXT("value", "its value"), END};
+
+static const struct database_column described[] = {
+    TEXT("table_name", "name of a table"), TEXT("column_name", "name of its column. NULL: the table itself"),
+    TEXT("unit", "ns, bytes, count, ratio, or empty"), TEXT("text", "what it means"), END};
+
+static const struct database_column notes[] = {JOB, TEXT("table_name", "the table. NULL: the whole job"),
+                                               TEXT("text", "why it is empty, or what it lacks"), END};
+
+static const struct database_column jobs[] = {
+    NUMBER("job", "number in this database: 1, 2, ..."),
+    TEXT("number", "number of the job, in hexadecimal digits"),
+    TEXT("program", "path of the program"),
+    TEXT("mpi", "MPI library"),
+    COUNT("world_size", "processes of the job"),
+    COUNT("ranks", "processes with figures"),
+    COUNT("ended_badly", "processes that did not reach MPI_Finalize"),
+    TEXT("command", "command line of its first rank"),
+    TEXT("user", "user who ran it"),
+    NS("start_unix_ns", "begin of the first process, since 1970"),
+    NS("run_ns", "longest time of a rank from the end of MPI_Init to the begin of MPI_Finalize"),
+    RATIO("parallel_efficiency", "mean useful time / longest run time"),
+    RATIO("load_balance", "mean useful time / largest useful time"),
+    RATIO("communication_efficiency", "largest useful time / longest run time"),
+    RATIO("serialization", "part of the communication efficiency: waiting for each other"),
+    RATIO("transfer", "part of the communication efficiency: the network"),
+    END};
+
+static const struct database_column ranks[] = {JOB,
+                                               RANK,
+                                               TEXT("host", "name of its node"),
+                                               NUMBER("pid", "number of its process"),
+                                               NS("run_ns", "from the end of MPI_Init to the begin of MPI_Finalize"),
+                                               NS("mpi_ns", "inside MPI in this time, of all threads"),
+                                               NS("stalled_ns", "inside MPI, with nothing to do"),
+                                               NS("useful_ns", "outside of MPI, mean of its threads that called MPI"),
+                                               COUNT("messages_sent", "messages that it sent"),
+                                               BYTES("bytes_sent", "bytes of these messages"),
+                                               COUNT("threads", "threads that called MPI"),
+                                               COUNT("processors", "processors that it may run on"),
+                                               END};
+
+static const struct database_column functions[] = {
+    JOB,
+    TEXT("function", "name of the MPI function"),
+    TEXT("class", "p2p, completion, coll, comm, rma, io, process or other"),
+    COUNT("count", "calls, of all ranks"),
+    NS("time_ns", "time in these calls"),
+    NS("stalled_ns", "part of it with nothing to do"),
+    END};
+
+static const struct database_column communicators[] = {
+    NUMBER("communicator", "number in this database"),
+    JOB,
+    TEXT("name", "name, the same on all ranks"),
+    TEXT("label", "name that the program gave it"),
+    COUNT("size", "processes in it"),
+    COUNT("ranks", "processes with figures of it"),
+    COUNT("merged", "communicators of this name"),
+    NS("time_ns", "time in calls on it, of all ranks"),
+    NS("p2p_time_ns", "part of it: in calls for messages"),
+    NS("wait_time_ns", "in waits and tests for its requests"),
+    NS("coll_time_ns", "in collectives"),
+    NS("rma_time_ns", "in calls for windows"),
+    NS("io_time_ns", "in calls for files"),
+    NS("stalled_ns", "part of the time with nothing to do"),
+    NS("span_ns", "from the first begin to the last end of its communication, longest of any rank"),
+    COUNT("messages_sent", "messages sent"),
+    BYTES("bytes_sent", "bytes of these messages"),
+    COUNT("messages_received", "messages received"),
+    BYTES("bytes_received", "bytes of these messages"),
+    COUNT("coll_count", "calls of collectives, of all ranks"),
+    BYTES("coll_bytes", "bytes that collectives took and returned"),
+    BYTES("rma_bytes", "bytes moved by calls for windows"),
+    BYTES("io_bytes", "bytes read and written"),
+    END};
+
+static const struct database_column paths[] = {
+    NUMBER("path", "number in this database"),
+    JOB,
+    TEXT("kind", "call: of MPI calls. sample: of samples. others: all call paths beyond the first 1023"),
+    TEXT("mpi", "name of the MPI function. NULL: a path of samples"),
+    TEXT("function", "function of the program that called it, or that was sampled"),
+    TEXT("file", "source file there"),
+    NUMBER("line", "line there"),
+    NUMBER("cut", "1: outer frames are missing"),
+    COUNT("ranks", "ranks that called it"),
+    COUNT("count", "calls"),
+    NS("time_ns", "time in these calls"),
+    NS("stalled_ns", "part of it with nothing to do"),
+    NS("longest_ns", "longest call"),
+    COUNT("messages_sent", "messages that the calls sent or posted"),
+    BYTES("bytes_sent", "bytes sent, put or written, also in collectives"),
+    COUNT("messages_received", "messages that were complete when the calls returned"),
+    BYTES("bytes_received", "bytes likewise"),
+    COUNT("small_messages", "sent messages with less than 1024 bytes"),
+    COUNT("empty_tests", "tests that found nothing"),
+    END};
+
+static const struct database_column frames[] = {NUMBER("path", "the path, as in paths"),
+                                                NUMBER("depth", "0: the innermost"),
+                                                TEXT("function", "name of the function"),
+                                                TEXT("file", "source file"),
+                                                NUMBER("line", "line of the call"),
+                                                TEXT("module", "program or library"),
+                                                NUMBER("address", "return address in the file of the module"),
+                                                NUMBER("inlined", "1: the compiler put it into the next function"),
+                                                END};
+
+static const struct database_column counters[] = {
+    JOB,
+    TEXT("counter", "name of the counter of the system or of PAPI"),
+    TEXT("unit", "unit of the value"),
+    TEXT("place", "where the threads were: outside of MPI, or in a class of calls"),
+    COUNT("value", "count there, of all ranks"),
+    END};
+
+static const struct database_column calls[] = {
+    NUMBER("call", "number, in the order of begin"),
+    JOB,
+    RANK,
+    THREAD,
+    TEXT("function", "name of the MPI function"),
+    NS("begin_ns", "begin, since the job began"),
+    NS("duration_ns", "from begin to return"),
+    NS("stalled_ns", "part of it with nothing to do. NULL: not known"),
+    NUMBER("communicator", "as in communicators"),
+    NUMBER("path", "call path, as in paths"),
+    NUMBER("peer", "other rank of the communicator: partner, root, or target"),
+    TEXT("peer_kind", "if peer is NULL: any (wildcard), none (MPI_PROC_NULL), root (root of an inter-communicator)"),
+    NUMBER("tag", "tag of the message. NULL: none, or any"),
+    COUNT("messages_sent", "messages that it sent or posted"),
+    BYTES("bytes_sent", "bytes sent, put or written, also in collectives"),
+    COUNT("messages_received", "messages that were complete when it returned"),
+    BYTES("bytes_received", "bytes likewise"),
+    COUNT("requests", "of a wait or test: requests that it was given"),
+    COUNT("completed", "of a wait or test: requests that it completed"),
+    NUMBER("object", "window or file: the n-th that was made on the communicator"),
+    NUMBER("collective", "the operation that it began, as in collectives"),
+    NUMBER("nested", "1: inside of another recorded call"),
+    NUMBER("failed", "1: it returned an error"),
+    END};
+
+static const struct database_column messages[] = {
+    NUMBER("message", "number"),
+    JOB,
+    NUMBER("communicator", "as in communicators"),
+    NUMBER("sender", "rank in MPI_COMM_WORLD that sent it"),
+    NUMBER("receiver", "rank in MPI_COMM_WORLD that received it"),
+    NUMBER("tag", "tag"),
+    BYTES("bytes", "bytes that were sent"),
+    NUMBER("send_call", "call that sent or posted it, as in calls"),
+    NUMBER("post_call", "call that received it, or posted the receive"),
+    NUMBER("receive_call", "call at whose return it was received. NULL: not known"),
+    NS("sent_ns", "begin of send_call, since the job began"),
+    NS("posted_ns", "begin of post_call"),
+    NS("received_ns", "return of receive_call. NULL: not known"),
+    END};
+
+static const struct database_column collectives[] = {
+    NUMBER("collective", "number of the operation, on all of its ranks"),
+    JOB,
+    NUMBER("communicator", "as in communicators"),
+    TEXT("function", "MPI function of the rank that came first"),
+    COUNT("size", "ranks of the communicator"),
+    COUNT("arrived", "ranks that came"),
+    NUMBER("complete", "1: all ranks came, with the same operation"),
+    NS("first_ns", "when the first rank came, since the job began"),
+    NS("last_ns", "when the last rank came"),
+    NUMBER("last_rank", "that rank, in MPI_COMM_WORLD"),
+    NS("waited_ns", "time that all ranks waited for others"),
+    END};
+
+static const struct database_column waits[] = {JOB,
+                                               TEXT("pattern", "kind of the wait, as in --analyze --json"),
+                                               RANK,
+                                               NUMBER("call", "call that waited, as in calls"),
+                                               TEXT("function", "its MPI function"),
+                                               NUMBER("communicator", "as in communicators"),
+                                               NUMBER("path", "call path of the call, as in paths"),
+                                               NS("begin_ns", "begin of the wait, since the job began"),
+                                               NS("wait_ns", "how long it waited"),
+                                               NUMBER("cause_rank", "rank in MPI_COMM_WORLD that it waited for"),
+                                               NUMBER("cause_call", "the late call of that rank, as in calls"),
+                                               END};
+
+static const struct database_column segments[] = {JOB,
+                                                  NUMBER("from_path", "path of the call before, as in paths"),
+                                                  NUMBER("to_path", "path of the next call, as in paths"),
+                                                  RANK,
+                                                  COUNT("count", "how often the rank computed between these calls"),
+                                                  NS("time_ns", "how long in all"),
+                                                  NS("critical_ns", "part of it on the critical path. NULL: not known"),
+                                                  NS("caused_ns", "waits of other ranks for this rank after it"),
+                                                  END};
+
+static const struct database_column counted[] = {
+    NUMBER("call", "the call, as in calls"),
+    TEXT("counter", "name of the counter, as in counters"),
+    TEXT("function", "MPI function that `inside` belongs to. Usually of the call itself. NULL: none"),
+    COUNT("inside", "count inside of it"),
+    COUNT("outside", "count outside of MPI, since the call before"),
+    END};
+
+static const struct database_column samples[] = {JOB,
+                                                 NUMBER("rank", "rank in MPI_COMM_WORLD. NULL: it has none"),
+                                                 NUMBER("thread", "thread. NULL: it has not called MPI"),
+                                                 NUMBER("tid", "number of the thread in the system"),
+                                                 NS("at_ns", "when, since the job began"),
+                                                 NS("weight_ns", "time that the sample represents"),
+                                                 NS("cpu_ns", "part of it on a processor"),
+                                                 TEXT("state", "state of MPI in the thread"),
+                                                 TEXT("function", "MPI function. NULL: outside of MPI"),
+                                                 NUMBER("path", "its stack, as in paths"),
+                                                 END};
+
+const struct database_table_text database_tables[DATABASE_TABLES] = {
+    [TABLE_ABOUT] = {"about", "this database", NULL, about},
+    [TABLE_DESCRIBED] = {"described", "what each table and column means", NULL, described},
+    [TABLE_NOTES] = {"notes", "why a table is empty, or what it lacks", NULL, notes},
+    [TABLE_JOBS] = {"jobs", "one row a job (MPI_COMM_WORLD)", "job", jobs},
+    [TABLE_RANKS] = {"ranks", "one row a process", NULL, ranks},
+    [TABLE_FUNCTIONS] = {"functions", "one row an MPI function, over all ranks", "job, function", functions},
+    [TABLE_COMMUNICATORS] = {"communicators",
+                             "one row a communicator, over all ranks. A row without counters has them in another row",
+                             "communicator", communicators},
+    [TABLE_PATHS] = {"paths", "one row a call path, over all ranks. A row without counters has them in the row others",
+                     "path", paths},
+    [TABLE_FRAMES] = {"frames", "the functions on a path, from the innermost to main", "path, depth", frames},
+    [TABLE_COUNTERS] = {"counters", "counters of the system and of PAPI, over all ranks", "job, counter, place",
+                        counters},
+    [TABLE_CALLS] = {"calls", "one row an MPI call. Needs a trace", "call", calls},
+    [TABLE_MESSAGES] = {"messages", "one row a message whose send and receive are known. Needs a trace", "message",
+                        messages},
+    [TABLE_COLLECTIVES] = {"collectives", "one row a collective operation of several ranks. Needs a trace",
+                           "collective", collectives},
+    [TABLE_WAITS] = {"waits", "one row a call that waited for another rank. Needs a trace", NULL, waits},
+    [TABLE_SEGMENTS] = {"segments", "computation between two calls of a rank, by path. Needs a trace",
+                        "from_path, to_path, rank", segments},
+    [TABLE_COUNTED] = {"counted", "counters of the system and of PAPI at each call. Needs a trace", NULL, counted},
+    [TABLE_SAMPLES] = {"samples", "one row a sample. Needs mpit-run --sample", NULL, samples},
+};

@@ -1,0 +1,177 @@
+#include "database/database_job.h"
+
+#include "report/summary_ranks.h"
+#include "summary/efficiency.h"
+#include "summary/summarycounters.h"
+#include "figures/variables.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void database_note(struct database_job *job, enum database_table table, const char *text)
+{
+    row_begin(job->database, TABLE_NOTES);
+    row_signed(job->database, job->number);
+    row_word(job->database, table < DATABASE_TABLES ? database_tables[table].name : NULL);
+    row_text(job->database, text);
+    row_end(job->database);
+}
+
+/* Serialization and transfer, as the summary tells them. */
+static void factor_put(struct database *to, const json_t *efficiency, const char *name)
+{
+    const json_t *value = json_object_get(efficiency, name);
+    row_ratio(to, json_is_number(value), json_number_value(value));
+}
+
+static void job_put(struct database_job *job)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    const struct summary_origin *origin = &summary->origin;
+    struct efficiency is = summary_efficiency(summary);
+    json_t *efficiency = summary_efficiency_json(summary);
+    char number[32];
+    snprintf(number, sizeof number, "%016" PRIx64, summary->job);
+    row_begin(to, TABLE_JOBS);
+    row_signed(to, job->number);
+    row_text(to, number);
+    row_text(to, summary->program);
+    row_text(to, summary->mpi);
+    row_known(to, summary->world_size > 0, summary->world_size);
+    row_count(to, summary->ranks);
+    row_count(to, summary->ended_badly);
+    row_text(to, origin->told ? origin->command : NULL);
+    row_text(to, origin->told ? origin->user : NULL);
+    row_known(to, origin->begin_ns > 0, origin->begin_ns);
+    row_known(to, summary->run_seconds.max > 0, (uint64_t)(summary->run_seconds.max * 1e9));
+    row_ratio(to, is.known, is.parallel);
+    row_ratio(to, is.known, is.load_balance);
+    row_ratio(to, is.known, is.communication);
+    factor_put(to, efficiency, "serialization");
+    factor_put(to, efficiency, "transfer");
+    row_end(to);
+    json_decref(efficiency);
+}
+
+static void ranks_fill(struct database_job *job)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    for (size_t i = 0; i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        bool known = row->threads > 0, timed = known && (summary->sampling || summary->sampling_mixed);
+        row_begin(to, TABLE_RANKS);
+        row_signed(to, job->number);
+        row_known(to, row->rank >= 0, (uint64_t)row->rank);
+        row_text(to, summary->hosts[row->host].name);
+        row_count(to, row->pid);
+        row_known(to, known, row->run_ns);
+        row_known(to, timed, row->mpi_ns);
+        row_known(to, timed && summary->stall_known, row->stall_ns);
+        row_known(to, timed, row->useful_ns);
+        row_known(to, known, row->sent);
+        row_known(to, known, row->sent_bytes);
+        row_known(to, known, row->threads);
+        row_known(to, row->processors > 0, row->processors);
+        row_end(to);
+    }
+    if (!summary->row_count)
+        database_note(job, TABLE_RANKS, "the run is of an older mpit, which kept no figures of ranks");
+}
+
+static const char *class_of(unsigned kind)
+{
+    static const char *const names[] = {
+        [CLASS_P2P] = "p2p",           [CLASS_COLLECTIVE] = "coll", [CLASS_COMPLETION] = "completion",
+        [CLASS_COMMUNICATOR] = "comm", [CLASS_RMA] = "rma",         [CLASS_IO] = "io",
+        [CLASS_PROCESS] = "process"};
+    unsigned class = call_table[kind].class;
+    return class < sizeof names / sizeof *names && names[class] ? names[class] : "other";
+}
+
+static void functions_fill(struct database_job *job)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    bool timed = summary->sampling || summary->sampling_mixed;
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
+        if (!summary->calls[kind].count)
+            continue;
+        row_begin(to, TABLE_FUNCTIONS);
+        row_signed(to, job->number);
+        row_word(to, call_table[kind].name);
+        row_word(to, class_of(kind));
+        row_count(to, summary->calls[kind].count);
+        row_known(to, timed, summary->calls[kind].time_ns);
+        row_known(to, summary_tells_stalls(summary, kind), summary->call_stall_ns[kind]);
+        row_end(to);
+    }
+}
+
+static void comm_put(struct database_job *job, const struct summary_comm *comm)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    bool timed = summary->sampling || summary->sampling_mixed, objects = !summary->objects_unknown;
+    row_begin(to, TABLE_COMMUNICATORS);
+    row_signed(to, ++job->last_comm);
+    row_signed(to, job->number);
+    row_text(to, comm->name);
+    row_text(to, comm->label);
+    row_signed(to, comm->size);
+    row_count(to, comm->ranks);
+    row_count(to, comm->merged);
+    row_known(to, timed, comm->comm_time_ns);
+    row_known(to, timed, comm->p2p_time_ns);
+    row_known(to, timed, comm->wait_time_ns);
+    row_known(to, timed, comm->coll_time_ns);
+    row_known(to, timed && objects, comm->rma_time_ns);
+    row_known(to, timed && objects, comm->io_time_ns);
+    row_known(to, summary_tells_stalls(summary, CALL_NONE), comm->stall_ns);
+    row_known(to, timed, comm->span_ns);
+    row_count(to, comm->send_count);
+    row_count(to, comm->send_bytes);
+    row_count(to, comm->recv_count);
+    row_count(to, comm->recv_bytes);
+    row_count(to, comm->coll_count);
+    row_count(to, comm->coll_bytes);
+    row_known(to, objects, comm->rma_bytes);
+    row_known(to, objects, comm->io_bytes);
+    row_end(to);
+}
+
+static void counters_fill(struct database_job *job)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    for (unsigned i = 0; i < summary->counter_count; i++)
+        for (unsigned place = 0; place < PLACE_COUNT; place++) {
+            row_begin(to, TABLE_COUNTERS);
+            row_signed(to, job->number);
+            row_text(to, summary->counters[i].name);
+            row_text(to, summary->counters[i].unit);
+            row_word(to, variable_slot_name(NAMES_PLACE, place));
+            row_count(to, summary->counters[i].places[place]);
+            row_end(to);
+        }
+    if (!summary->counter_count)
+        database_note(job, TABLE_COUNTERS, "no counters were recorded: mpit-run --os or --papi EVENTS records some");
+}
+
+void database_summary_fill(struct database_job *job)
+{
+    const struct summary *summary = job->job->summary;
+    job_put(job);
+    ranks_fill(job);
+    functions_fill(job);
+    job->first_comm = job->last_comm + 1;
+    for (size_t i = 0; i < summary->comm_count; i++)
+        comm_put(job, &summary->comms[i]);
+    database_paths_fill(&job->paths, summary);
+    if (!summary->sites.count)
+        database_note(job, TABLE_PATHS, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");
+    if (!summary->sites.count)
+        database_note(job, TABLE_FRAMES, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");
+    counters_fill(job);
+}

@@ -287,6 +287,20 @@ static void no_trace_note(struct database_job *job, const char *why)
         database_note(job, of_trace[i], why);
 }
 
+/* A trace that was limited, or that was on for a part of the time, lacks calls. */
+static void calls_missing_note(struct database_job *job, uint64_t traced)
+{
+    const struct summary *summary = job->job->summary;
+    uint64_t counted = 0;
+    char text[96];
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++)
+        counted += summary->calls[kind].count;
+    if (counted <= traced)
+        return;
+    snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " calls are not in the trace", counted - traced, counted);
+    database_note(job, TABLE_CALLS, text);
+}
+
 /* The reasons why parts of a trace are not in the tables. */
 static void notes_put(struct tracing *tracing)
 {
@@ -296,6 +310,7 @@ static void notes_put(struct tracing *tracing)
     static const char unmatched[] = "a filter, or recording that was switched off, may have removed one end of them";
     for (size_t i = 0; i < report->warning_count && i < OTF2_WARNINGS_MAX; i++)
         database_note(job, DATABASE_TABLES, report->warnings[i]);
+    calls_missing_note(job, analysis->calls);
     if (!analysis->has_messages)
         database_note(job, TABLE_MESSAGES, unmatched);
     if (!analysis->has_collectives)

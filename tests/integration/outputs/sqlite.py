@@ -237,6 +237,20 @@ def plain_judge(work):
           [("the run has no trace: mpit-run --trace records every call",)])
 
 
+def cut_judge(work):
+    """A trace with a limit."""
+    heat = [f"{BUILD}/tests/heat-{MPI}", "--rows", "64", "--columns", "64", "--steps", "2000"]
+    _, db, document = recorded(work, "limited", 2, heat, ["--trace", "--trace-limit", "100000"])
+    if not db:
+        return
+    summary_judged(db, document, "a limited trace")
+    calls = sum(call["count"] for call in document["jobs"][0]["calls"].values())
+    kept = one(db, "SELECT count(*) FROM calls")
+    equal("a limited trace: a note has the number of missing calls", rows(db, "SELECT text FROM notes WHERE table_name = 'calls'"),
+          [(f"{calls - kept} of {calls} calls are not in the trace",)])
+    judge.holds(0 < kept < calls, "  and some are there", [kept, calls])
+
+
 def refusals_judge(work):
     run = f"{work}/two"
     with open(f"{work}/mine.db", "w", encoding="utf-8") as file:
@@ -317,6 +331,7 @@ def main():
         lines_judge(work)
         programs_judge(work)
         plain_judge(work)
+        cut_judge(work)
         refusals_judge(work)
         interrupt_judge(work)
         page_judge(work)

@@ -37,7 +37,7 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/check.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md share/doc/mpit/phases.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
-    share/doc/mpit/index.md share/doc/mpit/summary.md share/doc/mpit/launchers.md share/doc/mpit/cost.md share/doc/mpit/limits.md share/doc/mpit/scaling.md
+    share/doc/mpit/index.md share/doc/mpit/summary.md share/doc/mpit/launchers.md share/doc/mpit/cost.md share/doc/mpit/limits.md share/doc/mpit/scaling.md share/doc/mpit/sqlite.md
     share/doc/mpit/environment.md share/doc/mpit/callpaths.md share/doc/mpit/diff.md share/doc/mpit/pictures/top.svg share/doc/mpit/pictures/report.png
     share/man/man1/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
     share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3 share/man/man3/MPIX_{Start,End}_monitor.3

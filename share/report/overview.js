@@ -52,7 +52,9 @@ function notices(job) {
     list.push(
         summary.timing ? "One of " + summary.timing + " calls was timed: times are estimates." : "No call was timed.");
   if (summary.off_seconds !== null && summary.off_seconds.max > 0)
-    list.push("The recording was off for up to " + textsOf.s(summary.off_seconds.max) + " of a rank (MPI_Pcontrol, mpit_recording).");
+    list.push(
+        "The recording was off for up to " + textsOf.s(summary.off_seconds.max) +
+        " of a rank (MPI_Pcontrol, mpit_recording).");
   if (job.timeline.untimed)
     list.push(textOfCount(job.timeline.untimed) + " calls have no time, and are missing in the timeline.");
   for (const text of job.analysis.notes || []) list.push(text);
@@ -185,12 +187,14 @@ function timeTiles(job, parts) {
                             tile(
                                 "Run time", "s", summary.run_seconds.max,
                                 "the longest of the ranks; mean " + textsOf.s(summary.run_seconds.mean));
-  const inside = isUntimed(job) ? tile("In MPI", "share", null, "not known: no call was timed") :
-      isAnew(job)               ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
-                                  tile(
-                                      "In MPI", "share", share.mean,
-                                      (wasOff(summary) ? "of the recorded time" : "of the run") + " (mean of ranks); " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " +
-                                          textOfShare(share.max) + " (rank " + share.max_rank + ")");
+  const inside = isUntimed(job)      ? tile("In MPI", "share", null, "not known: no call was timed") :
+      share === null && !isAnew(job) ? tile("In MPI", "share", null, "not known: recording was always off") :
+      isAnew(job)                    ? tile("Time in MPI", "s", parts.mpi, "of all ranks and threads together") :
+                                       tile(
+                                           "In MPI", "share", share.mean,
+                                           (wasOff(summary) ? "of the recorded time" : "of the run") + " (mean of ranks); " +
+                                               textOfShare(share.min) + " (rank " + share.min_rank + ") to " + textOfShare(share.max) +
+                                               " (rank " + share.max_rank + ")");
   const stalled = parts.stalled === null || !parts.mpi ? null : Math.min(1, parts.stalled / parts.mpi);
   return [
     run, inside,

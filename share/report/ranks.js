@@ -124,13 +124,15 @@ function ranksHeading(job) {
   if (isAnew(job))
     return "Ranks spent " + textsOf.s(spent.min) + " (rank " + spent.min_rank + ") to " + textsOf.s(spent.max) +
         " (rank " + spent.max_rank + ") in the selected calls";
+  if (share === null) return "Recording was always off";
+  const of = wasOff(job.summary) ? " of the recorded time" : " of the run";
   if (job.summary.ranks === 1)
     return (job.summary.selection ? "Rank " + share.max_rank : "The only rank") + " is in MPI for " +
-        textOfShare(share.mean) + " of the run";
+        textOfShare(share.mean) + of;
   return share.max - share.min < .02 ?
-      "All ranks are in MPI for about the same share of the run, " + textOfShare(share.mean) :
+      "All ranks are in MPI for about the same share" + of + ", " + textOfShare(share.mean) :
       "Ranks are in MPI for " + textOfShare(share.min) + " (rank " + share.min_rank + ") to " + textOfShare(share.max) +
-          " (rank " + share.max_rank + ") of the run";
+          " (rank " + share.max_rank + ")" + of;
 }
 
 /* The chart of the ranks' time. */

@@ -74,7 +74,6 @@ struct analysis_lane {
     uint64_t begin_ns, end_ns; /* of the call */
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */
-    uint32_t last_offs;        /* of the process, at the call before */
     uint64_t missing;          /* records, so far */
     struct path *path;
     bool begun, started, finalized;
@@ -82,7 +81,8 @@ struct analysis_lane {
     uint32_t place;           /* of the call, and */
     uint32_t segment;         /* that ended with it, or 0 */
     uint32_t last_place;      /* of the call before, */
-    uint64_t last_ns;         /* and its end */
+    uint64_t last_ns;         /* its end, */
+    uint64_t last_off_ns;     /* and the time without recording until then */
     bool passed;              /* the call did not wait, though it could, and no rank waited for it there */
     uint32_t longest_segment; /* the longest computation since the last call that could wait and did not pass, */
     uint64_t longest_from_ns; /* when it began, */

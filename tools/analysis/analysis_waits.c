@@ -67,7 +67,7 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
     lane->segment = 0;
     if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
-    if (lane->last_offs != process->offs) { /* calls may have been between the two */
+    if (pause_ns(process, lane->begin_ns) != lane->last_off_ns) { /* calls may have been between the two */
         lane->longest_segment = 0;
         lane->longest_from_ns = 0;
         lane->longest_ns = 0;
@@ -97,7 +97,7 @@ void segment_begin(struct analysis_lane *lane)
         return;
     lane->last_place = lane->place;
     lane->last_ns = lane->end_ns;
-    lane->last_offs = lane->process->offs;
+    lane->last_off_ns = pause_ns(lane->process, lane->end_ns);
     if (call_waits(&lane->call) && !lane->passed) {
         lane->longest_segment = 0;
         lane->longest_from_ns = 0;

@@ -205,7 +205,8 @@ static json_t *job_json(const struct run_job *job)
                         summary->recorded_unknown ? json_null()
                                                   : spread_json(&summary->recorded_seconds, summary->ranks));
     json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
-    json_object_set_new(json, "mpi_share", spread_json(&summary->mpi_share, summary->ranks));
+    bool never_on = summary->off_seconds.max > 0 && summary->recorded_seconds.max <= 0;
+    json_object_set_new(json, "mpi_share", never_on ? json_null() : spread_json(&summary->mpi_share, summary->ranks));
     json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
     json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));

@@ -149,6 +149,7 @@ function selection(label, options, changed) {
 function cellMake(column, row) {
   const value = column.value(row);
   if (column.kind === "node") return make("td", {class: "barcell"}, value);
+  if (column.kind === "parts") return make("td", {class: "sentence"}, value);
   if (column.kind === "place")
     return make("td", {class: "placecell", "data-value": placeText(value)}, placeNode(value));
   if (column.kind === "call") return make("td", {class: "placecell", "data-value": callText(value)}, callNode(value));
@@ -177,8 +178,9 @@ function table(name, columns, rows, most = 15, attributesOf = () => ({})) {
               (column) => make(
                   "th", {
                     scope: "col",
-                    class: column.kind && !["text", "node", "rank", "place", "call"].includes(column.kind) ? "number" :
-                                                                                                             undefined,
+                    class: column.kind && !["text", "node", "rank", "place", "call", "parts"].includes(column.kind) ?
+                        "number" :
+                        undefined,
                     title: column.hint
                   },
                   column.title))));

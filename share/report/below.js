@@ -104,12 +104,29 @@ function sampleStateText(name) {
   return SAMPLE_STATES.find((state) => state[1] === name)[2];
 }
 
-function sampleFunctionsTable(functions) {
+function sampleLinesTable(lines, whole) {
+  return table(
+      "sample-lines",
+      [
+        {
+          title: "Line",
+          kind: "text",
+          value: (row) => (row.file ? baseName(row.file) + ":" + row.line + " " : "(no line) ") + row.function
+        },
+        {title: "Own", kind: "ns", key: "self", value: (row) => row.self_ns},
+        {title: "Share", kind: "share", key: "share", value: (row) => row.self_ns / whole, hint: "of the sampled time"},
+        {title: "With MPI below", kind: "ns", key: "mpi", value: (row) => row.mpi_ns},
+      ],
+      lines, 12);
+}
+
+function sampleFunctionsTable(functions, whole) {
   return table(
       "sample-functions",
       [
         {title: "Function", kind: "text", value: (row) => row.name},
         {title: "Own", kind: "ns", key: "self", value: (row) => row.self_ns},
+        {title: "Share", kind: "share", key: "share", value: (row) => row.self_ns / whole, hint: "of the sampled time"},
         {title: "With MPI below", kind: "ns", key: "mpi", value: (row) => row.mpi_ns},
         {title: "With all below", kind: "ns", key: "total", value: (row) => row.total_ns},
       ],
@@ -141,6 +158,7 @@ function samplesFigure(job) {
   const profile = job.profile;
   if (!profile) return null;
   const functions = [...profile.functions].sort((a, b) => b.self_ns - a.self_ns);
+  const lines = [...profile.lines].sort((a, b) => b.self_ns + b.mpi_ns - a.self_ns - a.mpi_ns);
   const places = [...profile.places].sort((a, b) => b.time.ns - a.time.ns);
   const whole = profile.time.ns || 1, parts = sampleParts(profile.time.states_ns);
   const texts = parts.map(([name, ns]) => [name, sampleStateText(name) + " " + textOfShare(ns / whole), ns]);
@@ -156,16 +174,18 @@ function samplesFigure(job) {
       functions.length ?
           functions[0].name + " itself has " + textOfShare(functions[0].self_ns / whole) + " of the sampled time" :
           "Samples of the threads",
-      split, legend(texts),
+      split, legend(texts), flamePart(job),
       make(
           "div", {class: "columns"},
-          make("div", {}, make("h3", {}, "Functions, by their own time"), sampleFunctionsTable(functions)),
+          make("div", {}, make("h3", {}, "Functions, by their own time"), sampleFunctionsTable(functions, whole)),
           make("div", {}, make("h3", {}, "Where MPI was called"), samplePlacesTable(places))),
+      lines.length ? [make("h3", {}, "Lines, by their own time"), sampleLinesTable(lines, whole)] : null,
       note(
           textOfPairs(profile.time.samples, "sample", "samples") + " of " +
           textOfPairs(profile.threads, "thread", "threads") + ", one each " + textOfNs(profile.period_ns) +
-          " of a thread; each represents the time since the sample before it. profile.md defines the values; " +
-          "mpit-dump --flamegraph draws the call paths."));
+          " of a thread; each represents the time since the sample before it. In the flame graph callers " +
+          "are above, and the width is the time. mpit-dump --flamegraph --ranks LIST draws single ranks. " +
+          "profile.md defines the values."));
 }
 
 function instrumentsFigure(job) {

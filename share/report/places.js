@@ -41,15 +41,16 @@ function pathList(site) {
 
 /* The place, which opens to its path. */
 function placeNode(site) {
-  const text = placeText(site);
-  if (!site || !site.path || site.path.length < 2) return make("span", {class: "place"}, breakable(text));
+  const text = placeText(site), short = text.length < 34 ? " brief" : "";
+  if (!site || !site.path || site.path.length < 2) return make("span", {class: "place" + short}, breakable(text));
   return make(
-      "details", {class: "place"}, make("summary", {title: "Show the callers"}, breakable(text)), pathList(site));
+      "details", {class: "place" + short}, make("summary", {title: "Show the callers"}, breakable(text)),
+      pathList(site));
 }
 
 /* The function and the place, with the path. */
 function callNode(site) {
-  return site ? [make("span", {class: "brief"}, site.mpi || "?"), placeNode(site)] : "(unknown place)";
+  return site ? [make("span", {class: "called"}, site.mpi || "?"), placeNode(site)] : "(unknown place)";
 }
 
 /* "MPI_Waitall at jacobi.c:19 exchange" */

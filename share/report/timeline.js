@@ -166,7 +166,7 @@ function momentText(view, rowIndex, ns) {
   const bin = Math.max(0, Math.min(view.timeline.bins - 1, Math.floor(ns / view.timeline.bin_ns)));
   const row = view.rows[rowIndex];
   if (!hasCalls(view) || !row.recorded || !row.recorded[bin]) return binText(view, rowIndex, bin);
-  const call = callAt(view, rowIndex, ns, (view.to - view.from) / view.plot);
+  const call = callAt(view, rowIndex, ns);
   return call ? callTold(view, call) :
                 rowName(view.timeline, rowIndex) + ", " + textOfMoment(view, ns) + "\nnot in MPI";
 }

@@ -108,7 +108,7 @@ function arrowsDraw(view, context) {
       (there.length > ARROWS_MOST ? ", here the " + ARROWS_MOST + " with the longest waits" : "") + ".";
 }
 
-/* What the page has of calls and messages, and how to see them. */
+/* How many calls and messages the page has, and how to see them. */
 function callsNote(job, timeline) {
   const {calls} = timeline, messages = job.analysis.drawn_messages;
   const some = (kept, all, what, which) => kept === all ?
@@ -122,10 +122,12 @@ function callsNote(job, timeline) {
       ".";
 }
 
-/* The call of a row at a time, or within a distance of it: the innermost in time. */
-function callAt(view, rowIndex, ns, slack) {
+/* The call of a row at a time. If there is none, or if single calls are not drawn, the longest within two pixels. */
+function callAt(view, rowIndex, ns) {
+  const slack = 2 * (view.to - view.from) / view.plot, longest = (a, b) => b.end - b.begin > a.end - a.begin ? b : a;
   const near = view.calls[rowIndex].filter((call) => call.begin - slack <= ns && ns <= call.end + slack);
-  return near.length ? near.reduce((a, b) => b.end - b.begin < a.end - a.begin ? b : a) : null;
+  const there = hasCalls(view) ? near.filter((call) => call.begin <= ns && ns <= call.end) : [];
+  return there.length ? there.reduce(longest) : near.length ? near.reduce(longest) : null;
 }
 
 /* A time of the run, as exact as the window needs. */
@@ -142,7 +144,7 @@ function callTold(view, call) {
 
 /* Shows a call with its callers below the timeline. */
 function callShow(view, rowIndex, ns) {
-  const call = callAt(view, rowIndex, ns, 2 * (view.to - view.from) / view.plot), {calls} = view.timeline;
+  const call = callAt(view, rowIndex, ns), {calls} = view.timeline;
   if (!call)
     return view.panel.replaceChildren(note(
         calls.count === calls.list.length ? "There is no call." :

@@ -57,22 +57,24 @@ function functionWaitsTable(analysis) {
           rows, 40));
 }
 
-/* The function that was sampled most in that computation. */
-function sampledText(wait) {
-  const at = wait.sampled;
-  if (!at) return "";
-  return "sampled most: " + at.function + (at.file ? " (" + at.file.replace(/.*\//, "") + ":" + at.line + ")" : "") +
-      ", " + textOfShare(at.share) + " of " + textOfCount(at.samples) + (at.samples === 1 ? " sample" : " samples");
+/* The function that was sampled most while others waited, with a link to the samples. */
+function sampledNode(wait) {
+  const sampled = wait.sampled;
+  if (!sampled) return null;
+  const place = sampled.file ? " (" + baseName(sampled.file) + ":" + sampled.line + ")" : "";
+  return make(
+      "a", {href: "#samples", class: "sampled"},
+      "sampled most: " + sampled.function + place + ", " + textOfShare(sampled.share) + " of " +
+          textOfPairs(sampled.samples, "sample", "samples"));
 }
 
-/* The computation before the awaited call, if it explains the wait, and what was sampled there. */
+/* The computation before the awaited call, if it explains the wait. */
 function beforeText(analysis, wait) {
   const before = wait.before;
-  if (!before) return sampledText(wait);
+  if (!before) return "";
   return placeText(analysis.callsites[before.from]) + " \u2192 " + placeText(analysis.callsites[before.to]) + ": " +
       textOfNs(before.ns) + " on rank " + wait.cause_rank +
-      (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others") +
-      (wait.sampled ? "; " + sampledText(wait) : "");
+      (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others");
 }
 
 /* Both ends of each wait, and the computation before the awaited call. */
@@ -86,7 +88,7 @@ function placesTable(analysis, waited) {
           "places",
           [
             {title: "Waiting call", kind: "call", value: (wait) => site(wait.site)},
-            {title: "Wait state", kind: "text", class: "dim", value: (wait) => PATTERNS[wait.pattern][0]},
+            {title: "Wait state", kind: "text", class: "dim brief", value: (wait) => PATTERNS[wait.pattern][0]},
             {title: "Waits for", kind: "call", value: (wait) => site(wait.cause_site)}, {
               title: "Of rank",
               kind: "rank",
@@ -102,8 +104,11 @@ function placesTable(analysis, waited) {
               value: (wait) => waited ? wait.time_ns / waited : null,
               hint: "of all waits"
             },
-            {title: "Calls", kind: "count", key: "count", value: (wait) => wait.count},
-            {title: "Before, it computed", kind: "text", class: "sentence", value: (wait) => beforeText(analysis, wait)}
+            {title: "Calls", kind: "count", key: "count", value: (wait) => wait.count}, {
+              title: "Before, it computed",
+              kind: "parts",
+              value: (wait) => [beforeText(analysis, wait), sampledNode(wait)]
+            }
           ],
           sites, 8),
       analysis.wait_sites_left_out ?

@@ -3,8 +3,6 @@
 #include "format/label.h"
 #include "base/outputfile.h"
 #include "job/postmortem.h"
-#include "profile/profile.h"
-#include "profile/stacks.h"
 #include "report/summary_json.h"
 
 #include <err.h>
@@ -103,26 +101,6 @@ const struct selection *page_selection(const struct run_job *job)
     return job->part ? job->part->selection : &all;
 }
 
-static json_t *job_profile(const struct run_job *job)
-{
-    if (!run_job_has_samples(job))
-        return json_null();
-    struct profile *profile = calloc(1, sizeof *profile);
-    if (!profile)
-        return NULL;
-    json_t *json = NULL;
-    if (profile_open(profile, job, page_selection(job), false) == 0)
-        json = profile->sum.ns ? profile_json(profile) : json_null();
-    profile_release(profile);
-    free(profile);
-    json_object_del(json, "paths");
-    page_list_cut(json, "functions", "self_ns", PAGE_LINES / 10);
-    page_list_cut(json, "lines", "self_ns", PAGE_LINES / 10);
-    page_list_cut(json, "places", "ns", PAGE_LINES / 10);
-    page_list_cut(json, "by_thread", "ns", PAGE_LINES);
-    return json;
-}
-
 /* ---- the document ------------------------------------------------------------------------------------------------ */
 
 /* The states of the processes that did not reach their end, in the words of --crash. null: all did, as far as known. */
@@ -147,7 +125,7 @@ static json_t *job_document(const struct run_job *job)
         const char *name;
         json_t *(*part)(const struct run_job *);
     } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},       {"matrix", page_matrix},
-                 {"timeline", page_timeline}, {"analysis", page_analysis}, {"profile", job_profile}};
+                 {"timeline", page_timeline}, {"analysis", page_analysis}, {"profile", page_profile}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_object_set_new(object, parts[i].name, parts[i].part(job)) != 0) {

@@ -3,7 +3,7 @@
  *
  *   run directory ──> page.c ──> document: the JSON of --json, --analyze and --profile, made by the same code,
  *                       │        and more: page_ranks.c, page_matrix.c, page_timeline.c,
- *                       │        page_waits.c
+ *                       │        page_waits.c, page_profile.c
  *                       v
  *                 template (share/report, with the plotting library, added when mpit is built) around the document
  *
@@ -67,6 +67,7 @@ json_t *page_ranks(const struct run_job *job);
 json_t *page_matrix(const struct run_job *job);
 json_t *page_timeline(const struct run_job *job);
 json_t *page_analysis(const struct run_job *job);
+json_t *page_profile(const struct run_job *job); /* null: there are no samples */
 
 /* The template (page_template.c): the parts before and after the document. NULL if this mpit was built without a
  * plotting library. */

@@ -120,20 +120,25 @@ def judge_wait_places(root, analysis):
     sums = {}
     for wait in analysis["wait_sites"]:
         key = (wait["pattern"], *(one and one["callsite"] for one in (wait["site"], wait["cause_site"])))
-        at = sums.setdefault(key, {"time": 0, "count": 0, "causes": {}, "texts": (call_text(wait["site"]), call_text(wait["cause_site"]))})
+        at = sums.setdefault(key, {"time": 0, "count": 0, "causes": {}, "sampled": {}, "texts": (call_text(wait["site"]), call_text(wait["cause_site"]))})
         at["time"] += wait["time_ns"]
         at["count"] += wait["count"]
+        at["sampled"][wait["cause_rank"]] = wait.get("sampled")
         at["causes"][wait["cause_rank"]] = at["causes"].get(wait["cause_rank"], 0) + wait["time_ns"]
     rows = table_of(root, "places")
     assert len(rows) == min(300, len(sums)), (len(rows), len(sums))
     descending("waits", [row["time"] for row in rows])
     left = list(sums.values())
-    for row in rows:
+    lines = root.having("data-table", "places")[0].tagged("tbody")[0].tagged("tr")
+    for row, line in zip(rows, lines, strict=True):
         match = next((one for one in left if one["time"] == row["time"] and one["count"] == row["count"] and
                       all("None" in text or text in row["texts"] for text in one["texts"])), None)
         assert match, (row, left[:10])
         left.remove(match)
         assert match["causes"][row["cause"]] == max(match["causes"].values()), (row, match)
+        sampled, told = match["sampled"][row["cause"]], line.having("class", "sampled")
+        assert bool(told) == bool(sampled), (row, sampled)
+        assert not told or told[0].text().startswith("sampled most: " + sampled["function"]), (told[0].text(), sampled)
 
 
 def judge_segments(root, analysis):

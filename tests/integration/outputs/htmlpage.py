@@ -232,13 +232,38 @@ def judge_fabric(root, job):
     assert sum(row["count"] for row in table_of(root, "fabric-functions")) == sum(call["count"] for call in calls)
 
 
-def judge_samples(root, profile):
+def judge_samples(root, document, profile):
     shown = table_of(root, "sample-functions")
     descending("functions of samples", [row["self"] for row in shown])
     own = sorted(((one["name"], one["self_ns"], one["total_ns"]) for one in profile["functions"]), key=lambda one: -one[1])[:200]
     assert sorted((row["self"], row["total"]) for row in shown) == sorted(one[1:] for one in own)
     places = sorted((one["time"]["ns"] for one in profile["places"]), reverse=True)[:200]
     assert [row["time"] for row in table_of(root, "sample-places")] == places
+    lines = sorted((one["self_ns"], one["mpi_ns"]) for one in profile["lines"])
+    assert len(lines) > 200 or sorted((row["self"], row["mpi"]) for row in table_of(root, "sample-lines")) == lines
+    judge_flame(root, document["profile"]["flame"], profile)
+
+
+def judge_flame(root, flame, profile):
+    """All functions that have a thousandth of the time, on their paths; the widest are drawn."""
+    least, truth, shown, path = profile["time"]["ns"] // 1000, [], [], []
+
+    def walk(calls, callers):
+        for one in calls:
+            if one["time"]["ns"] >= least:
+                truth.append((*callers, one["name"], one["time"]["ns"]))
+                walk(one["calls"], (*callers, one["name"]))
+
+    walk(profile["paths"], ())
+    for depth, name, ns, work, stall in flame["nodes"]:
+        path = path[:depth] + [flame["names"][name]["name"]]
+        shown.append((*path, ns))
+        assert work + stall <= ns, (path, ns, work, stall)
+    assert sorted(shown, key=str) == sorted(truth, key=str), (shown[:5], truth[:5])
+    boxes = root.having("data-flame")
+    assert boxes[0].attributes["data-flame"] == "all" and len(boxes) > 3, len(boxes)
+    width = float(boxes[0].attributes["width"])
+    assert all(float(one.attributes["width"]) + float(one.attributes["x"]) <= width + .01 for one in boxes)
 
 
 def calls_of_csv(dump, run, job):
@@ -379,7 +404,7 @@ def judge(dump, run, page):
     if "below" in WORDS:
         judge_counters(root, job)
         judge_fabric(root, job)
-        judge_samples(root, said_json(dump, "--profile", "--json", run)["jobs"][0])
+        judge_samples(root, document["jobs"][number - 1], said_json(dump, "--profile", "--json", run)["jobs"][0])
         assert len(job["counters"]) > 0 and {"counters", "fabric", "samples"} <= {one.attributes["data-figure"] for one in root.having("data-figure")}
     judge_timeline(root, job, document["jobs"][number - 1], calls_of_csv(dump, run, number), WORDS, analysis)
     if "groups" in WORDS:

@@ -238,6 +238,25 @@ def tab_use(browser):
     assert not missing, (missing, met)
 
 
+def flame_use(browser):
+    """A click on a function shows only its callers and callees; "All" shows all again."""
+    chosen = "document.querySelector('[data-plot=flame]').dataset.chosen"
+    if not browser.value("Boolean(document.querySelector('[data-plot=flame]'))"):
+        return
+    assert browser.value(chosen) == "all"
+    browser.value("document.querySelector('[data-plot=flame]').scrollIntoView({block: 'center'})")
+    x, y, name = browser.value("""(() => {
+        const boxes = [...document.querySelectorAll('[data-flame]')], widest = boxes.filter((box) => Number(box.getAttribute('y')) >= 38)
+            .reduce((a, b) => Number(b.getAttribute('width')) > Number(a.getAttribute('width')) ? b : a), at = widest.getBoundingClientRect();
+        return [at.left + at.width / 2, at.top + at.height / 2, widest.dataset.flame];
+    })()""")
+    browser.click(x, y)
+    assert browser.value(chosen) == name, (browser.value(chosen), name)
+    assert browser.value("(() => { const at = document.querySelector('[data-flame=\"' + %s + '\"]'); return at.getAttribute('width') === document.querySelector('[data-flame]').getAttribute('width'); })()" % chosen)
+    browser.value("[...document.querySelectorAll('[data-figure=samples] button')].find((button) => button.textContent === 'All').click()")
+    assert browser.value(chosen) == "all"
+
+
 def shape_use(browser):
     theme = "document.documentElement.dataset.theme"
     before = browser.value(theme)
@@ -266,6 +285,7 @@ def main():
             matrix_use(browser, pairs_of(dump, run))
             timeline_use(browser)
             choices_use(browser)
+            flame_use(browser)
             tab_use(browser)
             shape_use(browser)
             assert browser.requests == [url], browser.requests

@@ -60,7 +60,7 @@ used=
 for mpi in openmpi mpich; do
     there_is heat || continue
     heat=("$build/tests/heat-$mpi" --rows 128 --columns 128 --steps 60)
-    record="$build/bin/mpit-run --quiet --trace --output trace-$mpi"
+    record="$build/bin/mpit-run --quiet --trace --sample 200 --output trace-$mpi"
     check "$mpi: a run with a trace" launch $mpi 4 "${heat[@]}"
     page "$mpi, with a trace" trace-$mpi trace files
     if [ -z "$used" ]; then # a page is the same of any MPI

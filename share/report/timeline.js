@@ -108,7 +108,7 @@ function timelineDraw(view) {
   rows.forEach((row, i) => draw(view, context, row, i));
   view.told.textContent = view.hint + arrowsDraw(view, context);
   timelineAxes(view, context, height);
-  canvas.dataset.rows = rows.length;
+  Object.assign(canvas.dataset, {rows: rows.length, from: view.from, to: view.to});
   view.kept = canvasKeep(canvas);
 }
 
@@ -210,8 +210,11 @@ function timelineListen(view) {
     view.drag = null;
     if (drag && Math.abs(drag[1] - drag[0]) > 4)
       return zoomTo(view, momentAt(Math.min(...drag)), momentAt(Math.max(...drag)));
+    if (row >= 0) {
+      view.at = {row, ns: momentAt(event.offsetX)};
+      callShow(view, row, view.at.ns);
+    }
     timelineMark(view);
-    if (row >= 0) callShow(view, row, momentAt(event.offsetX));
   });
   canvas.addEventListener("pointerleave", tipHide);
   canvas.addEventListener("dblclick", () => zoomTo(view, 0, view.end));

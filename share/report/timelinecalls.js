@@ -122,11 +122,11 @@ function callsNote(job, timeline) {
       ".";
 }
 
-/* The call of a row at a time. If there is none, or if single calls are not drawn, the longest within two pixels. */
+/* The call of a row at a time. If there is none, the longest within two pixels. */
 function callAt(view, rowIndex, ns) {
   const slack = 2 * (view.to - view.from) / view.plot, longest = (a, b) => b.end - b.begin > a.end - a.begin ? b : a;
   const near = view.calls[rowIndex].filter((call) => call.begin - slack <= ns && ns <= call.end + slack);
-  const there = hasCalls(view) ? near.filter((call) => call.begin <= ns && ns <= call.end) : [];
+  const there = near.filter((call) => call.begin <= ns && ns <= call.end);
   return there.length ? there.reduce(longest) : near.length ? near.reduce(longest) : null;
 }
 

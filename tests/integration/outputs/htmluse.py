@@ -19,7 +19,7 @@ import time
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PATIENCE_S = 60
 HAS_SIZES = "Boolean(document.querySelector('[data-plot=sizes]'))" # messages have several
-KEYS = {"ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "+": 187}
+KEYS = {"ArrowRight": 39, "ArrowDown": 40, "Escape": 27, "Tab": 9, "+": 187, "-": 189}
 
 
 class Browser:
@@ -176,11 +176,14 @@ def timeline_call_use(browser, plot):
         const call = of.reduce((a, b) => b[3] > a[3] ? b : a), site = call[6] === null ? null : calls.callsites[call[6]];
         return {begin: call[2], ns: call[3], name: calls.functions[call[5]].name, frames: site ? site.path.map((frame) => frame.function) : []};
     })()""")
-    at = browser.value(f"(() => {{ const box = {plot}.getBoundingClientRect(), left = 52, width = box.width - 60, timeline = page.jobs[0].timeline;"
-                       f"const x = left + width * {call['begin'] + call['ns'] / 2} / (timeline.bins * timeline.bin_ns); return [box.left + x, box.top + 17]; }})()")
+    where = (f"(() => {{ const box = {plot}.getBoundingClientRect(), from = Number({plot}.dataset.from), to = Number({plot}.dataset.to);"
+             f"return [box.left + 52 + (box.width - 60) * ({call['begin'] + call['ns'] / 2} - from) / (to - from), box.top + 17]; }})()")
     browser.value(plot + ".focus()")
     browser.key("Escape")
-    browser.click(*at)
+    browser.click(*browser.value(where))
+    for _ in range(4): # at the mark of the click
+        browser.key("+", "+")
+    browser.click(*browser.value(where))
     shown = browser.value("(() => { const shown = document.querySelector('[data-call]'); return shown && [shown.dataset.call, "
                           "Number(shown.querySelector('[data-call-time]').dataset.value), [...shown.querySelectorAll('li')].map((item) => item.textContent)]; })()")
     if browser.value("page.jobs[0].timeline.ranks") > 64: # a row is a pixel
@@ -188,9 +191,11 @@ def timeline_call_use(browser, plot):
     assert shown and shown[0] == call["name"] and shown[1] == call["ns"], (shown, call)
     for frame, text in zip(call["frames"], shown[2], strict=True):
         assert frame is None or frame in text, (call, shown)
-    for _ in range(3):
-        browser.key("+", "+")
-    arrows = int(browser.value(plot + ".dataset.arrows"))
+    arrows = 0
+    for _ in range(3): # until a message is in the window, which is still a part of the run
+        if arrows == 0:
+            browser.key("-", "-")
+            arrows = int(browser.value(plot + ".dataset.arrows"))
     assert 0 < arrows <= 400, arrows
     assert "Lines are messages" in browser.value("document.querySelector('[data-sentence=timeline]').textContent")
 

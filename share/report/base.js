@@ -37,6 +37,16 @@ function textOfBytes(bytes) {
   return Number.isInteger(bytes) ? bytes + " " + units[unit] : threeDigits(bytes, units[unit]);
 }
 
+/* Of a long time: in minutes, hours, days. */
+function textOfLong(ns) {
+  const seconds = Math.round(ns / 1e9),
+        [days, hours, minutes] = [86400, 3600, 60].map((unit) => Math.floor(seconds / unit));
+  if (seconds < 120) return textOfNs(ns);
+  return days ? days + " d " + hours % 24 + " h" :
+      hours   ? hours + " h " + minutes % 60 + " min" :
+                minutes + " min " + seconds % 60 + " s";
+}
+
 const textOfCount = d3.format(",.0f");
 
 /* On an axis: no zeros behind the point. */
@@ -149,7 +159,7 @@ function selection(label, options, changed) {
 function cellMake(column, row) {
   const value = column.value(row);
   if (column.kind === "node") return make("td", {class: "barcell"}, value);
-  if (column.kind === "parts") return make("td", {class: "sentence"}, value);
+  if (column.kind === "parts") return make("td", {}, make("div", {class: "sentence"}, value));
   if (column.kind === "place")
     return make("td", {class: "placecell", "data-value": placeText(value)}, placeNode(value));
   if (column.kind === "call") return make("td", {class: "placecell", "data-value": callText(value)}, callNode(value));

@@ -27,7 +27,8 @@ function findingsFigure(job) {
       "findings", "Findings", findings.length ? "What stands out" : "Nothing stands out", findings.length ? list : null,
       note(
           findings.length ? "The share is how much of the run time the finding costs at most. Findings overlap." :
-                            "No rule found a cost of 2 % of the run time or more."));
+                            "No rule found a cost of 2 % of the run time or more."),
+      missingBox(job));
 }
 
 /* ---- missing figures --------------------------------------------------------------------------------------------- */

@@ -34,11 +34,11 @@ function functionColumns(job, rows) {
     {title: "Calls", kind: "count", key: "count", value: (row) => row.count},
     {title: "Time", kind: "ns", key: "time", value: (row) => row.time_ns},
     {
-      title: isAnew(job) ? "Share" : "Of run",
+      title: runNs(job) ? "Of run" : "Share",
       kind: "share",
       key: "share",
       value: (row) => whole && !row.outside ? row.time_ns / whole : null,
-      hint: isAnew(job) ? "of the time in all functions" : "of the run time of all ranks"
+      hint: runNs(job) ? "of the run time of all ranks" : "of the time in all functions"
     },
     {title: "Stalled", kind: "share", key: "stalled", value: stalledShare, hint: "of the time in this function"},
     {
@@ -77,7 +77,7 @@ function functionsFigure(job) {
   const whole = runNs(job) || d3.sum(inner, (row) => row.time_ns);
   const heading = !inner.length || !whole ? "No time was measured in MPI" :
                                             inner[0].name + " takes " + textOfShare(inner[0].time_ns / whole) +
-          (isAnew(job) ? " of the time in MPI functions" : " of the run");
+          (runNs(job) ? " of the run" : " of the time in MPI functions");
   return figure(
       "functions", "Functions", heading, timeLegend(rows),
       table("functions", functionColumns(job, rows), rows, 15, (row) => ({class: row.outside ? "outside" : null})),

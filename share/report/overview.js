@@ -128,7 +128,8 @@ function aboutLines(job) {
   add("Command", origin.command || summary.program);
   add("When",
       about.start ? whenText(about.start) +
-              (origin.end_ns && origin.begin_ns ? ", recorded for " + textOfNs(origin.end_ns - origin.begin_ns) : "") :
+              (origin.end_ns && origin.begin_ns ? ", recorded for " + textOfLong(origin.end_ns - origin.begin_ns) :
+                                                  "") :
                     null);
   add("Hosts", hostsText(job));
   add("MPI", summary.mpi);
@@ -252,5 +253,5 @@ function overviewFigure(job) {
           program + " on " + textOfPairs(summary.world_size, "rank", "ranks") + (summary.selection ? ", a part" : "")),
       aboutLines(job), notices(job), unended(job), isUntimed(job) ? [] : splitBar(parts), efficiencyPart(job),
       make("dl", {class: "tiles"}, timeTiles(job, parts), countTiles(job)),
-      isUntimed(job) ? null : splitNote(job, parts), missingBox(job));
+      isUntimed(job) ? null : splitNote(job, parts), job.summary.findings ? null : missingBox(job));
 }

@@ -101,6 +101,7 @@ function timelineDraw(view) {
     ]
   });
   view.colours = STATES.map(([, name]) => colourOf(name));
+  view.paper = colourOf("paper");
   const blend = d3.interpolateLab(colourOf("out"), colourOf(view.mode === "stall" ? "stall" : "accent"));
   view.ramp = d3.range(256).map((i) => blend(i / 255));
   rampPut(view.rampBox, blend, "0 %", "100 % of a bin");

@@ -56,7 +56,7 @@ function callDraw(view, context, call, y, height) {
   context.fillStyle = view.colours[STATES.length - 1];
   context.fillRect(left, y + height - stalled, width, stalled);
   if (width > 5) {
-    context.fillStyle = colourOf("paper");
+    context.fillStyle = view.paper;
     context.fillRect(left, y, .6, height);
   }
 }

@@ -37,7 +37,7 @@ function timeParts(job) {
   else if (!summary.calls && rows && rows.stall_ns)
     stalled = d3.sum(rows.stall_ns) / 1e9;
   if (isAnew(job)) return {mpi, stalled, whole: null};
-  const whole = rows && rows.known === summary.ranks ? d3.sum(rows.thread_seconds) :
+  const whole = rows && rows.known === summary.ranks                ? d3.sum(rows.thread_seconds) :
       summary.threads === summary.ranks && summary.recorded_seconds ? summary.recorded_seconds.mean * summary.ranks :
                                                                       null;
   return {mpi, stalled, whole};

@@ -157,7 +157,7 @@ static void row_take(struct rank_table *table, const struct summary *summary, co
     table->members[row]++;
     table->run_seconds[row] += (double)from->run_ns * 1e-9;
     table->mpi_seconds[row] += (double)from->mpi_ns * 1e-9;
-    table->thread_seconds[row] += (double)from->run_ns * 1e-9 * (double)from->threads;
+    table->thread_seconds[row] += (double)row_recorded_ns(from) * 1e-9 * (double)from->threads;
     table->figures[row][FIGURE_THREADS] += from->threads;
     table->figures[row][FIGURE_STALL_NS] += from->stall_ns;
     table->figures[row][FIGURE_SEND_COUNT] += from->sent;

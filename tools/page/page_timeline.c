@@ -118,6 +118,8 @@ static void call_keep(const struct binned_thread *thread, uint32_t index, const 
     struct binning *binning = thread->binning;
     const struct run_reader *run = thread->rank->run;
     uint64_t ticks = call->end > call->event.begin ? call->end - call->event.begin : 0;
+    if (event_kind(&call->event) == CALL_NONE) /* of a damaged file */
+        return;
     page_calls_add(
         &binning->calls,
         &(struct page_call){.begin_ns = thread_time(thread, call->event.begin),

@@ -79,7 +79,7 @@ def judge_callsites(root, job, files):
         return
     rows = table_of(root, "callsites")
     ordered = [site for site in sites if site["mpi"] not in ENDS] + [site for site in sites if site["mpi"] in ENDS]
-    whole = job["run_seconds"] and job["run_seconds"]["mean"] * job["ranks"] * 1e9
+    whole = job["recorded_seconds"] and job["recorded_seconds"]["mean"] * job["ranks"] * 1e9
     for row, site in zip(rows, ordered, strict=True):
         assert row["texts"][1] == (site["mpi"] or ""), (row, site["mpi"])
         assert place_text(site) in (None, row["texts"][0]), (row, place_text(site))

@@ -51,6 +51,10 @@ def judge_overview(root, job):
         same("stalled", tiles["Stalled"], stalled / mpi if mpi else None, 1e-6)
     parts = {one.attributes["data-part"]: float(one.attributes["data-value"]) for one in root.having("data-part")}
     same("split", parts.get("work", 0) + parts.get("stall", 0), mpi, 1e-6)
+    ranks = job["by_rank"]
+    if ranks and job["run_seconds"] and all(rank["recorded_seconds"] is not None for rank in ranks) and len(ranks) == job["ranks"]:
+        recorded = sum(rank["recorded_seconds"] * rank["threads"] for rank in ranks)
+        same("time of all threads", sum(parts.values()), max(recorded, mpi), 1e-6)
 
 
 def judge_functions(root, job, files):
@@ -60,7 +64,7 @@ def judge_functions(root, job, files):
     assert outside == sorted(outside), "start and end of MPI come last"
     descending("functions", [row["time"] for row in rows if row["texts"][0] not in ENDS])
     inner = sum(call["time_ns"] for name, call in job["calls"].items() if name not in ENDS)
-    whole = inner if job["run_seconds"] is None else job["run_seconds"]["mean"] * job["ranks"] * 1e9
+    whole = job["recorded_seconds"]["mean"] * job["ranks"] * 1e9 if job["recorded_seconds"] else inner
     for row in rows:
         name = row["texts"][0]
         call = job["calls"][name]
@@ -377,7 +381,7 @@ def judge(dump, run, page):
         judge_rank_rows(root, job)
         return
     if not job["ranks"]:
-        assert "None of the selected ranks is in this job" in root.having("data-figure", "overview")[0].text()
+        assert "None of the selected ranks is in this job" in root.having("data-figure-part", "missing")[0].text()
         return
     if job["timing"] == 0:
         judge_untimed(root, job)

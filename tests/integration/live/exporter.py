@@ -166,6 +166,7 @@ def part_figures():
     hang(job, number, by_rank, prometheus)
     counts = job.do("traffic 1")
     compare("figures after all that", by_rank.scrape(), number, counts)
+    documented(prometheus)
     status = job.end()
     equal("the program has ended well", status, 0)
     gone = until(lambda: ended_metrics(by_rank, number, RANKS), "the end is seen")
@@ -175,7 +176,6 @@ def part_figures():
     equal("by job, too", jobs.one("mpit_send_count_total", job=number), sum(count["sends"] for count in counts))
     equal("it was no error", gone.get("mpit_process_info", job=number, phase="finalized").__len__(), RANKS)
     prometheus_rate(prometheus, number)
-    documented(prometheus)
     for exporter in (by_rank, by_job, by_comm):
         equal("it ends when told", exporter.end()[0], 0)
     ended(prometheus.process)

@@ -16,7 +16,7 @@ function findingItem(job, finding) {
       figureOf("b", "share", Math.min(finding.share_of_run, 9.99), {"data-finding": "share"}),
       make(
           "div", {}, make("strong", {}, finding.text), " ", finding.advice || "",
-          index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(finding.place))] : null));
+          index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(job.summary.callsites[index]))] : null));
 }
 
 function findingsFigure(job) {

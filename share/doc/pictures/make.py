@@ -100,7 +100,7 @@ def main():
     environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     with tempfile.TemporaryDirectory(prefix="tutorial-") as work:
         halo, launch = os.path.join(work, "halo"), [f"mpirun.{mpi}", "-n", "4"]
-        subprocess.run([f"mpicc.{mpi}", "-O2", os.path.join(SOURCE, "share", "examples", "halo.c"), "-o", halo, "-lm"], check=True)
+        subprocess.run([f"mpicc.{mpi}", "-g", "-O2", os.path.join(SOURCE, "share", "examples", "halo.c"), "-o", halo, "-lm"], check=True)
         run = os.path.join(work, "run")
         subprocess.run([tool("mpit-run"), "--quiet", "--trace", "--output", run, *launch, halo, "200"], check=True, env=environment)
         page = os.path.join(work, "run.html")

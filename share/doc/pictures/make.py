@@ -97,7 +97,7 @@ def main():
     browser = shutil.which("chromium")
     if not browser:
         sys.exit("make.py: there is no chromium")
-    environment = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    environment = {**os.environ, "TERM": "screen-256color", "LC_ALL": "C.UTF-8", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
     with tempfile.TemporaryDirectory(prefix="tutorial-") as work:
         halo, launch = os.path.join(work, "halo"), [f"mpirun.{mpi}", "-n", "4"]
         subprocess.run([f"mpicc.{mpi}", "-g", "-O2", os.path.join(SOURCE, "share", "examples", "halo.c"), "-o", halo, "-lm"], check=True)

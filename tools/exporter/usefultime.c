@@ -76,9 +76,9 @@ static uint64_t mpi_ns_read(struct live_process *process, uint64_t *threads)
 static uint64_t run_ns_read(const struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
-    uint64_t end = header->finalize_ticks ? header->finalize_ticks : process->now_ticks, since = header->off_since;
-    uint64_t off = header->off_ticks + (since && end > since ? end - since : 0);
-    uint64_t all = live_between(process, header->init_ticks, end), off_ns = live_between(process, 0, off);
+    uint64_t end = header->finalize_ticks ? header->finalize_ticks : process->now_ticks;
+    uint64_t all = live_between(process, header->init_ticks, end);
+    uint64_t off_ns = live_between(process, 0, run_off_ticks(header, end));
     return all > off_ns ? all - off_ns : 0;
 }
 

@@ -316,11 +316,13 @@ static int trace_read(struct analysis *analysis)
     if (result == 0 && !analysis->judging) {
         analysis->has_times = analysis->untimed == 0;
         critical_path_find(analysis, &lanes);
+        ideal_find(analysis, &lanes);
         doubts_tell(analysis, &lanes);
     }
     analysis_lanes_release(&lanes);
     bool short_of = analysis->no_memory || analysis->matching.no_memory || analysis->gatherings.no_memory ||
-                    analysis->paths.no_memory || analysis->segments.no_memory || analysis->delays.no_memory;
+                    analysis->joints.no_memory || analysis->paths.no_memory || analysis->segments.no_memory ||
+                    analysis->delays.no_memory;
     return result != 0 || short_of ? report_no_memory(&analysis->report) : 0;
 }
 
@@ -328,6 +330,7 @@ static void tables_release(struct analysis *analysis)
 {
     matching_release(&analysis->matching);
     gatherings_release(&analysis->gatherings);
+    gatherings_release(&analysis->joints);
     paths_release(&analysis->paths);
     keytable_release(&analysis->waits, NULL);
     keytable_release(&analysis->causes, NULL);
@@ -354,7 +357,7 @@ static int pauses_judge(struct analysis *analysis)
                                .has_messages = analysis->has_messages,
                                .has_collectives = analysis->has_collectives,
                                .judging = true};
-    first->matching.paths = first->gatherings.paths = &first->paths;
+    first->matching.paths = first->gatherings.paths = first->joints.paths = &first->paths;
     first->matching.doubts = &first->doubts;
     int result = trace_read(first);
     if (result != 0)
@@ -383,7 +386,7 @@ static int job_analyse(struct analysis *analysis)
 static int analysis_run(struct analysis *analysis, const struct run_reader *runs, size_t count,
                         const struct stored_names *names)
 {
-    analysis->matching.paths = analysis->gatherings.paths = &analysis->paths;
+    analysis->matching.paths = analysis->gatherings.paths = analysis->joints.paths = &analysis->paths;
     if (trace_job_open_pauses(&analysis->job, runs, count, &analysis->report) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)

@@ -21,6 +21,7 @@
 
 #include "analysis/delays.h"
 #include "analysis/gathering.h"
+#include "analysis/idealrun.h"
 #include "analysis/segments.h"
 #include "definitions/otf2_communicators.h"
 #include "job/callplaces.h"
@@ -140,6 +141,7 @@ struct analysis {
     struct paths paths;
     struct matching matching;
     struct gatherings gatherings;
+    struct gatherings joints; /* calls on windows and files that all members make, for the ideal run */
     struct keytable waits,
         causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited process */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
@@ -175,6 +177,9 @@ struct analysis {
     size_t path_count;
     uint64_t path_ns;
     int32_t path_rank; /* where it ends */
+    struct ideal_run ideal;
+    struct ideal_split split;
+    const char *no_ideal; /* why the split is not known, or NULL */
     bool no_memory;
     /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);

@@ -42,8 +42,8 @@ static const enum gathering_form forms[COLLECTIVE_COUNT] = {
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
-static bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
-                             const struct event *event, struct place *place)
+bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                      const struct event *event, struct place *place)
 {
     const struct analysis *analysis = lanes->analysis;
     const struct run_reader *run = analysis->job.ranks[process->world_rank].run;
@@ -80,10 +80,17 @@ static bool lane_is_shown(const struct analysis *analysis, const struct analysis
 
 static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
 {
-    return (struct moment){lane->begin_ns,  path_hold(lane->path),         lane->cursor_ns,
-                           lane->thread,    lane_is_shown(analysis, lane), lane->number,
-                           lane->place,     lane->longest_segment,         lane->longest_from_ns,
-                           lane->longest_ns};
+    return (struct moment){lane->begin_ns,
+                           path_hold(lane->path),
+                           lane->cursor_ns,
+                           lane->thread,
+                           lane_is_shown(analysis, lane),
+                           lane->number,
+                           lane->place,
+                           lane->longest_segment,
+                           lane->longest_from_ns,
+                           lane->longest_ns,
+                           lane->ideal.now};
 }
 
 static bool is_partitioned(unsigned function)
@@ -285,6 +292,7 @@ void analysis_process_release(struct analysis *analysis, struct analysis_process
     trace_requests_release(&process->requests);
     free(process->operations);
     free(process->creations);
+    free(process->joints);
     free(process->untold);
     free(process->places);
 }
@@ -297,6 +305,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     const struct trace_rank *rank = &analysis->job.ranks[lane->process->world_rank];
     const struct analysis_lane *first = lane->process->first;
     lane->started = true;
+    ideal_start(analysis, lane);
     if (first != lane && first->started) {
         lane->path = path_hold(first->path); /* a thread of the process that the first one has led to here */
         lane->cursor_ns = first->cursor_ns;
@@ -344,6 +353,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane_start(lanes, lane);
     lane->number = call_is_mark(&lane->call) ? 0 : ++lanes->analysis->calls;
     lane->operation = 0;
+    ideal_begin(lanes, lane);
     segment_end(lanes->analysis, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     if (kind == EVENT_SWITCHED)
@@ -390,6 +400,7 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
     if (!message || function == CALL_MPI_Bsend || function == CALL_MPI_Ibsend || function == CALL_MPI_Bsend_init)
         return;
     const struct moment *posted = matching_posted(&lanes->analysis->matching, message);
+    ideal_sent(lanes, lane, message, function, posted, &blame->need);
     if (posted && posted->ns < lane->end_ns)
         blame_offer(blame, WAIT_LATE_RECEIVER, message->envelope.comm,
                     &(struct arrival){*posted, message->envelope.dest}, NULL);
@@ -424,6 +435,7 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         if (!receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
         matching_gone(&analysis->matching, receive, false);
+        ideal_request_unknown(lanes, event, &blame->need);
         return;
     }
     receive->got_ns = lane->begin_ns;
@@ -432,6 +444,7 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
     receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
     receive->late = !receive->matched;
+    ideal_received(lanes, receive, &blame->need);
     if (!receive->matched)
         return;
     analysis->decided++;
@@ -445,6 +458,7 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
 {
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
+    ideal_gathered(lanes, gathering, who, known, &blame->need);
     if (known == CAUSE_UNKNOWN)
         (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_UNKNOWN && gathering->form != FORM_UNKNOWN)
@@ -475,15 +489,19 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
 {
     unsigned kind = event_kind(event);
     int class = request_class_ended(event);
-    if (class < 0)
+    if (class < 0) {
+        ideal_access_done(lanes, event, &blame->need);
         return;
+    }
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED) {
         part_unfinished(lanes, lane, (enum request_class) class, event);
         return;
     }
     struct request_object *object = posted_request_take(lane->process, (enum request_class) class, event);
-    if (!object)
+    if (!object) {
+        ideal_request_unknown(lanes, event, &blame->need);
         return;
+    }
     sent_offer(lanes, lane, object->sent, object->function, blame);
     received_offer(lanes, lane, object->receive, event, blame);
     if (object->gathering) {
@@ -530,6 +548,8 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         else
             part_end(lanes, lane, event, &blame);
     }
+    ideal_others(lanes, lane, &blame.need);
+    ideal_end(lanes, lane, &blame.need);
     struct place place;
     if (call_probes(&lane->call) && event_place_find(lanes, lane->process, &lane->call.event, &place))
         probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));

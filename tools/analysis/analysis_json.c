@@ -227,6 +227,24 @@ static json_t *message_matrix_json(const struct analysis *analysis)
     return list;
 }
 
+static json_t *efficiency_json(const struct analysis *analysis)
+{
+    const struct ideal_run *run = &analysis->ideal;
+    const struct ideal_split *split = &analysis->split;
+    bool timed = run->run_ns > 0, known = timed && !analysis->no_ideal;
+    json_t *object = json_object();
+    member(object, "communication", timed ? json_real(split->communication) : json_null());
+    member(object, "serialization", known ? json_real(split->serialization) : json_null());
+    member(object, "transfer", known ? json_real(split->transfer) : json_null());
+    member(object, "run_ns", timed ? integer_json(run->run_ns) : json_null());
+    member(object, "useful_most_ns", timed ? integer_json(run->useful_ns) : json_null());
+    member(object, "ideal_least_ns", timed ? integer_json(run->ideal_ns.least) : json_null());
+    member(object, "ideal_most_ns", timed ? integer_json(run->ideal_ns.most) : json_null());
+    member(object, "unsure", integer_json(run->unsure));
+    member(object, "unknown", analysis->no_ideal ? json_string(analysis->no_ideal) : json_null());
+    return object;
+}
+
 /* The waits of all ranks together: sums by the first part of the key, which is the sort key. */
 static json_t *wait_sums_json(const struct analysis *analysis)
 {
@@ -274,6 +292,7 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
 {
     json_t *object = head_json(analysis);
     member(object, "communicators", comms_json(analysis));
+    member(object, "efficiency", efficiency_json(analysis));
     member(object, "messages", messages_json(analysis));
     member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
     if (!brief)

@@ -68,8 +68,9 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
     size_t comms = rank->run->comm_count + 1;
     process->operations = calloc(comms, sizeof *process->operations);
     process->creations = calloc(comms, sizeof *process->creations);
+    process->joints = calloc(comms, sizeof *process->joints);
     process->untold = calloc(comms, sizeof *process->untold);
-    if (!process->operations || !process->creations || !process->untold)
+    if (!process->operations || !process->creations || !process->joints || !process->untold)
         return -1;
     if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
         return -1;

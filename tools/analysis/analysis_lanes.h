@@ -18,6 +18,7 @@ struct analysis_process {
     struct keytable objects; /* by the request's id */
     uint64_t *operations;    /* by the communicator's number: collectives that were begun on it */
     uint64_t *creations;
+    uint64_t *joints; /* likewise: calls of call_gathers on windows and files */
     uint32_t *places; /* by number of the call path. NULL: no paths */
     size_t path_count;
     bool *untold; /* by communicator number: messages of receives from any source are not known */
@@ -25,11 +26,12 @@ struct analysis_process {
     uint32_t lanes_open;
     bool torn; /* records are missing, and later ones are not matched */
     /* times without recording: */
-    uint32_t offs;         /* how many have begun */
-    uint32_t stretch;      /* and ended */
-    uint64_t off_ns;       /* the sum of those that ended */
-    uint64_t off_since_ns; /* of the one now, or UINT64_MAX */
-    bool told;             /* to its communicators */
+    uint32_t offs;                 /* how many have begun */
+    uint32_t stretch;              /* and ended */
+    uint64_t off_ns;               /* the sum of those that ended */
+    uint64_t off_since_ns;         /* of the one now, or UINT64_MAX */
+    bool told;                     /* to its communicators */
+    uint64_t init_ns, finalize_ns; /* the run between them */
     struct analysis_lane *first;
 };
 
@@ -43,6 +45,7 @@ struct lane_probe {
     struct path *path; /* before it, held */
     uint64_t call;     /* its number */
     uint32_t place;
+    uint64_t useful_ns; /* of the ideal clock */
 };
 
 /* Where a record belongs. */
@@ -63,6 +66,7 @@ struct blame {
     struct gathering *gathering;
     bool found;
     bool earliest; /* the call needed only one of them: the first */
+    struct ideal need;
 };
 
 struct analysis_lane {
@@ -75,6 +79,7 @@ struct analysis_lane {
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */
     uint64_t missing;          /* records, so far */
+    struct ideal_clock ideal;
     struct path *path;
     bool begun, started, finalized;
     uint32_t thread;
@@ -92,6 +97,7 @@ struct analysis_lane {
     struct receive *receive;
     struct gathering *gathering;
     struct attendee attendee;
+    struct gathering *joint;
     struct lane_probe probe;
     struct gathering **left; /* that the call leaves */
     size_t left_count, left_capacity;
@@ -104,7 +110,9 @@ struct analysis_lanes {
     size_t count;
     struct analysis_lane **heap;
     size_t heap_count;
-    bool *broken; /* by communicator: the trace of a member is missing, or incomplete */
+    bool *broken;         /* by communicator: the trace of a member is missing, or incomplete */
+    uint64_t ideal_ahead; /* latest ideal time of all ranks */
+    bool leaves_the_job;  /* calls wait for processes of other jobs */
 };
 
 /* Reads the whole trace. Returns 0, or -1 without memory. Release it in both cases. */
@@ -112,6 +120,9 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis);
 void analysis_lanes_release(struct analysis_lanes *lanes);
 
 /* analysis_calls.c */
+/* Finds where the record belongs. Returns false if that is not known. */
+bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                      const struct event *event, struct place *place);
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* Called when the message of a completed receive is known. `data` is the analysis. */
 void analysis_flow_tell(void *data, const struct receive *receive);
@@ -130,6 +141,22 @@ bool pause_hides_operations(const struct analysis *analysis, uint32_t comm, uint
 void pause_doubt_operation(struct analysis *analysis, const struct gathering *gathering);
 /* For the end of the first reading. A message or receive has no other end. */
 void pause_doubt_rest(struct analysis_lanes *lanes, const struct envelope *envelope, bool sent);
+/* analysis_ideal.c: the ideal run. Called at the first call of a thread, at the begin and at the end of a call. */
+void ideal_start(const struct analysis *analysis, struct analysis_lane *lane);
+void ideal_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void ideal_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct ideal *need);
+/* Each adds what a call needs, or may need: a completed send, receive, collective, an unknown
+ * request, an access to a window or file, and the rest. */
+void ideal_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
+                unsigned function, const struct moment *posted, struct ideal *need);
+void ideal_received(struct analysis_lanes *lanes, const struct receive *receive, struct ideal *need);
+void ideal_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
+                    enum cause_known known, struct ideal *need);
+void ideal_request_unknown(struct analysis_lanes *lanes, const struct event *ended, struct ideal *need);
+void ideal_access_done(struct analysis_lanes *lanes, const struct event *ended, struct ideal *need);
+void ideal_others(struct analysis_lanes *lanes, struct analysis_lane *lane, struct ideal *need);
+/* At the end: the result. */
+void ideal_find(struct analysis *analysis, struct analysis_lanes *lanes);
 
 /* analysis_waits.c */
 /* Called at the begin and at the end of a call: the segments before and after it. */

@@ -93,6 +93,32 @@ static void messages_print(const struct analysis *analysis, FILE *out)
                     : "sends and receives are paired wrongly; perhaps a receive was cancelled and freed");
 }
 
+/* ---- the ideal run ----------------------------------------------------------------------------------------------- */
+
+static void ideal_print(const struct analysis *analysis, FILE *out)
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    const struct ideal_run *run = &analysis->ideal;
+    const struct ideal_split *split = &analysis->split;
+    fprintf(out, "\nefficiency\n");
+    if (run->run_ns == 0) {
+        fprintf(out, "  unknown: %s\n", analysis->no_ideal ? analysis->no_ideal : "the run took no time");
+        return;
+    }
+    fprintf(out, "  communication %s", text_of_share(a, split->communication, 1));
+    if (!analysis->no_ideal)
+        fprintf(out, " = serialization %s x transfer %s", text_of_share(b, split->serialization, 1),
+                text_of_share(c, split->transfer, 1));
+    fprintf(out, "\n  run %s, longest time outside of MPI %s, on a network that takes no time ",
+            text_of_ns(a, run->run_ns), text_of_ns(b, run->useful_ns));
+    if (!analysis->no_ideal)
+        fprintf(out, "%s\n", text_of_ns(c, run->ideal_ns.least + (run->ideal_ns.most - run->ideal_ns.least) / 2));
+    else
+        fprintf(out, "between %s and %s\n  ! serialization and transfer are unknown: %s\n",
+                text_of_ns(c, run->ideal_ns.least), text_of_ns(d, run->ideal_ns.most), analysis->no_ideal);
+    doubt_print(run->unsure, "calls may have waited for ranks that the trace does not tell", out);
+}
+
 /* ---- waits ------------------------------------------------------------------------------------------------------- */
 
 /* Prints a line for several records of a table that differ only in the rank. */
@@ -378,6 +404,7 @@ static int matrix_print(const struct analysis *analysis, FILE *out)
 int analysis_print(const struct analysis *analysis, FILE *out)
 {
     analysis_head_print(analysis, out);
+    ideal_print(analysis, out);
     messages_print(analysis, out);
     int result = longest_waits_print(analysis, out);
     result |= wait_places_print(analysis, out);

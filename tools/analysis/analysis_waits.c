@@ -38,7 +38,7 @@ void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, 
         return;
     path_hold(cause->moment.path);
     path_drop(blame->paths, blame->cause.moment.path);
-    *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest};
+    *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest, blame->need};
 }
 
 /* Returns whether the call returns only after its event has happened. */
@@ -198,7 +198,8 @@ void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint3
                                       .place = lane->place,
                                       .end_ns = lane->end_ns,
                                       .cursor_ns = lane->cursor_ns,
-                                      .path = path_hold(lane->path)};
+                                      .path = path_hold(lane->path),
+                                      .useful_ns = lane->ideal.useful_ns};
 }
 
 void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const struct envelope *envelope)
@@ -212,6 +213,8 @@ void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const s
     if (!fits)
         return;
     int32_t rank = lane->process->world_rank;
+    if (message)
+        ideal_clock_amend(&lane->ideal, message->begun.ideal, lane->ideal.useful_ns - probe->useful_ns);
     if (message && message->begun.ns > probe->begin_ns && message->begun.ns <= probe->end_ns) {
         const struct moment *begun = &message->begun;
         if (analysis_selects(analysis, rank, envelope->comm, probe->function, probe->begin_ns, probe->end_ns)) {

@@ -48,6 +48,7 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
     struct arrival *last = &gathering->last[who->side];
     gathering->mixed |= gathering->operation != like->operation;
     gathering->come[who->side]++;
+    ideal_need(&gathering->ideal_last[who->side], moment.ideal);
     if (moment.ns < gathering->first_ns)
         gathering->first_ns = moment.ns;
     if (last->world_rank == NOBODY || moment.ns > last->moment.ns)
@@ -111,6 +112,22 @@ enum cause_known gathering_cause(const struct gathering *gathering, const struct
     }
     *cause = gathering->last[other];
     return all && cause->world_rank != NOBODY ? CAUSE_KNOWN : CAUSE_UNKNOWN;
+}
+
+void gathering_ideal(const struct gathering *gathering, const struct attendee *who, enum cause_known known,
+                     struct ideal *need)
+{
+    if (known == CAUSE_UNKNOWN) {
+        ideal_may_need(need, gathering->ideal_last[0]);
+        ideal_may_need(need, gathering->ideal_last[1]);
+    } else if (known == CAUSE_KNOWN && gathering->form == FORM_ONE_TO_ALL) {
+        ideal_need(need, gathering->root.moment.ideal);
+    } else if (known == CAUSE_KNOWN && gathering->form == FORM_PREFIX) {
+        for (int32_t i = 0; i < who->rank; i++)
+            ideal_need(need, gathering->members[i].moment.ideal);
+    } else if (known == CAUSE_KNOWN) {
+        ideal_need(need, gathering->ideal_last[gathering->inter ? !who->side : 0]);
+    }
 }
 
 bool gathering_leave(struct gathering *gathering)

@@ -48,8 +48,9 @@ struct gathering {
     int32_t size[2], come[2];
     int64_t left;
     struct arrival last[2], root;
-    struct arrival *members; /* FORM_PREFIX: by rank */
-    uint32_t stretch;        /* how often recording was off before, in its members */
+    struct arrival *members;    /* FORM_PREFIX: by rank */
+    uint32_t stretch;           /* how often recording was off before, in its members */
+    struct ideal ideal_last[2]; /* the latest arrivals on the ideal network, by group */
     uint64_t first_ns;
     uint64_t waited_ns; /* by all */
 };
@@ -69,6 +70,9 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
                                   const struct attendee *who, struct moment moment);
 /* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
+/* Adds what this attendee needs on an ideal network. `known` is its cause. */
+void gathering_ideal(const struct gathering *gathering, const struct attendee *who, enum cause_known known,
+                     struct ideal *need);
 bool gathering_is_complete(const struct gathering *gathering);
 /* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);

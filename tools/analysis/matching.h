@@ -19,6 +19,7 @@
 #define MPIT_TOOLS_MATCHING_H
 
 #include "analysis/criticalpath.h"
+#include "analysis/idealrun.h"
 #include "base/keytable.h"
 
 enum { FROM_ANY = -1, OF_ANY_TAG = -1 };
@@ -45,6 +46,7 @@ struct moment {
     uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
     uint32_t segment; /* the longest one since the thread's last call that waited (segments.h), or 0 for none */
     uint64_t busy_from_ns, busy_ns; /* the longest computation since then. 0: not known, or none */
+    struct ideal ideal;
 };
 
 struct receive;

@@ -40,6 +40,7 @@ static void release(int count)
 {
     matching_release(&analysis.matching);
     gatherings_release(&analysis.gatherings);
+    gatherings_release(&analysis.joints);
     assert_int_equal(analysis.paths.count, 0); /* nobody has kept one */
     analysis_release(&analysis);
     for (int r = 0; r < count; r++)

@@ -1,0 +1,479 @@
+/* Traces made by hand -> serialization and transfer, to the nanosecond. Each rank's MPI_Init returns at time 0. */
+#define _GNU_SOURCE
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analysis/analysis.h"
+#include "calls.h"
+#include "jobfixture.h"
+
+#include <math.h>
+#include <string.h>
+
+static struct run_reader readers[RANKS_MAX];
+static struct analysis analysis;
+static struct selection selection;
+
+enum { INIT = BEGIN + 100 };
+#define AT(rank, at, lasts, ...) PUT(rank, INIT + (at), lasts, __VA_ARGS__)
+
+static void ranks_make(int count)
+{
+    selection = (struct selection){0};
+    for (int r = 0; r < count; r++) {
+        rank_make(r, count);
+        job.ranks[r].run.header->init_ticks = INIT;
+    }
+}
+
+/* Rank r enters MPI_Finalize at this time. */
+static void ended(int rank, uint64_t at)
+{
+    PUT_IN(0, rank, INIT + at, 10, CALL_MPI_Finalize, .peer = PEER_NONE);
+    job.ranks[rank].run.header->finalize_ticks = INIT + at;
+    rank_end(rank, RUN_FINALIZED);
+}
+
+static void analyse(int count)
+{
+    for (int r = 0; r < count; r++)
+        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
+    if (analysis_open(&analysis, readers, (size_t)count, &selection, NULL) != 0)
+        fail_msg("%s", analysis.report.error);
+}
+
+/* All ranks end together. */
+static void analyse_until(int count, uint64_t at)
+{
+    for (int r = 0; r < count; r++)
+        ended(r, at);
+    analyse(count);
+}
+
+static void release(int count)
+{
+    analysis_release(&analysis);
+    for (int r = 0; r < count; r++)
+        run_reader_close(&readers[r]);
+}
+
+/* The longest run time and computation, and the run time on the ideal network, which is known. */
+static void split_check(int count, uint64_t run, uint64_t useful, uint64_t ideal)
+{
+    if (analysis.no_ideal)
+        fail_msg("%s", analysis.no_ideal);
+    assert_int_equal(analysis.ideal.run_ns, run);
+    assert_int_equal(analysis.ideal.useful_ns, useful);
+    assert_int_equal(analysis.ideal.ideal_ns.least, ideal);
+    assert_int_equal(analysis.ideal.ideal_ns.most, ideal);
+    assert_int_equal(analysis.ideal.unsure, 0);
+    assert_true(fabs(analysis.split.communication - (double)useful / (double)run) < 1e-12);
+    assert_true(fabs(analysis.split.serialization - (double)useful / (double)ideal) < 1e-12);
+    assert_true(fabs(analysis.split.transfer - (double)ideal / (double)run) < 1e-12);
+    release(count);
+}
+
+static void unknown_check(int count, const char *reason)
+{
+    assert_non_null(analysis.no_ideal);
+    if (!strstr(analysis.no_ideal, reason))
+        fail_msg("%s", analysis.no_ideal);
+    release(count);
+}
+
+static void imbalance_is_neither(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 10000, 10000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 20000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 20000);
+    split_check(2, 20000, 20000, 20000);
+}
+
+static void chain_is_serialization(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 10000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(0, 10000, 10000, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(1, 0, 10000, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(1, 20000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    analyse_until(2, 20000);
+    split_check(2, 20000, 10000, 20000);
+}
+
+static void delay_is_transfer(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        AT(r, 10000, 5000, CALL_MPI_Sendrecv, .peer = 1 - r, .tag = 7);
+        AT(r, 10000, CALL_MPI_Sendrecv, RECORD_RECEIVE, .peer = 1 - r, .tag = 7);
+    }
+    analyse_until(2, 15000);
+    split_check(2, 15000, 10000, 10000);
+}
+
+/* 0 computes 10000, the message takes 5000, 1 computes 10000, the message takes 5000. */
+static void chain_over_a_slow_network_is_both(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 10000, 100, CALL_MPI_Send, .peer = 1, .tag = 7);
+    AT(0, 10100, 19900, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(1, 0, 15000, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(1, 25000, 5000, CALL_MPI_Send, .peer = 0, .tag = 7); /* its receive was posted long before */
+    analyse_until(2, 30000);
+    split_check(2, 30000, 10000, 20000);
+}
+
+static void requests_count_where_they_complete(void **state)
+{
+    (void)state;
+    static const uint64_t sends[] = {8000, 4000}, waits[] = {8100, 6100};
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        AT(r, 0, 0, CALL_MPI_Irecv, .peer = 1 - r, .tag = 7);
+        AT(r, sends[r], 100, CALL_MPI_Isend, .peer = 1 - r, .tag = 7);
+        AT(r, waits[r], 14000 - waits[r], CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        AT(r, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1 - r, .tag = 7);
+        AT(r, sends[r], CALL_MPI_Isend, RECORD_SEND_DONE, .peer = 1 - r, .tag = 7);
+    }
+    analyse_until(2, 14000);
+    split_check(2, 14000, 8000, 8000);
+}
+
+/* Both times 0 has waited for the receive, and then computes. */
+static void synchronous_send_waits_for_its_receive(void **state)
+{
+    static const unsigned sends[] = {CALL_MPI_Ssend, CALL_MPI_Send};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ranks_make(2);
+        AT(0, 1000, 5000, sends[i], .peer = 1, .tag = 7);
+        AT(0, 10000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        AT(1, 5000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 7);
+        AT(1, 6000, 4000, CALL_MPI_Barrier, .peer = PEER_NONE);
+        analyse_until(2, 10000);
+        split_check(2, 10000, 5000, 9000);
+    }
+}
+
+/* A slow network let the receive look early: MPI_Ssend has to wait for it all the same, MPI_Send not. */
+static void synchronous_send_waits_where_it_did_not(void **state)
+{
+    static const unsigned sends[] = {CALL_MPI_Ssend, CALL_MPI_Send};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ranks_make(2);
+        AT(1, 0, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+        AT(0, 0, 6000, CALL_MPI_Recv, .peer = 1, .tag = 7);
+        AT(1, 5000, 2000, CALL_MPI_Recv, .peer = 0, .tag = 8);
+        AT(0, 6000, 1000, sends[i], .peer = 1, .tag = 8);
+        AT(0, 8000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+        AT(1, 7000, 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+        analyse_until(2, 8000);
+        split_check(2, 8000, 5000, i == 0 ? 6000 : 5000);
+    }
+}
+
+static void buffered_send_never_waits(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 5000, CALL_MPI_Bsend, .peer = 1, .tag = 7);
+    AT(0, 10000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 5000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 7);
+    AT(1, 6000, 4000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 10000);
+    split_check(2, 10000, 5000, 5000);
+}
+
+/* Time between polls is kept. A poll in vain takes no time, and needs nothing. */
+static void polls_keep_the_time_between_them(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 7);
+    AT(0, 1000, 100, CALL_MPI_Test, .peer = 1);
+    AT(0, 2000, 500, CALL_MPI_Test, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 7);
+    AT(1, 2200, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(1, 2200, 0, CALL_MPI_Send, .peer = 1, .tag = 9);
+    AT(1, 2200, 300, CALL_MPI_Recv, .peer = 1, .tag = 9); /* its own */
+    analyse_until(2, 2500);
+    split_check(2, 2500, 2200, 2200);
+}
+
+static void waitany_needs_what_it_returned(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 1);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = 2, .tag = 2);
+    AT(0, 0, 3000, CALL_MPI_Waitany, .peer = 2, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 1);
+    AT(0, 7000, 3000, CALL_MPI_Waitsome, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 2, .tag = 2);
+    AT(1, 1000, 0, CALL_MPI_Send, .peer = 0, .tag = 1);
+    AT(1, 1000, 9000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(2, 2000, 0, CALL_MPI_Send, .peer = 0, .tag = 2);
+    AT(2, 2000, 8000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(0, 10000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(3, 10000);
+    split_check(3, 10000, 4000, 5000);
+}
+
+static void persistent_requests_count_from_their_start(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 0, CALL_MPI_Startall, .peer = 1, .tag = 1);
+    AT(0, 1000, CALL_MPI_Recv_init, RECORD_RECV_POSTED, .peer = 1, .tag = 7);
+    AT(0, 2000, 4000, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(0, 1000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 1, .tag = 7);
+    AT(1, 3000, 0, CALL_MPI_Start, .peer = 0, .tag = 1);
+    AT(1, 3000, CALL_MPI_Send_init, RECORD_SEND_POSTED, .peer = 0, .tag = 7);
+    AT(1, 3000, 3000, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(1, 3000, CALL_MPI_Send_init, RECORD_SEND_DONE, .peer = 0, .tag = 7);
+    analyse_until(2, 6000);
+    split_check(2, 6000, 3000, 3000);
+}
+
+/* By the clock 0 comes last, because of the network. On the ideal one it is 1. */
+static void last_one_may_be_another(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(1, 0, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(0, 0, 4000, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(0, 9000, 1000, CALL_MPI_Allreduce, .peer = PEER_NONE);
+    AT(1, 8000, 2000, CALL_MPI_Allreduce, .peer = PEER_NONE);
+    analyse_until(2, 10000);
+    split_check(2, 10000, 8000, 8000);
+}
+
+/* Ranks come at 1000, 2000, 3000 and leave at 5000. Then each computes for 4000. The last of them decides. */
+static void collectives_need_what_their_kind_does(void **state)
+{
+    static const struct {
+        unsigned function;
+        int32_t peer;
+        uint64_t ideal;
+    } cases[] = {
+        {CALL_MPI_Barrier, PEER_NONE, 7000}, {CALL_MPI_Allgather, PEER_NONE, 7000},
+        {CALL_MPI_Scan, PEER_NONE, 7000},    {CALL_MPI_Bcast, 0, 7000},
+        {CALL_MPI_Reduce, 0, 7000},          {CALL_MPI_Comm_dup, PEER_NONE, 7000},
+    };
+    static const uint64_t own[][3] = {{7000, 7000, 7000}, {7000, 7000, 7000}, {5000, 6000, 7000},
+                                      {5000, 6000, 7000}, {7000, 6000, 7000}, {7000, 7000, 7000}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int shown = 0; shown < 3; shown++) { /* this rank computes 10000 more, so that it decides */
+            ranks_make(3);
+            for (int r = 0; r < 3; r++) {
+                uint64_t enter = 1000 + 1000 * (uint64_t)r;
+                AT(r, enter, 5000 - enter, cases[i].function, .peer = cases[i].peer);
+                ended(r, r == shown ? 19000 : 9000);
+            }
+            analyse(3);
+            split_check(3, 19000, 15000 + (uint64_t)shown * 1000, own[i][shown] + 10000);
+        }
+}
+
+static void nonblocking_collectives_count_where_they_complete(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        uint64_t post = r ? 6000 : 1000, wait = r ? 7000 : 2000;
+        AT(r, post, 0, CALL_MPI_Ibarrier, .peer = PEER_NONE);
+        AT(r, wait, 9000 - wait, CALL_MPI_Wait, .peer = 1, .tag = 1);
+        AT(r, post, CALL_MPI_Ibarrier, RECORD_COLL_DONE, .peer = PEER_NONE);
+    }
+    ended(0, 14000);
+    ended(1, 9000);
+    analyse(2);
+    split_check(2, 14000, 7000, 11000); /* 6000, and 5000 of computation */
+}
+
+static void probe_waits_where_its_receive_is_posted(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 4000, CALL_MPI_Probe, .peer = PEER_ANY, .tag = 7);
+    AT(0, 7000, 500, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(1, 4000, 3500, CALL_MPI_Send, .peer = 0, .tag = 7);
+    analyse_until(2, 7500);
+    split_check(2, 7500, 4000, 6000); /* the receive is posted in the send: 4000, and 2000 after the probe */
+}
+
+/* What a neighborhood collective needs is not known: both bounds are told. */
+static void unknown_needs_give_bounds(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 4000, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
+    AT(1, 4500, 500, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
+    ended(0, 9000);
+    ended(1, 5000);
+    analyse(2);
+    assert_int_equal(analysis.ideal.ideal_ns.least, 5000);
+    assert_int_equal(analysis.ideal.ideal_ns.most, 8500);
+    assert_int_equal(analysis.ideal.unsure, 2);
+    unknown_check(2, "does not tell for which ranks");
+}
+
+/* The barrier afterwards makes the bounds equal again. */
+static void unknown_needs_may_not_matter(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        uint64_t enter = r ? 4500 : 1000;
+        AT(r, enter, 5000 - enter, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
+        AT(r, r ? 6000 : 5000, r ? 0 : 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    }
+    analyse_until(2, 6000);
+    assert_null(analysis.no_ideal);
+    assert_int_equal(analysis.ideal.ideal_ns.least, 5500);
+    assert_int_equal(analysis.ideal.ideal_ns.most, 5500);
+    assert_int_equal(analysis.ideal.unsure, 2);
+    release(2);
+}
+
+static void windows_gather_their_members(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        uint64_t enter = r ? 4000 : 1000;
+        AT(r, enter, 5000 - enter, CALL_MPI_Win_fence, .peer = PEER_NONE);
+    }
+    ended(0, 9000);
+    ended(1, 5000);
+    analyse(2);
+    assert_int_equal(analysis.operations.count, 0); /* no finding of its own */
+    assert_int_equal(analysis.waits.count, 0);
+    split_check(2, 9000, 5000, 8000);
+}
+
+/* This fence did not wait for the other rank. */
+static void fence_that_is_left_early_is_unknown(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE);
+    AT(1, 4000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE);
+    analyse_until(2, 5000);
+    assert_int_equal(analysis.ideal.unsure, 1);
+    assert_null(analysis.no_ideal);
+    assert_int_equal(analysis.ideal.ideal_ns.most, 5000 - 10);
+    release(2);
+}
+
+/* A lock may wait for any rank, but not longer than until all of them are here. */
+static void lock_may_wait_for_any_rank(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 4000, CALL_MPI_Win_lock, .peer = 1);
+    AT(1, 4500, 0, CALL_MPI_Win_lock, .peer = 1);
+    ended(0, 9000);
+    ended(1, 5000);
+    analyse(2);
+    assert_int_equal(analysis.ideal.ideal_ns.least, 5000);
+    assert_int_equal(analysis.ideal.ideal_ns.most, 8500);
+    unknown_check(2, "does not tell for which ranks");
+}
+
+static void undecided_receive_is_unknown(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = TAG_ANY);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    AT(0, 0, 2500, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 5);
+    AT(0, 3000, 100, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 1, .tag = 6);
+    AT(1, 1000, 0, CALL_MPI_Send, .peer = 0, .tag = 5);
+    AT(1, 2000, 0, CALL_MPI_Send, .peer = 0, .tag = 6);
+    ended(0, 8000);
+    ended(1, 2000);
+    analyse(2);
+    assert_in_range(analysis.ideal.unsure, 1, 2);
+    assert_in_range(analysis.ideal.ideal_ns.most, 7400, 7500);
+    unknown_check(2, "");
+}
+
+static void partial_traces_are_unknown(void **state)
+{
+    static const char *const reasons[] = {"not end normally", "mpit_filter", "recording was off", "end of MPI_Init",
+                                          "not matched",      "other jobs",  "several threads"};
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        ranks_make(2);
+        struct run_header *header = job.ranks[1].run.header;
+        for (int r = 0; i == 1 && r < 2; r++)
+            strcpy(job.ranks[r].run.header->filter, "-io");
+        header->init_ticks = i == 3 ? 0 : header->init_ticks;
+        if (i == 2) {
+            header->off_count = 1;
+            PUT_IN(0, 1, INIT + 1000, 0, EVENT_SWITCHED, .peer = false);
+            PUT_IN(0, 1, INIT + 1500, 0, EVENT_SWITCHED, .peer = true);
+        }
+        if (i == 4)
+            AT(1, 1000, 10, CALL_MPI_Recv, .peer = 0, .tag = 7);
+        if (i == 5)
+            AT(1, 1000, 10, CALL_MPI_Comm_spawn, .peer = PEER_NONE);
+        if (i == 6) {
+            thread_make(&job.ranks[1], 1);
+            event_put(1, 1, (struct event){.begin = 2000, .duration = 5, .kind = CALL_MPI_Barrier, .comm = SELF});
+        }
+        AT(0, 4000, 10, CALL_MPI_Send, .peer = 0, .tag = 1); /* not received: no harm */
+        ended(0, 10000);
+        if (i == 0) {
+            AT(1, 4000, 10, CALL_MPI_Send, .peer = 0, .tag = 1);
+            rank_end(1, RUN_RUNNING);
+        } else {
+            ended(1, 10000);
+        }
+        analyse(2);
+        unknown_check(2, reasons[i]);
+    }
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
+    const struct CMUnitTest tests[] = {
+        TEST(imbalance_is_neither),
+        TEST(chain_is_serialization),
+        TEST(delay_is_transfer),
+        TEST(chain_over_a_slow_network_is_both),
+        TEST(requests_count_where_they_complete),
+        TEST(synchronous_send_waits_for_its_receive),
+        TEST(synchronous_send_waits_where_it_did_not),
+        TEST(buffered_send_never_waits),
+        TEST(polls_keep_the_time_between_them),
+        TEST(waitany_needs_what_it_returned),
+        TEST(persistent_requests_count_from_their_start),
+        TEST(last_one_may_be_another),
+        TEST(collectives_need_what_their_kind_does),
+        TEST(nonblocking_collectives_count_where_they_complete),
+        TEST(probe_waits_where_its_receive_is_posted),
+        TEST(unknown_needs_give_bounds),
+        TEST(unknown_needs_may_not_matter),
+        TEST(windows_gather_their_members),
+        TEST(fence_that_is_left_early_is_unknown),
+        TEST(lock_may_wait_for_any_rank),
+        TEST(undecided_receive_is_unknown),
+        TEST(partial_traces_are_unknown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -194,8 +194,12 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
     struct analysis_process *process = lane->process;
     struct place place;
     unsigned op = call_table[function].op;
-    if (!analysis->has_collectives || (event->kind & EVENT_FAILED) || !event_place_find(lanes, process, event, &place))
+    if (!analysis->has_collectives || (event->kind & EVENT_FAILED))
         return NULL;
+    if (!event_place_find(lanes, process, event, &place)) {
+        lanes->leaves_the_job = true;
+        return NULL;
+    }
     const struct trace_comm *comm = place.comm;
     uint64_t *count = op ? process->operations : process->creations;
     if (count[place.number] >> OPERATION_BITS != process->stretch) /* they begin anew */

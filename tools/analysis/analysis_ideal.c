@@ -34,8 +34,12 @@ static struct gathering *joint_begin(struct analysis_lanes *lanes, struct analys
     unsigned kind = event_kind(event);
     struct place place;
     if (!call_gathers(kind) || call_makes_comm(kind) || kind == CALL_MPI_Finalize || kind == CALL_MPI_Comm_free ||
-        (event->kind & EVENT_FAILED) || !event_place_find(lanes, process, event, &place))
+        (event->kind & EVENT_FAILED))
         return NULL;
+    if (!event_place_find(lanes, process, event, &place)) {
+        lanes->leaves_the_job = true;
+        return NULL;
+    }
     uint64_t number = process->joints[place.number]++;
     const struct trace_comm *comm = place.comm;
     if (comm->self || comm->size + comm->remote_size == 1)
@@ -190,6 +194,8 @@ static const char *header_obstacle(const struct run_header *header)
 {
     if (header->filter[0])
         return "some functions are not recorded (mpit_filter)";
+    if (header->spawned)
+        return "calls may wait for processes of other jobs";
     if (!header->init_ticks)
         return "the end of MPI_Init is not known";
     if (header->off_count)
@@ -221,7 +227,7 @@ static const char *ideal_obstacle(const struct analysis *analysis, const struct 
     if (analysis->no_path)
         return analysis->no_path;
     if (lanes->leaves_the_job)
-        return "calls wait for processes of other jobs";
+        return "calls may wait for processes of other jobs";
     if (analysis->unplaced || unmatched)
         return "messages are not matched";
     return ranks_obstacle(analysis, lanes);

@@ -112,7 +112,7 @@ struct analysis_lanes {
     size_t heap_count;
     bool *broken;         /* by communicator: the trace of a member is missing, or incomplete */
     uint64_t ideal_ahead; /* latest ideal time of all ranks */
-    bool leaves_the_job;  /* calls wait for processes of other jobs */
+    bool leaves_the_job;  /* calls may wait for processes of other jobs */
 };
 
 /* Reads the whole trace. Returns 0, or -1 without memory. Release it in both cases. */

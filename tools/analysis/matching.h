@@ -93,8 +93,9 @@ struct matching {
     uint64_t posted;
     uint64_t done;
     uint64_t matched;
-    uint64_t unseen; /* of these: without a known time of arrival */
-    uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */
+    uint64_t unseen;     /* of these: without a known time of arrival */
+    uint64_t unexpected; /* sent before their receive was posted */
+    uint64_t early;      /* received before they were sent: clocks differ, or they are paired wrongly */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs with different sizes at their ends: truncated, or matched wrongly */
     uint64_t asked;  /* undecided receives that were checked again: the effort */

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "analysis/tracefigures.h"
 #include "archive/archive.h"
 #include "check/check.h"
 #include "database/database_write.h"
@@ -247,6 +248,7 @@ static int sqlite(const struct run_dir *dir, const char *path)
 /* A part has no first screen: what stands out in it is not known. */
 static int summary(const struct run_dir *dir, bool full)
 {
+    trace_figures_fill(dir);
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
         job_title_print(dir, i);
@@ -298,6 +300,7 @@ static int show(const struct run_dir *dir, const struct request *request)
     case MODE_SQLITE:
         return sqlite(dir, request->target);
     case MODE_JSON:
+        trace_figures_fill(dir);
         if (summary_write_json(dir, stdout) != 0)
             err(1, "the summary cannot be written");
         return 0;

@@ -3,6 +3,7 @@
 
 #include "analysis/analysis_report.h"
 #include "analysis/sampled.h"
+#include "analysis/tracefigures.h"
 #include "page/page_messages.h"
 #include "page/page_places.h"
 
@@ -189,6 +190,8 @@ json_t *page_analysis(const struct run_job *job)
         }
         if (opened == 0 && json && analysis->has_messages)
             json_object_set_new(json, "drawn_messages", page_messages_json(&messages));
+        if (opened == 0 && !job->part)
+            trace_figures_take(job->summary, analysis);
         lists_cut(json);
         analysis_release(analysis);
     }

@@ -82,6 +82,9 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
     if (is.known)
         fprintf(out, "  efficiency %s = load balance %s x communication %s\n", text_of_share(a, is.parallel, 1),
                 text_of_share(b, is.load_balance, 1), text_of_share(c, is.communication, 1));
+    if (is.split)
+        fprintf(out, "             communication = serialization %s x transfer %s\n",
+                text_of_share(a, is.serialization, 1), text_of_share(b, is.transfer, 1));
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -99,15 +102,18 @@ static json_t *known_count_json(bool known, uint64_t count)
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
     bool known = has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-        row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name, "run_seconds",
-        seconds_json(known, row->run_ns), "recorded_seconds",
-        seconds_json(known && !summary->recorded_unknown, row_recorded_ns(row)), "mpi_seconds",
-        seconds_json(timed, row->mpi_ns), "stalled_seconds", seconds_json(timed && summary->stall_known, row->stall_ns),
-        "useful_seconds", seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent),
-        "bytes_sent", known_count_json(known, row->sent_bytes), "threads", known_count_json(known, row->threads),
-        "processors", known_count_json(row->processors > 0, row->processors));
+    bool received = known && !summary->received_unknown;
+    return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
+                     row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name,
+                     "run_seconds", seconds_json(known, row->run_ns), "recorded_seconds",
+                     seconds_json(known && !summary->recorded_unknown, row_recorded_ns(row)), "mpi_seconds",
+                     seconds_json(timed, row->mpi_ns), "stalled_seconds",
+                     seconds_json(timed && summary->stall_known, row->stall_ns), "useful_seconds",
+                     seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent),
+                     "bytes_sent", known_count_json(known, row->sent_bytes), "messages_received",
+                     known_count_json(received, row->received), "bytes_received",
+                     known_count_json(received, row->received_bytes), "threads", known_count_json(known, row->threads),
+                     "processors", known_count_json(row->processors > 0, row->processors));
 }
 
 json_t *summary_ranks_json(const struct summary *summary)
@@ -126,14 +132,16 @@ static json_t *known_figure_json(bool known, double figure)
     return known ? figure_json(figure) : json_null();
 }
 
-/* Serialization and transfer need the replay of a trace. */
+/* Serialization and transfer need a trace. */
 json_t *efficiency_json(const struct efficiency *is)
 {
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:n, s:n}", "parallel", known_figure_json(is->known, is->parallel),
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "parallel", known_figure_json(is->known, is->parallel),
                      "load_balance", known_figure_json(is->known, is->load_balance), "load_balance_in_node",
                      known_figure_json(is->known, is->load_balance_in_node), "load_balance_between_nodes",
                      known_figure_json(is->known, is->load_balance_between_nodes), "communication",
-                     known_figure_json(is->known, is->communication), "serialization", "transfer");
+                     known_figure_json(is->known, is->communication), "serialization",
+                     known_figure_json(is->split, is->serialization), "transfer",
+                     known_figure_json(is->split, is->transfer));
 }
 
 json_t *summary_efficiency_json(const struct summary *summary)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run/outcome.h"
 
+#include "analysis/tracefigures.h"
 #include "archive/archive.h"
 #include "run/collectchild.h"
 #include "job/compaction.h"
@@ -112,6 +113,7 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
     bool to_stdout = path && strcmp(path, "-") == 0;
     if (!path && outcome->quiet)
         return;
+    trace_figures_fill(dir);
     if (path && !to_stdout) {
         int problem = summary_to_file(dir, path);
         if (!problem)

@@ -56,6 +56,14 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
     return is;
 }
 
+void efficiency_split(struct efficiency *is, double ideal)
+{
+    is->split = is->known;
+    is->ideal = is->split ? ideal : 0;
+    is->serialization = is->split ? ratio(is->max, ideal) : 0;
+    is->transfer = is->split ? ratio(ideal, is->run) : 0;
+}
+
 /* Calls that were not recorded or not timed would count as useful time. Ranks are comparable if recording was off for
  * the same time in all of them. */
 static bool is_whole(const struct summary *summary)
@@ -79,5 +87,7 @@ struct efficiency summary_efficiency(const struct summary *summary)
     }
     struct efficiency is = efficiency_of(parts, parts ? count : 0, summary->host_count);
     free(parts);
+    if (summary->traced.split)
+        efficiency_split(&is, (double)summary->traced.ideal_ns * 1e-9);
     return is;
 }

@@ -6,7 +6,9 @@
  *   load balance             = mean(U) / max(U)  = balance in nodes x balance between nodes
  *     in nodes               = M / max(U)        M: the largest mean(U) of a node
  *     between nodes          = mean(U) / M
- *   communication efficiency = max(U) / T
+ *   communication efficiency = max(U) / T        = serialization x transfer
+ *     serialization          = max(U) / T_ideal  T_ideal: T on a network that takes no time, from a trace
+ *     transfer               = T_ideal / T
  *
  * Pure: no file, no clock, no global state. Tools call it for a run, mpit-top for an interval.
  */
@@ -27,10 +29,15 @@ struct efficiency {
     bool known;                     /* false: the others are 0 */
     double run, mean, max, in_node; /* T, mean(U), max(U), M: in the unit of the parts */
     double parallel, load_balance, load_balance_in_node, load_balance_between_nodes, communication;
+    bool split; /* false: the others are 0 */
+    double ideal, serialization, transfer;
 };
 
 /* Not known without parts, or if no part has a run time. `hosts` is more than each part.host. */
 struct efficiency efficiency_of(const struct efficiency_part *parts, size_t count, size_t hosts);
+
+/* Splits the communication efficiency. `ideal` is T_ideal in the unit of the parts. */
+void efficiency_split(struct efficiency *is, double ideal);
 
 struct summary;
 /* Of a job. Not known if calls were not recorded or not timed, or in files of older versions. */

@@ -351,6 +351,8 @@ static void row_fill(struct summary_row *row, const struct summary *summary, con
     for (size_t i = 0; i < summary->comm_count; i++) {
         row->sent += summary->comms[i].send_count;
         row->sent_bytes += summary->comms[i].send_bytes;
+        row->received += summary->comms[i].recv_count;
+        row->received_bytes += summary->comms[i].recv_bytes;
     }
 }
 
@@ -570,6 +572,7 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary_fabric_merge(summary, other);
         summary->objects_unknown |= other->objects_unknown;
         summary->execution_unknown |= other->execution_unknown;
+        summary->received_unknown |= other->received_unknown;
         summary_counters_merge(summary, other);
     }
     for (size_t i = 0; i < other->comm_count; i++)

@@ -104,7 +104,8 @@ struct summary_row {
     uint32_t threads;                  /* that called MPI */
     uint64_t processor_set; /* a hash: the same for processes that share their processors. 0: not known. Flat forms up
                              * to version 11 end here */
-    uint64_t off_ns;        /* of run_ns: without recording */
+    uint64_t off_ns;        /* of run_ns: without recording. Up to version 12 they end here */
+    uint64_t received, received_bytes; /* messages */
 };
 
 static inline uint64_t row_recorded_ns(const struct summary_row *row)
@@ -179,6 +180,16 @@ struct summary_origin {
     char directory[ORIGIN_DIRECTORY_BYTES];
 };
 
+/* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
+struct summary_traced {
+    bool split;        /* ideal_ns is known */
+    uint64_t ideal_ns; /* run time on a network that takes no time */
+    bool waits;        /* the others are known */
+    int32_t late_receiver_rank;
+    uint64_t late_receiver_ns;     /* the longest of any rank: sends that waited until their receive was posted */
+    uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
+};
+
 struct summary {
     uint64_t job;
     uint32_t ranks;       /* processes merged so far */
@@ -230,6 +241,8 @@ struct summary {
     uint64_t recorded_unknown;              /* 1: a part of an older form has off_seconds. Shares are of the run time */
     struct summary_phase *phases;           /* by name, then by rank */
     size_t phase_count;
+    uint64_t received_unknown;    /* 1: rows lack what they received. Up to version 12 before this one */
+    struct summary_traced traced; /* no flat form has it */
 };
 
 /* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */

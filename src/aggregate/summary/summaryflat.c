@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 12, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 13, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
@@ -41,7 +41,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     const struct summary_sites *sites = &summary->sites;
     struct flat_header header = {.version = FLAT_VERSION,
                                  .byte_order = RUN_BYTE_ORDER,
-                                 .summary_bytes = sizeof *summary,
+                                 .summary_bytes = offsetof(struct summary, traced),
                                  .comm_bytes = sizeof *summary->comms,
                                  .comm_count = summary->comm_count,
                                  .instrument_bytes = sizeof *summary->instruments,
@@ -66,8 +66,9 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     memcpy(header.magic, FLAT_MAGIC, sizeof header.magic);
     size_t site_bytes = sites->count * sizeof *sites->list, frame_bytes = sites->frame_count * sizeof *sites->frames;
     size_t module_bytes = sites->module_count * sizeof *sites->modules;
-    *bytes = sizeof header + sizeof *summary + comm_bytes + instrument_bytes + row_bytes + host_bytes + site_bytes +
-             frame_bytes + module_bytes + sites->text_bytes + summary->phase_count * sizeof *summary->phases;
+    *bytes = sizeof header + header.summary_bytes + comm_bytes + instrument_bytes + row_bytes + host_bytes +
+             site_bytes + frame_bytes + module_bytes + sites->text_bytes +
+             summary->phase_count * sizeof *summary->phases;
     char *data = calloc(1, *bytes);
     if (!data)
         return NULL;
@@ -82,7 +83,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     body.sites.modules = NULL;
     body.sites.texts = NULL;
     char *at = array_put(data, &header, sizeof header);
-    at = array_put(at, &body, sizeof body);
+    at = array_put(at, &body, header.summary_bytes);
     at = array_put(at, summary->comms, comm_bytes);
     at = array_put(at, summary->instruments, instrument_bytes);
     at = array_put(at, summary->rows, row_bytes);
@@ -115,7 +116,8 @@ enum {
     FLAT_VERSION_WITH_EXECUTION,
     FLAT_VERSION_WITH_SITES /* and figures by rank */,
     FLAT_VERSION_WITH_EXTREMES /* of sites by rank */,
-    FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */
+    FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */,
+    FLAT_VERSION_WITH_RECEIVED /* by rank */
 };
 
 /* The number of places for loss causes up to version 7. */
@@ -124,10 +126,11 @@ enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(ui
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
     if (header->version >= FLAT_VERSION_WITH_ROWS)
-        return header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
-               : header->version < FLAT_VERSION_WITH_SITES   ? offsetof(struct summary, sites)
-               : header->version < FLAT_VERSION_WITH_OFF     ? offsetof(struct summary, recorded_seconds)
-                                                             : sizeof(struct summary);
+        return header->version < FLAT_VERSION_WITH_EXECUTION  ? offsetof(struct summary, execution_unknown)
+               : header->version < FLAT_VERSION_WITH_SITES    ? offsetof(struct summary, sites)
+               : header->version < FLAT_VERSION_WITH_OFF      ? offsetof(struct summary, recorded_seconds)
+               : header->version < FLAT_VERSION_WITH_RECEIVED ? offsetof(struct summary, received_unknown)
+                                                              : offsetof(struct summary, traced);
     size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
                    : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
                    : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
@@ -165,9 +168,10 @@ static struct summary_comm *comms_copy(const char *from, size_t count, size_t by
 
 static size_t flat_row_bytes(const struct flat_header *header)
 {
-    return header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct summary_row, run_ns)
-           : header->version < FLAT_VERSION_WITH_OFF ? offsetof(struct summary_row, off_ns)
-                                                     : sizeof(struct summary_row);
+    return header->version < FLAT_VERSION_WITH_SITES      ? offsetof(struct summary_row, run_ns)
+           : header->version < FLAT_VERSION_WITH_OFF      ? offsetof(struct summary_row, off_ns)
+           : header->version < FLAT_VERSION_WITH_RECEIVED ? offsetof(struct summary_row, received)
+                                                          : sizeof(struct summary_row);
 }
 
 static struct summary_row *rows_copy(const char *from, size_t count, size_t bytes)
@@ -354,6 +358,8 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         summary->recorded_seconds = summary->run_seconds;
         summary->recorded_unknown = summary->off_seconds.max > 0;
     }
+    if (header.version < FLAT_VERSION_WITH_RECEIVED)
+        summary->received_unknown = 1;
     if (!arrays_copy(summary, &header, body + flat_summary_bytes(&header))) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");

@@ -142,6 +142,72 @@ static void serialization(void)
     }
 }
 
+/* Rank 1 receives only after it has computed. Until then rank 0 waits in its send, and computes later. */
+static void late_receives(void)
+{
+    enum { BYTES = 4 << 20 };
+    char *data = calloc(1, BYTES);
+    for (int step = 0, token = 0; step < 5; step++) {
+        if (rank == 0) {
+            MPI_Send(data, BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+            compute(100);
+            MPI_Send(&token, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        } else {
+            compute(100);
+            MPI_Recv(data, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&token, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    free(data);
+}
+
+/* The same messages, but rank 0 computes before it sends. Rank 1 is there a little earlier. */
+static void early_receives(void)
+{
+    enum { BYTES = 4 << 20 };
+    char *data = calloc(1, BYTES);
+    for (int step = 0, token = 0; step < 5; step++) {
+        compute(rank == 0 ? 115 : 100);
+        if (rank == 0) {
+            MPI_Send(data, BYTES, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+            MPI_Send(&token, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        } else {
+            MPI_Recv(data, BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(&token, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+    }
+    free(data);
+}
+
+enum { LARGE_BYTES = 4 << 20, LARGE_COUNT = 200 };
+
+/* All ranks send to rank 0, and wait for it. */
+static void hot_spot(void)
+{
+    int size;
+    char *data = calloc(1, LARGE_BYTES);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < LARGE_COUNT; i++) {
+        if (rank)
+            MPI_Send(data, LARGE_BYTES, MPI_CHAR, 0, 0, MPI_COMM_WORLD);
+        for (int from = 1; rank == 0 && from < size; from++)
+            MPI_Recv(data, LARGE_BYTES, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    free(data);
+}
+
+/* As much is sent, but each rank receives the same. */
+static void no_hot_spot(void)
+{
+    int size;
+    char *data = calloc(2, LARGE_BYTES);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 0; i < LARGE_COUNT; i++)
+        MPI_Sendrecv(data, LARGE_BYTES, MPI_CHAR, (rank + 1) % size, 0, data + LARGE_BYTES, LARGE_BYTES, MPI_CHAR,
+                     (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    free(data);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
@@ -155,7 +221,11 @@ static const struct {
               {"made_in_loop", made_in_loop},
               {"small_io", small_io},
               {"long_init", long_init},
-              {"serialization", serialization}};
+              {"serialization", serialization},
+              {"late_receives", late_receives},
+              {"early_receives", early_receives},
+              {"hot_spot", hot_spot},
+              {"no_hot_spot", no_hot_spot}};
 
 int main(int argc, char *argv[])
 {

@@ -2,7 +2,7 @@
 # test_analyze.sh BUILD_DIR
 #
 # mpit-dump --analyze on both MPIs: each pattern with a program that waits for a time that it measures itself; the matrix
-# against the program's own count and against the tallies; a crash; a trace with a gap; without a trace; filters.
+# against the program's own count and against the tallies; serialization and transfer; a crash; a trace with a gap; without a trace; filters.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_analyze.sh BUILD_DIR}" && pwd) || exit 2
@@ -33,6 +33,20 @@ waits() {
         recorded waits "$mpi" "$ranks" "$build/tests/waits-$mpi" "$work/notes" || { cat "$work/log"; return 1; }
         "$dump" --analyze --json "$work/waits" >"$work/analysis.json" || return 1
         python3 "$here/analyze.py" waits "$work/analysis.json" "$work/notes" && return 0
+        echo "try $try"
+    done
+    return 1
+}
+
+# split CASE: serialization and transfer, against a program that counts for itself
+split() {
+    local mpi=$1 case=$2 try
+    for try in 1 2 3; do
+        rm -rf "$work/notes"
+        mkdir "$work/notes"
+        recorded split "$mpi" 2 "$build/tests/splits-$mpi" "$case" "$work/notes" || { cat "$work/log"; return 1; }
+        "$dump" --analyze --json "$work/split" >"$work/analysis.json" && "$dump" --json "$work/split" >"$work/summary.json" || return 1
+        python3 "$here/splits.py" "$case" "$work/analysis.json" "$work/summary.json" "$work/notes" && return 0
         echo "try $try"
     done
     return 1
@@ -83,6 +97,12 @@ for mpi in openmpi mpich; do
     judged "$mpi: text names the patterns" says 'Late Broadcast +[0-9.]+ ms' "$work/waits"
     recorded traffic $mpi 3 "$build/tests/traffic-$mpi" 11 20
     judged "$mpi: traffic's matrix is that of the tallies" tallies "$work/traffic"
+    for case in imbalance chain delay both requests synchronous; do
+        judged "$mpi: serialization and transfer, $case" split $mpi $case
+    done
+    judged "$mpi: the first screen splits communication" grep -q 'communication = serialization .* x transfer' <("$dump" "$work/split")
+    record="$build/bin/mpit-run --quiet --output $work/untraced" launch $mpi 2 "$build/tests/splits-$mpi" chain "$work/notes" >"$work/log" 2>&1
+    judged "$mpi: without a trace both are null" grep -q '"serialization": null' <("$dump" --json "$work/untraced")
     recorded crash $mpi 2 "$build/tests/waits-$mpi" --crash 200
     judged "$mpi: a process that killed itself" crash 200
     MPIT_TRACE_LIMIT_BYTES=150000 recorded cut $mpi 2 "$build/tests/heat-$mpi" --rows 64 --columns 64 --steps 2000

@@ -2,7 +2,8 @@
 # test_findings.sh BUILD_DIR
 #
 # Findings of the summary on both MPIs: a program with one fault each (diseases.c). Its finding comes first, with the
-# place of the call. A program without a fault has none. The first screen has 24 lines of 80 columns.
+# place of the call. A program without a fault has none, and one with nearly
+# the same messages has another. The first screen has 24 lines of 80 columns.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_findings.sh BUILD_DIR}" && pwd) || exit 2
@@ -14,7 +15,7 @@ diagnosed() {
     shift 3
     for try in 1 2 3; do
         rm -rf "$work/run"
-        record="mpit-run --quiet --output $work/run"
+        record="mpit-run --quiet $traced --output $work/run"
         launch "$mpi" "$ranks" "$build/tests/diseases-$mpi" "$fault" "$work" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
         mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" || return 1
         python3 "$here/findings.py" "$work/json" "$work/screen" "$@" && return 0
@@ -24,13 +25,25 @@ diagnosed() {
 }
 
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
-        serialization)
+        serialization late_receives)
+traced=
 for mpi in openmpi mpich; do
     there_is diseases || continue
     check "$mpi: nothing stands out of a sound program" diagnosed $mpi 2 none none
     for fault in "${faults[@]}"; do
         check "$mpi: $fault" diagnosed $mpi 2 "$fault" "$fault" "$fault"
     done
+    check "$mpi: late receives do not come where receives are early" diagnosed $mpi 2 early_receives -late_receives
+    check "$mpi: hot spot" diagnosed $mpi 3 hot_spot hot_spot hot_spot
+    check "$mpi: no hot spot where all receive the same" diagnosed $mpi 3 no_hot_spot -hot_spot
+    check "$mpi: no serialization where one computes longer" diagnosed $mpi 2 load_imbalance -serialization
+    traced=--trace
+    for fault in serialization late_receives; do
+        check "$mpi: $fault, with a trace" diagnosed $mpi 2 "$fault" "$fault" "$fault"
+    done
+    check "$mpi: late receives do not come where a trace shows early ones" diagnosed $mpi 2 early_receives -late_receives
+    check "$mpi: no serialization where a trace shows none" diagnosed $mpi 2 load_imbalance -serialization
+    traced=
     check "$mpi: more ranks than processors" diagnosed $mpi "$(($(nproc) + 2))" none oversubscribed
 done
 verdict

@@ -332,6 +332,90 @@ static void findings_are_ordered_by_cost(void **state)
 }
 
 /* Fills in all that has a line on the screen: notes, oversubscription, findings, sites with long names. */
+/* On an ideal network the run takes 8 s. No rank computes longer than 3 s. */
+static void trace_tells_how_long_ranks_wait_in_turn(void **state)
+{
+    (void)state;
+    ranks_add(2, 3, 7);
+    site_add(CALL_MPI_Recv, 10, 14, 14);
+    job.traced = (struct summary_traced){.split = true, .ideal_ns = 8 * SECOND};
+    first_check(
+        "serialization", 5,
+        "most in MPI_Recv (halo.c:72 exchange): on a network that takes no time the run would take 8.00 s, but no "
+        "rank computes longer than 3.00 s");
+    assert_non_null(strstr(found.list[0].advice, "work at the same time"));
+    job.traced.ideal_ns = 3 * SECOND; /* it is the network */
+    absent_check("serialization");
+    job.traced.ideal_ns = 8 * SECOND;
+    job.sites.list[0].kind = CALL_MPI_Barrier; /* another rule explains it */
+    job.sites.list[0].count = 200;
+    absent_check("serialization");
+}
+
+static void late_receives_let_sends_wait(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 5);
+    site_add(CALL_MPI_Send, 10, 4, 4)->ranks = 1;
+    first_check("late_receives", 4,
+                "Receives may come late: ranks that send wait 4.00 s for them on average, most in MPI_Send (halo.c:72");
+    assert_non_null(finding_named("serialization"));
+    job.sites.list[0].kind = CALL_MPI_Bsend;
+    absent_check("late_receives");
+    job.sites.list[0].kind = CALL_MPI_Send;
+    job.rows[1].useful_ns = 10 * SECOND; /* it computes longer: no wonder */
+    job.rows[1].mpi_ns = job.rows[1].stall_ns = 0;
+    absent_check("late_receives");
+}
+
+static void trace_tells_which_sends_wait(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 5);
+    site_add(CALL_MPI_Send, 10, 4, 4);
+    job.traced = (struct summary_traced){
+        .waits = true, .late_receiver_rank = 1, .late_receiver_ns = 3 * SECOND, .messages = 40, .unexpected = 30};
+    first_check("late_receives", 3,
+                "Rank 1 waits 3.00 s for receives that come late, most in MPI_Send (halo.c:72 exchange). 75.0 % of all "
+                "messages are sent before their receive is posted.");
+    assert_int_equal(found.list[0].ranks[0], 1);
+    job.traced.late_receiver_ns = 0;
+    job.traced.late_receiver_rank = -1;
+    absent_check("late_receives");
+}
+
+static void hot_spot_receives_for_all(void **state)
+{
+    (void)state;
+    rank_add("node1", 4, 0);
+    ranks_add(3, 4, 5);
+    struct summary_site *site = site_add(CALL_MPI_Recv, 3000, 6, 0);
+    site->received = 3000;
+    site->bytes_in = 3000 << 10;
+    job.rows[0].received = 3000;
+    job.rows[0].received_bytes = 3000 << 10;
+    first_check(
+        "hot_spot", 6 - (6 + 3) / 4.0,
+        "Rank 0 may be a hot spot: it receives 100.0 % of all bytes, most in MPI_Recv (halo.c:72 exchange), and "
+        "works 6.00 s in MPI, the others 1.00 s on average.");
+    assert_int_equal(found.list[0].ranks[0], 0);
+    assert_null(finding_named("late_rank")); /* it is the same */
+    for (size_t i = 1; i < 4; i++)
+        job.rows[i].received = 100; /* bytes decide */
+    assert_true(found.list[0].seconds > 3);
+    first_check("hot_spot", 3.75, "of all bytes");
+    for (size_t i = 1; i < 4; i++)
+        job.rows[i].received_bytes = 2000 << 10, job.rows[i].received = 1;
+    first_check("hot_spot", 3.75, "99.9 % of all messages");
+    for (size_t i = 1; i < 4; i++)
+        job.rows[i].received = 2000;
+    absent_check("hot_spot");
+    assert_non_null(finding_named("late_rank"));
+    job.received_unknown = 1;
+    job.rows[0].received_bytes = UINT64_C(9000) << 20;
+    absent_check("hot_spot");
+}
+
 static void screen_fill(void)
 {
     ranks_add(3, 1, 6);
@@ -380,6 +464,21 @@ static void first_screen_has_24_lines_of_80_columns(void **state)
     free(text);
 }
 
+static void first_screen_splits_communication_with_a_trace(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t bytes;
+    ranks_add(2, 4, 5);
+    job.traced = (struct summary_traced){.split = true, .ideal_ns = 8 * SECOND};
+    FILE *out = open_memstream(&text, &bytes);
+    summary_screen_print(&job, out);
+    fclose(out);
+    assert_non_null(strstr(text, "= load balance 100.0 % x communication 40.0 %\n"
+                                 "             communication = serialization 50.0 % x transfer 80.0 %\n"));
+    free(text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -401,9 +500,14 @@ int main(void)
         TEST(crowded_hosts_come_first),
         TEST(all_ranks_of_a_slow_node_are_slow),
         TEST(ranks_that_all_wait_may_wait_in_turn),
+        TEST(trace_tells_how_long_ranks_wait_in_turn),
+        TEST(late_receives_let_sends_wait),
+        TEST(trace_tells_which_sends_wait),
+        TEST(hot_spot_receives_for_all),
         TEST(costs_below_two_percent_are_not_said),
         TEST(findings_are_ordered_by_cost),
         TEST(first_screen_has_24_lines_of_80_columns),
+        TEST(first_screen_splits_communication_with_a_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,6 +35,22 @@ static void factors_multiply_to_the_whole(void **state)
     close_check(is.load_balance_in_node * is.load_balance_between_nodes, is.load_balance);
 }
 
+static void ideal_run_splits_communication(void **state)
+{
+    (void)state;
+    const struct efficiency_part parts[] = {{10, 4, 0}, {10, 2, 0}};
+    struct efficiency is = efficiency_of(parts, 2, 1);
+    assert_false(is.split);
+    efficiency_split(&is, 8);
+    assert_true(is.split);
+    close_check(is.serialization, 0.5);
+    close_check(is.transfer, 0.8);
+    close_check(is.serialization * is.transfer, is.communication);
+    is = efficiency_of(NULL, 0, 0);
+    efficiency_split(&is, 8);
+    assert_false(is.split);
+}
+
 static void one_perfect_process_is_fully_efficient(void **state)
 {
     (void)state;
@@ -140,6 +156,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(factors_multiply_to_the_whole),
+        cmocka_unit_test(ideal_run_splits_communication),
         cmocka_unit_test(one_perfect_process_is_fully_efficient),
         cmocka_unit_test(no_time_means_not_known),
         cmocka_unit_test(no_useful_time_is_balanced_but_not_efficient),

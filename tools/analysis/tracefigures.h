@@ -1,0 +1,16 @@
+/* Figures of a summary that need the trace of its job. */
+#ifndef MPIT_TOOLS_TRACEFIGURES_H
+#define MPIT_TOOLS_TRACEFIGURES_H
+
+#include "analysis/analysis.h"
+#include "job/rundir.h"
+
+/* A trace with more events is not read for a summary: 10 million take about 2 s. mpit-dump --analyze reads any. */
+enum { TRACE_FIGURES_EVENTS_MOST = 10000000 };
+
+/* Fills in summary->traced. */
+void trace_figures_take(struct summary *summary, const struct analysis *analysis);
+/* The same for all jobs of a run that have a trace and are shown whole. What cannot be analyzed stays unknown. */
+void trace_figures_fill(const struct run_dir *dir);
+
+#endif

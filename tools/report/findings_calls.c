@@ -1,0 +1,267 @@
+#include "report/findings_rules.h"
+
+#include "base/units.h"
+#include "calls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The least number of calls of a rank that are many, and sizes that are small. */
+enum { MANY_CALLS = 100, MANY_BARRIERS = 10, SMALL_COLLECTIVE_BYTES = 64, SMALL_IO_BYTES = 65536 };
+
+/* ---- sums over call sites ---------------------------------------------------------------------------------------- */
+
+struct site_sum {
+    uint64_t calls, sent, messages, bytes, empty;
+    double seconds, work;               /* mean of the ranks. `work` is without stalls */
+    double stall_a_rank;                /* of the ranks that call it, by site */
+    double least;                       /* if each rank took as long as the one with the least time at a site */
+    const struct summary_site *first;   /* the costliest */
+    const struct summary_site *stalled; /* the one with the most stall */
+};
+
+static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const struct summary_site *))
+{
+    const struct summary_sites *sites = &facts->summary->sites;
+    struct site_sum sum = {.calls = 0};
+    for (uint64_t i = 0; i < sites->count; i++) {
+        const struct summary_site *site = &sites->list[i];
+        if (site_is_outside(site) || !fits(site))
+            continue;
+        uint64_t work = site->time_ns > site->stall_ns ? site->time_ns - site->stall_ns : 0;
+        sum.calls += site->count;
+        sum.sent += site->sent;
+        sum.messages += site->sent + site->received;
+        sum.bytes += site->bytes_out + site->bytes_in;
+        sum.empty += site->empty;
+        sum.seconds += seconds_of(site->time_ns) / facts->ranks;
+        sum.work += seconds_of(work) / facts->ranks;
+        sum.least += seconds_of(site->least_rank < 0 ? site->time_ns : site->least_ns * site->ranks) / facts->ranks;
+        sum.stall_a_rank += site->ranks ? seconds_of(site->stall_ns) / (double)site->ranks : 0;
+        if (site->stall_ns && (!sum.stalled || site->stall_ns > sum.stalled->stall_ns))
+            sum.stalled = site;
+        if (!sum.first || site->time_ns > sum.first->time_ns)
+            sum.first = site;
+    }
+    return sum;
+}
+
+/* The time of these calls that does not come from load imbalance: the rank that comes last waits for no other. */
+static double own_cost(const struct facts *facts, const struct site_sum *sum)
+{
+    double cost = sum->seconds - facts->imbalance;
+    cost = cost > sum->work ? cost : sum->work;
+    return cost < sum->least ? cost : sum->least;
+}
+
+static bool name_has(unsigned kind, const char *part)
+{
+    return strstr(call_table[kind].name, part) != NULL;
+}
+
+static double bytes_a_call(uint64_t bytes, uint64_t count)
+{
+    return count ? (double)bytes / (double)count : 0;
+}
+
+/* A send that returns when its message is on its way. MPI_Bsend does not wait for that. */
+static bool is_blocking_send(const struct summary_site *site)
+{
+    return site->kind == CALL_MPI_Send || site->kind == CALL_MPI_Ssend || site->kind == CALL_MPI_Rsend;
+}
+
+/* The time that a rank waits for the rank with the most useful time. rank < 0: the rank that waits longest. */
+static double imbalance_of(const struct facts *facts, int32_t rank)
+{
+    double most = 0;
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        double waits = facts->efficiency.max - useful_of(row);
+        if (has_figures(row) && (rank < 0 || row->rank == rank) && waits > most)
+            most = waits;
+    }
+    return most;
+}
+
+/* A trace tells who waited until its receive was posted. */
+static bool late_receives_of_trace(const struct facts *facts, const struct site_sum *sum, struct finding *finding)
+{
+    char waits[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    const struct summary_traced *traced = &facts->summary->traced;
+    if (traced->late_receiver_rank < 0)
+        return false;
+    double seconds = seconds_of(traced->late_receiver_ns);
+    finding->seconds = seconds - imbalance_of(facts, traced->late_receiver_rank);
+    finding_rank_add(finding, traced->late_receiver_rank);
+    snprintf(
+        finding->text, sizeof finding->text,
+        "Rank %" PRId32 " waits %s for receives that come late, most in %s. %s of all messages are sent before their "
+        "receive is posted.",
+        traced->late_receiver_rank, text_of_seconds(waits, seconds), finding_place_text(facts, sum->stalled, place),
+        text_of_share(share, (double)traced->unexpected, (double)traced->messages));
+    return true;
+}
+
+bool find_late_receives(struct facts *facts, struct finding *finding)
+{
+    char waits[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, is_blocking_send);
+    if (facts->hot_rank >= 0) /* its receives are late, because it is busy */
+        return false;
+    finding->site = sum.stalled;
+    if (facts->summary->traced.waits)
+        return late_receives_of_trace(facts, &sum, finding);
+    if (!facts->stalls || !sum.stalled)
+        return false;
+    finding->seconds = sum.stall_a_rank - imbalance_of(facts, -1);
+    snprintf(finding->text, sizeof finding->text,
+             "Receives may come late: ranks that send wait %s for them on average, most in %s.",
+             text_of_seconds(waits, sum.stall_a_rank), finding_place_text(facts, sum.stalled, place));
+    return true;
+}
+
+static bool sends_small(const struct summary_site *site)
+{
+    uint64_t messages = site->sent + site->received;
+    return messages && site->bytes_out + site->bytes_in < messages * PATH_SMALL_BYTES;
+}
+
+bool find_small_messages(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, sends_small);
+    if ((double)sum.messages < MANY_CALLS * facts->ranks)
+        return false;
+    finding->seconds = sum.work < sum.least ? sum.work : sum.least;
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text,
+             "%s small messages (%s on average) take %s of a rank besides waiting, most in %s.",
+             text_of_count(count, sum.sent), text_of_bytes(bytes, sum.bytes / sum.messages),
+             text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+/* Probes in vain are not counted. At least those are that found no message which this site, or another, received. */
+static bool is_poll(const struct summary_site *site)
+{
+    bool probe = site->kind == CALL_MPI_Iprobe || site->kind == CALL_MPI_Improbe;
+    return probe || (site->empty && site->empty >= site->count - site->count / 10);
+}
+
+static uint64_t received(const struct summary *summary)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < summary->comm_count; i++)
+        sum += summary->comms[i].recv_count;
+    return sum;
+}
+
+bool find_polling(struct facts *facts, struct finding *finding)
+{
+    char vain[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, is_poll);
+    uint64_t probes = facts->summary->calls[CALL_MPI_Iprobe].count + facts->summary->calls[CALL_MPI_Improbe].count;
+    uint64_t found = received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
+    if (!sum.calls || (double)empty < MANY_CALLS * facts->ranks || empty < sum.calls - sum.calls / 10)
+        return false;
+    finding->seconds = sum.seconds - facts->imbalance < sum.least ? sum.seconds - facts->imbalance : sum.least;
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text, "%s of %s polls find nothing and take %s of a rank, most in %s.",
+             text_of_count(vain, empty), text_of_count(all, sum.calls), text_of_seconds(cost, sum.seconds),
+             finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+static bool is_small_collective(const struct summary_site *site)
+{
+    return call_table[site->kind].class == CLASS_COLLECTIVE && site->kind != CALL_MPI_Barrier &&
+           site->kind != CALL_MPI_Ibarrier &&
+           bytes_a_call(site->bytes_out + site->bytes_in, site->count) <= SMALL_COLLECTIVE_BYTES;
+}
+
+bool find_many_small_collectives(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, is_small_collective);
+    if ((double)sum.calls < MANY_CALLS * facts->ranks)
+        return false;
+    finding->seconds = own_cost(facts, &sum);
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text,
+             "%s collectives of a rank with %s on average take %s besides waiting, most in %s.",
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
+             text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+static bool is_barrier(const struct summary_site *site)
+{
+    return site->kind == CALL_MPI_Barrier;
+}
+
+bool find_barriers(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, is_barrier);
+    if ((double)sum.calls < MANY_BARRIERS * facts->ranks)
+        return false;
+    finding->seconds = own_cost(facts, &sum);
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text, "%s barriers of a rank take %s, most in %s.",
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_seconds(cost, sum.seconds),
+             finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+/* Making an object, and making it go away. */
+static bool makes_object(const struct summary_site *site)
+{
+    static const char *const parts[] = {"MPI_Comm_dup",     "MPI_Comm_split", "MPI_Comm_create",  "MPI_Cart_create",
+                                        "MPI_Graph_create", "MPI_Dist_graph", "MPI_Intercomm_",   "MPI_Comm_free",
+                                        "MPI_Comm_idup",    "MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free",
+                                        "MPI_File_open",    "MPI_File_close", "MPI_Type_",        "MPI_Cart_sub"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (name_has(site->kind, parts[i]))
+            return true;
+    return false;
+}
+
+bool find_made_in_loop(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, makes_object);
+    if (!sum.first || (double)sum.first->count < MANY_CALLS * (double)sum.first->ranks)
+        return false;
+    finding->seconds = own_cost(facts, &sum);
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text,
+             "%s calls of a rank make or free communicators, windows, files or datatypes again and again and take %s, "
+             "most in %s.",
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_seconds(cost, sum.seconds),
+             finding_place_text(facts, sum.first, place));
+    return true;
+}
+
+static bool is_small_io(const struct summary_site *site)
+{
+    bool transfer =
+        name_has(site->kind, "MPI_File_") && (name_has(site->kind, "read") || name_has(site->kind, "write"));
+    return transfer && bytes_a_call(site->bytes_out + site->bytes_in, site->count) < SMALL_IO_BYTES;
+}
+
+bool find_small_io(struct facts *facts, struct finding *finding)
+{
+    char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct site_sum sum = sites_sum(facts, is_small_io);
+    if (!sum.first || (double)sum.calls < MANY_CALLS * (double)sum.first->ranks)
+        return false;
+    finding->seconds = sum.seconds;
+    finding->site = sum.first;
+    snprintf(finding->text, sizeof finding->text,
+             "%s reads and writes of files with %s on average take %s of a rank, "
+             "most in %s.",
+             text_of_count(count, sum.calls), text_of_bytes(bytes, sum.bytes / sum.calls),
+             text_of_seconds(cost, sum.seconds), finding_place_text(facts, sum.first, place));
+    return true;
+}

@@ -1,0 +1,276 @@
+#include "report/findings_rules.h"
+
+#include "base/units.h"
+#include "calls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A hot spot receives so many times as much as the others on average. */
+enum { HOT_TIMES = 3 };
+
+/* Time that is not a stall: outside of MPI, or at work in MPI. */
+static double busy_of(const struct summary_row *row)
+{
+    return useful_of(row) + work_of(row);
+}
+
+bool find_oversubscribed(struct facts *facts, struct finding *finding)
+{
+    uint32_t ranks = 0, processors = 0, hosts = 0, last = 0;
+    double lost = 0;
+    for (uint32_t i = 0; i < facts->summary->host_count; i++) {
+        const struct host_load *load = &facts->loads[i];
+        if (!load->crowded_ranks)
+            continue;
+        double share = 1 - (double)load->crowded_processors / (double)load->crowded_ranks;
+        lost = share > lost ? share : lost;
+        ranks += load->crowded_ranks;
+        processors += load->crowded_processors;
+        hosts++;
+        last = i;
+    }
+    if (!hosts)
+        return false;
+    finding->seconds = lost * facts->run;
+    if (hosts == 1)
+        snprintf(finding->text, sizeof finding->text, "%u ranks share %u processor%s of %s: all times are blurred.",
+                 ranks, processors, processors == 1 ? "" : "s", facts->summary->hosts[last].name);
+    else
+        snprintf(finding->text, sizeof finding->text,
+                 "%u ranks share %u processors of %u hosts: all times are blurred.", ranks, processors, hosts);
+    return true;
+}
+
+/* Adds the ranks that compute nearly as long as the longest one, without ranks that compute like most. */
+static void long_ranks_add(const struct facts *facts, struct finding *finding, double mean, double most)
+{
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        if (has_figures(row) && useful_of(row) > (mean + most) / 2)
+            finding_rank_add(finding, row->rank);
+    }
+}
+
+bool find_load_imbalance(struct facts *facts, struct finding *finding)
+{
+    char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
+    const struct efficiency *is = &facts->efficiency;
+    double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node; /* a slow node is a finding of its own */
+    long_ranks_add(facts, finding, level, is->max);
+    finding->seconds = is->max - level;
+    finding->site = facts->waiting;
+    if (!finding->rank_count)
+        return false;
+    snprintf(finding->text, sizeof finding->text,
+             "%s compute%s %s outside of MPI, the mean is %s; most waiting is in %s.",
+             finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "", text_of_seconds(most, is->max),
+             text_of_seconds(mean, level), finding_place_text(facts, facts->waiting, place));
+    return true;
+}
+
+/* The messages or bytes of a rank against the others. */
+struct receipt {
+    double own, all;
+};
+
+static bool is_hot(const struct facts *facts, struct receipt is)
+{
+    return is.own * (facts->ranks - 1) > HOT_TIMES * (is.all - is.own);
+}
+
+/* The row that receives most messages, or most bytes. */
+static const struct summary_row *most_received(const struct facts *facts, bool bytes, struct receipt *is)
+{
+    const struct summary_row *most = NULL;
+    *is = (struct receipt){0, 0};
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        double received = (double)(bytes ? row->received_bytes : row->received);
+        if (!has_figures(row))
+            continue;
+        is->all += received;
+        if (!most || received > is->own) {
+            most = row;
+            is->own = received;
+        }
+    }
+    return most;
+}
+
+/* The site where most is received. */
+static const struct summary_site *receiving_site(const struct facts *facts, bool bytes)
+{
+    const struct summary_sites *sites = &facts->summary->sites;
+    const struct summary_site *most = NULL;
+    for (uint64_t i = 0; i < sites->count; i++) {
+        const struct summary_site *site = &sites->list[i];
+        uint64_t is = bytes ? site->bytes_in : site->received;
+        if (!site_is_outside(site) && site->received && (!most || is > (bytes ? most->bytes_in : most->received)))
+            most = site;
+    }
+    return most;
+}
+
+/* A rank receives much more than the others, and works for it in MPI while they wait. */
+bool find_hot_spot(struct facts *facts, struct finding *finding)
+{
+    char share[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    struct receipt is;
+    bool bytes = true;
+    const struct summary_row *hot = most_received(facts, true, &is);
+    if (!hot || !is_hot(facts, is))
+        hot = most_received(facts, bytes = false, &is);
+    if (!facts->stalls || facts->summary->received_unknown || facts->ranks < 3 || !hot || hot->rank < 0 ||
+        !is_hot(facts, is))
+        return false;
+    double works = 0;
+    for (size_t i = 0; i < facts->summary->row_count; i++)
+        works += has_figures(&facts->summary->rows[i]) ? work_of(&facts->summary->rows[i]) : 0;
+    double more = work_of(hot) - works / facts->ranks, less = facts->stall_mean - stall_of(hot);
+    finding->seconds = more < less ? more : less;
+    finding->site = receiving_site(facts, bytes);
+    finding_rank_add(finding, hot->rank);
+    if (finding->seconds >= LEAST_SHARE * facts->run)
+        facts->hot_rank = hot->rank;
+    snprintf(finding->text, sizeof finding->text,
+             "Rank %" PRId32
+             " may be a hot spot: it receives %s of all %s, most in %s, and works %s in MPI, the others "
+             "%s on average.",
+             hot->rank, text_of_share(share, is.own, is.all), bytes ? "bytes" : "messages",
+             finding_place_text(facts, finding->site, place), text_of_seconds(own, work_of(hot)),
+             text_of_seconds(mean, (works - work_of(hot)) / (facts->ranks - 1)));
+    return true;
+}
+
+/* The rank that waits least is late. If it computes longer than others, that is load imbalance. */
+bool find_late_rank(struct facts *facts, struct finding *finding)
+{
+    char place[PLACE_TEXT_BYTES], own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
+    const struct summary_row *late = NULL;
+    double sum = 0;
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        if (!has_figures(row))
+            continue;
+        sum += busy_of(row);
+        if (!late || busy_of(row) > busy_of(late))
+            late = row;
+    }
+    if (!facts->stalls || !late || late->rank < 0 || late->rank == facts->hot_rank || facts->ranks < 2)
+        return false;
+    double longer = useful_of(late) - facts->efficiency.mean;
+    double less = facts->stall_mean - stall_of(late), more = busy_of(late) - sum / facts->ranks;
+    finding->seconds = (more < less ? more : less) - (longer > 0 ? longer : 0);
+    finding->site = facts->waiting;
+    finding_rank_add(finding, late->rank);
+    double others = (facts->stall_mean * facts->ranks - stall_of(late)) / (facts->ranks - 1);
+    snprintf(finding->text, sizeof finding->text,
+             "Rank %" PRId32 " may come late: it waits %s in MPI, the others %s on average, most in %s.", late->rank,
+             text_of_seconds(own, stall_of(late)), text_of_seconds(mean, others),
+             finding_place_text(facts, facts->waiting, place));
+    return true;
+}
+
+bool find_long_init(struct facts *facts, struct finding *finding)
+{
+    char cost[UNIT_TEXT_BYTES], run[UNIT_TEXT_BYTES];
+    const struct summary_call *calls = facts->summary->calls;
+    uint64_t ns = calls[CALL_MPI_Init].time_ns + calls[CALL_MPI_Init_thread].time_ns +
+                  calls[CALL_MPI_Finalize].time_ns + calls[CALL_MPI_Session_init].time_ns +
+                  calls[CALL_MPI_Session_finalize].time_ns;
+    finding->seconds = seconds_of(ns) / facts->ranks;
+    snprintf(finding->text, sizeof finding->text,
+             "MPI_Init and MPI_Finalize take %s, longer than the run between them (%s).",
+             text_of_seconds(cost, finding->seconds), text_of_seconds(run, facts->run));
+    return finding->seconds > facts->run;
+}
+
+struct host_mean {
+    double mean, least, most, others;
+};
+
+static struct host_mean host_mean_of(const struct facts *facts, uint32_t host)
+{
+    struct host_mean is = {.least = facts->run};
+    double own = 0, others = 0, count = 0;
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        if (!has_figures(row))
+            continue;
+        if (row->host != host) {
+            others += useful_of(row);
+            is.most = useful_of(row) > is.most ? useful_of(row) : is.most;
+            continue;
+        }
+        own += useful_of(row);
+        count++;
+        is.least = useful_of(row) < is.least ? useful_of(row) : is.least;
+    }
+    is.mean = count > 0 ? own / count : 0;
+    is.others = facts->ranks > count ? others / (facts->ranks - count) : 0;
+    return is;
+}
+
+/* All ranks of one host, several, compute longer than any other rank. */
+bool find_slow_node(struct facts *facts, struct finding *finding)
+{
+    char own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES];
+    const struct summary *summary = facts->summary;
+    const struct summary_row *longest = NULL;
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (has_figures(&summary->rows[i]) && (!longest || useful_of(&summary->rows[i]) > useful_of(longest)))
+            longest = &summary->rows[i];
+    if (!longest || summary->host_count < 2 || facts->loads[longest->host].ranks < 2)
+        return false;
+    struct host_mean is = host_mean_of(facts, longest->host);
+    if (is.least <= is.most * (1 + LEAST_SHARE))
+        return false;
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (summary->rows[i].host == longest->host)
+            finding_rank_add(finding, summary->rows[i].rank);
+    facts->slow_host = longest->host;
+    finding->seconds = is.mean - facts->efficiency.mean;
+    snprintf(finding->text, sizeof finding->text,
+             "All ranks of %s compute longer than any other rank: %s, the others %s on average. The node may be slow.",
+             summary->hosts[longest->host].name, text_of_seconds(own, is.mean), text_of_seconds(others, is.others));
+    return true;
+}
+
+/* A trace tells how long the run takes on a network that takes no time. */
+static bool serialization_of_trace(const struct facts *facts, struct finding *finding)
+{
+    char ideal[UNIT_TEXT_BYTES], most[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    const struct efficiency *is = &facts->efficiency;
+    finding->seconds = is->ideal - is->max - facts->explained;
+    finding->site = facts->waiting;
+    finding->advice = "Let ranks work at the same time. mpit-dump --analyze shows who waits for whom.";
+    snprintf(
+        finding->text, sizeof finding->text,
+        "Ranks wait in turn for each other, most in %s: on a network that takes no time the run would take %s, but "
+        "no rank computes longer than %s.",
+        finding_place_text(facts, facts->waiting, place), text_of_seconds(ideal, is->ideal),
+        text_of_seconds(most, is->max));
+    return true;
+}
+
+/* All ranks wait, though none of the other rules knows why. */
+bool find_serialization(struct facts *facts, struct finding *finding)
+{
+    char least[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    if (facts->efficiency.split)
+        return serialization_of_trace(facts, finding);
+    if (!facts->stalls || facts->ranks < 2)
+        return false;
+    for (uint32_t i = 0; i < facts->summary->host_count; i++)
+        if (facts->loads[i].crowded_ranks)
+            return false;
+    finding->seconds = facts->stall_least - facts->explained;
+    finding->site = facts->waiting;
+    snprintf(
+        finding->text, sizeof finding->text,
+        "Each rank waits %s or more in MPI, most in %s: ranks may wait in turn for each other, or for the network.",
+        text_of_seconds(least, facts->stall_least), finding_place_text(facts, facts->waiting, place));
+    return true;
+}

@@ -1,13 +1,16 @@
-# The table of backends: one entry for each MPI ABI that mpit can be built for. Everything else follows from it: which
-# compiler wrappers are looked for (FindMpis.cmake), the recorder libmpit-NAME.so and the walker mpit-list-walk-NAME,
-# how libmpit.so tells which one a process uses (backends.h), and --mpi NAME.
+# The table of backends: one entry for each MPI ABI. Four things follow from it:
 #
-#   TITLE      to people
-#   MACRO      what its mpi.h defines and no other's does
-#   PACKAGE    of Debian, that it is built with
-#   HEADER     in src/native: what only this ABI knows
-#   WRAPPERS   its C compiler, by the names that are its own; a plain mpicc is asked what it compiles for
-#   LAUNCHERS  to run the tests with
+#   FindMpis.cmake   looks for these compiler wrappers
+#   targets          the recorder libmpit-NAME.so, the walker mpit-list-walk-NAME
+#   backends.h       libmpit.so finds which MPI a process uses
+#   --mpi NAME       of the tools
+#
+#   TITLE      its name in texts
+#   MACRO      only its mpi.h defines this macro
+#   PACKAGE    Debian's package to build with
+#   HEADER     in src/native: facts of this ABI alone
+#   WRAPPERS   names of its C compiler. A plain mpicc is tried, too
+#   LAUNCHERS  for the tests
 #   MARKER     a symbol that every library of the family exports, whatever the library is called
 #   RUNTIMES   the C library, as a program that is linked to it asks for it: loaded where a program takes MPI for loaded
 #   LIBRARIES  what names of such libraries begin with

@@ -28,8 +28,8 @@
  *                extension: bytes_out = ticks stalled, bytes_high = ticks without recording, reserved = calls >> 32
  *   metric       a value now: duration = element, bytes = the number (an integer, or the bits of a double)
  *
- * Events of the libraries below MPI are between calls and inside of them, while these libraries are watched
- * (fabriccalls.h). peer = the provider's number:
+ * Events of libraries below MPI come between calls, and inside of calls. There are some only if these libraries are
+ * watched (fabriccalls.h). peer = the provider's number:
  *
  *   fabric       an operation has begun: tag = function, bytes = of its buffers. pending: its completion will be
  *                reported. failed: it was refused with an error. nested: a callback made it, inside of a poll

@@ -1,9 +1,9 @@
 #!/bin/bash
 # test_languages.sh BUILD_DIR
 #
-# One traffic in C, C++, Fortran (mpif.h, the modules mpi and mpi_f08) and Python (mpi4py, Open MPI): the same results as
-# without mpit, the same counts in all languages, calls and messages of each communicator, and the run's end is seen.
-# mpit-run records, and libmpit.so alone, also where Python loads the traffic, and with it MPI, as a library of its own.
+# One traffic in C, C++, Fortran (mpif.h, the modules mpi and mpi_f08) and Python (mpi4py, Open MPI). The results are as
+# without mpit. The counts are the same in all languages, also for each communicator. The end of the run is seen.
+# Once mpit-run records, once libmpit.so alone. Python also loads the traffic, and so MPI, as a library.
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_languages.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../languages" && pwd)

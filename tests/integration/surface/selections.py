@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the summary of parts of a run against each other, against all of it, and against what a program counted itself.
+"""Compares summaries of parts of a run: with each other, with the whole, and with the counts of a program.
 
     selections.py counted DUMP RUN PROGRAM_OUTPUT   of filters.c: what its ranks called, and for which communicator; and
                                                     what --csv has with the same options

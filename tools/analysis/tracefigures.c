@@ -1,5 +1,8 @@
 #include "analysis/tracefigures.h"
 
+#include "analysis/analysis_report.h"
+#include "summary/summarysites.h"
+
 #include <stdlib.h>
 
 static void late_receivers_take(struct summary_traced *traced, const struct analysis *analysis)
@@ -21,6 +24,115 @@ static void late_receivers_take(struct summary_traced *traced, const struct anal
     traced->waits = true;
 }
 
+static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(analysis->places, place, &sites);
+    return site ? site->hash : SITE_OTHERS;
+}
+
+/* A segment of one rank, against the mean of all other ranks of the job. */
+static struct summary_segment segment_of(const struct analysis *analysis, const struct segment_figures *figures,
+                                         int32_t rank, uint64_t ns)
+{
+    uint64_t others = analysis->job.size > 1 ? (uint64_t)analysis->job.size - 1 : 1;
+    return (struct summary_segment){site_hash(analysis, figures->from), site_hash(analysis, figures->to), ns,
+                                    (figures->sum_ns - ns) / others, rank};
+}
+
+/* The segments of an analysis, by cost and by number. */
+struct segment_index {
+    struct segment_figures *list;
+    size_t count;
+    const struct segment_figures **by_number;
+};
+
+static struct segment_index segment_index_make(const struct analysis *analysis)
+{
+    struct segment_index index = {.list = segments_by_cost(&analysis->segments, &index.count)};
+    index.count = index.list ? index.count : 0;
+    index.by_number = calloc(analysis->segments.pairs.count + 1, sizeof *index.by_number);
+    for (size_t i = 0; index.by_number && i < index.count; i++)
+        index.by_number[index.list[i].number] = &index.list[i];
+    return index;
+}
+
+/* A rank that computes before it sends is the cause. One that waits itself only passes the delay on. */
+static const struct segment_sum *cause_of(const struct analysis *analysis, const struct segment_index *index,
+                                          const struct wait_place *wait)
+{
+    const struct segment_figures *figures = wait->segment ? index->by_number[wait->segment] : NULL;
+    const struct segment_sum *own =
+        keytable_find(&analysis->segments.sums, wait->segment, (uint32_t)wait->keyed.key[1]);
+    bool late_sender = wait->keyed.key[0] >> 56 == WAIT_LATE_SENDER;
+    return late_sender && figures && own && segment_explains(own->ns, wait->ns, figures) ? own : NULL;
+}
+
+/* Finds the pair of ranks where one waits longest for late sends of the other one. */
+static void late_sender_find(struct summary_traced *traced, const struct analysis *analysis,
+                             const struct segment_index *index)
+{
+    struct keytable pairs = {.count = 0};
+    struct keyed **sorted = keytable_sorted(&analysis->wait_places);
+    for (size_t i = 0; sorted && i < analysis->wait_places.count; i++) {
+        const struct wait_place *wait = (const struct wait_place *)sorted[i];
+        struct analysis_sum *sum =
+            cause_of(analysis, index, wait) ? keytable_make(&pairs, wait->keyed.key[1], 0, sizeof *sum) : NULL;
+        if (sum && (sum->amount += wait->ns) > traced->late_sender_ns) {
+            traced->late_sender_ns = sum->amount;
+            traced->late_sender_rank = (int32_t)(uint32_t)wait->keyed.key[1];
+        }
+    }
+    free(sorted);
+    keytable_release(&pairs, NULL);
+}
+
+static void late_sender_take(struct summary_traced *traced, const struct analysis *analysis,
+                             const struct segment_index *index)
+{
+    const struct wait_place *longest = NULL;
+    late_sender_find(traced, analysis, index);
+    for (size_t i = 0; traced->late_sender_rank >= 0 && i < analysis->wait_places.capacity; i++)
+        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
+            const struct wait_place *wait = (const struct wait_place *)keyed;
+            if (cause_of(analysis, index, wait) && (int32_t)(uint32_t)keyed->key[1] == traced->late_sender_rank &&
+                (!longest || wait->ns > longest->ns))
+                longest = wait;
+        }
+    if (!longest)
+        return;
+    traced->late_sender_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
+    traced->before = segment_of(analysis, index->by_number[longest->segment], traced->late_sender_rank,
+                                cause_of(analysis, index, longest)->ns);
+}
+
+/* The segment where a rank computes longest beyond the mean. */
+static void uneven_take(struct summary_traced *traced, const struct analysis *analysis,
+                        const struct segment_index *index)
+{
+    uint64_t most = 0;
+    for (size_t i = 0; i < index->count; i++) {
+        const struct segment_figures *figures = &index->list[i];
+        uint64_t mean = figures->sum_ns / (uint64_t)analysis->job.size;
+        if (figures->max_ns <= mean + most)
+            continue;
+        most = figures->max_ns - mean;
+        traced->uneven = segment_of(analysis, figures, figures->max_rank, figures->max_ns);
+    }
+}
+
+static void places_take(struct summary_traced *traced, const struct analysis *analysis)
+{
+    struct segment_index index = segment_index_make(analysis);
+    traced->late_sender_rank = -1;
+    if (index.by_number && analysis->job.size > 0) {
+        late_sender_take(traced, analysis, &index);
+        uneven_take(traced, analysis, &index);
+    }
+    free(index.by_number);
+    free(index.list);
+}
+
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
 {
     struct summary_traced *traced = &summary->traced;
@@ -32,6 +144,8 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
     traced->unexpected = analysis->matching.unexpected;
     if (analysis->has_times && analysis->has_messages)
         late_receivers_take(traced, analysis);
+    if (traced->waits)
+        places_take(traced, analysis);
 }
 
 void trace_figures_fill(const struct run_dir *dir)

@@ -94,12 +94,12 @@ static bool late_receives_of_trace(const struct facts *facts, const struct site_
     double seconds = seconds_of(traced->late_receiver_ns);
     finding->seconds = seconds - imbalance_of(facts, traced->late_receiver_rank);
     finding_rank_add(finding, traced->late_receiver_rank);
-    snprintf(
-        finding->text, sizeof finding->text,
-        "Rank %" PRId32 " waits %s for receives that come late, most in %s. %s of all messages are sent before their "
-        "receive is posted.",
-        traced->late_receiver_rank, text_of_seconds(waits, seconds), finding_place_text(facts, sum->stalled, place),
-        text_of_share(share, (double)traced->unexpected, (double)traced->messages));
+    snprintf(finding->text, sizeof finding->text,
+             "Rank %" PRId32 " waits %s for receives that come late%s%s. %s of all messages are sent before their "
+             "receive is posted.",
+             traced->late_receiver_rank, text_of_seconds(waits, seconds), sum->stalled ? ", most in " : "",
+             sum->stalled ? finding_place_text(facts, sum->stalled, place) : "",
+             text_of_share(share, (double)traced->unexpected, (double)traced->messages));
     return true;
 }
 
@@ -180,11 +180,20 @@ static bool is_small_collective(const struct summary_site *site)
            bytes_a_call(site->bytes_out + site->bytes_in, site->count) <= SMALL_COLLECTIVE_BYTES;
 }
 
+/* If more than half of all calls are at one site, some of them follow each other. */
+static bool are_in_a_row(const struct summary *summary, const struct summary_site *site)
+{
+    uint64_t all = 0;
+    for (uint64_t i = 0; i < summary->sites.count; i++)
+        all += summary->sites.list[i].count;
+    return site->count > all / 2;
+}
+
 bool find_many_small_collectives(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_small_collective);
-    if ((double)sum.calls < MANY_CALLS * facts->ranks)
+    if ((double)sum.calls < MANY_CALLS * facts->ranks || !are_in_a_row(facts->summary, sum.first))
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;

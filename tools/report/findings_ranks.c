@@ -2,13 +2,14 @@
 
 #include "base/units.h"
 #include "calls.h"
+#include "summary/summarysites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 /* A hot spot receives so many times as much as the others on average. */
-enum { HOT_TIMES = 3 };
+enum { HOT_TIMES = 3, SEGMENT_TEXT_BYTES = 2 * PLACE_TEXT_BYTES + 16 };
 
 /* Time that is not a stall: outside of MPI, or at work in MPI. */
 static double busy_of(const struct summary_row *row)
@@ -53,9 +54,32 @@ static void long_ranks_add(const struct facts *facts, struct finding *finding, d
     }
 }
 
+/* Between which calls of MPI a rank computes, or "". */
+static const char *segment_text(const struct facts *facts, const struct summary_segment *segment,
+                                char text[SEGMENT_TEXT_BYTES])
+{
+    char from[PLACE_TEXT_BYTES], to[PLACE_TEXT_BYTES];
+    const struct summary_site *begin = summary_site_of(&facts->summary->sites, segment->from);
+    const struct summary_site *end = summary_site_of(&facts->summary->sites, segment->to);
+    text[0] = '\0';
+    if (segment->from && begin && end)
+        snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", finding_place_text(facts, begin, from),
+                 finding_place_text(facts, end, to));
+    return text;
+}
+
+static bool has_rank(const struct finding *finding, int32_t rank)
+{
+    for (size_t i = 0; i < finding->rank_count; i++)
+        if (finding->ranks[i] == rank)
+            return true;
+    return false;
+}
+
 bool find_load_imbalance(struct facts *facts, struct finding *finding)
 {
-    char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
+    char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES],
+        where[SEGMENT_TEXT_BYTES];
     const struct efficiency *is = &facts->efficiency;
     double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node; /* a slow node is a finding of its own */
     long_ranks_add(facts, finding, level, is->max);
@@ -63,10 +87,16 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
     finding->site = facts->waiting;
     if (!finding->rank_count)
         return false;
-    snprintf(finding->text, sizeof finding->text,
-             "%s compute%s %s outside of MPI, the mean is %s; most waiting is in %s.",
-             finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "", text_of_seconds(most, is->max),
-             text_of_seconds(mean, level), finding_place_text(facts, facts->waiting, place));
+    int used = snprintf(finding->text, sizeof finding->text, "%s compute%s %s outside of MPI, the mean is %s",
+                        finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "",
+                        text_of_seconds(most, is->max), text_of_seconds(mean, level));
+    char *rest = finding->text + used;
+    if (has_rank(finding, facts->summary->traced.uneven.rank) &&
+        segment_text(facts, &facts->summary->traced.uneven, where)[0])
+        snprintf(rest, sizeof finding->text - (size_t)used, ", most %s.", where);
+    else
+        snprintf(rest, sizeof finding->text - (size_t)used, "; most waiting is in %s.",
+                 finding_place_text(facts, facts->waiting, place));
     return true;
 }
 
@@ -144,12 +174,39 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     return true;
 }
 
+/* A trace tells who waits for sends of a rank, and what it does before. */
+static bool late_sender_of_trace(const struct facts *facts, struct finding *finding)
+{
+    char waits[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES],
+        where[SEGMENT_TEXT_BYTES];
+    const struct summary_traced *traced = &facts->summary->traced;
+    const struct summary_segment *before = &traced->before, *uneven = &traced->uneven;
+    bool told =
+        uneven->from && before->from == uneven->from && before->to == uneven->to && before->rank == uneven->rank;
+    if (told || traced->late_sender_rank == facts->hot_rank) /* by another rule */
+        return false;
+    double waited = seconds_of(traced->late_sender_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
+    finding->seconds = waited < longer ? waited : longer;
+    finding->site = summary_site_of(&facts->summary->sites, traced->late_sender_site);
+    finding_rank_add(finding, traced->late_sender_rank);
+    int used = snprintf(finding->text, sizeof finding->text,
+                        "Rank %" PRId32 " sends late: a rank waits %s for it, most in %s.", traced->late_sender_rank,
+                        text_of_seconds(waits, waited), finding_place_text(facts, finding->site, place));
+    if (segment_text(facts, before, where)[0])
+        snprintf(finding->text + used, sizeof finding->text - (size_t)used,
+                 " Before, it computes %s %s, the others %s.", text_of_ns(own, before->ns), where,
+                 text_of_ns(others, before->others_ns));
+    return true;
+}
+
 /* The rank that waits least is late. If it computes longer than others, that is load imbalance. */
 bool find_late_rank(struct facts *facts, struct finding *finding)
 {
     char place[PLACE_TEXT_BYTES], own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
     const struct summary_row *late = NULL;
     double sum = 0;
+    if (facts->summary->traced.late_sender_ns && late_sender_of_trace(facts, finding))
+        return true;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         if (!has_figures(row))

@@ -180,6 +180,13 @@ struct summary_origin {
     char directory[ORIGIN_DIRECTORY_BYTES];
 };
 
+/* Computation between two calls of MPI. The sites are hashes. 0: not known. */
+struct summary_segment {
+    uint64_t from, to;
+    uint64_t ns, others_ns; /* of the rank, and the mean of the other ranks of the job */
+    int32_t rank;
+};
+
 /* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
 struct summary_traced {
     bool split;        /* ideal_ns is known */
@@ -188,6 +195,11 @@ struct summary_traced {
     int32_t late_receiver_rank;
     uint64_t late_receiver_ns;     /* the longest of any rank: sends that waited until their receive was posted */
     uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
+    int32_t late_sender_rank;      /* -1: none */
+    uint64_t late_sender_ns;       /* the longest of any rank: receives that waited for sends of that rank */
+    uint64_t late_sender_site;     /* hash of the site that waits most for it. 0: not known */
+    struct summary_segment before; /* before its late sends. from = 0: not known */
+    struct summary_segment uneven; /* the rank computes longer than others, most in this one. Likewise */
 };
 
 struct summary {

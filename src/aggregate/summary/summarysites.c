@@ -77,6 +77,12 @@ static uint64_t site_place(const struct summary_sites *sites, uint64_t hash)
     return low;
 }
 
+const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash)
+{
+    uint64_t place = site_place(sites, hash);
+    return place < sites->count && sites->list[place].hash == hash ? &sites->list[place] : NULL;
+}
+
 /* Sums the counters of two sites of one process. */
 static void site_sum(struct summary_site *site, const struct summary_site *other)
 {

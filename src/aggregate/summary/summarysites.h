@@ -24,6 +24,9 @@ uint64_t summary_path_hash(const struct run_reader *reader, const struct path_re
 struct summary_site *summary_path_append(struct summary_sites *sites, const struct run_reader *reader,
                                          const struct path_record *path, uint32_t *known);
 
+/* The site with this hash. NULL: none. */
+const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash);
+
 /* Adds the paths of a process. Returns 0, or -1 without memory. */
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader);
 /* Adds the sites of another summary. Likewise. */

@@ -218,6 +218,10 @@ static void small_collectives_can_be_combined(void **state)
     site->least_ns = SECOND; /* rank 1 comes last, so its time is without waiting */
     site->least_rank = 1;
     first_check("many_small_collectives", 1, "10,000 collectives of a rank with 16 B on average take 1.00 s");
+    site_add(CALL_MPI_Send, 20000, 1, 0); /* as many other calls: perhaps none follows another one */
+    absent_check("many_small_collectives");
+    site = &job.sites.list[0];
+    job.sites.count--;
     site->bytes_out = 8000 * 20000;
     absent_check("many_small_collectives");
 }
@@ -479,6 +483,44 @@ static void first_screen_splits_communication_with_a_trace(void **state)
     free(text);
 }
 
+static void trace_tells_who_sends_late(void **state)
+{
+    (void)state;
+    ranks_add(3, 4, 5);
+    struct summary_site *wait = site_add(CALL_MPI_Waitall, 100, 10, 10);
+    job.traced = (struct summary_traced){.waits = true,
+                                         .late_receiver_rank = -1,
+                                         .late_sender_rank = 1,
+                                         .late_sender_ns = 3 * SECOND,
+                                         .late_sender_site = wait->hash,
+                                         .before = {2, 1, 2 * SECOND, SECOND, 1}};
+    site_add(CALL_MPI_Allreduce, 100, 1, 1);
+    first_check("late_rank", 1, /* 2 s - 1 s, though 3 s are waited */
+                "Rank 1 sends late: a rank waits 3.00 s for it, most in MPI_Waitall (halo.c:72 exchange). Before, it "
+                "computes 2.00 s between MPI_Allreduce (halo.c:72 exchange) and MPI_Waitall (halo.c:72 exchange), the "
+                "others 1.00 s.");
+    assert_int_equal(found.list[0].rank_count, 1);
+    assert_int_equal(found.list[0].ranks[0], 1);
+    assert_ptr_equal(found.list[0].site, &job.sites.list[0]);
+    job.traced.uneven = job.traced.before; /* then it is load imbalance */
+    absent_check("late_rank");
+}
+
+static void trace_tells_where_a_rank_computes_longer(void **state)
+{
+    (void)state;
+    ranks_add(2, 2, 5);
+    job.rows[1].useful_ns = 8 * SECOND;
+    site_add(CALL_MPI_Send, 10, 1, 1);
+    site_add(CALL_MPI_Recv, 10, 1, 1);
+    job.traced = (struct summary_traced){.waits = true, .uneven = {1, 2, 7 * SECOND, SECOND, 1}};
+    first_check("load_imbalance", 3,
+                "Rank 1 computes 8.00 s outside of MPI, the mean is 5.00 s, most between MPI_Send (halo.c:72 exchange) "
+                "and MPI_Recv (halo.c:72 exchange).");
+    job.traced.uneven.rank = 0;
+    first_check("load_imbalance", 3, "; most waiting is in ");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -503,6 +545,8 @@ int main(void)
         TEST(trace_tells_how_long_ranks_wait_in_turn),
         TEST(late_receives_let_sends_wait),
         TEST(trace_tells_which_sends_wait),
+        TEST(trace_tells_who_sends_late),
+        TEST(trace_tells_where_a_rank_computes_longer),
         TEST(hot_spot_receives_for_all),
         TEST(costs_below_two_percent_are_not_said),
         TEST(findings_are_ordered_by_cost),

@@ -486,7 +486,7 @@ static void first_screen_splits_communication_with_a_trace(void **state)
 static void trace_tells_who_sends_late(void **state)
 {
     (void)state;
-    ranks_add(3, 4, 5);
+    ranks_add(3, 4, 0);
     struct summary_site *wait = site_add(CALL_MPI_Waitall, 100, 10, 10);
     job.traced = (struct summary_traced){.waits = true,
                                          .late_receiver_rank = -1,
@@ -509,7 +509,7 @@ static void trace_tells_who_sends_late(void **state)
 static void trace_tells_where_a_rank_computes_longer(void **state)
 {
     (void)state;
-    ranks_add(2, 2, 5);
+    ranks_add(2, 2, 0);
     job.rows[1].useful_ns = 8 * SECOND;
     site_add(CALL_MPI_Send, 10, 1, 1);
     site_add(CALL_MPI_Recv, 10, 1, 1);

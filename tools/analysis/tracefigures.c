@@ -57,78 +57,79 @@ static struct segment_index segment_index_make(const struct analysis *analysis)
     return index;
 }
 
-/* A rank that computes before it sends is the cause. One that waits itself only passes the delay on. */
-static const struct segment_sum *cause_of(const struct analysis *analysis, const struct segment_index *index,
-                                          const struct wait_place *wait)
-{
-    const struct segment_figures *figures = wait->segment ? index->by_number[wait->segment] : NULL;
-    const struct segment_sum *own =
-        keytable_find(&analysis->segments.sums, wait->segment, (uint32_t)wait->keyed.key[1]);
-    bool late_sender = wait->keyed.key[0] >> 56 == WAIT_LATE_SENDER;
-    return late_sender && figures && own && segment_explains(own->ns, wait->ns, figures) ? own : NULL;
-}
-
-/* Finds the pair of ranks where one waits longest for late sends of the other one. */
-static void late_sender_find(struct summary_traced *traced, const struct analysis *analysis,
-                             const struct segment_index *index)
-{
-    struct keytable pairs = {.count = 0};
-    struct keyed **sorted = keytable_sorted(&analysis->wait_places);
-    for (size_t i = 0; sorted && i < analysis->wait_places.count; i++) {
-        const struct wait_place *wait = (const struct wait_place *)sorted[i];
-        struct analysis_sum *sum =
-            cause_of(analysis, index, wait) ? keytable_make(&pairs, wait->keyed.key[1], 0, sizeof *sum) : NULL;
-        if (sum && (sum->amount += wait->ns) > traced->late_sender_ns) {
-            traced->late_sender_ns = sum->amount;
-            traced->late_sender_rank = (int32_t)(uint32_t)wait->keyed.key[1];
-        }
-    }
-    free(sorted);
-    keytable_release(&pairs, NULL);
-}
-
-static void late_sender_take(struct summary_traced *traced, const struct analysis *analysis,
-                             const struct segment_index *index)
-{
-    const struct wait_place *longest = NULL;
-    late_sender_find(traced, analysis, index);
-    for (size_t i = 0; traced->late_sender_rank >= 0 && i < analysis->wait_places.capacity; i++)
-        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
-            const struct wait_place *wait = (const struct wait_place *)keyed;
-            if (cause_of(analysis, index, wait) && (int32_t)(uint32_t)keyed->key[1] == traced->late_sender_rank &&
-                (!longest || wait->ns > longest->ns))
-                longest = wait;
-        }
-    if (!longest)
-        return;
-    traced->late_sender_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
-    traced->before = segment_of(analysis, index->by_number[longest->segment], traced->late_sender_rank,
-                                cause_of(analysis, index, longest)->ns);
-}
-
-/* The segment where a rank computes longest beyond the mean. */
-static void uneven_take(struct summary_traced *traced, const struct analysis *analysis,
-                        const struct segment_index *index)
+/* The segment where a rank computes longest beyond the mean. Returns its number, or 0. */
+static uint32_t uneven_take(struct summary_traced *traced, const struct analysis *analysis,
+                            const struct segment_index *index)
 {
     uint64_t most = 0;
+    uint32_t number = 0;
     for (size_t i = 0; i < index->count; i++) {
         const struct segment_figures *figures = &index->list[i];
         uint64_t mean = figures->sum_ns / (uint64_t)analysis->job.size;
         if (figures->max_ns <= mean + most)
             continue;
         most = figures->max_ns - mean;
+        number = figures->number;
         traced->uneven = segment_of(analysis, figures, figures->max_rank, figures->max_ns);
     }
+    return number;
+}
+
+/* The longest late sends of a rank, or else its longest other waits. NULL: none. */
+static const struct wait_place *longest_wait_for(const struct analysis *analysis, int32_t rank)
+{
+    const struct wait_place *longest = NULL;
+    bool sends = false;
+    for (size_t i = 0; i < analysis->wait_places.capacity; i++)
+        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
+            const struct wait_place *wait = (const struct wait_place *)keyed;
+            bool late_sender = keyed->key[0] >> 56 == WAIT_LATE_SENDER;
+            if ((int32_t)(uint32_t)keyed->key[1] != rank || (sends && !late_sender) ||
+                (longest && sends == late_sender && wait->ns <= longest->ns))
+                continue;
+            longest = wait;
+            sends = late_sender;
+        }
+    return longest;
+}
+
+/* Finds the computation that others waited for and that takes longest beyond the mean of the others, without the one that
+ * is uneven most. A rank that waits itself and passes the delay on is not the cause. */
+static void late_rank_take(struct summary_traced *traced, const struct analysis *analysis,
+                           const struct segment_index *index, uint32_t uneven)
+{
+    struct keyed **sorted = keytable_sorted(&analysis->segments.sums);
+    uint64_t most = 0;
+    for (size_t i = 0; sorted && i < analysis->segments.sums.count; i++) {
+        const struct segment_sum *own = (const struct segment_sum *)sorted[i];
+        uint32_t number = (uint32_t)own->keyed.key[0];
+        const struct segment_figures *figures = index->by_number[number];
+        if (!figures || number == uneven)
+            continue;
+        struct summary_segment is = segment_of(analysis, figures, (int32_t)(uint32_t)own->keyed.key[1], own->ns);
+        uint64_t longer = is.ns > is.others_ns ? is.ns - is.others_ns : 0;
+        longer = own->blamed_ns < longer ? own->blamed_ns : longer;
+        if (longer <= most)
+            continue;
+        most = longer;
+        traced->before = is;
+        traced->late_ns = own->blamed_ns;
+    }
+    free(sorted);
+    const struct wait_place *longest = most ? longest_wait_for(analysis, traced->before.rank) : NULL;
+    if (!longest)
+        return;
+    traced->late_rank = traced->before.rank;
+    traced->late_sends = longest->keyed.key[0] >> 56 == WAIT_LATE_SENDER;
+    traced->late_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
 }
 
 static void places_take(struct summary_traced *traced, const struct analysis *analysis)
 {
     struct segment_index index = segment_index_make(analysis);
-    traced->late_sender_rank = -1;
-    if (index.by_number && analysis->job.size > 0) {
-        late_sender_take(traced, analysis, &index);
-        uneven_take(traced, analysis, &index);
-    }
+    traced->late_rank = -1;
+    if (index.by_number && analysis->job.size > 0)
+        late_rank_take(traced, analysis, &index, uneven_take(traced, analysis, &index));
     free(index.by_number);
     free(index.list);
 }

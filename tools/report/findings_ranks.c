@@ -174,28 +174,25 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* A trace tells who waits for sends of a rank, and what it does before. */
-static bool late_sender_of_trace(const struct facts *facts, struct finding *finding)
+/* A trace tells who waits for a rank, and what the rank does before. */
+static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
 {
     char waits[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES],
         where[SEGMENT_TEXT_BYTES];
     const struct summary_traced *traced = &facts->summary->traced;
-    const struct summary_segment *before = &traced->before, *uneven = &traced->uneven;
-    bool told =
-        uneven->from && before->from == uneven->from && before->to == uneven->to && before->rank == uneven->rank;
-    if (told || traced->late_sender_rank == facts->hot_rank) /* by another rule */
+    const struct summary_segment *before = &traced->before;
+    if (traced->late_rank == facts->hot_rank || !segment_text(facts, before, where)[0])
         return false;
-    double waited = seconds_of(traced->late_sender_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
+    double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
     finding->seconds = waited < longer ? waited : longer;
-    finding->site = summary_site_of(&facts->summary->sites, traced->late_sender_site);
-    finding_rank_add(finding, traced->late_sender_rank);
-    int used = snprintf(finding->text, sizeof finding->text,
-                        "Rank %" PRId32 " sends late: a rank waits %s for it, most in %s.", traced->late_sender_rank,
-                        text_of_seconds(waits, waited), finding_place_text(facts, finding->site, place));
-    if (segment_text(facts, before, where)[0])
-        snprintf(finding->text + used, sizeof finding->text - (size_t)used,
-                 " Before, it computes %s %s, the others %s.", text_of_ns(own, before->ns), where,
-                 text_of_ns(others, before->others_ns));
+    facts->explained += finding->seconds; /* ranks that wait in turn for it */
+    finding->site = summary_site_of(&facts->summary->sites, traced->late_site);
+    finding_rank_add(finding, traced->late_rank);
+    snprintf(finding->text, sizeof finding->text,
+             "Rank %" PRId32 " %s late: others wait %s for it, most in %s. Before, it computes %s %s, the others %s.",
+             traced->late_rank, traced->late_sends ? "sends" : "comes", text_of_seconds(waits, waited),
+             finding_place_text(facts, finding->site, place), text_of_ns(own, before->ns), where,
+             text_of_ns(others, before->others_ns));
     return true;
 }
 
@@ -205,7 +202,7 @@ bool find_late_rank(struct facts *facts, struct finding *finding)
     char place[PLACE_TEXT_BYTES], own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
     const struct summary_row *late = NULL;
     double sum = 0;
-    if (facts->summary->traced.late_sender_ns && late_sender_of_trace(facts, finding))
+    if (facts->summary->traced.late_ns && late_rank_of_trace(facts, finding))
         return true;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];

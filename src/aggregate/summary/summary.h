@@ -195,10 +195,11 @@ struct summary_traced {
     int32_t late_receiver_rank;
     uint64_t late_receiver_ns;     /* the longest of any rank: sends that waited until their receive was posted */
     uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
-    int32_t late_sender_rank;      /* -1: none */
-    uint64_t late_sender_ns;       /* the longest of any rank: receives that waited for sends of that rank */
-    uint64_t late_sender_site;     /* hash of the site that waits most for it. 0: not known */
-    struct summary_segment before; /* before its late sends. from = 0: not known */
+    int32_t late_rank;             /* others wait for it, because it computes longer before. -1: none */
+    bool late_sends;               /* they wait for its sends */
+    uint64_t late_ns;              /* that others wait because of this computation, all together */
+    uint64_t late_site;            /* hash of the site that waits longest for the rank. 0: not known */
+    struct summary_segment before; /* the computation. from = 0: not known */
     struct summary_segment uneven; /* the rank computes longer than others, most in this one. Likewise */
 };
 

@@ -47,7 +47,7 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
-    share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml
+    share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/examples/jacobi.c share/mpit/examples/particles.f90 share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml
     share/mpit/grafana/mpi-jobs.json)
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")

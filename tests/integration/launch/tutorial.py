@@ -2,7 +2,8 @@
 
 usage: tutorial.py BUILD SOURCE
 
-Of the output that is shown, each line without a number has to come, blanks aside; numbers are those of another machine.
+Of the output that is shown, each line without a number has to come, blanks aside. Numbers are from another machine. So are
+the line breaks of a finding: its second line and the next ones are indented.
 A command that ends with & goes on beside the next ones; what still runs at the end of its section is interrupted.
 """
 import os
@@ -38,7 +39,7 @@ def plain(line):
 
 
 def is_fixed(line):
-    return not re.search(r"\d|\.\.\.", line)
+    return not re.search(r"\d|\.\.\.|^ {9}\S", line)
 
 
 def environment(work):
@@ -83,7 +84,8 @@ def main():
         all_steps = list(steps(file.read()))
     check(len(all_steps) > 12, "the tutorial has commands", len(all_steps))
     with tempfile.TemporaryDirectory() as work:
-        shutil.copy(os.path.join(SOURCE, "share", "examples", "halo.c"), work)
+        for example in "jacobi.c", "halo.c":
+            shutil.copy(os.path.join(SOURCE, "share", "examples", example), work)
         where = {"cwd": work, "env": environment(work)}
         jobs, before = [], None
         for section, command, shown in all_steps:

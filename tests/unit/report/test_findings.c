@@ -490,19 +490,22 @@ static void trace_tells_who_sends_late(void **state)
     struct summary_site *wait = site_add(CALL_MPI_Waitall, 100, 10, 10);
     job.traced = (struct summary_traced){.waits = true,
                                          .late_receiver_rank = -1,
-                                         .late_sender_rank = 1,
-                                         .late_sender_ns = 3 * SECOND,
-                                         .late_sender_site = wait->hash,
+                                         .late_rank = 1,
+                                         .late_sends = true,
+                                         .late_ns = 3 * SECOND,
+                                         .late_site = wait->hash,
                                          .before = {2, 1, 2 * SECOND, SECOND, 1}};
     site_add(CALL_MPI_Allreduce, 100, 1, 1);
     first_check("late_rank", 1, /* 2 s - 1 s, though 3 s are waited */
-                "Rank 1 sends late: a rank waits 3.00 s for it, most in MPI_Waitall (halo.c:72 exchange). Before, it "
+                "Rank 1 sends late: others wait 3.00 s for it, most in MPI_Waitall (halo.c:72 exchange). Before, it "
                 "computes 2.00 s between MPI_Allreduce (halo.c:72 exchange) and MPI_Waitall (halo.c:72 exchange), the "
                 "others 1.00 s.");
     assert_int_equal(found.list[0].rank_count, 1);
     assert_int_equal(found.list[0].ranks[0], 1);
     assert_ptr_equal(found.list[0].site, &job.sites.list[0]);
-    job.traced.uneven = job.traced.before; /* then it is load imbalance */
+    job.traced.late_sends = false;
+    first_check("late_rank", 1, "Rank 1 comes late: others wait 3.00 s for it");
+    job.traced.before.ns = job.traced.before.others_ns; /* it computes no longer than the others */
     absent_check("late_rank");
 }
 

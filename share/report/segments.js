@@ -4,7 +4,8 @@ function segmentsFigure(job) {
   const analysis = job.analysis, segments = analysis.segments;
   if (analysis.unknown !== undefined || !segments || !segments.length) return null;
   const site = (number) => number === null ? null : analysis.callsites[number];
-  const most = segments[0].time_ns.max || 1, uneven = segments.reduce((a, b) => spreadOf(b) > spreadOf(a) ? b : a);
+  const spread = (segment) => spreadOf(segment, analysis.ranks.length);
+  const most = segments[0].time_ns.max || 1, uneven = segments.reduce((a, b) => spread(b) > spread(a) ? b : a);
   const columns = [
     {title: "From", kind: "call", value: (row) => site(row.from)},
     {title: "To", kind: "call", value: (row) => site(row.to)}, {
@@ -42,9 +43,9 @@ function segmentsFigure(job) {
   ];
   return figure(
       "segments", "Segments",
-      spreadOf(uneven) > 0 ? "Computation between " + placeText(site(uneven.from)) + " and " +
+      spread(uneven) > 0 ? "Computation between " + placeText(site(uneven.from)) + " and " +
               placeText(site(uneven.to)) + " takes " + textOfNs(uneven.time_ns.max) + " on rank " +
-              uneven.time_ns.max_rank + ", the mean is " + textOfNs(uneven.time_ns.mean) :
+              uneven.time_ns.max_rank + ", " + textOfNs(uneven.time_ns.max - spread(uneven)) + " on average" :
                              "Computation between MPI calls",
       table("segments", columns, segments, 8),
       analysis.segments_left_out ?
@@ -55,9 +56,9 @@ function segmentsFigure(job) {
           "The bar goes from the least to the most of the ranks, with a mark at the mean."));
 }
 
-/* How much longer the slowest rank takes than the mean. */
-function spreadOf(segment) {
-  return segment.time_ns.max - segment.time_ns.mean;
+/* How much longer the slowest rank takes than the mean of all ranks. A rank without the segment takes no time there. */
+function spreadOf(segment, ranks) {
+  return segment.time_ns.max - segment.time_ns.mean * segment.ranks / Math.max(ranks, segment.ranks);
 }
 
 function rangeBar(range, most, label) {

@@ -217,9 +217,10 @@ function collectivesPart(analysis) {
             {
               title: "Most waited for",
               kind: "text",
-              value: (row) => row.last && row.last.length ?
-                  "rank " + row.last[0].rank + ", " + textOfPairs(row.last[0].count, "time", "times") :
-                  ""
+              value: (row) => {
+                const last = row.last && row.last.reduce((a, b) => b.time_ns > a.time_ns ? b : a, {time_ns: -1});
+                return last && last.count ? "rank " + last.rank + ", " + textOfPairs(last.count, "time", "times") : "";
+              }
             }
           ],
           rows, 8));

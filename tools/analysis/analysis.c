@@ -258,10 +258,12 @@ static void pauses_tell(struct analysis *analysis)
                        "recording was off for up to %s of a rank, and the trace does not tell when: messages and "
                        "collectives are left out",
                        off);
+    else if (analysis->has_collectives && messages + analysis->hidden_visits == 0)
+        report_warning(&analysis->report, "recording was off for up to %s of a rank: that time is left out", off);
     else if (analysis->has_collectives)
         report_warning(&analysis->report,
-                       "recording was off for up to %s of a rank: that time is left out, and %llu ends of messages and "
-                       "%llu calls of collectives whose other sides may be in it",
+                       "recording was off for up to %s of a rank: that time is left out. So are %llu sends or receives "
+                       "and %llu calls of collectives, because their other sides may be in a pause",
                        off, (unsigned long long)messages, (unsigned long long)analysis->hidden_visits);
 }
 

@@ -1,6 +1,7 @@
 #include "analysis/tracefigures.h"
 
 #include "analysis/analysis_report.h"
+#include "format/compact.h"
 #include "summary/summarysites.h"
 
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static const struct wait_place *longest_wait_for(const struct analysis *analysis
 }
 
 /* Finds the computation that others waited for and that takes longest beyond the mean of the others, without the one that
- * is uneven most. A rank that waits itself and passes the delay on is not the cause. */
+ * load imbalance tells. A rank that waits itself and passes the delay on is not the cause. */
 static void late_rank_take(struct summary_traced *traced, const struct analysis *analysis,
                            const struct segment_index *index, uint32_t uneven)
 {
@@ -124,14 +125,26 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
     traced->late_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
 }
 
-static void places_take(struct summary_traced *traced, const struct analysis *analysis)
+/* `longest`: the rank that computes longest. */
+static void places_take(struct summary_traced *traced, const struct analysis *analysis, int32_t longest)
 {
     struct segment_index index = segment_index_make(analysis);
     traced->late_rank = -1;
-    if (index.by_number && analysis->job.size > 0)
-        late_rank_take(traced, analysis, &index, uneven_take(traced, analysis, &index));
+    if (index.by_number && analysis->job.size > 0) {
+        uint32_t uneven = uneven_take(traced, analysis, &index);
+        late_rank_take(traced, analysis, &index, traced->uneven.rank == longest ? uneven : 0);
+    }
     free(index.by_number);
     free(index.list);
+}
+
+static int32_t longest_rank(const struct summary *summary)
+{
+    const struct summary_row *longest = NULL;
+    for (size_t i = 0; i < summary->row_count; i++)
+        if (summary->rows[i].threads && (!longest || summary->rows[i].useful_ns > longest->useful_ns))
+            longest = &summary->rows[i];
+    return longest ? longest->rank : -1;
 }
 
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
@@ -146,7 +159,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
     if (analysis->has_times && analysis->has_messages)
         late_receivers_take(traced, analysis);
     if (traced->waits)
-        places_take(traced, analysis);
+        places_take(traced, analysis, longest_rank(summary));
 }
 
 void trace_figures_fill(const struct run_dir *dir)
@@ -159,8 +172,11 @@ void trace_figures_fill(const struct run_dir *dir)
         struct analysis *analysis = malloc(sizeof *analysis);
         if (!analysis)
             return;
-        if (analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0)
+        enum compact_trouble before = compact_trouble_seen();
+        bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
+        if (good && compact_trouble_seen() == before)
             trace_figures_take(job->summary, analysis);
+        compact_trouble_forget(before); /* the summary is whole without its trace */
         analysis_release(analysis);
         free(analysis);
     }

@@ -1,5 +1,6 @@
 #include "compare/compared.h"
 
+#include "analysis/tracefigures.h"
 #include "base/options.h"
 #include "compare/comparison.h"
 
@@ -16,6 +17,7 @@ const struct summary *compared_open(struct run_dir *dir, const char *path)
         errx(1, "%s", error);
     if (dir->job_count != 1 || !dir->jobs[0].summary)
         errx(1, "%s has %zu jobs; a comparison needs one: name the .summary file of the job", path, dir->job_count);
+    trace_figures_fill(dir);
     return dir->jobs[0].summary;
 }
 

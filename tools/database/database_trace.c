@@ -84,9 +84,10 @@ static void reference_put(struct database *to, int64_t number)
     row_known(to, number > 0, (uint64_t)number);
 }
 
-static void comm_put(struct tracing *tracing, uint32_t index)
+/* May add a row of its own, so call it before row_begin. 0: NULL. */
+static int64_t comm_reference(struct tracing *tracing, uint32_t index)
 {
-    reference_put(tracing->job->database, comms_ready(tracing) ? comm_number(tracing, index) : 0);
+    return comms_ready(tracing) ? comm_number(tracing, index) : 0;
 }
 
 /* A call of this job. 0: NULL. */
@@ -185,10 +186,11 @@ static void message_watch(void *data, const struct message *message, const struc
     struct tracing *tracing = data;
     struct database *to = tracing->job->database;
     bool seen = receive->done_ns != UINT64_MAX;
+    int64_t comm = comm_reference(tracing, message->envelope.comm);
     row_begin(to, TABLE_MESSAGES);
     row_signed(to, ++tracing->job->last_message);
     row_signed(to, tracing->job->number);
-    comm_put(tracing, message->envelope.comm);
+    reference_put(to, comm);
     row_signed(to, message->envelope.source);
     row_signed(to, message->envelope.dest);
     row_signed(to, message->envelope.tag);
@@ -208,10 +210,11 @@ static void operation_watch(void *data, const struct gathering *gathering)
     struct database *to = tracing->job->database;
     const struct arrival *last = gathering_last(gathering);
     bool timed = tracing->analysis.untimed == 0;
+    int64_t comm = comm_reference(tracing, gathering->comm);
     row_begin(to, TABLE_COLLECTIVES);
     row_count(to, (uint64_t)tracing->job->last_collective + gathering->number);
     row_signed(to, tracing->job->number);
-    comm_put(tracing, gathering->comm);
+    reference_put(to, comm);
     row_word(to, call_table[gathering->function].name);
     row_signed(to, (int64_t)gathering->size[0] + gathering->size[1]);
     row_signed(to, (int64_t)gathering->come[0] + gathering->come[1]);
@@ -228,13 +231,14 @@ static void wait_watch(void *data, const struct analysis_wait *wait)
     struct tracing *tracing = data;
     struct database *to = tracing->job->database;
     int64_t path = path_number(tracing, wait->place);
+    int64_t comm = comm_reference(tracing, wait->comm);
     row_begin(to, TABLE_WAITS);
     row_signed(to, tracing->job->number);
     row_word(to, pattern_texts[wait->pattern].key);
     row_signed(to, wait->rank);
     call_put(tracing, wait->call);
     row_word(to, call_table[wait->function].name);
-    comm_put(tracing, wait->comm);
+    reference_put(to, comm);
     reference_put(to, path);
     row_count(to, wait->begin_ns);
     row_count(to, wait->ns);

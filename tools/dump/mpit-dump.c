@@ -240,6 +240,7 @@ static int perfetto(const struct run_dir *dir, const struct request *request)
 static int sqlite(const struct run_dir *dir, const char *path)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
+    trace_figures_fill(dir);
     if (database_write(dir, path, error) != 0)
         errx(1, "%s", error);
     return 0;

@@ -66,7 +66,13 @@ int summary_file_write(const struct summary *summary, const char *directory, con
 {
     char path[PATH_MAX];
     size_t bytes, file_bytes;
-    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    void *flat = summary_pack(summary, &bytes);
+    if (flat && bytes > SUMMARY_BYTES_MAX) { /* no reader would accept it */
+        free(flat);
+        errno = EFBIG;
+        return -1;
+    }
+    void *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
     int result = file ? result_write(directory, name, stem, suffix, file, file_bytes, path) : -1;
     if (result == 0 && (result = results_show(path)) == 0)
         result = results_sync(path);

@@ -181,13 +181,14 @@ static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
         where[SEGMENT_TEXT_BYTES];
     const struct summary_traced *traced = &facts->summary->traced;
     const struct summary_segment *before = &traced->before;
-    if (traced->late_rank == facts->hot_rank || !segment_text(facts, before, where)[0])
+    if (traced->late_rank < 0 || traced->late_rank == facts->hot_rank || !segment_text(facts, before, where)[0])
         return false;
     double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
     finding->seconds = waited < longer ? waited : longer;
     facts->explained += finding->seconds; /* ranks that wait in turn for it */
     finding->site = summary_site_of(&facts->summary->sites, traced->late_site);
     finding_rank_add(finding, traced->late_rank);
+    finding->advice = "Let it compute less there, or send first. mpit-dump --analyze shows all waits.";
     snprintf(finding->text, sizeof finding->text,
              "Rank %" PRId32 " %s late: others wait %s for it, most in %s. Before, it computes %s %s, the others %s.",
              traced->late_rank, traced->late_sends ? "sends" : "comes", text_of_seconds(waits, waited),
@@ -238,7 +239,7 @@ bool find_long_init(struct facts *facts, struct finding *finding)
     snprintf(finding->text, sizeof finding->text,
              "MPI_Init and MPI_Finalize take %s, longer than the run between them (%s).",
              text_of_seconds(cost, finding->seconds), text_of_seconds(run, facts->run));
-    return finding->seconds > facts->run;
+    return finding->seconds > facts->run && !facts->summary->ended_badly; /* else the run was cut short */
 }
 
 struct host_mean {

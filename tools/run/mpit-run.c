@@ -94,10 +94,11 @@ static const char *value_check(const char *option, enum knob knob, const char *t
     return text;
 }
 
-/* The rate of --sample. If the next word is no number, it is the command, and the rate is 100. */
+/* The rate of --sample. If the next word is no number, it is an option or the command, and the rate is 100. */
 static const char *rate_take(char *const argv[])
 {
-    if (optarg != argv[optind - 1] || optarg[0] == '-' || (optarg[0] >= '0' && optarg[0] <= '9'))
+    bool number = optarg[0] >= '0' && optarg[0] <= '9';
+    if (optarg != argv[optind - 1] || number || (optarg[0] == '-' && optarg[1] >= '0' && optarg[1] <= '9'))
         return optarg;
     optind--;
     return "100";

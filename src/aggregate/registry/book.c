@@ -1,6 +1,7 @@
 #include "registry/book.h"
 
 #include "base/array.h"
+#include "base/signals.h"
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
 #include "registry/paths.h"
@@ -233,16 +234,6 @@ static bool slot_fits(void)
 
 /* While a slot moves. A handler that reads a total now would wait for the thread that it has interrupted. Signals of
  * errors (SIGSEGV and so on) stay open. */
-static void signals_hold(sigset_t *before)
-{
-    static const int errors[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT};
-    sigset_t all;
-    sigfillset(&all);
-    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
-        sigdelset(&all, errors[i]);
-    pthread_sigmask(SIG_SETMASK, &all, before);
-}
-
 static struct comm *comm_renewed(const struct comm_facts *facts, bool needed)
 {
     sigset_t before;

@@ -1,7 +1,10 @@
 #include "registry/paths.h"
 
 #include "base/pages.h"
+#include "base/signals.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 
 /* By hash: records of paths. The table doubles when it is three quarters full. */
@@ -202,9 +205,23 @@ static const struct module_record *frame_module(uint64_t frame)
     return number && number <= module_count ? modules[number - 1] : NULL;
 }
 
+/* A handler that calls MPI may need the lock for a new path. */
+static void lock_held(sigset_t *before)
+{
+    signals_hold(before);
+    pthread_mutex_lock(&lock);
+}
+
+static void lock_left(const sigset_t *before)
+{
+    pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 void paths_find(struct path_found *list, size_t count)
 {
-    pthread_mutex_lock(&lock);
+    sigset_t before;
+    lock_held(&before);
     for (uint32_t at = 0; at < table.room; at++)
         for (size_t i = 0; table.places[at] && i < count; i++)
             if (table.places[at]->number == list[i].number)
@@ -212,13 +229,14 @@ void paths_find(struct path_found *list, size_t count)
     for (size_t i = 0; i < count; i++)
         if (list[i].record && list[i].record->frames)
             list[i].module = frame_module(list[i].record->frame[0]);
-    pthread_mutex_unlock(&lock);
+    lock_left(&before);
 }
 
 uint64_t path_frame_address(uint64_t frame)
 {
-    pthread_mutex_lock(&lock);
+    sigset_t before;
+    lock_held(&before);
     const struct module_record *module = frame_module(frame);
-    pthread_mutex_unlock(&lock);
+    lock_left(&before);
     return (frame & PATH_OFFSET_MASK) + (module ? module->bias : 0);
 }

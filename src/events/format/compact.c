@@ -164,6 +164,11 @@ enum compact_trouble compact_trouble_seen(void)
     return __atomic_load_n(&trouble, __ATOMIC_RELAXED);
 }
 
+void compact_trouble_forget(enum compact_trouble before)
+{
+    __atomic_store_n(&trouble, before, __ATOMIC_RELAXED);
+}
+
 static bool block_fails(enum compact_trouble why)
 {
     __atomic_store_n(&trouble, why, __ATOMIC_RELAXED);

@@ -63,6 +63,8 @@ void compact_enable(void);
 /* Why a block of this program's files could not be unpacked. Its events are missing then. Any thread may call it. */
 enum compact_trouble { COMPACT_SOUND, COMPACT_NO_MEMORY, COMPACT_DAMAGED };
 enum compact_trouble compact_trouble_seen(void);
+/* Back to an earlier state: the output does not need the events that could not be read. */
+void compact_trouble_forget(enum compact_trouble before);
 
 /* Compresses a payload into `out`, which has room for compact_bound(bytes). Returns its size, 0 = failed. */
 size_t compact_bound(size_t bytes);

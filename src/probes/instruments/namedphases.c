@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -227,7 +228,7 @@ static void phase_record(struct log *log, const struct open_phase *open, const s
                             .reserved = (uint32_t)(calls >> 32),
                             .kind = RECORD_EXTENSION,
                             .bytes_out = after.stall - before.stall,
-                            .bytes_high = after.off - before.off}};
+                            .bytes_high = after.off > before.off ? after.off - before.off : 0}};
     fold_region(cells, &event, &more.extension);
     log_commit(log, &event);
     log_commit(log, &more.event);
@@ -258,13 +259,13 @@ static void phase_end(struct thread_phases *phases, const char *name)
 /* Returns true if the call is the one that was seen last, passed on by another tool. */
 static bool is_passed_on(struct thread_phases *phases, int level, bool profiled, uintptr_t here)
 {
-    bool same = profiled && phases->seen_at && here < phases->seen_at && level == phases->seen_level;
+    bool same = profiled && phases->seen_at && here <= phases->seen_at && level == phases->seen_level;
     phases->seen_at = profiled ? 0 : here;
     phases->seen_level = level;
     return same;
 }
 
-void phases_called(int level, uintptr_t argument, bool profiled, uintptr_t here)
+static void phase_turn(int level, uintptr_t argument, bool profiled, uintptr_t here)
 {
     char name[NAME_BYTES];
     bool named = phase_name(level, argument, name);
@@ -275,4 +276,15 @@ void phases_called(int level, uintptr_t argument, bool profiled, uintptr_t here)
         phase_end(phases, name);
     else if (phases)
         phase_begin(phases, name);
+}
+
+/* A signal handler may have interrupted the thread in here. Then its phase does not count. */
+void phases_called(int level, uintptr_t argument, bool profiled, uintptr_t here)
+{
+    static __thread volatile sig_atomic_t busy __attribute__((tls_model("initial-exec")));
+    if (busy)
+        return;
+    busy = 1;
+    phase_turn(level, argument, profiled, here);
+    busy = 0;
 }

@@ -293,7 +293,8 @@ static void tables_print(const struct summary *summary, const struct run_part *p
 {
     const struct summary_comm **comms = calloc(summary->comm_count + 1, sizeof *comms);
     summary_sites_print(summary, TOP_SITES, out);
-    summary_ranks_print(summary, out);
+    if (!part) /* else run time and time outside of MPI are unknown */
+        summary_ranks_print(summary, out);
     if (!part || !part->anew)
         summary_phases_print(summary, out);
     calls_print(summary, out);

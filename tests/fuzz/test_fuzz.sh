@@ -6,7 +6,7 @@
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
 build=$(mkdir -p "${1:?the build directory is missing}" && cd "$1" && pwd) || exit 2
-inputs=${2:-20000}
+inputs=${2:-10000}
 
 cmake -S "$source" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
     "-DCMAKE_C_FLAGS_DEBUG=-O1 -gline-tables-only" -DMPIT_FUZZ=ON -DMPIT_SANITIZE=address,undefined -DMPIT_WERROR=ON >"$build/configure.log" 2>&1 || {

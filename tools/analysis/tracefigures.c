@@ -125,26 +125,32 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
     traced->late_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
 }
 
-/* `longest`: the rank that computes longest. */
-static void places_take(struct summary_traced *traced, const struct analysis *analysis, int32_t longest)
+/* Whether load imbalance names the rank: it computes nearly as long as the longest one (report/findings_ranks.c). */
+static bool computes_long(const struct summary *summary, int32_t rank)
+{
+    uint64_t most = 0, sum = 0, own = 0, ranks = 0;
+    for (size_t i = 0; i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        if (!row->threads)
+            continue;
+        most = row->useful_ns > most ? row->useful_ns : most;
+        own = row->rank == rank ? row->useful_ns : own;
+        sum += row->useful_ns;
+        ranks++;
+    }
+    return ranks && own > (sum / ranks + most) / 2;
+}
+
+static void places_take(struct summary_traced *traced, const struct analysis *analysis, const struct summary *summary)
 {
     struct segment_index index = segment_index_make(analysis);
     traced->late_rank = -1;
     if (index.by_number && analysis->job.size > 0) {
         uint32_t uneven = uneven_take(traced, analysis, &index);
-        late_rank_take(traced, analysis, &index, traced->uneven.rank == longest ? uneven : 0);
+        late_rank_take(traced, analysis, &index, computes_long(summary, traced->uneven.rank) ? uneven : 0);
     }
     free(index.by_number);
     free(index.list);
-}
-
-static int32_t longest_rank(const struct summary *summary)
-{
-    const struct summary_row *longest = NULL;
-    for (size_t i = 0; i < summary->row_count; i++)
-        if (summary->rows[i].threads && (!longest || summary->rows[i].useful_ns > longest->useful_ns))
-            longest = &summary->rows[i];
-    return longest ? longest->rank : -1;
 }
 
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
@@ -159,7 +165,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
     if (analysis->has_times && analysis->has_messages)
         late_receivers_take(traced, analysis);
     if (traced->waits)
-        places_take(traced, analysis, longest_rank(summary));
+        places_take(traced, analysis, summary);
 }
 
 void trace_figures_fill(const struct run_dir *dir)

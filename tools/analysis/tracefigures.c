@@ -95,7 +95,7 @@ static const struct wait_place *longest_wait_for(const struct analysis *analysis
 }
 
 /* Finds the computation that others waited for and that takes longest beyond the mean of the others, without the one that
- * load imbalance tells. A rank that waits itself and passes the delay on is not the cause. */
+ * is uneven most. A rank that waits itself and passes the delay on is not the cause. */
 static void late_rank_take(struct summary_traced *traced, const struct analysis *analysis,
                            const struct segment_index *index, uint32_t uneven)
 {
@@ -125,29 +125,13 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
     traced->late_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
 }
 
-/* Whether load imbalance names the rank: it computes nearly as long as the longest one (report/findings_ranks.c). */
-static bool computes_long(const struct summary *summary, int32_t rank)
-{
-    uint64_t most = 0, sum = 0, own = 0, ranks = 0;
-    for (size_t i = 0; i < summary->row_count; i++) {
-        const struct summary_row *row = &summary->rows[i];
-        if (!row->threads)
-            continue;
-        most = row->useful_ns > most ? row->useful_ns : most;
-        own = row->rank == rank ? row->useful_ns : own;
-        sum += row->useful_ns;
-        ranks++;
-    }
-    return ranks && own > (sum / ranks + most) / 2;
-}
-
-static void places_take(struct summary_traced *traced, const struct analysis *analysis, const struct summary *summary)
+static void places_take(struct summary_traced *traced, const struct analysis *analysis)
 {
     struct segment_index index = segment_index_make(analysis);
     traced->late_rank = -1;
     if (index.by_number && analysis->job.size > 0) {
         uint32_t uneven = uneven_take(traced, analysis, &index);
-        late_rank_take(traced, analysis, &index, computes_long(summary, traced->uneven.rank) ? uneven : 0);
+        late_rank_take(traced, analysis, &index, uneven);
     }
     free(index.by_number);
     free(index.list);
@@ -165,7 +149,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
     if (analysis->has_times && analysis->has_messages)
         late_receivers_take(traced, analysis);
     if (traced->waits)
-        places_take(traced, analysis, summary);
+        places_take(traced, analysis);
 }
 
 void trace_figures_fill(const struct run_dir *dir)

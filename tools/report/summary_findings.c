@@ -32,7 +32,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         char text[2 * FINDING_TEXT_BYTES], share[16];
         if (is_crowd(finding))
             continue;
-        snprintf(share, sizeof share, finding->share_of_run > 1 ? ">100 %%" : "%.0f %%", finding->share_of_run * 100);
+        snprintf(share, sizeof share, finding->share_of_run > 1 ? ">100%%" : "%.0f %%", finding->share_of_run * 100);
         snprintf(text, sizeof text, "%s%s%s", finding->text, advice ? " " : "", advice ? finding->advice : "");
         fprintf(out, "  %5s  ", share);
         text_wrap(text, 9, out);

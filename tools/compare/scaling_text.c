@@ -61,8 +61,9 @@ static void meaning_print(const struct scaling *scaling, FILE *out)
 {
     fprintf(out, "\nEfficiencies in %%. global = computation x parallel, parallel = balance x comm%s\n",
             is_shown(scaling, FACTOR_SERIALIZATION) ? ",\ncomm = serial x transfer" : "");
-    fprintf(out, scaling->weak ? "computation: mean compute time of a rank in the smallest run, divided by that in this run\n"
-                               : "computation: compute time of all ranks in the smallest run, divided by that in this run\n");
+    fprintf(out, scaling->weak
+                     ? "computation: mean compute time of a rank in the smallest run, divided by that in this run\n"
+                     : "computation: compute time of all ranks in the smallest run, divided by that in this run\n");
 }
 
 static void limit_print(const struct scaling *scaling, FILE *out)

@@ -468,7 +468,8 @@ static void warn_recording(const char *warnings[WARNINGS_MOST], unsigned *count)
     if (header->filter[0])
         warn(warnings, count, "calls are missing: mpit_filter excludes them");
     if (header->off_since || header->off_count)
-        warn(warnings, count, "calls may be missing: recording was off for a part of this run (MPI_Pcontrol, mpit_recording)");
+        warn(warnings, count,
+             "calls may be missing: recording was off for a part of this run (MPI_Pcontrol, mpit_recording)");
     if (!header->stall_known)
         warn(warnings, count, "stalls are unknown: mpit cannot observe the progress engine of this MPI library");
 }

@@ -436,6 +436,8 @@ def main():
     parser.add_argument("--fabric", action="store_true", help="only what the probe of libfabric and UCX costs, off and on")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
+    if options.memory_calls <= 10 ** 5:
+        parser.error("--memory-calls has to be above 100000: memory after 100000 calls is the other figure")
     pairs = 1 if options.quick else options.pairs
     results, bad = [], []
     for mpi in options.mpi or ["openmpi", "mpich"]:

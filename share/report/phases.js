@@ -42,6 +42,14 @@ function phaseColumns(rows) {
       value: (phase) => share(phase.stalled_seconds, phase.mpi_seconds),
       hint: "of the time in MPI"
     },
+    {
+      title: "Efficiency",
+      kind: "share",
+      key: "efficiency",
+      value: (phase) => phase.efficiency.parallel,
+      hint: "parallel efficiency of the ranks that were in it"
+    },
+    {title: "Balance", kind: "share", key: "balance", value: (phase) => phase.efficiency.load_balance},
     {title: "MPI calls", kind: "count", key: "calls", value: (phase) => phase.calls}
   ];
 }

@@ -3,6 +3,8 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "report/summary_ranks.h"
+#include "summary/efficiency.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -16,6 +18,7 @@ struct phase_figures {
     uint64_t count, calls;
     struct summary_spread recorded, mpi, stalled;
     double off;
+    struct efficiency efficiency;
 };
 
 static double recorded_of(const struct summary_phase *phase)
@@ -46,6 +49,7 @@ static struct phase_figures phase_at(const struct summary *summary, size_t at)
         is.calls += phase->calls;
         is.ranks++;
     }
+    is.efficiency = summary_phase_efficiency(summary, is.first, is.ranks);
     return is;
 }
 
@@ -64,28 +68,31 @@ static const char *extreme_text(char text[RANK_TEXT_BYTES], double seconds, int3
 static void phase_print(const struct summary *summary, const struct phase_figures *is, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
-        least[RANK_TEXT_BYTES], most[RANK_TEXT_BYTES];
+        f[UNIT_TEXT_BYTES], g[UNIT_TEXT_BYTES], least[RANK_TEXT_BYTES], most[RANK_TEXT_BYTES];
     bool timed = is_timed(summary);
     const char *name = is->first->name;
     if (strlen(name) > PHASE_COLUMNS) { /* complete, on a line of its own */
         fprintf(out, "  %s\n", name);
         name = "";
     }
-    fprintf(out, "  %-*s %10s %9s %14s %14s %8s %8s %12s\n", PHASE_COLUMNS, name, text_of_count(a, is->count),
+    fprintf(out, "  %-*s %10s %9s %14s %14s %8s %8s %10s %8s %12s\n", PHASE_COLUMNS, name, text_of_count(a, is->count),
             text_of_seconds(b, is->recorded.sum / (double)is->ranks),
             extreme_text(least, is->recorded.min, is->recorded.min_rank),
             extreme_text(most, is->recorded.max, is->recorded.max_rank),
             timed ? text_of_share(c, is->mpi.sum, is->recorded.sum) : "-",
             timed && summary->stall_known ? text_of_share(d, is->stalled.sum, is->mpi.sum) : "-",
-            text_of_count(e, is->calls));
+            is->efficiency.known ? text_of_share(f, is->efficiency.parallel, 1) : "-",
+            is->efficiency.known ? text_of_share(g, is->efficiency.load_balance, 1) : "-", text_of_count(e, is->calls));
 }
 
 void summary_phases_print(const struct summary *summary, FILE *out)
 {
     if (summary->phase_count)
         fprintf(out,
-                "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %10s %9s %14s %14s %8s %8s %12s\n",
-                PHASE_COLUMNS, "", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled", "MPI calls");
+                "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %10s %9s %14s %14s %8s %8s %10s "
+                "%8s %12s\n",
+                PHASE_COLUMNS, "", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled", "efficiency",
+                "balance", "MPI calls");
     for (size_t at = 0; at < summary->phase_count;) {
         struct phase_figures is = phase_at(summary, at);
         phase_print(summary, &is, out);
@@ -130,12 +137,12 @@ json_t *summary_phases_json(const struct summary *summary)
         for (size_t i = 0; i < is.ranks; i++)
             json_array_append_new(ranks, rank_json(summary, is.first + i));
         json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is.first->name), "ranks",
-                            count_json(is.ranks), "count", count_json(is.count), "calls", count_json(is.calls),
+            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is.first->name),
+                            "ranks", count_json(is.ranks), "count", count_json(is.count), "calls", count_json(is.calls),
                             "recorded_seconds", phase_spread_json(true, &is.recorded, is.ranks), "off_seconds",
                             figure_json(is.off), "mpi_seconds", phase_spread_json(timed, &is.mpi, is.ranks),
                             "stalled_seconds", phase_spread_json(timed && summary->stall_known, &is.stalled, is.ranks),
-                            "by_rank", ranks));
+                            "efficiency", efficiency_json(&is.efficiency), "by_rank", ranks));
         at += is.ranks;
     }
     return list;

@@ -64,15 +64,25 @@ void efficiency_split(struct efficiency *is, double ideal)
     is->transfer = is->split ? ratio(ideal, is->run) : 0;
 }
 
-/* Calls that were not recorded or not timed would count as useful time. Ranks are comparable if recording was off for
- * the same time in all of them. */
-static bool is_whole(const struct summary *summary)
+/* Calls that were not recorded or not timed would count as useful time. */
+static bool is_complete(const struct summary *summary)
 {
     bool timed = summary->sampling && !summary->sampling_mixed;
     bool filtered = summary->filter[0] || summary->filter_mixed;
+    return summary->mpi[0] && timed && !filtered;
+}
+
+/* Ranks are comparable if recording was off for the same time in all of them. */
+static bool is_comparable(double off_least, double off_most, double run)
+{
+    return off_most - off_least <= 0.01 * run;
+}
+
+static bool is_whole(const struct summary *summary)
+{
     const struct summary_spread *off = &summary->off_seconds;
-    double differ = summary->recorded_unknown ? off->max : off->max - off->min;
-    return summary->mpi[0] && timed && !filtered && differ <= 0.01 * summary->run_seconds.max;
+    return is_complete(summary) &&
+           is_comparable(summary->recorded_unknown ? 0 : off->min, off->max, summary->run_seconds.max);
 }
 
 struct efficiency summary_efficiency(const struct summary *summary)
@@ -89,5 +99,42 @@ struct efficiency summary_efficiency(const struct summary *summary)
     free(parts);
     if (summary->traced.split)
         efficiency_split(&is, (double)summary->traced.ideal_ns * 1e-9);
+    return is;
+}
+
+/* Rows are by rank. A process without a row counts as one of the first host. */
+static uint32_t host_of(const struct summary *summary, int32_t rank)
+{
+    size_t low = 0, high = summary->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (summary->rows[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < summary->row_count && summary->rows[low].rank == rank ? summary->rows[low].host : 0;
+}
+
+struct efficiency summary_phase_efficiency(const struct summary *summary, const struct summary_phase *first,
+                                           size_t ranks)
+{
+    struct efficiency_part *parts = is_complete(summary) ? calloc(ranks + 1, sizeof *parts) : NULL;
+    struct efficiency is = {.known = false};
+    double off_least = 0, off_most = 0, run = 0;
+    for (size_t i = 0; parts && i < ranks; i++) {
+        const struct summary_phase *phase = &first[i];
+        uint64_t recorded = phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0;
+        uint64_t useful = recorded > phase->mpi_ns ? recorded - phase->mpi_ns : 0;
+        double off = (double)phase->off_ns * 1e-9;
+        parts[i] =
+            (struct efficiency_part){(double)recorded * 1e-9, (double)useful * 1e-9, host_of(summary, phase->rank)};
+        off_least = i == 0 || off < off_least ? off : off_least;
+        off_most = off > off_most ? off : off_most;
+        run = (double)phase->run_ns * 1e-9 > run ? (double)phase->run_ns * 1e-9 : run;
+    }
+    if (parts && is_comparable(off_least, off_most, run))
+        is = efficiency_of(parts, ranks, summary->host_count + 1);
+    free(parts);
     return is;
 }

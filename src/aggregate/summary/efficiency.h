@@ -42,5 +42,9 @@ void efficiency_split(struct efficiency *is, double ideal);
 struct summary;
 /* Of a job. Not known if calls were not recorded or not timed, or in files of older versions. */
 struct efficiency summary_efficiency(const struct summary *summary);
+struct summary_phase;
+/* Of a phase: over the `ranks` processes that were in it. Of several threads in it, times are sums. */
+struct efficiency summary_phase_efficiency(const struct summary *summary, const struct summary_phase *first,
+                                           size_t ranks);
 
 #endif

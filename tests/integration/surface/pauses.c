@@ -137,7 +137,7 @@ static void misuse(void)
 
 static void named(void)
 {
-    double off = 0;
+    double off = 0, since, useful;
     phase_begin("all", 1);
     for (int i = 0; i < 3; i++) {
         phase_begin("setup", 1);
@@ -158,10 +158,17 @@ static void named(void)
         phase_end("7", 7);
         phase_end("solve: part 1", 1);
     }
+    phase_begin("uneven", 1);
+    since = MPI_Wtime();
+    rest(50 * (rank + 1));
+    useful = MPI_Wtime() - since;
+    calls++;
+    MPI_Barrier(MPI_COMM_WORLD);
+    phase_end("uneven", 1);
     phase_begin("pausing", 1);
     rest(5);
     MPI_Pcontrol(0);
-    double since = MPI_Wtime();
+    since = MPI_Wtime();
     int counted = calls;
     rest(30);
     ring(MPI_COMM_WORLD, 10);
@@ -172,6 +179,7 @@ static void named(void)
     phase_end("pausing", 1);
     phase_end("all", 1);
     printf("%d fact off %.9f\n", rank, off);
+    printf("%d fact useful %.9f\n", rank, useful);
     printf("%d fact calls %d\n", rank, calls);
 }
 

@@ -92,6 +92,18 @@ def phases_agree(name, job, phases, off=None):
     return found
 
 
+def efficiencies_agree(name, job, phases, facts):
+    """The program times its computation in phase "uneven", and the phase."""
+    useful = [facts[rank, "useful"] for rank in (0, 1)]
+    is_so = {phase["name"]: phase["efficiency"] for phase in job["phases"]}["uneven"]
+    longest = max(phases[rank, "uneven"][3] for rank in (0, 1))
+    expected = {"parallel": sum(useful) / 2 / longest, "load_balance": sum(useful) / 2 / max(useful),
+                "communication": max(useful) / longest}
+    wrong = ["%s: %s, expected %s" % (key, is_so[key], value) for key, value in expected.items()
+             if not abs(is_so[key] - value) <= 0.02 * value]
+    judge.check(name + ": efficiency of a phase is as the program built it", wrong)
+
+
 def shares_agree(name, job, text):
     """Shares are of the recorded time, and each rank's times add up."""
     rows, wrong = job["by_rank"], []
@@ -130,6 +142,7 @@ def named(mpi):
     counts = {phase["name"]: phase["count"] for phase in job["phases"]}
     judge.holds(counts.get("outer") == 4 and counts.get("at_the_end") == 2, name + ": misuse ends only what was begun", str(counts))
     judge.holds(1 <= ended.err.count("which the thread has not begun") <= 2, name + ": and is told once by a process", ended.err)
+    efficiencies_agree(name, job, phases, facts)
     shares_agree(name, job, dumped(run, "--full"))
     full = dumped(run, "--full")
     judge.holds("Phases of MPI_Pcontrol" in full and "Regions of other libraries" not in full, name + ": the text has them", full)
@@ -163,8 +176,9 @@ def page(mpi):
     for row, phase in zip(rows, phases):
         for key, value in (("count", phase["count"]), ("calls", phase["calls"]), ("mean", phase["recorded_seconds"]["mean"]),
                            ("min", phase["recorded_seconds"]["min"]), ("max", phase["recorded_seconds"]["max"]),
+                           ("efficiency", phase["efficiency"]["parallel"]), ("balance", phase["efficiency"]["load_balance"]),
                            ("mpi", phase["mpi_seconds"]["mean"] / phase["recorded_seconds"]["mean"])):
-            if not htmldrawn.near(row[key], value, 1e-6):
+            if row[key] is not value and not htmldrawn.near(row[key], value, 1e-6):
                 wrong.append("%s of %s: %s, expected %s" % (key, phase["name"], row[key], value))
     if len(rows) != len(phases):
         wrong.append("%d rows" % len(rows))
@@ -282,7 +296,7 @@ def beside(mpi):
             collected = trial.run([BUILD + "/bin/mpit-collect", run], SECONDS, trial.environment())
             judge.holds(ended.status == 0 == collected.status, name + ": runs", "%s\n%s" % (ended, collected))
             counts = {phase["name"]: phase["count"] for phase in shown(run)["phases"]}
-            expected = {"all": 2, "setup": 6, "solve:_part_1": 8, "exchange": 8, "7": 8, "pausing": 2, "outer": 4, "at_the_end": 2}
+            expected = {"all": 2, "setup": 6, "solve:_part_1": 8, "exchange": 8, "7": 8, "uneven": 2, "pausing": 2, "outer": 4, "at_the_end": 2}
             judge.holds(counts == expected, name + ": each phase counts once", str(counts))
 
 

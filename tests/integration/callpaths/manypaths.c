@@ -1,8 +1,9 @@
 /*
- * Calls MPI_Iprobe on 2^TURNS call paths: each is a number, written as left and right turns. Then on the same ones again.
+ * Calls MPI_Iprobe on 2^TURNS call paths: each is a number, written as left and right turns. Then on the same ones again,
+ * ROUNDS times in all (2).
  * Paths begin at different places of the stack, so that not all of them have one key in the recorder's table.
  *
- *     manypaths TURNS
+ *     manypaths TURNS [ROUNDS]
  */
 #include <mpi.h>
 
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ROUNDS = 2, PLACES = 2048 };
+enum { PLACES = 2048 };
 
 static long calls;
 
@@ -45,9 +46,9 @@ static __attribute__((noinline)) int begin(unsigned path, int turns)
 
 int main(int argc, char *argv[])
 {
-    int turns = argc > 1 ? atoi(argv[1]) : 0;
+    int turns = argc > 1 ? atoi(argv[1]) : 0, rounds = argc > 2 ? atoi(argv[2]) : 2;
     MPI_Init(&argc, &argv);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < rounds; round++)
         for (unsigned path = 0; path < 1u << turns; path++)
             begin(path, turns);
     printf("%ld calls\n", calls);

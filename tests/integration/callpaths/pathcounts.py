@@ -5,6 +5,7 @@
 
 - Of several programs: the counters of all call sites add up to the counters of the functions, messages and bytes to those of
   the communicators. The replayed trace gives the same (mpit-dump --verify).
+- An OTF2 archive has each call path as often as the JSON.
 - pathcounts.c counts by line. Each line has these counts.
 - With more paths than there is room for (manypaths.c): the rest is under one path, and the loss is counted.
 """
@@ -81,6 +82,23 @@ def verified(work, name):
     return ended.status == 0 and "equals" in ended.out, ended
 
 
+def archive_differs(work, name, job):
+    """Call paths that the archive has more or less often than the job. None: no archive can be read here."""
+    archive = f"{work}/{name}/otf2"
+    made = trial.run([f"{BUILD}/bin/mpit-dump", "--otf2", archive, f"{work}/{name}"], 120, trial.environment())
+    if (made.status == 2 and "OTF2" in made.err) or trial.run(["/usr/bin/python3", "-c", "import otf2"], 60).status != 0:
+        return None
+    read = trial.run([f"{SOURCE}/archivepaths.py", f"{archive}/traces.otf2"], 300)
+    if made.status != 0 or read.status != 0:
+        return [made, read]
+    found, wanted = collections.Counter(), collections.Counter()
+    for function, path, calls in json.loads(read.out):
+        found[function, tuple(map(tuple, path))] += calls
+    for site in job["callsites"]:
+        wanted[site["mpi"], tuple((frame["function"], frame["line"]) for frame in site["path"])] += site["count"]
+    return [f"{key}: {found[key]} calls in the archive, {wanted[key]} in JSON" for key in found | wanted if found[key] != wanted[key]]
+
+
 def judge_sums(work):
     for name, ranks, arguments in PROGRAMS:
         # MPI_Compare_and_swap crashes in Open MPI 4.1.4 with the default component
@@ -91,6 +109,11 @@ def judge_sums(work):
         wrong = sums_differ(job) + traffic_differs(job)
         holds(f"{name}: {len(job['callsites'])} call sites add up to the functions", not wrong and job["callsites"], wrong)
         holds(f"{name}: the replayed trace has the same", *verified(work, name))
+        wrong = archive_differs(work, name, job)
+        if wrong is None:
+            judge.skip(f"{name}: the archive", "no OTF2 here, or no reader for Python")
+        else:
+            holds(f"{name}: the archive has the same paths as often", not wrong, wrong)
 
 
 def judge_lines(work):

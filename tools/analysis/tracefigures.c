@@ -6,6 +6,31 @@
 
 #include <stdlib.h>
 
+static uint32_t wait_place_of(const struct wait_place *wait)
+{
+    return (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
+}
+
+static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(analysis->places, place, &sites);
+    return site ? site->hash : SITE_OTHERS;
+}
+
+/* The place of the longest waits of a kind, over all ranks. NULL: none. */
+static const struct wait_place *longest_wait(const struct analysis *analysis, enum wait_pattern pattern)
+{
+    const struct wait_place *longest = NULL;
+    for (size_t i = 0; i < analysis->wait_places.capacity; i++)
+        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
+            const struct wait_place *wait = (const struct wait_place *)keyed;
+            if (keyed->key[0] >> 56 == pattern && (!longest || wait->ns > longest->ns))
+                longest = wait;
+        }
+    return longest;
+}
+
 static void late_receivers_take(struct summary_traced *traced, const struct analysis *analysis)
 {
     uint64_t *ranks = calloc((size_t)analysis->job.size + 1, sizeof *ranks);
@@ -22,21 +47,16 @@ static void late_receivers_take(struct summary_traced *traced, const struct anal
             traced->late_receiver_rank = r;
         }
     free(ranks);
+    const struct wait_place *longest = longest_wait(analysis, WAIT_LATE_RECEIVER);
+    traced->late_receiver_site = longest ? site_hash(analysis, wait_place_of(longest)) : 0;
     traced->waits = true;
 }
 
-static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
-{
-    struct summary_sites sites;
-    const struct summary_site *site = call_place_site(analysis->places, place, &sites);
-    return site ? site->hash : SITE_OTHERS;
-}
-
-/* A segment of one rank, against the mean of all other ranks of the job. */
+/* A segment of one rank, against the mean of the others that have it. */
 static struct summary_segment segment_of(const struct analysis *analysis, const struct segment_figures *figures,
                                          int32_t rank, uint64_t ns)
 {
-    uint64_t others = analysis->job.size > 1 ? (uint64_t)analysis->job.size - 1 : 1;
+    uint64_t others = figures->ranks > 1 ? figures->ranks - 1 : 1;
     return (struct summary_segment){site_hash(analysis, figures->from), site_hash(analysis, figures->to), ns,
                                     (figures->sum_ns - ns) / others, rank};
 }
@@ -122,7 +142,7 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
         return;
     traced->late_rank = traced->before.rank;
     traced->late_sends = longest->keyed.key[0] >> 56 == WAIT_LATE_SENDER;
-    traced->late_site = site_hash(analysis, longest->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
+    traced->late_site = site_hash(analysis, wait_place_of(longest));
 }
 
 static void places_take(struct summary_traced *traced, const struct analysis *analysis)
@@ -146,7 +166,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
     traced->messages = analysis->matching.matched;
     traced->unexpected = analysis->matching.unexpected;
-    if (analysis->has_times && analysis->has_messages)
+    if (analysis->has_times && analysis->has_messages && !analysis->no_path)
         late_receivers_take(traced, analysis);
     if (traced->waits)
         places_take(traced, analysis);

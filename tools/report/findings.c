@@ -17,7 +17,7 @@ void finding_rank_add(struct finding *finding, int32_t rank)
         finding->ranks[finding->rank_count++] = rank;
 }
 
-enum { RANKS_NAMED = 4, PLACE_COLUMNS = 48 };
+enum { RANKS_NAMED = 4, PLACE_COLUMNS = 48, SHORT_SECONDS = 1 };
 
 const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TEXT_BYTES])
 {
@@ -29,19 +29,38 @@ const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TE
     return text;
 }
 
-const char *finding_place_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES])
+/* Writes "halo.c:72 exchange", cut if it is long. */
+static void frame_write(const struct facts *facts, const struct summary_frame *frame, char text[PLACE_COLUMNS + 4])
 {
     char place[SITE_PLACE_BYTES];
-    const struct summary_frame *frame = site ? site_frame(&facts->summary->sites, site) : NULL;
-    snprintf(text, PLACE_TEXT_BYTES, "%s", site ? call_table[site->kind].name : "MPI");
-    if (!frame)
-        return text;
     frame_place_text(&facts->summary->sites, frame, place);
     size_t end = strlen(place), most = PLACE_COLUMNS;
     while (most > 0 && ((unsigned char)place[most] & 0xc0) == 0x80) /* not in a character */
         most--;
-    snprintf(text, PLACE_TEXT_BYTES, "%s (%.*s%s)", call_table[site->kind].name, (int)(end > most ? most : end), place,
-             end > most ? "..." : "");
+    snprintf(text, PLACE_COLUMNS + 4, "%.*s%s", (int)(end > most ? most : end), place, end > most ? "..." : "");
+}
+
+const char *finding_place_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES])
+{
+    char place[PLACE_COLUMNS + 4];
+    const struct summary_frame *frame = site ? site_frame(&facts->summary->sites, site) : NULL;
+    snprintf(text, PLACE_TEXT_BYTES, "%s", site ? call_table[site->kind].name : "MPI");
+    if (!frame)
+        return text;
+    frame_write(facts, frame, place);
+    snprintf(text, PLACE_TEXT_BYTES, "%s (%s)", call_table[site->kind].name, place);
+    return text;
+}
+
+const char *finding_caller_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES])
+{
+    char place[PLACE_COLUMNS + 4], caller[PLACE_COLUMNS + 4];
+    const struct summary_frame *frame = site ? site_frame(&facts->summary->sites, site) : NULL;
+    if (!frame || frame + 1 >= &facts->summary->sites.frames[site->first_frame + site->frame_count])
+        return finding_place_text(facts, site, text);
+    frame_write(facts, frame, place);
+    frame_write(facts, frame + 1, caller);
+    snprintf(text, PLACE_TEXT_BYTES, "%s (%s < %s)", call_table[site->kind].name, place, caller);
     return text;
 }
 
@@ -58,23 +77,26 @@ static const struct rule {
     const char *name;
     bool (*find)(struct facts *facts, struct finding *finding);
     bool of_calls; /* its cost is time in calls of its own, and explains stalls */
+    bool outside;  /* its cost is not a part of what efficiency lacks */
     const char *advice;
 } rules[] = {
-    {"oversubscribed", find_oversubscribed, false, "Start fewer ranks on a host, or use this only for tests."},
-    {"slow_node", find_slow_node, false, "Compare the node with others, or leave it out."},
-    {"load_imbalance", find_load_imbalance, false, "Give these ranks less work."},
-    {"hot_spot", find_hot_spot, false, "Let several ranks receive, or combine data on the way, as a reduction does."},
-    {"late_rank", find_late_rank, false,
-     "Let other ranks do a part of its work in MPI. A trace shows who waits for it."},
-    {"late_receives", find_late_receives, true, "Post receives before the computation, with MPI_Irecv."},
-    {"small_messages", find_small_messages, true, "Put several messages to the same rank into one."},
-    {"polling", find_polling, true, "Test less often, or call MPI_Wait."},
-    {"many_small_collectives", find_many_small_collectives, true, "Combine several values in one collective."},
-    {"barriers", find_barriers, true, "Leave out barriers: messages and collectives order ranks by themselves."},
-    {"made_in_loop", find_made_in_loop, true, "Make them once before the loop, and use them again."},
-    {"small_io", find_small_io, true, "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
-    {"long_init", find_long_init, false, "Judge a longer run. Start-up costs the same however long a job runs."},
-    {"serialization", find_serialization, false, "Record a trace: mpit-dump --analyze shows who waits for whom."},
+    {"oversubscribed", find_oversubscribed, false, true, "Start fewer ranks on a host, or use this only for tests."},
+    {"slow_node", find_slow_node, false, false, "Compare the node with others, or leave it out."},
+    {"load_imbalance", find_load_imbalance, false, false, "Give these ranks less work."},
+    {"hot_spot", find_hot_spot, false, false,
+     "Let several ranks receive, or combine data on the way, as a reduction does."},
+    {"late_rank", find_late_rank, false, false, "Let other ranks do a part of its work in MPI."},
+    {"late_receives", find_late_receives, true, false, "Post receives before the computation, with MPI_Irecv."},
+    {"small_messages", find_small_messages, true, false, "Put several messages to the same rank into one."},
+    {"polling", find_polling, true, false, "Test less often, or call MPI_Wait."},
+    {"many_small_collectives", find_many_small_collectives, true, false, "Combine several values in one collective."},
+    {"barriers", find_barriers, true, false, "Leave out barriers: messages and collectives order ranks by themselves."},
+    {"made_in_loop", find_made_in_loop, true, false, "Make them once before the loop, and use them again."},
+    {"small_io", find_small_io, true, false,
+     "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
+    {"long_init", find_long_init, false, true, "Judge a longer run. Start-up costs the same however long a job runs."},
+    {"serialization", find_serialization, false, false,
+     "Record a trace (--trace): mpit-dump --analyze shows who waits for whom."},
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= FINDINGS_MAX, "each rule has a place");
@@ -94,8 +116,10 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
             facts->ranks < 1 || stall_of(row) < facts->stall_least ? stall_of(row) : facts->stall_least;
         facts->stall_mean += stall_of(row);
         facts->ranks++;
+        facts->threads += row->threads;
     }
-    if (!facts->efficiency.known)
+    /* What was cut short at its start says nothing of the program. */
+    if (!facts->efficiency.known || (summary->ended_badly && facts->run < SHORT_SECONDS))
         return false;
     facts->stall_mean /= facts->ranks;
     facts->stalls = summary->stall_known && (double)summary->stall_known >= facts->ranks;
@@ -125,7 +149,11 @@ void findings_find(struct findings *findings, const struct summary *summary)
     for (size_t i = 0; findings->known && i < sizeof rules / sizeof *rules; i++) {
         struct finding *finding = &findings->list[findings->count];
         *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice};
-        if (!rules[i].find(&facts, finding) || finding->seconds < LEAST_SHARE * facts.run)
+        if (!rules[i].find(&facts, finding))
+            continue;
+        if (!rules[i].outside && finding->seconds > facts.run - facts.efficiency.mean)
+            finding->seconds = facts.run - facts.efficiency.mean;
+        if (finding->seconds < LEAST_SHARE * facts.run)
             continue;
         finding->share_of_run = finding->seconds / facts.run;
         facts.explained += rules[i].of_calls ? finding->seconds : 0;

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "calls.h"
+#include "summary/summarysites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,14 +10,16 @@
 
 /* The least number of calls of a rank that are many, and sizes that are small. */
 enum { MANY_CALLS = 100, MANY_BARRIERS = 10, SMALL_COLLECTIVE_BYTES = 64, SMALL_IO_BYTES = 65536 };
+enum { COST_TEXT_BYTES = 2 * UNIT_TEXT_BYTES + 40 };
 
 /* ---- sums over call sites ---------------------------------------------------------------------------------------- */
 
 struct site_sum {
     uint64_t calls, sent, messages, bytes, empty;
-    double seconds, work;               /* mean of the ranks. `work` is without stalls */
+    double seconds, work;               /* mean of the ranks, and of their threads. `work` is without stalls */
     double stall_a_rank;                /* of the ranks that call it, by site */
     double least;                       /* if each rank took as long as the one with the least time at a site */
+    bool least_unknown;                 /* of some site */
     const struct summary_site *first;   /* the costliest */
     const struct summary_site *stalled; /* the one with the most stall */
 };
@@ -35,10 +38,13 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
         sum.messages += site->sent + site->received;
         sum.bytes += site->bytes_out + site->bytes_in;
         sum.empty += site->empty;
-        sum.seconds += seconds_of(site->time_ns) / facts->ranks;
-        sum.work += seconds_of(work) / facts->ranks;
-        sum.least += seconds_of(site->least_rank < 0 ? site->time_ns : site->least_ns * site->ranks) / facts->ranks;
-        sum.stall_a_rank += site->ranks ? seconds_of(site->stall_ns) / (double)site->ranks : 0;
+        sum.seconds += seconds_of(site->time_ns) / facts->threads;
+        sum.work += seconds_of(work) / facts->threads;
+        uint64_t least = site->least_rank < 0 ? site->time_ns : site->least_ns * site->ranks;
+        sum.least += seconds_of(least) / facts->threads;
+        sum.least_unknown |= site->least_rank < 0;
+        sum.stall_a_rank +=
+            site->ranks ? seconds_of(site->stall_ns) / (double)site->ranks * facts->ranks / facts->threads : 0;
         if (site->stall_ns && (!sum.stalled || site->stall_ns > sum.stalled->stall_ns))
             sum.stalled = site;
         if (!sum.first || site->time_ns > sum.first->time_ns)
@@ -47,12 +53,27 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
     return sum;
 }
 
-/* The time of these calls that does not come from load imbalance: the rank that comes last waits for no other. */
+/* The time of these calls without waits for late ranks: the rank with the least time at a site waits for no other. If
+ * that rank is not known, load imbalance explains as much as it can. */
 static double own_cost(const struct facts *facts, const struct site_sum *sum)
 {
+    if (!sum->least_unknown)
+        return sum->seconds < sum->least ? sum->seconds : sum->least;
     double cost = sum->seconds - facts->imbalance;
-    cost = cost > sum->work ? cost : sum->work;
-    return cost < sum->least ? cost : sum->least;
+    return cost > sum->work ? cost : sum->work;
+}
+
+/* "52 ms", or "52 ms (178 ms with waits for late ranks)". */
+static const char *cost_text(double own, double whole, char text[COST_TEXT_BYTES])
+{
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
+    text_of_seconds(a, own);
+    text_of_seconds(b, whole);
+    if (own > (1 - LEAST_SHARE) * whole)
+        snprintf(text, COST_TEXT_BYTES, "%s", b);
+    else
+        snprintf(text, COST_TEXT_BYTES, "%s (%s with waits for late ranks)", a, b);
+    return text;
 }
 
 static bool name_has(unsigned kind, const char *part)
@@ -84,21 +105,26 @@ static double imbalance_of(const struct facts *facts, int32_t rank)
     return most;
 }
 
-/* A trace tells who waited until its receive was posted. */
-static bool late_receives_of_trace(const struct facts *facts, const struct site_sum *sum, struct finding *finding)
+/* A trace tells who waited until its receive was posted, and where most of these waits were. */
+static bool late_receives_of_trace(const struct facts *facts, struct finding *finding)
 {
-    char waits[UNIT_TEXT_BYTES], share[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    char waits[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], besides[UNIT_TEXT_BYTES + 32] = "", share[UNIT_TEXT_BYTES],
+                                                                                 place[PLACE_TEXT_BYTES];
     const struct summary_traced *traced = &facts->summary->traced;
     if (traced->late_receiver_rank < 0)
         return false;
-    double seconds = seconds_of(traced->late_receiver_ns);
-    finding->seconds = seconds - imbalance_of(facts, traced->late_receiver_rank);
+    double seconds = seconds_of(traced->late_receiver_ns), imbalance = imbalance_of(facts, traced->late_receiver_rank);
+    finding->seconds = seconds - imbalance;
+    finding->site = summary_site_of(&facts->summary->sites, traced->late_receiver_site);
     finding_rank_add(finding, traced->late_receiver_rank);
+    if (imbalance > LEAST_SHARE * seconds)
+        snprintf(besides, sizeof besides, " (%s besides load imbalance)", text_of_seconds(own, finding->seconds));
     snprintf(finding->text, sizeof finding->text,
-             "Rank %" PRId32 " waits %s for receives that come late%s%s. %s of all messages are sent before their "
+             "Rank %" PRId32 " waits %s%s for receives that come late.%s%s%s %s of all messages are sent before their "
              "receive is posted.",
-             traced->late_receiver_rank, text_of_seconds(waits, seconds), sum->stalled ? ", most in " : "",
-             sum->stalled ? finding_place_text(facts, sum->stalled, place) : "",
+             traced->late_receiver_rank, text_of_seconds(waits, seconds), besides,
+             finding->site ? " Most such waits are in " : "",
+             finding->site ? finding_place_text(facts, finding->site, place) : "", finding->site ? "." : "",
              text_of_share(share, (double)traced->unexpected, (double)traced->messages));
     return true;
 }
@@ -109,14 +135,14 @@ bool find_late_receives(struct facts *facts, struct finding *finding)
     struct site_sum sum = sites_sum(facts, is_blocking_send);
     if (facts->hot_rank >= 0) /* its receives are late, because it is busy */
         return false;
-    finding->site = sum.stalled;
     if (facts->summary->traced.waits)
-        return late_receives_of_trace(facts, &sum, finding);
+        return late_receives_of_trace(facts, finding);
+    finding->site = sum.stalled;
     if (!facts->stalls || !sum.stalled)
         return false;
     finding->seconds = sum.stall_a_rank - imbalance_of(facts, -1);
     snprintf(finding->text, sizeof finding->text,
-             "Receives may come late: ranks that send wait %s for them on average, most in %s.",
+             "Sends may wait because receives are posted late: %s of a sending rank on average, most in %s.",
              text_of_seconds(waits, sum.stall_a_rank), finding_place_text(facts, sum.stalled, place));
     return true;
 }
@@ -136,7 +162,7 @@ bool find_small_messages(struct facts *facts, struct finding *finding)
     finding->seconds = sum.work < sum.least ? sum.work : sum.least;
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text,
-             "%s small messages (%s on average) take %s of a rank besides waiting, most in %s.",
+             "%s small messages (%s on average) cost a rank %s without its waits, most in %s.",
              text_of_count(count, sum.sent), text_of_bytes(bytes, sum.bytes / sum.messages),
              text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
     return true;
@@ -159,16 +185,16 @@ static uint64_t received(const struct summary *summary)
 
 bool find_polling(struct facts *facts, struct finding *finding)
 {
-    char vain[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    char vain[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_poll);
     uint64_t probes = facts->summary->calls[CALL_MPI_Iprobe].count + facts->summary->calls[CALL_MPI_Improbe].count;
     uint64_t found = received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
     if (!sum.calls || (double)empty < MANY_CALLS * facts->ranks || empty < sum.calls - sum.calls / 10)
         return false;
-    finding->seconds = sum.seconds - facts->imbalance < sum.least ? sum.seconds - facts->imbalance : sum.least;
+    finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text, "%s of %s polls find nothing and take %s of a rank, most in %s.",
-             text_of_count(vain, empty), text_of_count(all, sum.calls), text_of_seconds(cost, sum.seconds),
+             text_of_count(vain, empty), text_of_count(all, sum.calls), cost_text(finding->seconds, sum.seconds, cost),
              finding_place_text(facts, sum.first, place));
     return true;
 }
@@ -191,16 +217,15 @@ static bool are_in_a_row(const struct summary *summary, const struct summary_sit
 
 bool find_many_small_collectives(struct facts *facts, struct finding *finding)
 {
-    char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_small_collective);
     if ((double)sum.calls < MANY_CALLS * facts->ranks || !are_in_a_row(facts->summary, sum.first))
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
-    snprintf(finding->text, sizeof finding->text,
-             "%s collectives of a rank with %s on average take %s besides waiting, most in %s.",
+    snprintf(finding->text, sizeof finding->text, "%s collectives of a rank with %s on average take %s, most in %s.",
              text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
-             text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
+             cost_text(finding->seconds, sum.seconds, cost), finding_place_text(facts, sum.first, place));
     return true;
 }
 
@@ -211,14 +236,14 @@ static bool is_barrier(const struct summary_site *site)
 
 bool find_barriers(struct facts *facts, struct finding *finding)
 {
-    char count[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    char count[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_barrier);
     if ((double)sum.calls < MANY_BARRIERS * facts->ranks)
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text, "%s barriers of a rank take %s, most in %s.",
-             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_seconds(cost, sum.seconds),
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), cost_text(finding->seconds, sum.seconds, cost),
              finding_place_text(facts, sum.first, place));
     return true;
 }
@@ -238,7 +263,7 @@ static bool makes_object(const struct summary_site *site)
 
 bool find_made_in_loop(struct facts *facts, struct finding *finding)
 {
-    char count[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
+    char count[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, makes_object);
     if (!sum.first || (double)sum.first->count < MANY_CALLS * (double)sum.first->ranks)
         return false;
@@ -247,7 +272,7 @@ bool find_made_in_loop(struct facts *facts, struct finding *finding)
     snprintf(finding->text, sizeof finding->text,
              "%s calls of a rank make or free communicators, windows, files or datatypes again and again and take %s, "
              "most in %s.",
-             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_seconds(cost, sum.seconds),
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), cost_text(finding->seconds, sum.seconds, cost),
              finding_place_text(facts, sum.first, place));
     return true;
 }

@@ -62,9 +62,15 @@ static const char *segment_text(const struct facts *facts, const struct summary_
     const struct summary_site *begin = summary_site_of(&facts->summary->sites, segment->from);
     const struct summary_site *end = summary_site_of(&facts->summary->sites, segment->to);
     text[0] = '\0';
-    if (segment->from && begin && end)
-        snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", finding_place_text(facts, begin, from),
-                 finding_place_text(facts, end, to));
+    if (!segment->from || !begin || !end)
+        return text;
+    finding_place_text(facts, begin, from);
+    finding_place_text(facts, end, to);
+    if (strcmp(from, to) == 0) { /* calls in a function that others call */
+        finding_caller_text(facts, begin, from);
+        finding_caller_text(facts, end, to);
+    }
+    snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", from, to);
     return text;
 }
 
@@ -87,13 +93,16 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
     finding->site = facts->waiting;
     if (!finding->rank_count)
         return false;
+    if (finding->rank_count == 1)
+        finding->advice = "Give this rank less work.";
     int used = snprintf(finding->text, sizeof finding->text, "%s compute%s %s outside of MPI, the mean is %s",
                         finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "",
                         text_of_seconds(most, is->max), text_of_seconds(mean, level));
     char *rest = finding->text + used;
     if (has_rank(finding, facts->summary->traced.uneven.rank) &&
         segment_text(facts, &facts->summary->traced.uneven, where)[0])
-        snprintf(rest, sizeof finding->text - (size_t)used, ", most %s.", where);
+        snprintf(rest, sizeof finding->text - (size_t)used, ". Rank %" PRId32 " exceeds the others most %s.",
+                 facts->summary->traced.uneven.rank, where);
     else
         snprintf(rest, sizeof finding->text - (size_t)used, "; most waiting is in %s.",
                  finding_place_text(facts, facts->waiting, place));
@@ -129,15 +138,22 @@ static const struct summary_row *most_received(const struct facts *facts, bool b
     return most;
 }
 
-/* The site where most is received. */
-static const struct summary_site *receiving_site(const struct facts *facts, bool bytes)
+/* True if it is known that the rank calls it. */
+static bool is_called_by(const struct facts *facts, const struct summary_site *site, int32_t rank)
+{
+    return (double)site->ranks == facts->ranks || site->most_rank == rank || site->least_rank == rank;
+}
+
+/* The site where the rank receives most, as far as is known. */
+static const struct summary_site *receiving_site(const struct facts *facts, int32_t rank, bool bytes)
 {
     const struct summary_sites *sites = &facts->summary->sites;
     const struct summary_site *most = NULL;
     for (uint64_t i = 0; i < sites->count; i++) {
         const struct summary_site *site = &sites->list[i];
         uint64_t is = bytes ? site->bytes_in : site->received;
-        if (!site_is_outside(site) && site->received && (!most || is > (bytes ? most->bytes_in : most->received)))
+        if (!site_is_outside(site) && site->received && is_called_by(facts, site, rank) &&
+            (!most || is > (bytes ? most->bytes_in : most->received)))
             most = site;
     }
     return most;
@@ -160,18 +176,30 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
         works += has_figures(&facts->summary->rows[i]) ? work_of(&facts->summary->rows[i]) : 0;
     double more = work_of(hot) - works / facts->ranks, less = facts->stall_mean - stall_of(hot);
     finding->seconds = more < less ? more : less;
-    finding->site = receiving_site(facts, bytes);
+    finding->site = receiving_site(facts, hot->rank, bytes);
     finding_rank_add(finding, hot->rank);
     if (finding->seconds >= LEAST_SHARE * facts->run)
         facts->hot_rank = hot->rank;
     snprintf(finding->text, sizeof finding->text,
-             "Rank %" PRId32
-             " may be a hot spot: it receives %s of all %s, most in %s, and works %s in MPI, the others "
-             "%s on average.",
+             "Rank %" PRId32 " may be a hot spot: it receives %s of all %s%s%s, and works %s in MPI, the others %s on "
+             "average.",
              hot->rank, text_of_share(share, is.own, is.all), bytes ? "bytes" : "messages",
-             finding_place_text(facts, finding->site, place), text_of_seconds(own, work_of(hot)),
-             text_of_seconds(mean, (works - work_of(hot)) / (facts->ranks - 1)));
+             finding->site ? ", most in " : "", finding->site ? finding_place_text(facts, finding->site, place) : "",
+             text_of_seconds(own, work_of(hot)), text_of_seconds(mean, (works - work_of(hot)) / (facts->ranks - 1)));
     return true;
+}
+
+/* The cost of load imbalance that the rank is named for. */
+static double imbalance_told(const struct facts *facts, int32_t rank)
+{
+    const struct efficiency *is = &facts->efficiency;
+    double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node;
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        if (row->rank == rank && has_figures(row) && useful_of(row) > (level + is->max) / 2)
+            return useful_of(row) - level;
+    }
+    return 0;
 }
 
 /* A trace tells who waits for a rank, and what the rank does before. */
@@ -184,16 +212,19 @@ static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
     if (traced->late_rank < 0 || traced->late_rank == facts->hot_rank || !segment_text(facts, before, where)[0])
         return false;
     double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
-    finding->seconds = waited < longer ? waited : longer;
-    facts->explained += finding->seconds; /* ranks that wait in turn for it */
+    double a_rank = facts->ranks > 1 ? waited / (facts->ranks - 1) : waited;
+    finding->seconds = (a_rank < longer ? a_rank : longer) - imbalance_told(facts, traced->late_rank);
+    facts->explained += finding->seconds > 0 ? finding->seconds : 0; /* ranks that wait in turn for it */
     finding->site = summary_site_of(&facts->summary->sites, traced->late_site);
     finding_rank_add(finding, traced->late_rank);
     finding->advice = "Let it compute less there, or send first. mpit-dump --analyze shows all waits.";
     snprintf(finding->text, sizeof finding->text,
-             "Rank %" PRId32 " %s late: others wait %s for it, most in %s. Before, it computes %s %s, the others %s.",
-             traced->late_rank, traced->late_sends ? "sends" : "comes", text_of_seconds(waits, waited),
+             "Rank %" PRId32
+             " %s late: the others wait %s for it on average, most in %s. Before, it computes %s %s, %s%s.",
+             traced->late_rank, traced->late_sends ? "sends" : "comes", text_of_seconds(waits, a_rank),
              finding_place_text(facts, finding->site, place), text_of_ns(own, before->ns), where,
-             text_of_ns(others, before->others_ns));
+             before->others_ns ? "the others " : "and no other rank does so",
+             before->others_ns ? text_of_ns(others, before->others_ns) : "");
     return true;
 }
 
@@ -301,12 +332,11 @@ static bool serialization_of_trace(const struct facts *facts, struct finding *fi
     finding->seconds = is->ideal - is->max - facts->explained;
     finding->site = facts->waiting;
     finding->advice = "Let ranks work at the same time. mpit-dump --analyze shows who waits for whom.";
-    snprintf(
-        finding->text, sizeof finding->text,
-        "Ranks wait in turn for each other, most in %s: on a network that takes no time the run would take %s, but "
-        "no rank computes longer than %s.",
-        finding_place_text(facts, facts->waiting, place), text_of_seconds(ideal, is->ideal),
-        text_of_seconds(most, is->max));
+    snprintf(finding->text, sizeof finding->text,
+             "Ranks wait for each other in turn, most in %s. Even with a network that takes no time the run would take "
+             "%s, though no rank computes longer than %s.",
+             finding_place_text(facts, facts->waiting, place), text_of_seconds(ideal, is->ideal),
+             text_of_seconds(most, is->max));
     return true;
 }
 
@@ -325,7 +355,7 @@ bool find_serialization(struct facts *facts, struct finding *finding)
     finding->site = facts->waiting;
     snprintf(
         finding->text, sizeof finding->text,
-        "Each rank waits %s or more in MPI, most in %s: ranks may wait in turn for each other, or for the network.",
+        "Each rank waits at least %s in MPI, most in %s. Ranks may wait for each other in turn, or for the network.",
         text_of_seconds(least, facts->stall_least), finding_place_text(facts, facts->waiting, place));
     return true;
 }

@@ -22,6 +22,7 @@ struct facts {
     struct efficiency efficiency;
     double run;       /* the longest run time */
     double ranks;     /* processes with figures */
+    double threads;   /* of these processes, that call MPI */
     double imbalance; /* mean time that a rank waits for the rank with the most useful time */
     bool stalls;      /* stalls are known for all of them */
     double stall_mean, stall_least;
@@ -61,11 +62,14 @@ static inline double work_of(const struct summary_row *row)
 
 void finding_rank_add(struct finding *finding, int32_t rank);
 
-enum { RANKS_TEXT_BYTES = 96, PLACE_TEXT_BYTES = 128 };
+enum { RANKS_TEXT_BYTES = 96, PLACE_TEXT_BYTES = 176 };
 /* "Rank 2" or "Ranks 2, 5, 6, 7 and 12 others". */
 const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TEXT_BYTES]);
 /* "MPI_Recv (halo.c:72 exchange)". A long place is cut. */
 const char *finding_place_text(const struct facts *facts, const struct summary_site *site, char text[PLACE_TEXT_BYTES]);
+/* "MPI_Recv (halo.c:72 exchange < halo.c:90 main)": with the caller. */
+const char *finding_caller_text(const struct facts *facts, const struct summary_site *site,
+                                char text[PLACE_TEXT_BYTES]);
 
 /* The start and the end of MPI, which are outside of the run time. */
 bool site_is_outside(const struct summary_site *site);

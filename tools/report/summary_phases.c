@@ -75,8 +75,8 @@ static void phase_print(const struct summary *summary, const struct phase_figure
         fprintf(out, "  %s\n", name);
         name = "";
     }
-    fprintf(out, "  %-*s %10s %9s %14s %14s %8s %8s %10s %8s %12s\n", PHASE_COLUMNS, name, text_of_count(a, is->count),
-            text_of_seconds(b, is->recorded.sum / (double)is->ranks),
+    fprintf(out, "  %-*s %6zu %10s %9s %14s %14s %8s %8s %10s %8s %12s\n", PHASE_COLUMNS, name, is->ranks,
+            text_of_count(a, is->count), text_of_seconds(b, is->recorded.sum / (double)is->ranks),
             extreme_text(least, is->recorded.min, is->recorded.min_rank),
             extreme_text(most, is->recorded.max, is->recorded.max_rank),
             timed ? text_of_share(c, is->mpi.sum, is->recorded.sum) : "-",
@@ -88,11 +88,12 @@ static void phase_print(const struct summary *summary, const struct phase_figure
 void summary_phases_print(const struct summary *summary, FILE *out)
 {
     if (summary->phase_count)
-        fprintf(out,
-                "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %10s %9s %14s %14s %8s %8s %10s "
-                "%8s %12s\n",
-                PHASE_COLUMNS, "", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled", "efficiency",
-                "balance", "MPI calls");
+        fprintf(
+            out,
+            "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %6s %10s %9s %14s %14s %8s %8s %10s "
+            "%8s %12s\n",
+            PHASE_COLUMNS, "", "ranks", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled",
+            "efficiency", "balance", "MPI calls");
     for (size_t at = 0; at < summary->phase_count;) {
         struct phase_figures is = phase_at(summary, at);
         phase_print(summary, &is, out);

@@ -79,6 +79,9 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
     struct efficiency is = summary_efficiency(summary);
+    const char *reason = is.known ? NULL : efficiency_obstacle(summary);
+    if (reason)
+        fprintf(out, "  efficiency unknown: %s\n", reason);
     if (is.known)
         fprintf(out, "  efficiency %s = load balance %s x communication %s\n", text_of_share(a, is.parallel, 1),
                 text_of_share(b, is.load_balance, 1), text_of_share(c, is.communication, 1));

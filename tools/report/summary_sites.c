@@ -51,10 +51,9 @@ const struct summary_frame *site_frame(const struct summary_sites *sites, const 
     return site->frame_count ? &sites->frames[site->first_frame] : NULL;
 }
 
-static int by_time(const void *one, const void *other)
+static int place_order(const void *one, const void *other)
 {
-    const struct summary_site *a = *(const struct summary_site *const *)one,
-                              *b = *(const struct summary_site *const *)other;
+    const struct summary_site *a = one, *b = other;
     if ((a->hash == SITE_OTHERS) != (b->hash == SITE_OTHERS))
         return a->hash == SITE_OTHERS ? 1 : -1;
     if (a->time_ns != b->time_ns)
@@ -62,6 +61,11 @@ static int by_time(const void *one, const void *other)
     if (a->count != b->count)
         return a->count < b->count ? 1 : -1;
     return a->hash < b->hash ? -1 : a->hash > b->hash;
+}
+
+static int by_time(const void *one, const void *other)
+{
+    return place_order(*(const struct summary_site *const *)one, *(const struct summary_site *const *)other);
 }
 
 const struct summary_site **sites_by_time(const struct summary_sites *sites)
@@ -81,6 +85,38 @@ static const char *time_text(const struct summary *summary, const struct summary
 {
     bool timed = summary->sampling == 1 && !summary->sampling_mixed;
     return site->time_ns || timed ? text_of_ns(text, site->time_ns) : "-";
+}
+
+/* The same place of the same function, whoever called it. */
+static bool is_same_place(const struct summary_sites *sites, const struct summary_site *a, const struct summary_site *b)
+{
+    const struct summary_frame *one = site_frame(sites, a), *other = site_frame(sites, b);
+    if (a->kind != b->kind || !one || !other || one->module != other->module || one->function != other->function)
+        return false;
+    return one->line && one->line == other->line ? one->file == other->file : one->address == other->address;
+}
+
+/* Call sites without their callers, by time. The caller frees them. NULL: none, or no memory. */
+static struct summary_site *places_by_time(const struct summary_sites *sites, size_t *count)
+{
+    const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
+    struct summary_site *places = order ? calloc(sites->count, sizeof *places) : NULL;
+    *count = 0;
+    for (uint64_t i = 0, at; places && i < sites->count; i++) {
+        for (at = 0; at < *count && !is_same_place(sites, &places[at], order[i]);)
+            at++;
+        if (at == *count) {
+            places[(*count)++] = *order[i];
+            continue;
+        }
+        places[at].count += order[i]->count;
+        places[at].time_ns += order[i]->time_ns;
+        places[at].stall_ns += order[i]->stall_ns;
+    }
+    free(order);
+    if (places)
+        qsort(places, *count, sizeof *places, place_order);
+    return places;
 }
 
 static void site_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
@@ -103,20 +139,20 @@ static void site_print(const struct summary *summary, const struct summary_site 
 
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
 {
-    const struct summary_sites *sites = &summary->sites;
-    const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
+    size_t count;
+    struct summary_site *places = places_by_time(&summary->sites, &count);
     double whole = 0;
-    if (!order)
+    if (!places)
         return;
     for (size_t kind = 0; kind < CALL_COUNT; kind++)
         whole += (double)summary->calls[kind].time_ns;
     fprintf(out, "\nCall sites by time, over all ranks\n  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, "", "",
             "calls", "time", "share", "stalled", "mean");
-    for (uint64_t i = 0; i < sites->count && i < most; i++)
-        site_print(summary, order[i], whole, out);
-    if (sites->count > most)
-        fprintf(out, "  %" PRIu64 " more: mpit-dump --callpaths\n", sites->count - most);
-    free(order);
+    for (size_t i = 0; i < count && i < most; i++)
+        site_print(summary, &places[i], whole, out);
+    if (count > most)
+        fprintf(out, "  %zu more: mpit-dump --callpaths\n", count - most);
+    free(places);
 }
 
 /* ---- the first screen -------------------------------------------------------------------------------------------- */
@@ -142,12 +178,20 @@ static bool is_in_run(const struct summary_site *site)
            site->kind != CALL_MPI_Session_init && site->kind != CALL_MPI_Session_finalize;
 }
 
-static void costly_print(const struct summary *summary, const struct summary_site *site, FILE *out)
+/* The recorded time of all threads that call MPI. Older files have no threads of ranks. */
+static double lanes_seconds(const struct summary *summary)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < summary->row_count; i++)
+        seconds += (double)row_recorded_ns(&summary->rows[i]) * 1e-9 * (double)summary->rows[i].threads;
+    return seconds > 0 ? seconds : summary->recorded_seconds.sum;
+}
+
+static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     char place[SITE_PLACE_BYTES] = "(other places)", name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES],
          c[UNIT_TEXT_BYTES];
     const struct summary_frame *frame = site_frame(&summary->sites, site);
-    double whole = summary->recorded_seconds.sum * 1e9;
     if (frame)
         frame_place_text(&summary->sites, frame, place);
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
@@ -161,18 +205,18 @@ static void costly_print(const struct summary *summary, const struct summary_sit
 
 void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
 {
-    const struct summary_sites *sites = &summary->sites;
-    const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
-    size_t shown = 0;
-    for (uint64_t i = 0; order && i < sites->count && shown < most; i++) {
-        if (!is_in_run(order[i]))
+    size_t count, shown = 0;
+    struct summary_site *places = places_by_time(&summary->sites, &count);
+    double whole = lanes_seconds(summary) * 1e9;
+    for (size_t i = 0; places && i < count && shown < most; i++) {
+        if (!is_in_run(&places[i]))
             continue;
         if (!shown++)
             fprintf(out, "\n%-*s %9s %7s %8s\n", COSTLY_PLACE + COSTLY_NAME + 3, "Call sites by time, over all ranks",
                     "time", "of run", "stalled");
-        costly_print(summary, order[i], out);
+        costly_print(summary, &places[i], whole, out);
     }
-    free(order);
+    free(places);
 }
 
 /* ---- tree -------------------------------------------------------------------------------------------------------- */

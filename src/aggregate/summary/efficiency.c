@@ -85,6 +85,17 @@ static bool is_whole(const struct summary *summary)
            is_comparable(summary->recorded_unknown ? 0 : off->min, off->max, summary->run_seconds.max);
 }
 
+const char *efficiency_obstacle(const struct summary *summary)
+{
+    if (!summary->mpi[0] || !summary->row_count)
+        return NULL;
+    if (summary->filter[0] || summary->filter_mixed)
+        return "a filter leaves out calls";
+    if (!is_complete(summary))
+        return "not all calls were timed";
+    return is_whole(summary) ? NULL : "recording was off for different times on the ranks";
+}
+
 struct efficiency summary_efficiency(const struct summary *summary)
 {
     struct efficiency_part *parts = is_whole(summary) ? calloc(summary->row_count + 1, sizeof *parts) : NULL;

@@ -42,6 +42,8 @@ void efficiency_split(struct efficiency *is, double ideal);
 struct summary;
 /* Of a job. Not known if calls were not recorded or not timed, or in files of older versions. */
 struct efficiency summary_efficiency(const struct summary *summary);
+/* Why it is not known: a part of a sentence. NULL: no reason that a user can do something about. */
+const char *efficiency_obstacle(const struct summary *summary);
 struct summary_phase;
 /* Of a phase: over the `ranks` processes that were in it. Of several threads in it, times are sums. */
 struct efficiency summary_phase_efficiency(const struct summary *summary, const struct summary_phase *first,

@@ -193,6 +193,7 @@ struct summary_traced {
     uint64_t ideal_ns; /* run time on a network that takes no time */
     bool waits;        /* the others are known */
     int32_t late_receiver_rank;
+    uint64_t late_receiver_site;   /* a hash: where most of these waits of all ranks are */
     uint64_t late_receiver_ns;     /* the longest of any rank: sends that waited until their receive was posted */
     uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
     int32_t late_rank;             /* others wait for it, because it computes longer before. -1: none */

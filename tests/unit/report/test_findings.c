@@ -169,7 +169,7 @@ static void small_messages_count_when_they_cost(void **state)
     struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 10, 0);
     site->sent = site->small = 1000000;
     site->bytes_out = 8000000;
-    first_check("small_messages", 5, "1,000,000 small messages (8 B on average) take 5.00 s of a rank");
+    first_check("small_messages", 5, "1,000,000 small messages (8 B on average) cost a rank 5.00 s without its waits");
     site->bytes_out = 8000000000;
     absent_check("small_messages");
 }
@@ -305,7 +305,7 @@ static void ranks_that_all_wait_may_wait_in_turn(void **state)
     (void)state;
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Recv, 2, 10, 10)->bytes_in = 1 << 24;
-    first_check("serialization", 5, "Each rank waits 5.00 s or more in MPI, most in MPI_Recv (halo.c:72 exchange)");
+    first_check("serialization", 5, "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
     job.rows[0].stall_ns = SECOND / 10;
     absent_check("serialization");
 }
@@ -343,10 +343,10 @@ static void trace_tells_how_long_ranks_wait_in_turn(void **state)
     ranks_add(2, 3, 7);
     site_add(CALL_MPI_Recv, 10, 14, 14);
     job.traced = (struct summary_traced){.split = true, .ideal_ns = 8 * SECOND};
-    first_check(
-        "serialization", 5,
-        "most in MPI_Recv (halo.c:72 exchange): on a network that takes no time the run would take 8.00 s, but no "
-        "rank computes longer than 3.00 s");
+    first_check("serialization", 5,
+                "most in MPI_Recv (halo.c:72 exchange). Even with a network that takes no time the run would take 8.00 "
+                "s, though "
+                "no rank computes longer than 3.00 s");
     assert_non_null(strstr(found.list[0].advice, "work at the same time"));
     job.traced.ideal_ns = 3 * SECOND; /* it is the network */
     absent_check("serialization");
@@ -362,7 +362,8 @@ static void late_receives_let_sends_wait(void **state)
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Send, 10, 4, 4)->ranks = 1;
     first_check("late_receives", 4,
-                "Receives may come late: ranks that send wait 4.00 s for them on average, most in MPI_Send (halo.c:72");
+                "Sends may wait because receives are posted late: 4.00 s of a sending rank on average, most in "
+                "MPI_Send (halo.c:72");
     assert_non_null(finding_named("serialization"));
     job.sites.list[0].kind = CALL_MPI_Bsend;
     absent_check("late_receives");
@@ -376,12 +377,17 @@ static void trace_tells_which_sends_wait(void **state)
 {
     (void)state;
     ranks_add(2, 5, 5);
-    site_add(CALL_MPI_Send, 10, 4, 4);
-    job.traced = (struct summary_traced){
-        .waits = true, .late_receiver_rank = 1, .late_receiver_ns = 3 * SECOND, .messages = 40, .unexpected = 30};
-    first_check("late_receives", 3,
-                "Rank 1 waits 3.00 s for receives that come late, most in MPI_Send (halo.c:72 exchange). 75.0 % of all "
-                "messages are sent before their receive is posted.");
+    struct summary_site *site = site_add(CALL_MPI_Send, 10, 4, 4);
+    job.traced = (struct summary_traced){.waits = true,
+                                         .late_receiver_site = site->hash,
+                                         .late_receiver_rank = 1,
+                                         .late_receiver_ns = 3 * SECOND,
+                                         .messages = 40,
+                                         .unexpected = 30};
+    first_check(
+        "late_receives", 3,
+        "Rank 1 waits 3.00 s for receives that come late. Most such waits are in MPI_Send (halo.c:72 exchange). 75.0 % "
+        "of all messages are sent before their receive is posted.");
     assert_int_equal(found.list[0].ranks[0], 1);
     job.traced.late_receiver_ns = 0;
     job.traced.late_receiver_rank = -1;
@@ -497,14 +503,15 @@ static void trace_tells_who_sends_late(void **state)
                                          .before = {2, 1, 2 * SECOND, SECOND, 1}};
     site_add(CALL_MPI_Allreduce, 100, 1, 1);
     first_check("late_rank", 1, /* 2 s - 1 s, though 3 s are waited */
-                "Rank 1 sends late: others wait 3.00 s for it, most in MPI_Waitall (halo.c:72 exchange). Before, it "
+                "Rank 1 sends late: the others wait 1.50 s for it on average, most in MPI_Waitall (halo.c:72 "
+                "exchange). Before, it "
                 "computes 2.00 s between MPI_Allreduce (halo.c:72 exchange) and MPI_Waitall (halo.c:72 exchange), the "
                 "others 1.00 s.");
     assert_int_equal(found.list[0].rank_count, 1);
     assert_int_equal(found.list[0].ranks[0], 1);
     assert_ptr_equal(found.list[0].site, &job.sites.list[0]);
     job.traced.late_sends = false;
-    first_check("late_rank", 1, "Rank 1 comes late: others wait 3.00 s for it");
+    first_check("late_rank", 1, "Rank 1 comes late: the others wait 1.50 s for it");
     job.traced.before.ns = job.traced.before.others_ns; /* it computes no longer than the others */
     absent_check("late_rank");
 }
@@ -518,10 +525,59 @@ static void trace_tells_where_a_rank_computes_longer(void **state)
     site_add(CALL_MPI_Recv, 10, 1, 1);
     job.traced = (struct summary_traced){.waits = true, .uneven = {1, 2, 7 * SECOND, SECOND, 1}};
     first_check("load_imbalance", 3,
-                "Rank 1 computes 8.00 s outside of MPI, the mean is 5.00 s, most between MPI_Send (halo.c:72 exchange) "
+                "Rank 1 computes 8.00 s outside of MPI, the mean is 5.00 s. Rank 1 exceeds the others most between "
+                "MPI_Send (halo.c:72 exchange) "
                 "and MPI_Recv (halo.c:72 exchange).");
     job.traced.uneven.rank = 0;
     first_check("load_imbalance", 3, "; most waiting is in ");
+}
+
+/* Sums over threads count as means of a rank's threads, as useful time does. */
+static void threads_of_a_rank_share_its_cost(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    job.rows[0].threads = job.rows[1].threads = 4;
+    job.rows[0].mpi_ns = job.rows[1].mpi_ns = 20 * SECOND;
+    struct summary_site *site = site_add(CALL_MPI_Allreduce, 20000, 40, 0);
+    site->bytes_out = site->bytes_in = 8 * 20000;
+    first_check("many_small_collectives", 5, "take 5.00 s, most in");
+    site->time_ns = 400 * SECOND; /* more than there is */
+    first_check("many_small_collectives", 5, "most in");
+}
+
+static void run_that_was_cut_short_tells_nothing(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    job.rows[1].useful_ns = 8 * SECOND;
+    job.ended_badly = 2;
+    first_check("load_imbalance", 1.5, "Rank 1 computes");
+    for (size_t i = 0; i < job.row_count; i++)
+        job.rows[i].run_ns /= 1000, job.rows[i].useful_ns /= 1000;
+    findings_find(&found, &job);
+    assert_false(found.known);
+    job.ended_badly = 0;
+    findings_find(&found, &job);
+    assert_true(found.known);
+}
+
+static void place_in_a_wrapper_has_its_caller(void **state)
+{
+    (void)state;
+    ranks_add(2, 2, 0);
+    job.rows[1].useful_ns = 8 * SECOND;
+    site_add(CALL_MPI_Send, 10, 1, 1);
+    struct summary_sites *sites = &job.sites;
+    sites->list[0].frame_count = 2;
+    sites->frames = realloc(sites->frames, 2 * sizeof *sites->frames);
+    assert_non_null(sites->frames);
+    sites->frames[1] = sites->frames[0];
+    sites->frames[1].line = 90;
+    sites->frame_count = 2;
+    job.traced = (struct summary_traced){.waits = true, .uneven = {1, 1, 7 * SECOND, SECOND, 1}};
+    first_check("load_imbalance", 3,
+                "between MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and MPI_Send (halo.c:72");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -550,6 +606,9 @@ int main(void)
         TEST(trace_tells_which_sends_wait),
         TEST(trace_tells_who_sends_late),
         TEST(trace_tells_where_a_rank_computes_longer),
+        TEST(threads_of_a_rank_share_its_cost),
+        TEST(run_that_was_cut_short_tells_nothing),
+        TEST(place_in_a_wrapper_has_its_caller),
         TEST(hot_spot_receives_for_all),
         TEST(costs_below_two_percent_are_not_said),
         TEST(findings_are_ordered_by_cost),

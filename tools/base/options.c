@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "base/options.h"
 
+#include "base/spelling.h"
+
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
@@ -14,41 +16,13 @@ static void hint_print(void)
     fprintf(stderr, "%s --help shows the options\n", program_invocation_short_name);
 }
 
-enum { OPTION_BYTES = 32, FAR = 3 };
-
-static int least_of(int a, int b, int c)
-{
-    int least = a < b ? a : b;
-    return least < c ? least : c;
-}
-
-/* How many letters must be changed, added or removed to make one word of the other. FAR: too many. */
-static int distance_of(const char *one, const char *other)
-{
-    int row[OPTION_BYTES + 1], length = (int)strlen(other);
-    if (length > OPTION_BYTES)
-        return FAR;
-    for (int i = 0; i <= length; i++)
-        row[i] = i;
-    for (int at = 1; *one; one++, at++) {
-        int corner = row[0];
-        row[0] = at;
-        for (int i = 1; i <= length; i++) {
-            int above = row[i];
-            row[i] = least_of(row[i] + 1, row[i - 1] + 1, corner + (*one != other[i - 1]));
-            corner = above;
-        }
-    }
-    return row[length];
-}
-
 /* The option that looks most like the word, or NULL: none does. */
 static const char *option_nearest(const struct command_line *line, const char *word)
 {
     const char *nearest = NULL;
-    int least = FAR;
+    unsigned least = SPELLING_FAR;
     for (const struct tool_option *option = line->options; option->name; option++) {
-        int distance = distance_of(word, option->name);
+        unsigned distance = spelling_distance(word, option->name);
         if (distance < least) {
             least = distance;
             nearest = option->name;

@@ -2,6 +2,7 @@
 #include "compare/comparison.h"
 
 #include "base/array.h"
+#include "base/spelling.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>
@@ -68,10 +69,21 @@ static void site_name(const struct summary_sites *sites, const struct summary_si
     }
 }
 
+static void ranks_add(struct comparison *comparison, uint32_t ranks)
+{
+    if (!ranks)
+        return;
+    if (!comparison->least_ranks || ranks < comparison->least_ranks)
+        comparison->least_ranks = ranks;
+    if (ranks > comparison->most_ranks)
+        comparison->most_ranks = ranks;
+}
+
 static void run_add(struct builder *builder, const struct summary *summary)
 {
     char name[NAME_BYTES];
     uint64_t messages = 0, bytes = 0;
+    ranks_add(builder->comparison, summary->world_size);
     for (size_t i = 0; i < summary->comm_count; i++) {
         const struct summary_comm *comm = &summary->comms[i];
         messages += comm->send_count;
@@ -178,6 +190,11 @@ const struct comparison_row *comparison_run(const struct comparison *comparison)
 
 /* ---- judgement --------------------------------------------------------------------------------------------------- */
 
+bool comparison_ranks_differ(const struct comparison *comparison)
+{
+    return comparison->least_ranks != comparison->most_ranks;
+}
+
 bool comparison_time_differs(const struct comparison *comparison, const struct comparison_row *row)
 {
     const struct compared_set *old = &row->sets[0][VALUE_TIME], *new = &row->sets[1][VALUE_TIME];
@@ -219,6 +236,26 @@ static const struct comparison_row *row_named(const struct comparison *compariso
     return NULL;
 }
 
+/* Returns true if the word is a function that mpit records. If not, `reason` has the nearest one. */
+static bool function_check(const char *limit, size_t length, char reason[LIMIT_REASON_BYTES])
+{
+    char word[CALL_NAME_BYTES];
+    unsigned nearest = CALL_NONE, least = SPELLING_FAR;
+    snprintf(word, sizeof word, "%.*s", (int)length, limit);
+    for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
+        unsigned distance = spelling_distance(word, call_table[kind].name);
+        if (strcmp(word, call_table[kind].name) == 0)
+            return true;
+        if (distance < least) {
+            least = distance;
+            nearest = kind;
+        }
+    }
+    snprintf(reason, LIMIT_REASON_BYTES, "'%.60s': mpit records no function %s%s%s%s", limit, word,
+             nearest ? "; did you mean " : "", nearest ? call_table[nearest].name : "", nearest ? "?" : "");
+    return false;
+}
+
 int comparison_judge(const struct comparison *comparison, const char *limit, char reason[LIMIT_REASON_BYTES])
 {
     size_t name = strcspn(limit, "<>"), function = strcspn(limit, ".<>");
@@ -236,6 +273,8 @@ int comparison_judge(const struct comparison *comparison, const char *limit, cha
         snprintf(reason, LIMIT_REASON_BYTES, "'%.60s' is no limit; " LIMITS_ALLOWED ": 'time>5%%'", limit);
         return -1;
     }
+    if (of_function && !function_check(limit, function, reason))
+        return -1;
     const struct comparison_row *row =
         of_function ? row_named(comparison, limit, function) : comparison_run(comparison);
     double old = row ? row->sets[0][limited[i].value].median : 0, new = row ? row->sets[1][limited[i].value].median : 0;

@@ -16,6 +16,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 enum comparison_kind { COMPARED_RUN, COMPARED_FUNCTION, COMPARED_SITE, COMPARED_COMM, COMPARED_RANK, COMPARED_KINDS };
@@ -38,7 +39,8 @@ struct comparison_row {
 struct comparison {
     struct comparison_row *rows;
     size_t count;
-    unsigned runs[2]; /* in each set */
+    unsigned runs[2];                 /* in each set */
+    uint32_t least_ranks, most_ranks; /* of any run. 0: not known */
 };
 
 /* Compares the summaries, the old ones first. Returns 0, or -1 without memory. Release it in both cases. */
@@ -48,6 +50,8 @@ void comparison_release(struct comparison *comparison);
 /* The row of the whole run, which every comparison has. */
 const struct comparison_row *comparison_run(const struct comparison *comparison);
 
+/* True if the runs have different numbers of ranks. Then times and counts cannot be compared directly. */
+bool comparison_ranks_differ(const struct comparison *comparison);
 /* True if the times of the row differ beyond their noise: by more than 1 % of the run. Of sets with several runs: the
  * sets do not overlap. Of single runs: by more than 5 %. */
 bool comparison_time_differs(const struct comparison *comparison, const struct comparison_row *row);

@@ -15,6 +15,11 @@ static json_t *value_json(const struct comparison_row *row, enum comparison_valu
                      "change", old > 0 ? json_real((new - old) / old) : json_null());
 }
 
+static json_t *ranks_json(uint32_t ranks)
+{
+    return ranks ? json_integer(ranks) : json_null();
+}
+
 json_t *comparison_json(const struct comparison *comparison)
 {
     static const char *const kinds[COMPARED_KINDS] = {"run", "function", "callsite", "communicator", "rank"};
@@ -28,6 +33,8 @@ json_t *comparison_json(const struct comparison *comparison)
                                         "time_differs", (int)comparison_time_differs(comparison, row), "counts_differ",
                                         (int)comparison_counts_differ(row)));
     }
-    return json_pack("{s:i, s:i, s:i, s:o}", "version", 1, "old_runs", (int)comparison->runs[0], "new_runs",
-                     (int)comparison->runs[1], "rows", rows);
+    return json_pack("{s:i, s:i, s:i, s:b, s:o, s:o, s:o}", "version", 1, "old_runs", (int)comparison->runs[0],
+                     "new_runs", (int)comparison->runs[1], "ranks_differ", (int)comparison_ranks_differ(comparison),
+                     "least_ranks", ranks_json(comparison->least_ranks), "most_ranks",
+                     ranks_json(comparison->most_ranks), "rows", rows);
 }

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { LINES_MOST = 10, NAME_COLUMNS = 40 };
@@ -104,6 +105,11 @@ static void counts_print(const struct comparison *comparison, FILE *out)
 
 void comparison_print(const struct comparison *comparison, FILE *out)
 {
+    if (comparison_ranks_differ(comparison))
+        fprintf(out,
+                "The runs have different numbers of ranks (%" PRIu32 " to %" PRIu32 "): times and counts cannot be "
+                "compared directly. Use --scaling\n",
+                comparison->least_ranks, comparison->most_ranks);
     head_print(comparison, out);
     times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
     times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);

@@ -2,13 +2,13 @@
 #include "counters/counters.h"
 
 #include "base/cancel.h"
+#include "base/spelling.h"
 #include "settings/demand.h"
 #include "thread/log.h"
 #include "counters/oscounters.h"
 #include "counters/papi.h"
 #include "counters/softevents.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -279,36 +279,10 @@ struct nearest {
     unsigned distance[3];
 };
 
-/* Returns how many letters differ, in any case. */
-static unsigned distance_of(const char *a, const char *b)
-{
-    enum { MOST = COUNTER_NAME_BYTES };
-    unsigned row[MOST + 1];
-    size_t length = strlen(b);
-    if (length > MOST)
-        return MOST;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = (unsigned)j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        unsigned corner = row[0];
-        row[0] = (unsigned)i;
-        for (size_t j = 1; j <= length; j++) {
-            unsigned least = corner + (toupper((unsigned char)a[i - 1]) != toupper((unsigned char)b[j - 1]));
-            corner = row[j];
-            if (row[j] + 1 < least)
-                least = row[j] + 1;
-            if (row[j - 1] + 1 < least)
-                least = row[j - 1] + 1;
-            row[j] = least;
-        }
-    }
-    return row[length];
-}
-
 static void nearest_take(void *to, const char *name)
 {
     struct nearest *nearest = to;
-    unsigned distance = distance_of(nearest->name, name);
+    unsigned distance = spelling_distance(nearest->name, name);
     for (unsigned i = 0; i < 3; i++) {
         if (nearest->found[i][0] && distance >= nearest->distance[i])
             continue;

@@ -42,6 +42,20 @@ for mpi in openmpi mpich; do
         'row("function", "MPI_Send")["count"]["old"]["median"] == 100 and row("function", "MPI_Barrier")["count"]["new"]["max"] == 160'
     gives "$mpi: a limit that is none" 2 mpit-dump --diff --fail 'MPI_Send.messages>x%' old-a-$mpi new-a-$mpi
     says err "is no limit; allowed are"
+    gives "$mpi: a limit on a function with a mistyped name" 2 mpit-dump --diff --fail 'MPI_AllReduce.count>1%' \
+        old-a-$mpi new-a-$mpi
+    says err "mpit records no function MPI_AllReduce; did you mean MPI_Allreduce\?"
+    gives "$mpi: a limit on a function that is none" 2 mpit-dump --diff --fail 'MPI_Foobar.time>1%' old-a-$mpi new-a-$mpi
+    says err "mpit records no function MPI_Foobar$"
+    gives "$mpi: a limit on a function that was not called" 0 mpit-dump --diff --fail 'MPI_Alltoallw.count>0%' \
+        old-a-$mpi new-a-$mpi
+    says_not out "different numbers of ranks"
+    mpit-run --quiet --output wide-$mpi mpirun.$mpi -n 3 "./steps-$mpi" 100 1000
+    gives "$mpi: a run with more ranks" 0 mpit-dump --diff old-a-$mpi wide-$mpi
+    says out "^The runs have different numbers of ranks \(2 to 3\): .*--scaling"
+    gives "$mpi: the same as JSON" 0 mpit-dump --diff --json old-a-$mpi wide-$mpi
+    says out '"ranks_differ": true'
+    says out '"most_ranks": 3'
     gives "$mpi: a run that is not there" 1 mpit-dump --diff old-a-$mpi no-such-run
     says err "no-such-run does not exist"
 done

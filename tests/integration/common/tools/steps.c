@@ -1,4 +1,4 @@
-/* steps.c MESSAGES MICROSECONDS: two ranks exchange so many messages of 64 bytes; rank 1 sleeps before each. */
+/* steps.c MESSAGES MICROSECONDS: ranks 0 and 1 exchange so many messages of 64 bytes; rank 1 sleeps before each. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@ __attribute__((noinline)) static void exchange(int rank, char *data)
 {
     if (rank == 0)
         MPI_Recv(data, 64, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    else
+    else if (rank == 1)
         MPI_Send(data, 64, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
     MPI_Barrier(MPI_COMM_WORLD);
 }

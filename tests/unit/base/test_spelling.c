@@ -1,0 +1,38 @@
+/* How far words are from each other. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/spelling.h"
+
+#include <string.h>
+
+static void letters_are_counted(void **state)
+{
+    (void)state;
+    assert_int_equal(spelling_distance("", ""), 0);
+    assert_int_equal(spelling_distance("", "abc"), 3);
+    assert_int_equal(spelling_distance("abc", ""), 3);
+    assert_int_equal(spelling_distance("sumary", "summary"), 1);
+    assert_int_equal(spelling_distance("kitten", "sitting"), 3);
+    assert_int_equal(spelling_distance("MPI_AllReduce", "MPI_Allreduce"), 0);
+}
+
+static void long_words_are_no_trouble(void **state)
+{
+    (void)state;
+    char word[2 * SPELLING_MOST];
+    memset(word, 'a', sizeof word - 1);
+    word[sizeof word - 1] = '\0';
+    assert_int_equal(spelling_distance(word, "aaa"), sizeof word - 4);
+    assert_int_equal(spelling_distance("aaa", word), SPELLING_MOST);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(letters_are_counted),
+                                       cmocka_unit_test(long_words_are_no_trouble)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

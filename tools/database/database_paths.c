@@ -91,6 +91,12 @@ void database_paths_fill(struct database_paths *paths, const struct summary *sum
     free(order);
 }
 
+int64_t database_path_of_site(const struct database_paths *paths, const struct summary_site *site)
+{
+    const struct known_path *known = site ? keytable_find(&paths->known, site->hash, OF_CALLS) : NULL;
+    return known ? known->number : 0;
+}
+
 static int64_t place_add(struct database_paths *paths, struct call_places *places, uint32_t place)
 {
     struct summary_sites sites;

@@ -26,6 +26,8 @@ struct database_paths {
 
 /* Adds the paths of a summary, with their counters. */
 void database_paths_fill(struct database_paths *paths, const struct summary *summary);
+/* Returns the number of the path of a site of this summary. 0: none. */
+int64_t database_path_of_site(const struct database_paths *paths, const struct summary_site *site);
 /* Returns the number of the path of a place. 0: none. */
 int64_t database_path_of_place(struct database_paths *paths, struct call_places *places, uint32_t place);
 /* Returns the number of the path of a sample. 0: no memory. */

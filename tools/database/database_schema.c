@@ -151,6 +151,38 @@ static const struct database_column counters[] = {
     COUNT("value", "count there, of all ranks"),
     END};
 
+static const struct database_column phases[] = {JOB,
+                                                TEXT("phase", "name of the phase of MPI_Pcontrol"),
+                                                NUMBER("rank", "rank in MPI_COMM_WORLD. NULL: it has none"),
+                                                COUNT("count", "how often it ended"),
+                                                COUNT("calls", "recorded MPI calls in it"),
+                                                NS("recorded_ns", "time in it while recording was on, of its threads"),
+                                                NS("off_ns", "time in it while recording was off"),
+                                                NS("mpi_ns", "inside MPI in it"),
+                                                NS("stalled_ns", "part of it with nothing to do"),
+                                                END};
+
+static const struct database_column phase_efficiencies[] = {
+    JOB,
+    TEXT("phase", "name, as in phases"),
+    COUNT("ranks", "ranks that were in it"),
+    RATIO("parallel_efficiency", "mean useful time / longest time in it, over these ranks"),
+    RATIO("load_balance", "mean useful time / largest useful time"),
+    RATIO("communication_efficiency", "largest useful time / longest time in it"),
+    END};
+
+static const struct database_column findings[] = {
+    JOB,
+    NUMBER("finding", "number in the order of the summary: 1, 2, ..."),
+    TEXT("rule", "name of the fault, as in --json"),
+    TEXT("text", "what stands out, in a sentence"),
+    TEXT("advice", "what people do about it"),
+    NS("cost_ns", "run time that it costs at most"),
+    RATIO("share_of_run", "the same / longest run time"),
+    TEXT("ranks", "ranks that it is about, for json_each: [2,5]. NULL: none, or all"),
+    NUMBER("path", "call path that it is about, as in paths"),
+    END};
+
 static const struct database_column calls[] = {
     NUMBER("call", "number, in the order of begin"),
     JOB,
@@ -265,6 +297,10 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
     [TABLE_FRAMES] = {"frames", "the functions on a path, from the innermost to main", "path, depth", frames},
     [TABLE_COUNTERS] = {"counters", "counters of the system and of PAPI, over all ranks", "job, counter, place",
                         counters},
+    [TABLE_PHASES] = {"phases", "one row a phase of MPI_Pcontrol and rank", NULL, phases},
+    [TABLE_PHASE_EFFICIENCIES] = {"phase_efficiencies", "one row a phase, over its ranks", "job, phase",
+                                  phase_efficiencies},
+    [TABLE_FINDINGS] = {"findings", "one row a fault that stands out in the summary", "job, finding", findings},
     [TABLE_CALLS] = {"calls", "one row an MPI call. Needs a trace", "call", calls},
     [TABLE_MESSAGES] = {"messages", "one row a message whose send and receive are known. Needs a trace", "message",
                         messages},

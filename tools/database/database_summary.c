@@ -1,5 +1,6 @@
 #include "database/database_job.h"
 
+#include "report/findings.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 #include "summary/summarycounters.h"
@@ -7,6 +8,8 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void database_note(struct database_job *job, enum database_table table, const char *text)
 {
@@ -159,6 +162,100 @@ static void counters_fill(struct database_job *job)
         database_note(job, TABLE_COUNTERS, "no counters were recorded: mpit-run --os or --papi EVENTS records some");
 }
 
+/* ---- phases and findings ----------------------------------------------------------------------------------------- */
+
+static void phase_put(struct database_job *job, const struct summary_phase *phase)
+{
+    struct database *to = job->database;
+    const struct summary *summary = job->job->summary;
+    bool timed = summary->sampling || summary->sampling_mixed;
+    row_begin(to, TABLE_PHASES);
+    row_signed(to, job->number);
+    row_text(to, phase->name);
+    row_known(to, phase->rank >= 0, (uint64_t)phase->rank);
+    row_count(to, phase->count);
+    row_count(to, phase->calls);
+    row_count(to, phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0);
+    row_count(to, phase->off_ns);
+    row_known(to, timed, phase->mpi_ns);
+    row_known(to, timed && summary->stall_known, phase->stall_ns);
+    row_end(to);
+}
+
+static void phase_efficiency_put(struct database_job *job, const struct summary_phase *first, size_t ranks)
+{
+    struct database *to = job->database;
+    struct efficiency is = summary_phase_efficiency(job->job->summary, first, ranks);
+    row_begin(to, TABLE_PHASE_EFFICIENCIES);
+    row_signed(to, job->number);
+    row_text(to, first->name);
+    row_count(to, ranks);
+    row_ratio(to, is.known, is.parallel);
+    row_ratio(to, is.known, is.load_balance);
+    row_ratio(to, is.known, is.communication);
+    row_end(to);
+}
+
+static void phases_fill(struct database_job *job)
+{
+    const struct summary *summary = job->job->summary;
+    for (size_t at = 0, ranks; at < summary->phase_count; at += ranks) {
+        const struct summary_phase *first = &summary->phases[at];
+        for (ranks = 0; at + ranks < summary->phase_count && strcmp(first[ranks].name, first->name) == 0; ranks++)
+            phase_put(job, &first[ranks]);
+        phase_efficiency_put(job, first, ranks);
+    }
+    for (int table = TABLE_PHASES; table <= TABLE_PHASE_EFFICIENCIES && !summary->phase_count; table++)
+        database_note(job, (enum database_table)table, "no phase of MPI_Pcontrol ended");
+}
+
+/* Writes a list for json_each. */
+static void finding_ranks_put(struct database *to, const struct finding *finding)
+{
+    char text[FINDING_RANKS_MAX * 12 + 4] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < finding->rank_count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%c%" PRId32, i ? ',' : '[', finding->ranks[i]);
+    if (used)
+        snprintf(text + used, sizeof text - used, "]");
+    row_text(to, text);
+}
+
+static void finding_put(struct database_job *job, const struct finding *finding, int64_t number)
+{
+    struct database *to = job->database;
+    int64_t path = database_path_of_site(&job->paths, finding->site);
+    row_begin(to, TABLE_FINDINGS);
+    row_signed(to, job->number);
+    row_signed(to, number);
+    row_word(to, finding->rule);
+    row_text(to, finding->text);
+    row_word(to, finding->advice);
+    row_count(to, (uint64_t)(finding->seconds * 1e9));
+    row_ratio(to, true, finding->share_of_run);
+    finding_ranks_put(to, finding);
+    row_known(to, path > 0, (uint64_t)path);
+    row_end(to);
+}
+
+/* The paths of the job are there. */
+static void findings_fill(struct database_job *job)
+{
+    struct findings *findings = malloc(sizeof *findings);
+    if (!findings) {
+        job->paths.no_memory = true;
+        return;
+    }
+    findings_find(findings, job->job->summary);
+    for (size_t i = 0; i < findings->count; i++)
+        finding_put(job, &findings->list[i], (int64_t)i + 1);
+    if (!findings->count)
+        database_note(job, TABLE_FINDINGS,
+                      findings->known ? "nothing stands out"
+                                      : "not known: calls were filtered, not timed or not recorded");
+    free(findings);
+}
+
 void database_summary_fill(struct database_job *job)
 {
     const struct summary *summary = job->job->summary;
@@ -174,4 +271,6 @@ void database_summary_fill(struct database_job *job)
     if (!summary->sites.count)
         database_note(job, TABLE_FRAMES, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");
     counters_fill(job);
+    phases_fill(job);
+    findings_fill(job);
 }

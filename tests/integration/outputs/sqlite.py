@@ -23,12 +23,12 @@ BUILD, MPI, SOURCE = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(
 judge = trial.Judge()
 FIGURES = ("count", "messages_sent", "bytes_sent", "messages_received", "bytes_received")
 PROGRAMS = [("traffic", 3, ["1", "20"]), ("objects", 2, ["objects-file"]), ("collectives", 2, []), ("requests", 2, []),
-            ("threads", 2, [])]
+            ("threads", 2, []), ("pauses", 2, ["named"])]
 REFERENCES = [("calls", "path", "paths"), ("calls", "communicator", "communicators"), ("calls", "collective", "collectives"),
               ("messages", "communicator", "communicators"), ("messages", "send_call", "calls"), ("messages", "post_call", "calls"),
               ("messages", "receive_call", "calls"), ("collectives", "communicator", "communicators"), ("waits", "call", "calls"),
               ("waits", "cause_call", "calls"), ("waits", "path", "paths"), ("segments", "from_path", "paths"),
-              ("segments", "to_path", "paths"), ("frames", "path", "paths"), ("counted", "call", "calls"), ("samples", "path", "paths")]
+              ("segments", "to_path", "paths"), ("frames", "path", "paths"), ("findings", "path", "paths"), ("counted", "call", "calls"), ("samples", "path", "paths")]
 TRACED = ("calls", "messages", "collectives", "waits", "segments", "counted")
 
 
@@ -81,6 +81,38 @@ def sound(db, name):
     judge.check(f"{name}: words, references and notes are complete", wrong)
 
 
+def ns(seconds):
+    return None if seconds is None else round(seconds * 1e9)
+
+
+def phases_wrong(db, number, job):
+    """Phases and findings against the JSON."""
+    phases = rows(db, "SELECT phase, rank, count, calls, recorded_ns, off_ns, mpi_ns, stalled_ns FROM phases WHERE job = ?", number)
+    wanted = [(phase["name"], row["rank"], row["count"], row["calls"],
+               *(ns(row[key + "_seconds"]) for key in ("recorded", "off", "mpi", "stalled")))
+              for phase in job["phases"] for row in phase["by_rank"]]
+    wrong = [] if phases == wanted else [f"job {number}, phases: {phases}, not {wanted}"]
+    phases = rows(db, "SELECT phase, ranks, parallel_efficiency, load_balance, communication_efficiency FROM phase_efficiencies "
+                  "WHERE job = ? ORDER BY phase", number)
+    wanted = sorted((phase["name"], phase["ranks"], *(phase["efficiency"][key] for key in ("parallel", "load_balance", "communication")))
+                    for phase in job["phases"])
+    wrong += [] if near(phases, wanted) else [f"job {number}, efficiencies of phases: {phases}, not {wanted}"]
+    found = [(*row[:5], json.loads(row[5] or "[]"), row[6:] if any(row[6:]) else None)
+             for row in rows(db, "SELECT rule, text, advice, cost_ns / 1e9, share_of_run, f.ranks, mpi, function, file, line "
+                             "FROM findings f LEFT JOIN paths USING (path) WHERE f.job = ? ORDER BY finding", number)]
+    wanted = [(*(finding[key] for key in ("rule", "text", "advice", "seconds", "share_of_run", "ranks")),
+               finding["place"] and tuple(finding["place"][key] for key in ("mpi", "function", "file", "line")))
+              for finding in job["findings"] or []]
+    return wrong + ([] if near(found, wanted) else [f"job {number}, findings: {found}, not {wanted}"])
+
+
+def near(is_, should):
+    """Equal, but for the last digits of numbers."""
+    return len(is_) == len(should) and all(
+        len(a) == len(b) and all(abs(x - y) < 1e-6 if isinstance(x, float) and isinstance(y, float) else x == y for x, y in zip(a, b))
+        for a, b in zip(is_, should))
+
+
 def summary_judged(db, document, name):
     """The tables of the summary against the JSON."""
     wrong = []
@@ -109,6 +141,7 @@ def summary_judged(db, document, name):
         ranks = rows(db, "SELECT rank, host, messages_sent, bytes_sent, threads FROM ranks WHERE job = ? ORDER BY rank", number)
         wanted = [tuple(row[key] for key in ("rank", "host", "messages_sent", "bytes_sent", "threads")) for row in job["by_rank"]]
         wrong += [] if ranks == wanted else [f"job {number}, ranks: {ranks}, not {wanted}"]
+        wrong += phases_wrong(db, number, job)
         counters = rows(db, "SELECT counter, sum(value) FROM counters WHERE job = ? GROUP BY counter ORDER BY counter", number)
         wanted = sorted((counter["name"], counter["total"]) for counter in job["counters"])
         wrong += [] if counters == wanted else [f"job {number}, counters: {counters}, not {wanted}"]
@@ -210,6 +243,8 @@ def programs_judge(work):
             sound(db, name)
             summary_judged(db, document, name)
             trace_judged(db, f"{work}/{name}", name)
+        if db and name == "pauses":
+            equal("it has phases of two ranks", rows(db, "SELECT DISTINCT ranks FROM phase_efficiencies"), [(2,)])
 
 
 def plain_judge(work):

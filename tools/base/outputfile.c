@@ -94,6 +94,12 @@ static int is_special(const char *path)
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
+void output_say(const char *path)
+{
+    if (!is_stdout(path) && !is_descriptor(path) && !is_special(path))
+        printf("wrote %s\n", path);
+}
+
 /* An existing file of the temporary name is not ours. */
 static void unfinished_forget(void)
 {

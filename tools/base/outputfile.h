@@ -23,6 +23,9 @@ const char *output_name_open(const char *path, char error[OUTPUT_ERROR_BYTES]);
 /* Renames or removes the closed file, as above. */
 int output_name_close(const char *path, int failed, char error[OUTPUT_ERROR_BYTES]);
 
+/* Says on standard output that the file or directory was written. Says nothing of standard output, pipes and devices. */
+void output_say(const char *path);
+
 /* If a mapped file loses a part, the tool ends with a message and status 1, and no output file is left. */
 void output_guard(void);
 

@@ -364,6 +364,8 @@ static int otf2(const struct request *request, const struct team *team)
     }
     if (archive_write(&dir, request->target, &manner, error) != 0)
         fail_together(error);
+    if (team->rank == 0)
+        output_say(request->target);
     int status = dir.problem_count != 0;
     run_dir_close(&dir);
     team_work(false);
@@ -414,6 +416,8 @@ int main(int argc, char *argv[])
     if (in_part && !parts)
         errx(1, "%s: %s", dir.path, error);
     int status = show(&dir, &request);
+    if (status == 0 && request.target)
+        output_say(request.target);
     job_parts_close(&dir, parts);
     if (dir.problem_count)
         status = 1;

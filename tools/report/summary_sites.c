@@ -266,7 +266,7 @@ static void path_print(const struct summary_site *site, uint32_t known, double w
     for (uint32_t depth = known; depth < site->frame_count; depth++)
         fprintf(out, "%*s%s\n", 2 + 2 * (int)depth, "",
                 frame_place_text(compared, frame_from_main(site, depth), place));
-    fprintf(out, "%*s%s  %s call%s  %s  %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
+    fprintf(out, "%*s%s  %s call%s  %s  share %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
             site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
             site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),
             whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
@@ -290,6 +290,8 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
         qsort(order, compared->count, sizeof *order, by_path);
     if (!compared->count)
         fprintf(out, "No call paths were recorded (mpit_call_depth 0, or a run of an older version).\n");
+    else
+        fprintf(out, "Call paths, over all ranks; share is of the time of all calls, also MPI_Init and MPI_Finalize\n");
     for (uint64_t i = 0; i < compared->count; i++)
         path_print(order[i], i ? frames_common(order[i - 1], order[i]) : 0, whole, out);
     free(order);

@@ -3,10 +3,11 @@ watched.py --terminal COMMAND...: runs it on a terminal, and shows what it wrote
 import os
 import pty
 import resource
+import subprocess
 import sys
 
 if sys.argv[1] != "--terminal":
-    status = os.spawnvp(os.P_WAIT, sys.argv[1], sys.argv[1:])
+    status = subprocess.call(sys.argv[1:], stdout=sys.stderr)
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     sys.exit(status)
 pid, terminal = pty.fork()

@@ -50,6 +50,7 @@ for mpi in openmpi mpich; do
     gives "  verify" 0 mpit-dump --verify trace-$mpi
     says out "rank 1: the replayed trace equals the counters"
     gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
+    says out "^wrote archive-$mpi$"
     check "  with an anchor file" test -s archive-$mpi/traces.otf2
     gives "  communicators with long names" 0 mpit-run --trace --quiet --output names-run-$mpi mpirun.$mpi -n 1 ./names-$mpi
     gives "    the summary has these whole" 0 mpit-dump --full names-run-$mpi
@@ -64,6 +65,12 @@ for mpi in openmpi mpich; do
     gives "a run of $mpi without a trace" 0 mpit-run --output plain-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     gives "  a page without a name" 0 mpit-dump --html plain-$mpi
     check "    is named like the run" test -s plain-$mpi.html
+    says out "^wrote plain-$mpi.html$"
+    gives "  a page to standard output" 0 mpit-dump --html - plain-$mpi
+    says_not out "^wrote"
+    gives "  call paths" 0 mpit-dump --callpaths plain-$mpi
+    says out "^Call paths, over all ranks; share is of the time of all calls, also MPI_Init and MPI_Finalize$"
+    says out "MPI_Init  2 calls .*s  share [0-9.]+ %  stalled"
     gives "  samples without a rate" 0 mpit-run --quiet --output sampled-$mpi --sample mpirun.$mpi -n 2 ./ring-$mpi
     gives "    are 100 a second" 0 mpit-dump --profile sampled-$mpi
     says out "sampled at 100 Hz"

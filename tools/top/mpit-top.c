@@ -14,6 +14,7 @@
 #include <err.h>
 #include <errno.h>
 #include <getopt.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -181,18 +182,44 @@ static void json_say(const struct top_model *model, const struct looker *looker,
     json_decref(document);
 }
 
-/* A selected rank that does not exist would make an empty output. With a single look it is an error. With several, the
- * rank may come later. */
+static bool rank_is_here(const struct top_model *model, int32_t rank)
+{
+    for (size_t i = 0; i < model->job_count; i++)
+        for (size_t k = 0; k < model->jobs[i].rank_count; k++)
+            if (model->jobs[i].ranks[k]->rank == rank)
+                return true;
+    return false;
+}
+
+/* Returns the first selected rank that is in no job, or -1. Of an open range only the first one counts. */
+static int32_t rank_missing(const struct top_model *model, const char *list)
+{
+    for (struct rank_range range; list && rank_range_read(&list, &range); list += *list == ',') {
+        int32_t last = range.last == INT32_MAX ? range.first : range.last;
+        for (int64_t rank = range.first; rank <= last; rank++)
+            if (!rank_is_here(model, (int32_t)rank))
+                return (int32_t)rank;
+    }
+    return -1;
+}
+
+/* A selected rank that does not exist makes an empty output. With a single look it is an error, or a warning if others
+ * exist. With several, the rank may come later. */
 static void ranks_check(const struct top_model *model, const struct request *request)
 {
     char here[RANKS_TEXT_BYTES] = "";
+    bool missed = true;
     for (size_t i = 0; i < model->job_count; i++) {
-        if (!top_ranks_missed(&model->jobs[i], request->ranks))
-            return;
+        missed = missed && top_ranks_missed(&model->jobs[i], request->ranks);
         top_ranks_here(here, &model->jobs[i]);
     }
-    if (!here[0])
+    int32_t missing = here[0] ? rank_missing(model, request->ranks) : -1;
+    if (missing < 0)
         return;
+    if (!missed) {
+        warnx("rank %" PRId32 " of --ranks %s is not on this node", missing, request->ranks);
+        return;
+    }
     if (model->job_count > 1)
         errx(EXIT_USAGE, "no rank of --ranks %s is in any of the %zu jobs; the last one has %s", request->ranks,
              model->job_count, here);

@@ -107,7 +107,9 @@ void top_finding_make(struct top_job *job)
         ranks[count++] = rank->rank;
     }
     job->efficiency = efficiency_of(parts, count, hosts);
-    finding_write(job->finding, &job->efficiency, parts, ranks, count);
+    job->finding[0] = '\0';
+    if (!job->circle[0])
+        finding_write(job->finding, &job->efficiency, parts, ranks, count);
     free(parts);
     free(ranks);
     free(first);

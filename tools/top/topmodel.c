@@ -313,8 +313,8 @@ static int job_update(struct top_model *model, struct top_job *job, const struct
     ranks_forget(model, job);
     job_sum(job);
     top_origin_find(job, from);
-    top_finding_make(job);
     top_waits_find(job, from);
+    top_finding_make(job);
     return comms_make(job);
 }
 

@@ -151,7 +151,7 @@ struct top_job {
     struct top_figures now;
     struct top_rates rates;
     struct efficiency efficiency;        /* of the last interval */
-    char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "" */
+    char finding[TOP_FINDING_BYTES];     /* a sentence on it, or "": not known, or there is a circle */
     double sizes[3][BUCKET_COUNT];       /* by second */
     const char *counters[COUNTER_COUNT]; /* names of requested counters, or NULL if not counted */
     char circle[TOP_WAITS_BYTES];        /* "rank 0 waits for ...: a deadlock", or "" */
@@ -187,7 +187,8 @@ void top_waits_find(struct top_job *job, const struct live_job *live);
 /* toporigin.c: finds the begin, launcher and output directory of a job. */
 void top_origin_find(struct top_job *job, const struct live_job *live);
 
-/* topfinding.c: finds the efficiencies of the last interval, and says what stands out. */
+/* topfinding.c: finds the efficiencies of the last interval, and says what stands out. `circle` is known: a deadlock is
+ * all that stands out, and has a line of its own. */
 void top_finding_make(struct top_job *job);
 
 /* topfigures.c: reads the counters of one process. */

@@ -248,14 +248,19 @@ static void head_rates(struct top_page *page, const struct top_job *job)
     top_page_add(page, 0, 0, "%s", line);
 }
 
+/* If no rank computes for more than this part of the interval, the load balance is noise. */
+#define USEFUL_LEAST 0.001
+
 static void head_efficiency(struct top_page *page, const struct top_job *job)
 {
     const struct efficiency *is = &job->efficiency;
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES];
     if (!is->known)
         return;
-    top_page_add(page, 0, 0, "efficiency %s = load balance %s x communication %s", text_of_share(a, is->parallel, 1),
-                 text_of_share(b, is->load_balance, 1), text_of_share(c, is->communication, 1));
+    if (is->communication >= USEFUL_LEAST)
+        top_page_add(page, 0, 0, "efficiency %s = load balance %s x communication %s",
+                     text_of_share(a, is->parallel, 1), text_of_share(b, is->load_balance, 1),
+                     text_of_share(c, is->communication, 1));
     if (job->finding[0])
         top_page_add(page, 0, 0, "%c%s%c", STYLE_TITLE, job->finding, STYLE_PLAIN);
 }

@@ -33,12 +33,17 @@ check "a run that is not there" bash -c '! "$0" --once "$1/none" >"$1/said" 2>&1
 # a run of 4 ranks that has ended
 mkdir "$work/four"
 "$build/tests/pagejob" "$work/four" 4 5 >"$work/said" 2>&1 || not_ok "a job of 4 ranks" "$work/said"
+told() { "$@" 2>"$work/err"; }
 for how in --once "--once --json"; do
     # shellcheck disable=SC2086
     refused "ranks that the job has not ($how)" "no rank of --ranks 7,99- is on this node, only ranks 0-3" \
         $how --interval 0.1 --ranks 7,99- "$work/four"
     # shellcheck disable=SC2086
-    check "ranks of which it has one ($how)" "$top" $how --interval 0.1 --ranks 3,99 "$work/four"
+    check "ranks of which it has one ($how)" told "$top" $how --interval 0.1 --ranks 3,99 "$work/four"
+    check "  the other one is named" grep -q "^mpit-top: rank 99 of --ranks 3,99 is not on this node$" "$work/err"
+    # shellcheck disable=SC2086
+    check "ranks that are all there ($how)" told "$top" $how --interval 0.1 --ranks 0-1,3- "$work/four"
+    check "  nothing is said of them" [ ! -s "$work/err" ]
 done
 
 # beside each other: most of the time they wait

@@ -192,6 +192,9 @@ def hangs():
         text = subprocess.run([TOP, "--once", "--interval", "0.2", dead.run], stdout=subprocess.PIPE,
                               env=dict(os.environ, COLUMNS="160")).stdout.decode()
         say(": a deadlock" in text and "from rank 1" in text, "--once says so, too", text)
+        say("stands out" not in text and found["finding"] is None, "and not that nothing stands out", text)
+        say("efficiency" not in text and found["efficiency"]["communication"] < 0.001,
+            "if no rank computes, there are no efficiencies", text)
     found = until(lambda: (lambda j: j if j and j["ranks"][0]["waits"] else None)(once(late)))
     say(found and all("not entered: rank 2" in (r["waits"] or "") for r in found["ranks"][:2]) and
         not found["ranks"][2]["waits"] and '"late ones"' in found["ranks"][0]["call"]["communicator"],

@@ -94,12 +94,18 @@ static const char *value_check(const char *option, enum knob knob, const char *t
     return text;
 }
 
-/* The rate of --sample. If the next word is no number, it is an option or the command, and the rate is 100. */
+/* The rate of --sample. If the next word is no number, it is an option or the command, and the rate is 100. A word
+ * before others that is none of these may be a mistyped rate. */
 static const char *rate_take(char *const argv[])
 {
+    char path[PATH_MAX];
     bool number = optarg[0] >= '0' && optarg[0] <= '9';
     if (optarg != argv[optind - 1] || number || (optarg[0] == '-' && optarg[1] >= '0' && optarg[1] <= '9'))
         return optarg;
+    if (optarg[0] != '-' && argv[optind] && program_find(optarg, path) == ENOENT)
+        usage_reject("option --sample: '%.100s' is neither a rate nor a command; a rate is a whole number of samples a "
+                     "second (without one: 100)",
+                     optarg);
     optind--;
     return "100";
 }
@@ -423,13 +429,15 @@ static void command_prepare(const struct request *request, size_t launcher, enum
     filter_explain(request);
 }
 
-/* Prepares the place of the live files of this node's processes, so that their deaths are seen. */
-static void spool_prepare(struct output_dir *output, bool silent)
+/* Prepares the place of the live files of this node's processes, so that their deaths are seen. Reports a place that
+ * cannot be used, and the processes that see the mark do not. If there is no place, they report what that means. */
+static void spool_prepare(struct output_dir *output)
 {
     char problem[SPOOL_PROBLEM_BYTES];
-    if (spool_make(output->path, output->spool, problem) == 0)
-        spool_watch(output->spool);
-    if (problem[0] && !silent)
+    if (spool_make(output->path, output->spool, problem) != 0)
+        return;
+    spool_watch(output->spool);
+    if (problem[0])
         warnx("%s", problem);
 }
 
@@ -500,7 +508,7 @@ int main(int argc, char *argv[])
     if (request.spool && setenv("MPIT_SPOOL", request.spool, 1) != 0)
         err(EXIT_USAGE, "no memory");
     if (!request.silent)
-        spool_prepare(&output, request.quiet);
+        spool_prepare(&output);
     if (request.silent) {
         command_prepare(&request, launcher, kind, library, &output);
         program_become(request.words);

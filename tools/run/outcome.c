@@ -126,17 +126,29 @@ static void summary_show(const struct outcome *outcome, const struct run_dir *di
         warn("the summary cannot be written to the terminal");
 }
 
+static bool has_traces(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (run_job_has_trace(&dir->jobs[i]))
+            return true;
+    return false;
+}
+
 /* The job has ended, so this does not disturb it. A file that cannot be replaced stays as it was, and is still
  * readable. */
 static void traces_compact(const struct run_dir *dir)
 {
     struct compaction result;
     char error[512];
-    bool some = false;
-    for (size_t i = 0; i < dir->job_count; i++)
-        some = some || run_job_has_trace(&dir->jobs[i]);
-    if (some && compaction_run(dir, 0, &result, error) != 0)
+    if (has_traces(dir) && compaction_run(dir, 0, &result, error) != 0)
         warnx("note: the trace is not compressed: %s", error);
+}
+
+/* The option of the next mpit-dump: it shows more than the summary did. */
+static const char *next_option(const struct outcome *outcome, const struct run_dir *dir)
+{
+    bool all_seen = outcome->full || outcome->summary;
+    return !all_seen ? "--full" : has_traces(dir) ? "--analyze" : "--html";
 }
 
 static bool has_samples(const struct run_dir *dir)
@@ -250,10 +262,10 @@ void outcome_show(const struct outcome *outcome)
     if (outcome->compact)
         traces_compact(&dir);
     if (!outcome->quiet)
-        fprintf(stderr, "\nmpit-run: recorded in %s%s; next: mpit-dump --full %s%s\n", given,
+        fprintf(stderr, "\nmpit-run: recorded in %s%s; next: mpit-dump %s %s%s\n", given,
                 !converted          ? ""
                 : dir.job_count > 1 ? " (OTF2 archives: otf2/JOB/traces.otf2)"
                                     : " (OTF2 archive: otf2/traces.otf2)",
-                given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
+                next_option(outcome, &dir), given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
     run_dir_close(&dir);
 }

@@ -77,6 +77,14 @@ static int base_try(const char *base, const char *output, char path[SPOOL_PATH_B
     return error;
 }
 
+/* Adds to the problem, if there is one, which base is used instead. */
+static void instead_tell(char problem[SPOOL_PROBLEM_BYTES], const char *base)
+{
+    size_t used = strlen(problem);
+    if (used)
+        snprintf(problem + used, SPOOL_PROBLEM_BYTES - used, "; recording goes on, with live files in %s", base);
+}
+
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES])
 {
     const char *bases[SPOOL_BASES_MOST], *own = getenv("MPIT_SPOOL");
@@ -86,8 +94,10 @@ int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPO
         snprintf(problem, SPOOL_PROBLEM_BYTES, "MPIT_SPOOL is '%.200s'; allowed is an absolute path", own);
     for (size_t i = 0; i < count; i++) {
         int error = base_try(bases[i], output, path);
-        if (!error)
+        if (!error) {
+            instead_tell(problem, bases[i]);
             return 0;
+        }
         if (!problem[0])
             snprintf(problem, SPOOL_PROBLEM_BYTES, "no directory for live files can be created in %.500s: %s", bases[i],
                      strerror(error));

@@ -34,7 +34,8 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST]);
 
 /*
  * Makes the spool of an output directory, which is an absolute path. Nothing in that directory is touched. Returns 0,
- * or -1 with a reason in problem[]. A base that could not be used is named there as well when another one was taken.
+ * or -1 with a reason in problem[]. A base that could not be used is named there as well when another one was taken, and
+ * so is the other one.
  */
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
 

@@ -110,7 +110,8 @@ static bool live_open(struct opened *opened, struct run_problem *problem)
     if (result == 0 && !run_has_file(&book.run))
         opened->spool[0] = '\0';
     said_in = opened->spool;
-    if (reason[0] && !problem->text[0])
+    bool told = opened->spool[0] && spool_is_watched(opened->spool); /* by mpit-run on this node */
+    if (reason[0] && !problem->text[0] && !told)
         snprintf(problem->text, sizeof problem->text, "%s", reason);
     return result == 0;
 }

@@ -290,6 +290,15 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     one_says 1 "note: the output directory text-$mpi already has a recorded run, so this run is written to text-$mpi.1"
     one_says 1 "recorded in text-$mpi.1;"
     gives "  each is there" 0 mpit-dump text-$mpi.1
+    gives "a place for live files that is not there" 0 mpit-run --full --spool /nowhere --output else-$mpi \
+        mpirun.$mpi -n 2 ./ring-$mpi
+    one_says 1 "no directory for live files"
+    one_says 1 "in /nowhere: No such file or directory; recording goes on, with live files in /(dev/shm|tmp)$"
+    one_says 1 "recorded in else-$mpi; next: mpit-dump --html else-$mpi$"
+    gives "a rate that is none" 2 mpit-run --sample many mpirun.$mpi -n 2 ./ring-$mpi
+    says err "'many' is neither a rate nor a command; a rate is a whole number of samples a second"
+    gives "a command that is not there" 127 mpit-run --sample no-such-command
+    says err "no-such-command: command not found"
     if unshare -m true 2>/dev/null; then # the files of three processes have no room there
         tight="mkdir -p tight && mount -t tmpfs -o size=100k none tight &&
             mpit-run --spool $PWD/tight --output tight-$mpi mpirun.$mpi -n 3 ./ring-$mpi"

@@ -299,9 +299,10 @@ static void process_series_add(struct emission *emission, const struct observed_
     seconds_add(emission, "mpit_process_call_age_seconds",
                 "Duration of the oldest call now in progress. 0: no call is in progress.", process->call_ns);
     if (process->time.known) {
-        time_add(emission, "mpit_process_run_seconds",
-                 "Run time of the process, from the end of MPI_Init to the begin of MPI_Finalize.",
-                 process->time.run_ns);
+        time_add(
+            emission, "mpit_process_run_seconds",
+            "Run time of the process while recording was on, from the end of MPI_Init to the begin of MPI_Finalize.",
+            process->time.run_ns);
         time_add(emission, "mpit_process_useful_seconds",
                  "Of the run time, the part outside of MPI: the mean of the threads that call MPI.",
                  process->time.useful_ns);

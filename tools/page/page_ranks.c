@@ -50,7 +50,8 @@ struct rank_table {
     struct site_spreads sites;
     uint64_t known;
     bool stalls_known;
-    bool from_rows;     /* of the summary */
+    bool from_rows; /* of the summary */
+    bool received_known;
     const char **hosts; /* by rank, only if a row is a rank */
 };
 
@@ -162,6 +163,8 @@ static void row_take(struct rank_table *table, const struct summary *summary, co
     table->figures[row][FIGURE_STALL_NS] += from->stall_ns;
     table->figures[row][FIGURE_SEND_COUNT] += from->sent;
     table->figures[row][FIGURE_SEND_BYTES] += from->sent_bytes;
+    table->figures[row][FIGURE_RECV_COUNT] += from->received;
+    table->figures[row][FIGURE_RECV_BYTES] += from->received_bytes;
     if (table->rows.per_row == 1)
         table->hosts[row] = summary->hosts[from->host].name;
 }
@@ -184,6 +187,7 @@ static void rows_take(struct rank_table *table, const struct summary *summary)
 {
     table->from_rows = true;
     table->stalls_known = summary->stall_known;
+    table->received_known = !summary->received_unknown;
     for (size_t i = 0; i < summary->row_count; i++)
         if (row_has_figures(table, &summary->rows[i]))
             row_take(table, summary, &summary->rows[i]);
@@ -230,11 +234,19 @@ static json_t *call_spread_json(const struct rank_table *table, size_t kind)
     return object;
 }
 
-/* Rows have no received messages, and no collectives. */
+static bool figure_is_known(const struct rank_table *table, enum rank_figure figure)
+{
+    if (figure == FIGURE_STALL_NS)
+        return table->stalls_known;
+    if (figure == FIGURE_RECV_COUNT || figure == FIGURE_RECV_BYTES)
+        return !table->from_rows || table->received_known;
+    return !table->from_rows || figure < FIGURE_COLL_COUNT; /* rows have no collectives */
+}
+
 static json_t *figure_list_json(const struct rank_table *table, enum rank_figure figure)
 {
-    bool known = figure == FIGURE_STALL_NS ? table->stalls_known : !table->from_rows || figure < FIGURE_RECV_COUNT;
-    return known ? page_counts(&table->figures[0][figure], table->rows.count, FIGURES) : json_null();
+    return figure_is_known(table, figure) ? page_counts(&table->figures[0][figure], table->rows.count, FIGURES)
+                                          : json_null();
 }
 
 static json_t *hosts_json(const struct rank_table *table)

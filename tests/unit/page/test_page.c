@@ -1,10 +1,13 @@
 /* How the ranks of a job become rows of the page, whatever number of them a summary tells. */
 #include "page/page.h"
 
+#include "summary/summary.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -23,10 +26,35 @@ static void every_rank_has_a_row(void **state)
     }
 }
 
+/* A run without files: the summary has a row for each rank. Older ones lack what the ranks received. */
+static void rows_of_a_summary_have_received_messages(void **state)
+{
+    (void)state;
+    struct summary_row rows[] = {{.rank = 0, .threads = 1, .sent = 2, .received = 7, .received_bytes = 70},
+                                 {.rank = 1, .threads = 1, .received = 8}};
+    struct summary_host host = {"node"};
+    struct summary *summary = calloc(1, sizeof *summary);
+    struct run_job job = {.summary = summary};
+    json_t *wanted = json_pack("{s:[ii], s:[ii]}", "recv_count", 7, 8, "recv_bytes", 70, 0);
+    *summary = (struct summary){.world_size = 2, .rows = rows, .row_count = 2, .hosts = &host, .host_count = 1};
+    json_t *ranks = page_ranks(&job);
+    assert_true(json_equal(json_object_get(ranks, "recv_count"), json_object_get(wanted, "recv_count")));
+    assert_true(json_equal(json_object_get(ranks, "recv_bytes"), json_object_get(wanted, "recv_bytes")));
+    assert_true(json_is_null(json_object_get(ranks, "coll_count")));
+    json_decref(wanted);
+    json_decref(ranks);
+    summary->received_unknown = 1;
+    ranks = page_ranks(&job);
+    assert_true(json_is_null(json_object_get(ranks, "recv_count")));
+    json_decref(ranks);
+    free(summary);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rank_has_a_row),
+        cmocka_unit_test(rows_of_a_summary_have_received_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

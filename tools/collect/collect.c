@@ -9,7 +9,6 @@
 #include "reader/reader.h"
 #include "collect/resultfile.h"
 #include "writer/run.h"
-#include "format/sealed.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
 #include "symbols/sitenames.h"
@@ -217,13 +216,12 @@ static int write_fail(struct work *work, const char *path)
 static int summary_write(struct work *work, const struct summary *summary, const char *name)
 {
     char path[PATH_MAX];
-    size_t bytes = 0, file_bytes = 0;
-    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
-    free(flat);
+    size_t bytes;
+    void *file = result_of_summary(summary, &bytes);
     if (!file)
-        return fail(work, "no memory");
+        return errno == EFBIG ? write_fail(work, "the summary") : fail(work, "no memory");
     int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
-    int result = result_write(work->spool->output, name, stem, SUMMARY_SUFFIX, file, file_bytes, path);
+    int result = result_write(work->spool->output, name, stem, SUMMARY_SUFFIX, file, bytes, path);
     free(file);
     return result == 0 ? 0 : write_fail(work, path);
 }

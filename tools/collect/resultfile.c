@@ -2,6 +2,8 @@
 #include "collect/resultfile.h"
 
 #include "base/array.h"
+#include "format/sealed.h"
+#include "summary/summary.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -115,7 +117,7 @@ void results_drop(void)
     errno = error;
 }
 
-static int bytes_write(int fd, const char *data, size_t bytes)
+int bytes_write(int fd, const char *data, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
         ssize_t n = write(fd, data + done, bytes - done);
@@ -126,6 +128,17 @@ static int bytes_write(int fd, const char *data, size_t bytes)
         done += (size_t)n;
     }
     return 0;
+}
+
+void *result_of_summary(const struct summary *summary, size_t *bytes)
+{
+    size_t flat_bytes;
+    void *flat = summary_pack(summary, &flat_bytes);
+    bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX;
+    void *file = fits ? sealed_pack(flat, flat_bytes, bytes) : NULL;
+    free(flat);
+    errno = flat && !fits ? EFBIG : ENOMEM;
+    return file;
 }
 
 int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,

@@ -20,6 +20,17 @@ int result_path(const char *directory, const char *name, int stem, const char *s
 int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
                  char path[PATH_MAX]);
 
+/* Writes to the file. Returns 0, or -1 with errno. */
+int bytes_write(int fd, const char *data, size_t bytes);
+
+struct summary;
+
+/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
+enum { SUMMARY_BYTES_MAX = 64 << 20 };
+
+/* Makes the file of a summary, which the caller frees. NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
+void *result_of_summary(const struct summary *summary, size_t *bytes);
+
 /* Copies the first `bytes` of the file `from`. Returns as above. */
 int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
                 char path[PATH_MAX]);

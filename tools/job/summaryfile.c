@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
-enum { SUMMARY_BYTES_MAX = 64 << 20 };
-
 /* `owner` is set where the file could be opened. */
 static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
 {
@@ -65,21 +62,14 @@ int summary_file_write(const struct summary *summary, const char *directory, con
                        const char *suffix)
 {
     char path[PATH_MAX];
-    size_t bytes, file_bytes;
-    void *flat = summary_pack(summary, &bytes);
-    if (flat && bytes > SUMMARY_BYTES_MAX) { /* no reader would accept it */
-        free(flat);
-        errno = EFBIG;
-        return -1;
-    }
-    void *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
-    int result = file ? result_write(directory, name, stem, suffix, file, file_bytes, path) : -1;
+    size_t bytes;
+    void *file = result_of_summary(summary, &bytes);
+    int result = file ? result_write(directory, name, stem, suffix, file, bytes, path) : -1;
     if (result == 0 && (result = results_show(path)) == 0)
         result = results_sync(path);
     if (result != 0)
         results_drop();
     free(file);
-    free(flat);
     return result;
 }
 
@@ -111,24 +101,22 @@ static int file_name(const char *temporary, const char *stem, const char *suffix
 int summary_file_add(const struct summary *summary, const char *stem, const char *suffix)
 {
     char temporary[PATH_MAX];
-    size_t bytes, file_bytes;
-    void *flat = summary_pack(summary, &bytes), *file = flat ? sealed_pack(flat, bytes, &file_bytes) : NULL;
+    size_t bytes;
+    void *file = result_of_summary(summary, &bytes);
     snprintf(temporary, sizeof temporary, "%.3900s%s.part-XXXXXX", stem, suffix);
     int fd = file ? mkostemp(temporary, O_CLOEXEC) : -1;
-    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
-    int result = out && fwrite(file, file_bytes, 1, out) == 1 && fflush(out) == 0 ? fsync(fd) : -1, problem = errno;
-    if (out)
-        fclose(out);
-    else if (fd >= 0)
-        close(fd);
-    errno = problem;
-    if (result == 0)
+    int result = fd >= 0 && bytes_write(fd, file, bytes) == 0 ? fsync(fd) : -1, problem = errno;
+    if (fd >= 0 && close(fd) != 0 && result == 0) {
+        result = -1;
+        problem = errno;
+    }
+    if (result == 0) {
         result = file_name(temporary, stem, suffix);
-    problem = errno;
+        problem = errno;
+    }
     if (result != 0 && fd >= 0)
         unlink(temporary);
     free(file);
-    free(flat);
     errno = problem;
     return result;
 }

@@ -184,10 +184,19 @@ def today():
         say(got == wanted, name + " is as it was", "".join(difflib.unified_diff(
             wanted.splitlines(True), got.splitlines(True), "expected", "got", n=0))[:2000] +
             "\n(on purpose? samples.py BUILD --expect)")
+    for version in range(10, FLAT_VERSION + 1):
+        part_judge(version)
     for shape in ("plain", "compact"):
         if os.path.exists("%s/%s.mpit.xz" % (RUN_SAMPLES, shape)):
             done = dumped("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), "--verify")
             say(done.returncode == 0, "  the replay of %s equals its tallies" % shape, outcome(done))
+
+
+def part_judge(version):
+    """A part of a summary has the figures of its ranks; what the summary does not have is not 0 there."""
+    sample = "%s/summary-%d/job.summary.xz" % (SAMPLES, version)
+    ranks = [json.loads(dumped(sample, "--json", *words).stdout)["jobs"][0]["by_rank"] for words in ([], ["--ranks", "0"])]
+    say(ranks[0] and ranks[0] == ranks[1], "--ranks of summary-%d has the same figures" % version, ranks)
 
 
 # What specimen.c does, in both processes together.

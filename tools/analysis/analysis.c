@@ -430,6 +430,7 @@ void analysis_release(struct analysis *analysis)
 {
     tables_release(analysis);
     sampled_close(analysis->sampled);
+    analysis_phases_release(analysis);
     call_places_close(analysis->places);
     free(analysis->path);
     trace_comms_release(&analysis->comms);

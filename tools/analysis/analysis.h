@@ -108,6 +108,7 @@ struct analysis_flow {
 };
 
 struct sampled;
+struct summary;
 
 /* A call that waited for another rank. */
 struct analysis_wait {
@@ -151,6 +152,7 @@ struct analysis {
     struct segments segments;
     struct delays delays;        /* if the run has samples */
     struct sampled *sampled;     /* what they show of them (sampled.h), or NULL */
+    struct summary *phases;      /* that has those of the selected ranks (analysis_join_phases), or NULL: not known */
     struct keytable wait_places; /* struct wait_place */
     struct worst_operation worst[WORST_KEPT];
     size_t worst_count;
@@ -225,6 +227,11 @@ int analysis_open_watched(struct analysis *analysis, const struct run_reader *ru
 
 /* The longest time without recording of a rank, and how many ranks have one. */
 uint64_t analysis_off_ns(const struct analysis *analysis, uint32_t *ranks);
+
+/* analysis_phases.c: adds the phases of MPI_Pcontrol of the selected ranks. Phases have all calls of a rank. So they are
+ * not known if a part of the calls is selected. Returns 0, or -1 with analysis->report.error set. */
+int analysis_join_phases(struct analysis *analysis);
+void analysis_phases_release(struct analysis *analysis);
 
 /* For the lanes: reports their results. */
 bool analysis_selects(const struct analysis *analysis, int32_t rank, uint32_t comm, unsigned function,

@@ -1,6 +1,7 @@
 #include "analysis/analysis_report.h"
 
 #include "format/label.h"
+#include "report/summary_phases.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -310,7 +311,7 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "worst", worst_json(analysis));
     member(object, "recording_off", recording_off_json(analysis));
     if (!brief)
-        member(object, "phases", analysis_phases_json(analysis));
+        member(object, "phases", analysis->phases ? summary_phases_json(analysis->phases) : json_null());
     member(object, "critical_path", path_json(analysis));
     if (!brief)
         member(object, "matrix", message_matrix_json(analysis));

@@ -1,50 +1,52 @@
-#include "analysis/analysis_report.h"
-#include "report/summary_phases.h"
+#include "analysis/analysis.h"
+#include "archive/otf2_report.h"
 #include "summary/summary.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* The summary of the ranks that are analysed. NULL: no memory. */
-static struct summary *whole_make(const struct analysis *analysis)
+static bool has_phases(const struct trace_instruments *instruments)
 {
-    struct summary *whole = calloc(1, sizeof *whole), *part = calloc(1, sizeof *part);
-    struct otf2_report report = {.warning_count = 0};
-    int result = whole && part ? 0 : -1;
+    for (uint32_t i = 0; i < instruments->region_count; i++)
+        if (strncmp(instruments->regions[i]->name, PHASE_PREFIX, sizeof PHASE_PREFIX - 1) == 0)
+            return true;
+    return false;
+}
+
+/* `part` is for the summary of one rank. */
+static int ranks_merge(struct analysis *analysis, struct summary *part)
+{
+    int result = 0;
     for (int32_t r = 0; r < analysis->job.size && result == 0; r++) {
         const struct run_reader *run = analysis->job.ranks[r].run;
-        if (!run || !selection_has_rank(analysis->selection, r) || trace_run_wake(run, &report) != 0)
+        if (!run || !selection_has_rank(analysis->selection, r))
             continue;
-        result = summary_of_run(part, run);
-        if (result == 0)
-            result = summary_merge(whole, part);
+        if (trace_run_wake(run, &analysis->report) != 0)
+            return -1;
+        if (summary_of_run(part, run) != 0 || summary_merge(analysis->phases, part) != 0)
+            result = report_no_memory(&analysis->report);
         summary_release(part);
         run_reader_rest(run);
     }
+    return result;
+}
+
+int analysis_join_phases(struct analysis *analysis)
+{
+    if (selection_cuts_calls(analysis->selection))
+        return 0;
+    struct summary *part = calloc(1, sizeof *part);
+    analysis->phases = calloc(1, sizeof *analysis->phases);
+    int result = part && analysis->phases ? 0 : report_no_memory(&analysis->report);
+    if (result == 0 && has_phases(&analysis->job.instruments))
+        result = ranks_merge(analysis, part);
     free(part);
-    if (result != 0 && whole)
-        summary_release(whole);
-    if (result != 0)
-        free(whole);
-    return result == 0 ? whole : NULL;
+    return result;
 }
 
-int analysis_phases_print(const struct analysis *analysis, FILE *out)
+void analysis_phases_release(struct analysis *analysis)
 {
-    struct summary *whole = whole_make(analysis);
-    if (!whole)
-        return -1;
-    summary_phases_print(whole, out);
-    summary_release(whole);
-    free(whole);
-    return 0;
-}
-
-json_t *analysis_phases_json(const struct analysis *analysis)
-{
-    struct summary *whole = whole_make(analysis);
-    json_t *json = whole ? summary_phases_json(whole) : NULL;
-    if (whole)
-        summary_release(whole);
-    free(whole);
-    return json;
+    if (analysis->phases)
+        summary_release(analysis->phases);
+    free(analysis->phases);
 }

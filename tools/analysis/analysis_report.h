@@ -26,10 +26,6 @@ json_t *analysis_json(const struct analysis *analysis);
  * sums over all ranks. "causes", "callsites", "wait_sites", "segments" and "matrix" are missing. */
 json_t *analysis_json_brief(const struct analysis *analysis);
 
-/* analysis_phases.c: phases of MPI_Pcontrol, of the chosen ranks. */
-int analysis_phases_print(const struct analysis *analysis, FILE *out);
-json_t *analysis_phases_json(const struct analysis *analysis);
-
 /* analysis_places.c: where in the program the waits and the segments are. The printing functions return 0, or -1 without
  * memory. Without call paths they print nothing, and the lists are empty. */
 int wait_places_print(const struct analysis *analysis, FILE *out);

@@ -2,6 +2,7 @@
 #include "analysis/analysis_report.h"
 #include "format/label.h"
 #include "base/units.h"
+#include "report/summary_phases.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -410,7 +411,8 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     result |= wait_places_print(analysis, out);
     result |= segments_print(analysis, out);
     result |= rank_sums_print(analysis, out);
-    result |= analysis_phases_print(analysis, out);
+    if (analysis->phases)
+        summary_phases_print(analysis->phases, out);
     result |= collectives_print(analysis, out);
     path_print(analysis, out);
     result |= matrix_print(analysis, out);

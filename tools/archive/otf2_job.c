@@ -278,7 +278,7 @@ void trace_job_select(struct trace_job *job, const struct selection *selection, 
             job->ranks[r].left_out = true;
             job->ranks[r].complete = false;
         }
-    if (selection->windowed || selection->comm_count || selection->by_function) {
+    if (selection_cuts_calls(selection)) {
         job->in_part = true;
         report_warning(report, "only a part of the calls is selected: the archive has no messages and collectives, "
                                "because their other sides may be left out");

@@ -179,7 +179,7 @@ static int part_open(struct job_part *part, struct run_job *job, const struct se
 {
     int32_t size = job->summary ? (int32_t)job->summary->world_size : 0;
     *part = (struct job_part){.part = {.selection = selection,
-                                       .anew = selection->windowed || selection->comm_count || selection->by_function,
+                                       .anew = selection_cuts_calls(selection),
                                        .take = file_take,
                                        .give_back = file_give_back},
                               .job = job};

@@ -112,7 +112,12 @@ void selection_release(struct selection *selection)
 
 bool selection_is_given(const struct selection *selection)
 {
-    return selection->ranks || selection->windowed || selection->comm_count || selection->by_function;
+    return selection->ranks || selection_cuts_calls(selection);
+}
+
+bool selection_cuts_calls(const struct selection *selection)
+{
+    return selection->windowed || selection->comm_count || selection->by_function;
 }
 
 bool selection_has_rank(const struct selection *selection, int32_t world_rank)

@@ -44,6 +44,8 @@ void selection_release(struct selection *selection);
 
 /* Returns whether any filter is set. */
 bool selection_is_given(const struct selection *selection);
+/* Returns whether it may leave out calls of the selected ranks. */
+bool selection_cuts_calls(const struct selection *selection);
 bool selection_has_rank(const struct selection *selection, int32_t world_rank);
 /* Returns how many of the ranks 0 .. size - 1 are selected. */
 int32_t selection_ranks_below(const struct selection *selection, int32_t size);

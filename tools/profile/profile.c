@@ -255,7 +255,7 @@ static int exact_times_take(struct profile *profile, const struct run_reader *ru
 static int exact_begin(struct profile *profile)
 {
     const struct selection *selection = profile->stacks.selection;
-    if (selection && (selection->windowed || selection->comm_count || selection->by_function))
+    if (selection && selection_cuts_calls(selection))
         profile->exact.none = "only a part is selected, but timers are of whole processes";
     return 0;
 }

@@ -148,6 +148,10 @@ def named(mpi):
     judge.holds("Phases of MPI_Pcontrol" in full and "Regions of other libraries" not in full, name + ": the text has them", full)
     judge.holds(alike(analysis["phases"], job["phases"]), name + ": so has the analysis", json.dumps(analysis["phases"]))
     judge.holds("Phases of MPI_Pcontrol" in dumped(run, "--analyze"), name + ": and its text")
+    for words in (["--window", "0:1us"], ["--comm", "MPI_COMM_WORLD"], ["--functions", "p2p"]):
+        text = dumped(run, "--analyze", *words)
+        judge.holds(shown(run, "--analyze", *words)["phases"] is None and "selected part only" in text and
+                    "Phases of MPI_Pcontrol" not in text, name + ": but not of a part of the calls (%s)" % words[0], text)
     ended = trial.run([DUMP, "--otf2", run + "/otf2", run], SECONDS, trial.environment())
     judge.holds(ended.status == 0 and trial.run([DUMP, "--check", run + "/otf2"], SECONDS, trial.environment()).status == 0,
                 name + ": the archive is sound", str(ended))

@@ -467,6 +467,8 @@ static void selection_leaves_out_waits_and_not_matches(void **state)
     assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 0);
     assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 500);
     assert_int_equal(analysis.matrix.count, 1);
+    assert_int_equal(analysis_join_phases(&analysis), 0);
+    assert_null(analysis.phases); /* a phase has all calls of its rank */
     release(2);
     selection_release(&selection);
 }

@@ -160,10 +160,19 @@ static void operations_rest(struct analysis *analysis)
 
 /* ---- the critical path ------------------------------------------------------------------------------------------- */
 
+const char *analysis_no_partners(const struct analysis *analysis)
+{
+    if (analysis->job.in_part)
+        return "the trace was switched on or off during the run";
+    if (analysis->pauses_unknown)
+        return "recording was off for a while, and the trace does not show when";
+    return "mpit_filter leaves out calls of messages or collectives";
+}
+
 static const char *path_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
 {
     if (!analysis->has_messages || !analysis->has_collectives)
-        return "messages or collectives are not in the trace";
+        return analysis_no_partners(analysis);
     if (analysis->untimed)
         return "some calls were not timed";
     for (int32_t r = 0; r < analysis->job.size; r++) {
@@ -255,8 +264,8 @@ static void pauses_tell(struct analysis *analysis)
     uint64_t messages = analysis->unmatched[UNMATCHED_SEND_OFF] + analysis->unmatched[UNMATCHED_RECV_OFF];
     if (analysis->pauses_unknown)
         report_warning(&analysis->report,
-                       "recording was off for up to %s of a rank, and the trace does not tell when: messages and "
-                       "collectives are left out",
+                       "Recording was off for at most %s on a rank, and the trace does not show when. So messages and "
+                       "collectives are not analysed.",
                        off);
     else if (analysis->has_collectives && messages + analysis->hidden_visits == 0)
         report_warning(&analysis->report, "recording was off for up to %s of a rank: that time is left out", off);

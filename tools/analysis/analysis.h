@@ -225,6 +225,9 @@ int analysis_open_watched(struct analysis *analysis, const struct run_reader *ru
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch);
 
+/* Why messages, or messages and collectives, are not matched. */
+const char *analysis_no_partners(const struct analysis *analysis);
+
 /* The longest time without recording of a rank, and how many ranks have one. */
 uint64_t analysis_off_ns(const struct analysis *analysis, uint32_t *ranks);
 

@@ -74,7 +74,7 @@ static void messages_print(const struct analysis *analysis, FILE *out)
     const struct matching *matching = &analysis->matching;
     fprintf(out, "\nmessages\n");
     if (!analysis->has_messages) {
-        fprintf(out, "  unknown: messages cannot be matched\n");
+        fprintf(out, "  unknown: messages cannot be matched: %s\n", analysis_no_partners(analysis));
         return;
     }
     fprintf(out, "  %s matched\n", text_of_count(a, matching->matched));

@@ -311,7 +311,7 @@ static void notes_put(struct tracing *tracing)
     struct database_job *job = tracing->job;
     const struct analysis *analysis = &tracing->analysis;
     const struct otf2_report *report = &analysis->report;
-    static const char unmatched[] = "a filter, or recording that was switched off, may have removed one end of them";
+    const char *unmatched = analysis_no_partners(analysis);
     for (size_t i = 0; i < report->warning_count && i < OTF2_WARNINGS_MAX; i++)
         database_note(job, DATABASE_TABLES, report->warnings[i]);
     calls_missing_note(job, analysis->calls);

@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "jobfixture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct run_reader readers[RANKS_MAX];
@@ -473,6 +474,24 @@ static void selection_leaves_out_waits_and_not_matches(void **state)
     selection_release(&selection);
 }
 
+static void missing_partners_have_their_reason(void **state)
+{
+    static const char *const reasons[] = {"mpit_filter leaves out", "the trace was switched on or off"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        ranks_make(2);
+        struct run_header *header = job.ranks[1].run.header;
+        if (i)
+            header->traced = TRACED_IN_PART;
+        else
+            snprintf(header->filter, sizeof header->filter, "-MPI_Send");
+        analyse(2);
+        assert_false(analysis.has_messages);
+        assert_non_null(strstr(analysis.no_path, reasons[i]));
+        release(2);
+    }
+}
+
 /* What is under way stays in memory, and no more. */
 static void memory_does_not_grow_with_the_trace(void **state)
 {
@@ -580,6 +599,7 @@ int main(void)
         TEST(inter_communicator_waits_for_the_other_group),
         TEST(message_from_the_future_is_told),
         TEST(selection_leaves_out_waits_and_not_matches),
+        TEST(missing_partners_have_their_reason),
         TEST(memory_does_not_grow_with_the_trace),
         TEST(undecided_receives_wait_for_one),
         TEST(undecided_receives_are_asked_seldom),

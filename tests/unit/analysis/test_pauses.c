@@ -174,7 +174,8 @@ static void pauses_that_the_trace_does_not_have_leave_out_all(void **state)
     assert_false(analysis.has_messages);
     assert_false(analysis.has_collectives);
     assert_false(analysis.has_path);
-    assert_non_null(strstr(analysis.report.warnings[0], "the trace does not tell when"));
+    assert_non_null(strstr(analysis.report.warnings[0], "the trace does not show when"));
+    assert_non_null(strstr(analysis.no_path, "the trace does not show when"));
     release(2);
 }
 

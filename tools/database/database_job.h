@@ -26,9 +26,10 @@ void database_note(struct database_job *job, enum database_table table, const ch
 
 /* Fills the tables that need neither a trace nor samples. */
 void database_summary_fill(struct database_job *job);
-/* Fills the tables of a trace. A job without a trace gets notes. Returns 0, or -1 without memory. */
-int database_trace_fill(struct database_job *job);
-/* Fills the table of samples. Likewise. */
+/* Fills the tables of a trace. A job without a trace gets notes. Returns 0, or -1 with the reason in `error`. Without
+ * memory it may be "". */
+int database_trace_fill(struct database_job *job, char error[OUTPUT_ERROR_BYTES]);
+/* Fills the table of samples. Likewise. Returns 0, or -1 without memory. */
 int database_samples_fill(struct database_job *job);
 
 #endif

@@ -27,6 +27,13 @@ static void factor_put(struct database *to, const json_t *efficiency, const char
     row_ratio(to, json_is_number(value), json_number_value(value));
 }
 
+/* Any number may come from a damaged file. */
+static void seconds_put(struct database *to, bool known, double seconds)
+{
+    bool sound = known && seconds >= 0 && seconds < 1e9;
+    row_known(to, sound, sound ? (uint64_t)(seconds * 1e9) : 0);
+}
+
 static void job_put(struct database_job *job)
 {
     struct database *to = job->database;
@@ -34,6 +41,7 @@ static void job_put(struct database_job *job)
     const struct summary_origin *origin = &summary->origin;
     struct efficiency is = summary_efficiency(summary);
     json_t *efficiency = summary_efficiency_json(summary);
+    bool has_run = summary->run_seconds.max > 0;
     char number[32];
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
     row_begin(to, TABLE_JOBS);
@@ -47,7 +55,8 @@ static void job_put(struct database_job *job)
     row_text(to, origin->told ? origin->command : NULL);
     row_text(to, origin->told ? origin->user : NULL);
     row_known(to, origin->begin_ns > 0, origin->begin_ns);
-    row_known(to, summary->run_seconds.max > 0, (uint64_t)(summary->run_seconds.max * 1e9));
+    seconds_put(to, has_run, summary->run_seconds.max);
+    seconds_put(to, has_run && !summary->recorded_unknown, summary->recorded_seconds.max);
     row_ratio(to, is.known, is.parallel);
     row_ratio(to, is.known, is.load_balance);
     row_ratio(to, is.known, is.communication);
@@ -70,6 +79,7 @@ static void ranks_fill(struct database_job *job)
         row_text(to, summary->hosts[row->host].name);
         row_count(to, row->pid);
         row_known(to, known, row->run_ns);
+        row_known(to, known && !summary->recorded_unknown, row_recorded_ns(row));
         row_known(to, timed, row->mpi_ns);
         row_known(to, timed && summary->stall_known, row->stall_ns);
         row_known(to, timed, row->useful_ns);

@@ -325,7 +325,7 @@ static void notes_put(struct tracing *tracing)
         database_note(job, TABLE_COUNTED, "no counters were recorded: mpit-run --os or --papi EVENTS records some");
 }
 
-static int trace_read(struct tracing *tracing)
+static int trace_read(struct tracing *tracing, char error[OUTPUT_ERROR_BYTES])
 {
     static const struct selection all;
     const struct run_job *job = tracing->job->job;
@@ -336,7 +336,9 @@ static int trace_read(struct tracing *tracing)
     if (result != 0 && !opened) {
         no_trace_note(tracing->job, analysis->report.error);
         result = 0;
-    } else if (result == 0) {
+    } else if (result != 0) {
+        snprintf(error, OUTPUT_ERROR_BYTES, "the trace cannot be analysed: %.400s", analysis->report.error);
+    } else {
         notes_put(tracing);
         result = analysis->untimed ? 0 : segments_fill(tracing);
     }
@@ -346,14 +348,14 @@ static int trace_read(struct tracing *tracing)
     return result;
 }
 
-int database_trace_fill(struct database_job *job)
+int database_trace_fill(struct database_job *job, char error[OUTPUT_ERROR_BYTES])
 {
     struct tracing tracing = {.job = job, .figures = call_figures_open()};
     int result = tracing.figures ? 0 : -1;
     if (result == 0 && !run_job_has_trace(job->job))
         no_trace_note(job, "the run has no trace: mpit-run --trace records every call");
     else if (result == 0)
-        result = trace_read(&tracing);
+        result = trace_read(&tracing, error);
     call_figures_close(tracing.figures);
     free(tracing.comms);
     return result;

@@ -14,13 +14,14 @@ static void about_put(struct database *to, const char *name, const char *value)
 
 static int job_write(struct database_job *job, char error[OUTPUT_ERROR_BYTES])
 {
+    error[0] = '\0';
     database_summary_fill(job);
-    int result = database_trace_fill(job);
+    int result = database_trace_fill(job, error);
     if (result == 0)
         result = database_samples_fill(job);
     if (result == 0 && job->paths.no_memory)
         result = -1;
-    if (result != 0)
+    if (result != 0 && !error[0])
         snprintf(error, OUTPUT_ERROR_BYTES, "out of memory for the database");
     database_paths_release(&job->paths);
     return result;

@@ -142,6 +142,13 @@ def summary_judged(db, document, name):
         wanted = [tuple(row[key] for key in ("rank", "host", "messages_sent", "bytes_sent", "threads")) for row in job["by_rank"]]
         wrong += [] if ranks == wanted else [f"job {number}, ranks: {ranks}, not {wanted}"]
         wrong += phases_wrong(db, number, job)
+        times = rows(db, "SELECT run_ns, recorded_ns FROM ranks WHERE job = ? ORDER BY rank", number)
+        wanted = [tuple(round(row[key] * 1e9) for key in ("run_seconds", "recorded_seconds")) for row in job["by_rank"]]
+        wrong += [] if times == wanted else [f"job {number}, times of ranks: {times}, not {wanted}"]
+        longest = rows(db, "SELECT run_ns, recorded_ns FROM jobs WHERE job = ?", number)[0]
+        wrong += [] if all(abs(one - max(column)) <= 1 for one, column in zip(longest, zip(*times))) else [f"job {number}: {longest}"]
+        useful, efficiency = rows(db, "SELECT avg(useful_ns), parallel_efficiency FROM ranks JOIN jobs USING (job) WHERE job = ?", number)[0]
+        wrong += [] if efficiency is None or abs(useful / longest[1] - efficiency) < 1e-6 else [f"job {number}: efficiency {efficiency}, {useful}, {longest}"]
         counters = rows(db, "SELECT counter, sum(value) FROM counters WHERE job = ? GROUP BY counter ORDER BY counter", number)
         wanted = sorted((counter["name"], counter["total"]) for counter in job["counters"])
         wrong += [] if counters == wanted else [f"job {number}, counters: {counters}, not {wanted}"]
@@ -272,6 +279,15 @@ def plain_judge(work):
           [("the run has no trace: mpit-run --trace records every call",)])
 
 
+def paused_judge(work):
+    """Recording was off for a while."""
+    _, db, document = recorded(work, "paused", 3, [f"{BUILD}/tests/pauses-{MPI}", "paused"], ["--start-paused"])
+    if not db:
+        return
+    summary_judged(db, document, "paused")
+    judge.holds(one(db, "SELECT run_ns > recorded_ns FROM jobs"), "its recorded time is shorter", rows(db, "SELECT * FROM jobs"))
+
+
 def cut_judge(work):
     """A trace with a limit."""
     heat = [f"{BUILD}/tests/heat-{MPI}", "--rows", "64", "--columns", "64", "--steps", "2000"]
@@ -366,6 +382,7 @@ def main():
         lines_judge(work)
         programs_judge(work)
         plain_judge(work)
+        paused_judge(work)
         cut_judge(work)
         refusals_judge(work)
         interrupt_judge(work)

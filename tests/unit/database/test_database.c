@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "database/callfigures.h"
-#include "database/database.h"
+#include "database/database_job.h"
 
 #include <sqlite3.h>
 #include <stdio.h>
@@ -89,6 +89,34 @@ static void rows_have_their_values(void **state)
     answer_check("SELECT unit FROM counters WHERE counter = 'huge'", NULL);
     answer_check("SELECT value FROM about WHERE name = 0.5", NULL); /* not a number */
     answer_check("PRAGMA integrity_check", "ok");
+    unlink(path);
+}
+
+/* Only recorded time tells how efficient a job is. And a damaged file may have any time. */
+static void times_of_a_job_are_told(void **state)
+{
+    (void)state;
+    struct summary_row row = {.run_ns = 5000, .off_ns = 2000, .threads = 1};
+    struct summary_host host = {"node"};
+    struct summary summary = {.run_seconds.max = 5e-6,
+                              .recorded_seconds.max = 3e-6,
+                              .rows = &row,
+                              .row_count = 1,
+                              .hosts = &host,
+                              .host_count = 1};
+    struct run_job run = {.summary = &summary};
+    struct database *database = database_open(path, error);
+    for (int64_t number = 1; number <= 2; number++) {
+        struct database_job job = {.database = database, .job = &run, .number = number};
+        database_summary_fill(&job);
+        summary.recorded_unknown = 1;
+        summary.run_seconds.max = 1e300;
+    }
+    assert_int_equal(database_close(database, false, error), 0);
+    answer_check("SELECT run_ns || ' ' || recorded_ns FROM jobs WHERE job = 1", "5000 3000");
+    answer_check("SELECT run_ns || ' ' || recorded_ns FROM ranks WHERE job = 1", "5000 3000");
+    answer_check("SELECT coalesce(run_ns, recorded_ns) FROM jobs WHERE job = 2", NULL);
+    answer_check("SELECT recorded_ns FROM ranks WHERE job = 2", NULL);
     unlink(path);
 }
 
@@ -189,9 +217,13 @@ static void a_call_has_the_figures_of_its_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_their_values),      cmocka_unit_test(each_column_is_described),
-        cmocka_unit_test(an_existing_file_is_refused), cmocka_unit_test(a_failure_leaves_no_file),
-        cmocka_unit_test(an_error_of_sqlite_is_told),  cmocka_unit_test(a_call_has_the_figures_of_its_records),
+        cmocka_unit_test(rows_have_their_values),
+        cmocka_unit_test(times_of_a_job_are_told),
+        cmocka_unit_test(each_column_is_described),
+        cmocka_unit_test(an_existing_file_is_refused),
+        cmocka_unit_test(a_failure_leaves_no_file),
+        cmocka_unit_test(an_error_of_sqlite_is_told),
+        cmocka_unit_test(a_call_has_the_figures_of_its_records),
     };
     return cmocka_run_group_tests(tests, directory_make, directory_remove);
 }

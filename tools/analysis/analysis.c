@@ -24,13 +24,13 @@ const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
     [UNMATCHED_SEND_CRASHED] = {"sent to a rank that did not end normally", "sent_crashed"},
     [UNMATCHED_SEND_GAP] = {"sent to a rank whose trace has a gap", "sent_gap"},
     [UNMATCHED_SEND_UNTOLD] = {"sent while the sender of an MPI_ANY_SOURCE receive is unknown", "sent_untold"},
-    [UNMATCHED_SEND_OFF] = {"sent while recording was, or may have been, off at their receiver", "sent_off"},
+    [UNMATCHED_SEND_OFF] = {"sent, but the receiver may not have been recorded", "sent_off"},
     [UNMATCHED_SEND_NOT_RECEIVED] = {"sent, but not received before the end", "sent_not_received"},
     [UNMATCHED_RECV_NO_FILE] = {"received from a rank that has no run file", "received_no_file"},
     [UNMATCHED_RECV_CRASHED] = {"received from a rank that did not end normally", "received_crashed"},
     [UNMATCHED_RECV_GAP] = {"received from a rank whose trace has a gap", "received_gap"},
     [UNMATCHED_RECV_UNTOLD] = {"received while the sender of an MPI_ANY_SOURCE receive is unknown", "received_untold"},
-    [UNMATCHED_RECV_OFF] = {"received while recording was, or may have been, off at their sender", "received_off"},
+    [UNMATCHED_RECV_OFF] = {"received, but the sender may not have been recorded", "received_off"},
     [UNMATCHED_RECV_NOT_SENT] = {"received, but their sends are not in the trace", "received_not_sent"},
 };
 
@@ -268,12 +268,14 @@ static void pauses_tell(struct analysis *analysis)
                        "collectives are not analysed.",
                        off);
     else if (analysis->has_collectives && messages + analysis->hidden_visits == 0)
-        report_warning(&analysis->report, "recording was off for up to %s of a rank: that time is left out", off);
+        report_warning(&analysis->report, "Recording was off for at most %s on a rank. That time is not analysed.",
+                       off);
     else if (analysis->has_collectives)
-        report_warning(&analysis->report,
-                       "recording was off for up to %s of a rank: that time is left out. So are %llu sends or receives "
-                       "and %llu calls of collectives, because their other sides may be in a pause",
-                       off, (unsigned long long)messages, (unsigned long long)analysis->hidden_visits);
+        report_warning(
+            &analysis->report,
+            "Recording was off for at most %s on a rank. That time is not analysed. Also left out: %llu sends "
+            "or receives and %llu calls of collectives, whose partners may not have been recorded.",
+            off, (unsigned long long)messages, (unsigned long long)analysis->hidden_visits);
 }
 
 static void doubts_tell(struct analysis *analysis, const struct analysis_lanes *lanes)

@@ -110,14 +110,14 @@ static void ideal_print(const struct analysis *analysis, FILE *out)
     if (!analysis->no_ideal)
         fprintf(out, " = serialization %s x transfer %s", text_of_share(b, split->serialization, 1),
                 text_of_share(c, split->transfer, 1));
-    fprintf(out, "\n  run %s, longest time outside of MPI %s, on a network that takes no time ",
+    fprintf(out, "\n  run time %s; the rank that computes most: %s; run time if the network took no time: ",
             text_of_ns(a, run->run_ns), text_of_ns(b, run->useful_ns));
     if (!analysis->no_ideal)
         fprintf(out, "%s\n", text_of_ns(c, run->ideal_ns.least + (run->ideal_ns.most - run->ideal_ns.least) / 2));
     else
         fprintf(out, "between %s and %s\n  ! serialization and transfer are unknown: %s\n",
                 text_of_ns(c, run->ideal_ns.least), text_of_ns(d, run->ideal_ns.most), analysis->no_ideal);
-    doubt_print(run->unsure, "calls may have waited for ranks that the trace does not tell", out);
+    doubt_print(run->unsure, "calls may have waited, but the trace does not show for which ranks", out);
 }
 
 /* ---- waits ------------------------------------------------------------------------------------------------------- */

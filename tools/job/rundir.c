@@ -302,8 +302,8 @@ static void job_names_read(struct run_dir *dir, struct run_job *job)
             continue;
         }
         dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
-        if (asprintf(&dir->notes[dir->note_count], "%s %s; functions get their names from the files of this machine",
-                     path, error) < 0)
+        if (asprintf(&dir->notes[dir->note_count],
+                     "%s %s; so names of functions are looked up in the programs on this machine", path, error) < 0)
             err(1, "no memory");
         text_tidy(dir->notes[dir->note_count], strlen(dir->notes[dir->note_count]) + 1);
         dir->note_count++;

@@ -98,6 +98,7 @@ void job_names_store(const struct run_dir *dir, bool quiet)
         stacks_release(&stacks);
     }
     if (!whole)
-        warnx("note: the names of some functions are not stored with the run%s. They are looked up when it is read",
+        warnx("note: not all names of functions are stored with the run%s. mpit-dump looks up the others in the "
+              "program's files",
               naming.over ? ", since that takes too long" : "");
 }

@@ -44,8 +44,8 @@ static const struct tool_option options[] = {
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
      "p2p completion coll comm rma io process other"},
     {"timing", "N", 'n', NULL},
-    {"call-depth", "N", 'w', NULL},
-    {"start-paused", NULL, 'i', "calls timed; frames; off at start"},
+    {"call-depth", "N", 'w', "time one of N calls; N frames of a call path"},
+    {"start-paused", NULL, 'i', "begin without recording; MPI_Pcontrol(1) starts it"},
     {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
     {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
     {"fabric", NULL, 'b', NULL},
@@ -68,8 +68,7 @@ static const struct command_line command_line = {
             "\n",
     .options = options,
     .column = 25,
-    .tail = "\n"
-            "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
+    .tail = "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
             "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n",
 };
 

@@ -101,7 +101,7 @@ def damaged(work, names):
         with open(names, "wb") as file:
             file.write(bad)
         ended = dump(work, "--profile", "run")
-        judge.holds(ended.status == 0 and "note: " in ended.err and "from the files of this machine" in ended.err and
+        judge.holds(ended.status == 0 and "note: " in ended.err and "in the programs on this machine" in ended.err and
                     "app cannot be read" in ended.out, f"damaged names are reported: {what}", ended)
     recorded(work, "other", f"{BUILD}/tests/hotspots-{MPI}", "--trace")
     others = glob.glob(f"{work}/other/*.names")

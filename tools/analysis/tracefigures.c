@@ -53,8 +53,8 @@ static void late_receivers_take(struct summary_traced *traced, const struct anal
 }
 
 /* A segment of one rank, against the mean of the others that have it. */
-static struct summary_segment segment_of(const struct analysis *analysis, const struct segment_figures *figures,
-                                         int32_t rank, uint64_t ns)
+static struct summary_segment rank_segment_of(const struct analysis *analysis, const struct segment_figures *figures,
+                                              int32_t rank, uint64_t ns)
 {
     uint64_t others = figures->ranks > 1 ? figures->ranks - 1 : 1;
     return (struct summary_segment){site_hash(analysis, figures->from), site_hash(analysis, figures->to), ns,
@@ -91,7 +91,7 @@ static uint32_t uneven_take(struct summary_traced *traced, const struct analysis
             continue;
         most = figures->max_ns - mean;
         number = figures->number;
-        traced->uneven = segment_of(analysis, figures, figures->max_rank, figures->max_ns);
+        traced->uneven = rank_segment_of(analysis, figures, figures->max_rank, figures->max_ns);
     }
     return number;
 }
@@ -127,7 +127,7 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
         const struct segment_figures *figures = index->by_number[number];
         if (!figures || number == uneven)
             continue;
-        struct summary_segment is = segment_of(analysis, figures, (int32_t)(uint32_t)own->keyed.key[1], own->ns);
+        struct summary_segment is = rank_segment_of(analysis, figures, (int32_t)(uint32_t)own->keyed.key[1], own->ns);
         uint64_t longer = is.ns > is.others_ns ? is.ns - is.others_ns : 0;
         longer = own->blamed_ns < longer ? own->blamed_ns : longer;
         if (longer <= most)

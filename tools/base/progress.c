@@ -18,7 +18,7 @@ static uint64_t now_ns(void)
 }
 
 /* The line is only for a reader at the terminal, so a failed write does not matter. */
-static void draw(const char *text)
+static void progress_draw(const char *text)
 {
     ssize_t written = write(STDERR_FILENO, text, strlen(text));
     (void)written;
@@ -63,14 +63,14 @@ void progress_add(struct progress *progress, uint64_t records)
     char text[PROGRESS_TEXT_BYTES], line[PROGRESS_TEXT_BYTES + 8];
     progress_text(&then, now - progress->begin_ns, text);
     snprintf(line, sizeof line, "\r%s\033[K", text);
-    draw(line);
+    progress_draw(line);
     __atomic_store_n(&progress->drawn, true, __ATOMIC_RELAXED);
 }
 
 void progress_end(struct progress *progress)
 {
     if (progress->drawn)
-        draw("\r\033[K");
+        progress_draw("\r\033[K");
     progress->next_ns = UINT64_MAX;
     progress->drawn = false;
 }

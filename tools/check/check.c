@@ -143,7 +143,7 @@ static json_t *uint_json(uint64_t number)
     return json_integer((json_int_t)number);
 }
 
-static json_t *finding_json(const struct check_finding *finding)
+static json_t *check_finding_json(const struct check_finding *finding)
 {
     const struct check_place *place = &finding->place;
     json_t *object = json_object();
@@ -212,7 +212,7 @@ static void told_take(struct check *check, struct told *told)
             break;
         check->shown[told->finding.rule]++;
         if (check->json)
-            json_array_append_new(check->findings, finding_json(&told->finding));
+            json_array_append_new(check->findings, check_finding_json(&told->finding));
         else
             finding_print(&told->finding);
         break;

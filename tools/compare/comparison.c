@@ -58,7 +58,7 @@ static void row_add(struct builder *builder, enum comparison_kind kind, const ch
 }
 
 /* "MPI_Waitall in exchange < step < main" */
-static void site_name(const struct summary_sites *sites, const struct summary_site *site, char name[NAME_BYTES])
+static void site_row_name(const struct summary_sites *sites, const struct summary_site *site, char name[NAME_BYTES])
 {
     size_t used = (size_t)snprintf(name, NAME_BYTES, "%s", call_table[site->kind].name);
     const char *between = " in ";
@@ -98,7 +98,7 @@ static void run_add(struct builder *builder, const struct summary *summary)
                     (double)summary->calls[kind].time_ns / NS_PER_SECOND, summary->calls[kind].count, 0);
     for (uint64_t i = 0; i < summary->sites.count; i++) {
         const struct summary_site *site = &summary->sites.list[i];
-        site_name(&summary->sites, site, name);
+        site_row_name(&summary->sites, site, name);
         row_add(builder, COMPARED_SITE, site->hash == SITE_OTHERS ? "(other places)" : name,
                 (double)site->time_ns / NS_PER_SECOND, site->count, site->bytes_out);
     }
@@ -120,8 +120,8 @@ static int by_value(const void *one, const void *other)
 }
 
 /* A run without the row has the value 0. */
-static bool set_make(struct compared_set *set, const struct comparison_row *row, unsigned first, unsigned runs,
-                     enum comparison_value value)
+static bool run_set_make(struct compared_set *set, const struct comparison_row *row, unsigned first, unsigned runs,
+                         enum comparison_value value)
 {
     double *values = calloc(runs, sizeof *values);
     if (!values)
@@ -163,8 +163,8 @@ int comparison_make(struct comparison *comparison, const struct summary *const *
     for (size_t i = 0; i < comparison->count; i++)
         for (unsigned value = 0; value < VALUE_KINDS; value++) {
             struct comparison_row *row = &comparison->rows[i];
-            if (!set_make(&row->sets[0][value], row, 0, old, (enum comparison_value)value) ||
-                !set_make(&row->sets[1][value], row, old, new, (enum comparison_value)value))
+            if (!run_set_make(&row->sets[0][value], row, 0, old, (enum comparison_value)value) ||
+                !run_set_make(&row->sets[1][value], row, old, new, (enum comparison_value)value))
                 builder.failed = true;
         }
     if (!builder.failed)

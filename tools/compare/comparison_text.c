@@ -46,7 +46,7 @@ static void count_print(const struct comparison_row *row, FILE *out)
     fputc('\n', out);
 }
 
-static void head_print(const struct comparison *comparison, FILE *out)
+static void comparison_head_print(const struct comparison *comparison, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     const struct comparison_row *run = comparison_run(comparison);
@@ -63,7 +63,8 @@ static void head_print(const struct comparison *comparison, FILE *out)
                 text_of_seconds(d, new->most));
 }
 
-static void times_print(const struct comparison *comparison, enum comparison_kind kind, const char *title, FILE *out)
+static void comparison_times_print(const struct comparison *comparison, enum comparison_kind kind, const char *title,
+                                   FILE *out)
 {
     size_t shown = 0, left = 0;
     for (size_t i = 0; i < comparison->count; i++) {
@@ -110,9 +111,9 @@ void comparison_print(const struct comparison *comparison, FILE *out)
                 "The runs have different numbers of ranks (%" PRIu32 " to %" PRIu32 "): times and counts cannot be "
                 "compared directly. Use --scaling\n",
                 comparison->least_ranks, comparison->most_ranks);
-    head_print(comparison, out);
-    times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
-    times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);
-    times_print(comparison, COMPARED_COMM, "Communicators whose time changed, over all ranks", out);
+    comparison_head_print(comparison, out);
+    comparison_times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
+    comparison_times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);
+    comparison_times_print(comparison, COMPARED_COMM, "Communicators whose time changed, over all ranks", out);
     counts_print(comparison, out);
 }

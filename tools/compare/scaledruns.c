@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "compare/scaledruns.h"
 
 #include "compare/compared.h"
@@ -10,19 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Runs that differ in more than their ranks. */
 static void difference_tell(const struct summary *first, const char *first_path, const struct summary *other,
                             const char *path)
 {
-    if (strcmp(base_of(first->program), base_of(other->program)) != 0)
-        warnx("the runs are of different programs: %s has %s, %s has %s", first_path, base_of(first->program), path,
-              base_of(other->program));
+    if (strcmp(basename(first->program), basename(other->program)) != 0)
+        warnx("the runs are of different programs: %s has %s, %s has %s", first_path, basename(first->program), path,
+              basename(other->program));
     if (strcmp(first->mpi, other->mpi) != 0)
         warnx("the runs are of different MPI libraries: %s has %s, %s has %s", first_path, first->mpi, path,
               other->mpi);
@@ -51,7 +46,7 @@ static double ideal_of(const struct summary *summary, double max)
     return serialization > 0 ? max / serialization : -1;
 }
 
-static struct scaling_run figures_of(const struct summary *summary)
+static struct scaling_run run_figures_of(const struct summary *summary)
 {
     struct efficiency is = summary_efficiency(summary);
     struct scaling_run run = {
@@ -92,7 +87,7 @@ int scaling_run(const struct scaling_request *request)
         first = first ? first : summary;
         difference_tell(first, request->runs[0], summary, request->runs[i]);
         incomplete_tell(summary, request->runs[i]);
-        runs[i] = figures_of(summary);
+        runs[i] = run_figures_of(summary);
     }
     if (scaling_make(&scaling, runs, request->count, request->weak) != 0)
         err(1, "no memory");

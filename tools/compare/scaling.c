@@ -41,35 +41,35 @@ static struct scaling_run runs_median(const struct scaling_run *runs, size_t cou
 }
 
 /* Negative: not known. */
-static double ratio(double part, double whole)
+static double known_ratio(double part, double whole)
 {
     return part < 0 || whole < 0 ? -1 : whole > 0 ? part / whole : part > 0 ? -1 : 1;
 }
 
-static double share(double part, double whole)
+static double known_share(double part, double whole)
 {
-    double value = ratio(part, whole);
+    double value = known_ratio(part, whole);
     return value > 1 ? 1 : value;
 }
 
-static double product(double one, double other)
+static double efficiency_product(double one, double other)
 {
     return one < 0 || other < 0 ? -1 : one * other;
 }
 
-static void row_fill(struct scaling_row *row, const struct scaling_run *first, bool weak)
+static void scaling_row_fill(struct scaling_row *row, const struct scaling_run *first, bool weak)
 {
     const struct scaling_run *run = &row->median;
-    double larger = (double)run->ranks / (double)first->ranks, computed = ratio(first->mean, run->mean);
+    double larger = (double)run->ranks / (double)first->ranks, computed = known_ratio(first->mean, run->mean);
     double faster = run->seconds > 0 && first->seconds > 0 ? first->seconds / run->seconds : -1;
-    row->speedup = weak ? product(larger, faster) : faster;
+    row->speedup = weak ? efficiency_product(larger, faster) : faster;
     row->factors[FACTOR_COMPUTATION] = weak || computed < 0 ? computed : computed / larger;
-    row->factors[FACTOR_PARALLEL] = share(run->mean, run->seconds);
-    row->factors[FACTOR_BALANCE] = share(run->mean, run->max);
-    row->factors[FACTOR_COMMUNICATION] = share(run->max, run->seconds);
-    row->factors[FACTOR_SERIALIZATION] = share(run->max, run->ideal);
-    row->factors[FACTOR_TRANSFER] = share(run->ideal, run->seconds);
-    row->factors[FACTOR_GLOBAL] = product(row->factors[FACTOR_PARALLEL], row->factors[FACTOR_COMPUTATION]);
+    row->factors[FACTOR_PARALLEL] = known_share(run->mean, run->seconds);
+    row->factors[FACTOR_BALANCE] = known_share(run->mean, run->max);
+    row->factors[FACTOR_COMMUNICATION] = known_share(run->max, run->seconds);
+    row->factors[FACTOR_SERIALIZATION] = known_share(run->max, run->ideal);
+    row->factors[FACTOR_TRANSFER] = known_share(run->ideal, run->seconds);
+    row->factors[FACTOR_GLOBAL] = efficiency_product(row->factors[FACTOR_PARALLEL], row->factors[FACTOR_COMPUTATION]);
 }
 
 int scaling_make(struct scaling *scaling, struct scaling_run *runs, size_t count, bool weak)
@@ -84,7 +84,7 @@ int scaling_make(struct scaling *scaling, struct scaling_run *runs, size_t count
             continue;
         row->runs = end - i;
         row->median = runs_median(runs + i, end - i, values);
-        row_fill(row, &scaling->rows[0].median, weak);
+        scaling_row_fill(row, &scaling->rows[0].median, weak);
     }
     int result = values && scaling->rows ? 0 : -1;
     free(values);
@@ -100,8 +100,8 @@ void scaling_release(struct scaling *scaling)
 double scaling_growth(const struct scaling *scaling)
 {
     const struct scaling_run *first = &scaling->rows[0].median, *last = &scaling->rows[scaling->count - 1].median;
-    double grown = first->mean > 0 ? ratio(last->mean, first->mean) : -1;
-    return product(grown, (double)last->ranks / (double)first->ranks);
+    double grown = first->mean > 0 ? known_ratio(last->mean, first->mean) : -1;
+    return efficiency_product(grown, (double)last->ranks / (double)first->ranks);
 }
 
 /* With strong scaling the growth is near 1, with weak scaling near the factor of the ranks. */

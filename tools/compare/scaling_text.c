@@ -43,7 +43,7 @@ static void number_print(double number, int columns, int digits, FILE *out)
         fprintf(out, "%*.*f", columns, digits, number);
 }
 
-static void row_print(const struct scaling *scaling, const struct scaling_row *row, FILE *out)
+static void scaling_row_print(const struct scaling *scaling, const struct scaling_row *row, FILE *out)
 {
     char text[UNIT_TEXT_BYTES];
     fprintf(out, "%6" PRIu32, row->median.ranks);
@@ -80,7 +80,7 @@ static void limit_print(const struct scaling *scaling, FILE *out)
                 first->factors[limit] * 100, last->factors[limit] * 100);
 }
 
-static void doubt_print(const struct scaling *scaling, FILE *out)
+static void scaling_doubt_print(const struct scaling *scaling, FILE *out)
 {
     if (!scaling_is_doubtful(scaling))
         return;
@@ -100,8 +100,8 @@ void scaling_print(const struct scaling *scaling, FILE *out)
             fprintf(out, "%*s", factor_texts[i].columns, factor_texts[i].title);
     fputc('\n', out);
     for (size_t i = 0; i < scaling->count; i++)
-        row_print(scaling, &scaling->rows[i], out);
+        scaling_row_print(scaling, &scaling->rows[i], out);
     meaning_print(scaling, out);
     limit_print(scaling, out);
-    doubt_print(scaling, out);
+    scaling_doubt_print(scaling, out);
 }

@@ -11,7 +11,7 @@ struct known_path {
 };
 
 /* Returns the record of a path. *fresh: it has no row yet. */
-static struct known_path *path_find(struct database_paths *paths, uint64_t hash, uint64_t of, bool *fresh)
+static struct known_path *stored_path_find(struct database_paths *paths, uint64_t hash, uint64_t of, bool *fresh)
 {
     struct known_path *known = keytable_make(&paths->known, hash, of, sizeof *known);
     *fresh = known && !known->number;
@@ -86,7 +86,7 @@ void database_paths_fill(struct database_paths *paths, const struct summary *sum
     bool fresh;
     paths->no_memory |= !order;
     for (uint64_t i = 0; order && i < summary->sites.count; i++)
-        if (path_find(paths, order[i]->hash, OF_CALLS, &fresh) && fresh)
+        if (stored_path_find(paths, order[i]->hash, OF_CALLS, &fresh) && fresh)
             site_put(paths, summary, &summary->sites, order[i]);
     free(order);
 }
@@ -97,12 +97,12 @@ int64_t database_path_of_site(const struct database_paths *paths, const struct s
     return known ? known->number : 0;
 }
 
-static int64_t place_add(struct database_paths *paths, struct call_places *places, uint32_t place)
+static int64_t place_row_add(struct database_paths *paths, struct call_places *places, uint32_t place)
 {
     struct summary_sites sites;
     const struct summary_site *site = call_place_site(places, place, &sites);
     bool fresh;
-    struct known_path *known = site ? path_find(paths, site->hash, OF_CALLS, &fresh) : NULL;
+    struct known_path *known = site ? stored_path_find(paths, site->hash, OF_CALLS, &fresh) : NULL;
     if (known && fresh)
         site_put(paths, NULL, &sites, site);
     return known ? known->number : 0;
@@ -123,7 +123,7 @@ int64_t database_path_of_place(struct database_paths *paths, struct call_places 
         paths->place_count = count;
     }
     if (!paths->of_place[place])
-        paths->of_place[place] = place_add(paths, places, place);
+        paths->of_place[place] = place_row_add(paths, places, place);
     return paths->of_place[place];
 }
 
@@ -162,7 +162,7 @@ int64_t database_path_of_sample(struct database_paths *paths, const struct stack
         const uint64_t place[] = {frame->frame->number, (uintptr_t)frame->file, frame->line, sample->sample->flags};
         hash = hash_bytes(hash, place, sizeof place);
     }
-    struct known_path *known = path_find(paths, hash, OF_SAMPLES, &fresh);
+    struct known_path *known = stored_path_find(paths, hash, OF_SAMPLES, &fresh);
     if (known && fresh)
         stack_put(paths, sample);
     return known ? known->number : 0;

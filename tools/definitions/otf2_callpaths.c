@@ -28,7 +28,7 @@ struct building {
 
 /* Returns the number of a key in *number, and whether the number exists already: 1, 0 if it is new, -1 without
  * memory. */
-static int number_find(struct keytable *table, uint64_t first, uint64_t second, uint32_t *number)
+static int context_number_find(struct keytable *table, uint64_t first, uint64_t second, uint32_t *number)
 {
     struct numbered *found = keytable_make(table, first, second, sizeof *found);
     if (!found)
@@ -62,7 +62,7 @@ static int function_number(struct building *building, const char *name, const ch
     uint32_t name_id = trace_strings_id(&paths->texts, name), file_id = trace_strings_id(&paths->texts, file);
     int known = name_id == UINT32_MAX || file_id == UINT32_MAX
                     ? -1
-                    : number_find(&building->functions, name_id, file_id, number);
+                    : context_number_find(&building->functions, name_id, file_id, number);
     if (known)
         return known < 0 ? -1 : 0;
     struct trace_function *functions = array_grow(paths->functions, paths->function_count, sizeof *functions);
@@ -78,7 +78,7 @@ static int line_number(struct building *building, const char *file, uint32_t lin
 {
     struct trace_callpaths *paths = building->paths;
     uint32_t file_id = trace_strings_id(&paths->texts, file);
-    int known = file_id == UINT32_MAX ? -1 : number_find(&building->lines, file_id, line, number);
+    int known = file_id == UINT32_MAX ? -1 : context_number_find(&building->lines, file_id, line, number);
     if (known)
         return known < 0 ? -1 : 0;
     struct trace_line *lines = array_grow(paths->lines, paths->line_count, sizeof *lines);
@@ -100,7 +100,7 @@ static int context_enter(struct building *building, const struct summary_sites *
     if (function_number(building, function_name(sites, frame, name), file ? file : "", &function) != 0 ||
         line_number(building, file ? file : "", file ? frame->line : 0, &line) != 0)
         return -1;
-    int known = number_find(&building->contexts, caller, (uint64_t)function << 32 | line, &number);
+    int known = context_number_find(&building->contexts, caller, (uint64_t)function << 32 | line, &number);
     if (known < 0)
         return -1;
     *context = number;

@@ -14,7 +14,8 @@ static const char *bound_comm_name(const struct run_reader *run, const struct in
     return comm ? comm->name : "";
 }
 
-static uint32_t region_find(const struct trace_instruments *instruments, const struct instrument_record *record)
+static uint32_t instrument_region_find(const struct trace_instruments *instruments,
+                                       const struct instrument_record *record)
 {
     uint32_t i = 0;
     while (i < instruments->region_count && strcmp(instruments->regions[i]->name, record->name) != 0)
@@ -39,7 +40,7 @@ static uint32_t metric_find(const struct trace_instruments *instruments, const s
 static int region_collect(struct trace_instruments *instruments, const struct run_reader *run,
                           const struct instrument_record *record)
 {
-    if (region_find(instruments, record) < instruments->region_count)
+    if (instrument_region_find(instruments, record) < instruments->region_count)
         return 0;
     const struct instrument_record **regions =
         array_grow(instruments->regions, instruments->region_count, sizeof *regions);
@@ -138,6 +139,7 @@ bool trace_instrument_place(const struct trace_instruments *instruments, const s
     bool is_metric = event_kind(event) == EVENT_METRIC;
     if (!record || (record->kind == INSTRUMENT_VARIABLE) != is_metric)
         return false;
-    *what = is_metric ? metric_find(instruments, run, record, event->duration) : region_find(instruments, record);
+    *what = is_metric ? metric_find(instruments, run, record, event->duration)
+                      : instrument_region_find(instruments, record);
     return *what < (is_metric ? instruments->metric_count : instruments->region_count);
 }

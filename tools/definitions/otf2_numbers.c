@@ -148,7 +148,7 @@ static const struct number_kind {
 };
 enum { NUMBER_KINDS = sizeof number_kinds / sizeof *number_kinds };
 
-static int set_add(struct object_set *all, const uint64_t *words)
+static int numbers_set_add(struct object_set *all, const uint64_t *words)
 {
     const uint64_t *at = words + WORDS_HEAD;
     for (size_t k = 0; k < NUMBER_KINDS; k++)
@@ -168,7 +168,7 @@ static int sets_add(struct trace_objects *objects, uint64_t *buffer, const uint6
         uint64_t *words = objects->of_rank[r] ? objects->of_rank[r] : buffer;
         team_spread(team, words, counts[r] * sizeof *words, r % team->size);
         if (result == 0)
-            result = set_add(&objects->all, words);
+            result = numbers_set_add(&objects->all, words);
     }
     return result;
 }

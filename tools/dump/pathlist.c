@@ -8,7 +8,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-static json_t *line_json(const struct symbol_line *line)
+static json_t *pathlist_line_json(const struct symbol_line *line)
 {
     return json_pack("{s:o, s:o, s:o}", "function", text_json(line->function), "file", text_json(line->file), "line",
                      line->line ? json_integer(line->line) : json_null());
@@ -22,7 +22,8 @@ static json_t *build_id_json(const struct module_record *module)
     return text[0] ? json_string(text) : json_null();
 }
 
-static const struct symbol_place *place_find(struct symbols *symbols, const struct run_reader *reader, uint64_t frame)
+static const struct symbol_place *pathlist_place_find(struct symbols *symbols, const struct run_reader *reader,
+                                                      uint64_t frame)
 {
     const struct module_record *record = run_reader_module(reader, frame);
     if (!record)
@@ -36,14 +37,14 @@ static const struct symbol_place *place_find(struct symbols *symbols, const stru
 }
 
 /* A frame is a return address. In an inlined function it also has the calls around it. */
-static json_t *frame_json(struct symbols *symbols, const struct run_reader *reader, uint64_t frame)
+static json_t *pathlist_frame_json(struct symbols *symbols, const struct run_reader *reader, uint64_t frame)
 {
     static const struct symbol_line unknown;
     const struct module_record *module = run_reader_module(reader, frame);
-    const struct symbol_place *place = place_find(symbols, reader, frame);
-    json_t *json = line_json(place ? &place->lines[0] : &unknown), *around = json_array();
+    const struct symbol_place *place = pathlist_place_find(symbols, reader, frame);
+    json_t *json = pathlist_line_json(place ? &place->lines[0] : &unknown), *around = json_array();
     for (unsigned i = 1; place && i < place->count; i++)
-        json_array_append_new(around, line_json(&place->lines[i]));
+        json_array_append_new(around, pathlist_line_json(&place->lines[i]));
     const char *path = module ? module->path : NULL;
     json_object_set_new(json, "inlined_into", around);
     json_object_set_new(json, "module", text_json(path));
@@ -65,35 +66,36 @@ static json_t *flags_json(const struct path_record *path)
     return json;
 }
 
-static json_t *path_json(struct symbols *symbols, const struct run_reader *reader, const struct path_record *path)
+static json_t *pathlist_path_json(struct symbols *symbols, const struct run_reader *reader,
+                                  const struct path_record *path)
 {
     json_t *frames = json_array();
     for (uint32_t i = 0; i < path->frames; i++)
-        json_array_append_new(frames, frame_json(symbols, reader, path->frame[i]));
+        json_array_append_new(frames, pathlist_frame_json(symbols, reader, path->frame[i]));
     return json_pack("{s:i, s:o, s:o, s:o}", "number", (int)path->number, "function",
                      path->kind ? json_string(run_reader_call_name(reader, path->kind)) : json_null(), "flags",
                      flags_json(path), "frames", frames);
 }
 
-static json_t *process_json(struct symbols *symbols, const struct run_reader *reader)
+static json_t *pathlist_process_json(struct symbols *symbols, const struct run_reader *reader)
 {
     int32_t rank = run_rank(&reader->header);
     json_t *paths = json_array();
     for (uint32_t number = 1; number < reader->path_count; number++) {
         const struct path_record *path = run_reader_path_of(reader, number);
         if (path)
-            json_array_append_new(paths, path_json(symbols, reader, path));
+            json_array_append_new(paths, pathlist_path_json(symbols, reader, path));
     }
     return json_pack("{s:o, s:i, s:o}", "rank", rank >= 0 ? json_integer(rank) : json_null(), "pid",
                      (int)reader->header.pid, "paths", paths);
 }
 
-static json_t *job_json(const struct run_job *job)
+static json_t *pathlist_job_json(const struct run_job *job)
 {
     struct symbols *symbols = symbols_open(job->names);
     json_t *processes = symbols ? json_array() : NULL;
     for (size_t i = 0; symbols && i < job->file_count; i++) {
-        json_array_append_new(processes, process_json(symbols, run_job_file(job, i)));
+        json_array_append_new(processes, pathlist_process_json(symbols, run_job_file(job, i)));
         run_reader_rest(&job->files[i]);
     }
     symbols_close(symbols);
@@ -105,7 +107,7 @@ int pathlist_write_json(const struct run_dir *dir, FILE *out)
     json_t *jobs = json_array();
     bool good = true;
     for (size_t i = 0; good && i < dir->job_count; i++)
-        good = json_array_append_new(jobs, job_json(&dir->jobs[i])) == 0;
+        good = json_array_append_new(jobs, pathlist_job_json(&dir->jobs[i])) == 0;
     json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
     good = good && document && json_dumpf(document, out, JSON_INDENT(1)) == 0 && putc('\n', out) != EOF;
     json_decref(document);

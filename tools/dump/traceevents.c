@@ -419,7 +419,7 @@ static char **objects_quote(const struct run_reader *run)
     return objects;
 }
 
-static int names_write(const struct view *view, int32_t world_rank)
+static int process_names_write(const struct view *view, int32_t world_rank)
 {
     char text[NAME_BYTES];
     const struct run_reader *run = view->job.ranks[world_rank].run;
@@ -465,7 +465,7 @@ static int process_write(struct view *view, int32_t world_rank)
     struct track *track = malloc(sizeof *track);
     uint32_t *places = NULL;
     bool good = comms && objects && track && view_places_find(view, rank->run, &places) == 0;
-    int result = good ? names_write(view, world_rank) : report_no_memory(view->report);
+    int result = good ? process_names_write(view, world_rank) : report_no_memory(view->report);
     for (uint32_t thread = 0; result == 0 && thread < rank->run->thread_count; thread++) {
         if (!rank->run->threads[thread])
             continue;

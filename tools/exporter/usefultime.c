@@ -82,7 +82,7 @@ static uint64_t run_ns_read(const struct live_process *process)
     return all > off_ns ? all - off_ns : 0;
 }
 
-static uint64_t grown(uint64_t now, uint64_t before)
+static uint64_t ticks_grown(uint64_t now, uint64_t before)
 {
     return now > before ? now - before : 0;
 }
@@ -96,11 +96,12 @@ void useful_time_take(struct useful_time *time, struct live_process *process)
         return;
     uint64_t mpi_ns = mpi_ns_read(process, &threads), run_ns = run_ns_read(process);
     uint64_t more = threads > time->seen_threads ? threads : time->seen_threads;
-    uint64_t run = grown(run_ns, time->seen_run_ns), mpi = grown(mpi_ns, time->seen_mpi_ns) / (more ? more : 1);
+    uint64_t run = ticks_grown(run_ns, time->seen_run_ns),
+             mpi = ticks_grown(mpi_ns, time->seen_mpi_ns) / (more ? more : 1);
     if (run_reader_is_torn(&process->run))
         return;
     time->run_ns += run;
-    time->useful_ns += grown(run, mpi);
+    time->useful_ns += ticks_grown(run, mpi);
     time->seen_run_ns += run;
     time->seen_mpi_ns = mpi_ns;
     time->seen_threads = threads;

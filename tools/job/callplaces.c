@@ -119,8 +119,8 @@ const struct summary_site *call_place_site(struct call_places *places, uint32_t 
     return &named->site;
 }
 
-static size_t names_add(const struct summary_sites *sites, const struct summary_frame *frame, size_t count, char *text,
-                        size_t room)
+static size_t path_names_add(const struct summary_sites *sites, const struct summary_frame *frame, size_t count,
+                             char *text, size_t room)
 {
     size_t used = 0;
     for (size_t i = 0; i < count && used < room; i++) {
@@ -132,8 +132,8 @@ static size_t names_add(const struct summary_sites *sites, const struct summary_
     return used < room ? used : room - 1;
 }
 
-static void place_write(const struct summary_sites *sites, const struct summary_site *site, unsigned callers,
-                        char text[CALL_PLACE_BYTES])
+static void call_place_write(const struct summary_sites *sites, const struct summary_site *site, unsigned callers,
+                             char text[CALL_PLACE_BYTES])
 {
     const struct summary_frame *frame = site_frame(sites, site);
     text[0] = '\0';
@@ -150,7 +150,8 @@ static void place_write(const struct summary_sites *sites, const struct summary_
     if (!summary_text(sites, frame->function))
         return;
     used += (size_t)snprintf(text + used, CALL_PLACE_BYTES - used, " (");
-    used += names_add(sites, frame, 1 + (rest < callers ? rest : callers), text + used, CALL_PLACE_BYTES - 1 - used);
+    used +=
+        path_names_add(sites, frame, 1 + (rest < callers ? rest : callers), text + used, CALL_PLACE_BYTES - 1 - used);
     text[used] = ')';
     text[used + 1] = '\0';
 }
@@ -162,7 +163,7 @@ const char *call_place_text(struct call_places *places, uint32_t place, unsigned
     struct summary_sites sites;
     const struct summary_site *site = call_place_site(places, place, &sites);
     if (site)
-        place_write(&sites, site, callers, written);
+        call_place_write(&sites, site, callers, written);
     label_clean(text, CALL_PLACE_BYTES, written, strlen(written));
     return text;
 }

@@ -37,7 +37,7 @@ struct work {
     char error[ERROR_BYTES];
 };
 
-__attribute__((format(printf, 2, 3))) static int fail(struct work *work, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int compaction_fail(struct work *work, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -49,7 +49,7 @@ __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const c
 static int bytes_put(struct work *work, const void *bytes, size_t count)
 {
     if (count && fwrite(bytes, count, 1, work->out) != 1)
-        return fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
+        return compaction_fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
     work->header.bytes += count;
     return 0;
 }
@@ -77,7 +77,7 @@ static int piece_put(struct work *work, uint64_t at, const void *bytes, size_t c
 {
     size_t packed = compact_pack(work->writer, bytes, count, work->packed, work->room);
     if (!packed)
-        return fail(work, "%s cannot be compressed", work->path);
+        return compaction_fail(work, "%s cannot be compressed", work->path);
     struct chunk_header chunk = {.magic = CHUNK_MAGIC,
                                  .kind = CHUNK_IMAGE,
                                  .bytes = padded(sizeof chunk + packed),
@@ -140,7 +140,7 @@ static int thread_events_put(struct work *work, uint32_t thread)
         size_t plain = work->columns->bytes[i], packed = 0;
         if (plain && !(packed = compact_pack(work->writer, column_bytes(work->columns, i), plain, work->packed + used,
                                              work->room - used)))
-            return fail(work, "%s cannot be compressed", work->path);
+            return compaction_fail(work, "%s cannot be compressed", work->path);
         sizes.plain[i] = (uint32_t)plain;
         sizes.packed[i] = (uint32_t)packed;
         used += packed;
@@ -221,13 +221,13 @@ static int read_back(struct work *work)
     struct run_reader made;
     snprintf(path, sizeof path, "/proc/self/fd/%d", fileno(work->out));
     if (run_reader_open(&made, path) != 0)
-        return fail(work, "%s: its compact form %s", work->path, made.error);
+        return compaction_fail(work, "%s: its compact form %s", work->path, made.error);
     run_reader_hold(&made); /* other threads release theirs meanwhile */
     bool same = image_is_same(work->run, &made);
     for (uint32_t thread = 0; same && thread < work->run->thread_count; thread++)
         same = thread_is_same(work->run, &made, thread);
     run_reader_close(&made);
-    return same ? 0 : fail(work, "%s is unchanged: its compact form would not be the same", work->path);
+    return same ? 0 : compaction_fail(work, "%s is unchanged: its compact form would not be the same", work->path);
 }
 
 /* ---- one file */
@@ -244,7 +244,8 @@ static int out_open(struct work *work, const struct stat *st)
     }
     if (fd < 0) {
         work->temporary[0] = '\0';
-        return fail(work, "no file can be created in the directory of %s: %s", work->target, strerror(errno));
+        return compaction_fail(work, "no file can be created in the directory of %s: %s", work->target,
+                               strerror(errno));
     }
     if (fchown(fd, st->st_uid, st->st_gid) != 0) /* for root and the run of another user */
         errno = 0;
@@ -252,7 +253,7 @@ static int out_open(struct work *work, const struct stat *st)
     work->out = fdopen(fd, "w+");
     if (!work->out) {
         close(fd);
-        return fail(work, "no memory");
+        return compaction_fail(work, "no memory");
     }
     return 0;
 }
@@ -269,7 +270,7 @@ static int out_put(struct work *work)
         if (thread_put(work, thread) != 0)
             return -1;
     if (fflush(work->out) != 0 || pwrite(fileno(work->out), header, sizeof *header, 0) != (ssize_t)sizeof *header)
-        return fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
+        return compaction_fail(work, "%s cannot be compressed: %s", work->path, strerror(errno));
     return 0;
 }
 
@@ -284,11 +285,11 @@ static int out_name(struct work *work, const struct stat *st)
         snprintf(work->temporary, sizeof work->temporary, "%s.part-%d", work->target, (int)getpid());
         if (linkat(AT_FDCWD, path, AT_FDCWD, work->temporary, AT_SYMLINK_FOLLOW) != 0) {
             work->temporary[0] = '\0';
-            return fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
+            return compaction_fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
         }
     }
     if (rename(work->temporary, work->target) != 0)
-        return fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
+        return compaction_fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
     work->temporary[0] = '\0';
     return 0;
 }
@@ -298,7 +299,7 @@ static int file_compact(struct work *work)
     struct stat st;
     size_t room = compact_bound(PIECE_BYTES);
     if (!realpath(work->path, work->target) || stat(work->target, &st) != 0)
-        return fail(work, "%s: %s", work->path, strerror(errno));
+        return compaction_fail(work, "%s: %s", work->path, strerror(errno));
     if (out_open(work, &st) != 0)
         return -1;
     work->writer = compact_writer_make();
@@ -307,7 +308,7 @@ static int file_compact(struct work *work)
     work->packed = malloc(room);
     work->room = room;
     if (!work->writer || !work->columns || !work->events || !work->packed)
-        return fail(work, "no memory");
+        return compaction_fail(work, "no memory");
     if (out_put(work) != 0 || read_back(work) != 0 || out_name(work, &st) != 0)
         return -1;
     work->sum.done = 1;

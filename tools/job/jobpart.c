@@ -91,15 +91,6 @@ static size_t rows_chosen(const struct job_part *part)
     return count;
 }
 
-static void spread_add(struct summary_spread *spread, double value, int32_t rank, bool first)
-{
-    const struct summary_spread one = {value, value, value, rank, rank};
-    if (first)
-        *spread = one;
-    else
-        summary_spread_merge(spread, &one);
-}
-
 static void phases_take(const struct job_part *part, struct summary *to, const struct summary *from)
 {
     struct summary chosen = {.phases = calloc(from->phase_count + 1, sizeof *from->phases)};
@@ -121,11 +112,12 @@ static void rows_take(const struct job_part *part, struct summary *to, const str
         double run = (double)row->run_ns * 1e-9, recorded = (double)row_recorded_ns(row) * 1e-9;
         double mpi = (double)row->mpi_ns * 1e-9;
         bool first = to->ranks++ == 0;
-        spread_add(&to->run_seconds, run, row->rank, first);
-        spread_add(&to->mpi_seconds, mpi, row->rank, first);
-        spread_add(&to->recorded_seconds, recorded, row->rank, first);
-        spread_add(&to->off_seconds, run - recorded, row->rank, first);
-        spread_add(&to->mpi_share, summary_share(mpi, recorded * row->threads, run > recorded), row->rank, first);
+        summary_spread_add(&to->run_seconds, run, row->rank, first);
+        summary_spread_add(&to->mpi_seconds, mpi, row->rank, first);
+        summary_spread_add(&to->recorded_seconds, recorded, row->rank, first);
+        summary_spread_add(&to->off_seconds, run - recorded, row->rank, first);
+        summary_spread_add(&to->mpi_share, summary_share(mpi, recorded * row->threads, run > recorded), row->rank,
+                           first);
         to->threads += row->threads;
         if (summary_row_add(to, *row, from->hosts[row->host].name) != 0)
             err(1, "no memory");

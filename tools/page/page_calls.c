@@ -66,7 +66,7 @@ static int page_call_order(const void *one, const void *other)
 }
 
 /* Returns the number of a function in the list, which gets it if it is new. */
-static size_t function_number(json_t *functions, size_t numbers[CALL_COUNT], uint32_t kind)
+static size_t page_function_number(json_t *functions, size_t numbers[CALL_COUNT], uint32_t kind)
 {
     if (!numbers[kind]) {
         json_array_append_new(functions, json_pack("{s:s, s:s}", "name", call_table[kind].name, "class",
@@ -90,7 +90,7 @@ json_t *page_calls_json(struct page_calls *calls)
         json_array_append_new(list,
                               json_pack("[o, o, o, o, o, o, o]", count_json(call->rank), count_json(call->thread),
                                         count_json(call->begin_ns), count_json(call->ns), count_json(call->stall_ns),
-                                        count_json(function_number(functions, numbers, call->kind)),
+                                        count_json(page_function_number(functions, numbers, call->kind)),
                                         page_place_number(&places, call->place)));
     }
     return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", count_json(calls->all), "shortest_ns", count_json(shortest),

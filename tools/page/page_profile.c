@@ -28,7 +28,7 @@ static const char *flame_kind(enum frame_kind kind)
                                                        : "program";
 }
 
-static json_t *name_number(struct flame *flame, const struct frame *frame)
+static json_t *profile_name_number(struct flame *flame, const struct frame *frame)
 {
     if (frame->number >= flame->frame_count) {
         size_t count = 2 * (size_t)frame->number + 64;
@@ -59,7 +59,7 @@ static void flame_walk(struct flame *flame, const struct profile_node *parent, u
 static void flame_put(struct flame *flame, const struct profile_node *node, unsigned depth)
 {
     json_array_append_new(flame->nodes,
-                          json_pack("[i, o, o, o, o]", (int)depth, name_number(flame, node->frame),
+                          json_pack("[i, o, o, o, o]", (int)depth, profile_name_number(flame, node->frame),
                                     count_json(node->sum.ns), count_json(node->self.state_ns[MPIT_STATE_WORK]),
                                     count_json(profile_stall_ns(node->self.state_ns))));
     flame_walk(flame, node, depth + 1);

@@ -169,7 +169,7 @@ static void row_take(struct rank_table *table, const struct summary *summary, co
         table->hosts[row] = summary->hosts[from->host].name;
 }
 
-static bool row_has_figures(const struct rank_table *table, const struct summary_row *row)
+static bool rank_has_figures(const struct rank_table *table, const struct summary_row *row)
 {
     return row->threads && row->rank >= 0 && (uint32_t)row->rank < table->rows.ranks;
 }
@@ -179,7 +179,7 @@ static bool rows_know_more(const struct rank_table *table, const struct run_job 
 {
     size_t count = 0;
     for (size_t i = 0; i < job->summary->row_count; i++)
-        count += row_has_figures(table, &job->summary->rows[i]);
+        count += rank_has_figures(table, &job->summary->rows[i]);
     return count > job->file_count && !(job->part && job->part->anew);
 }
 
@@ -189,7 +189,7 @@ static void rows_take(struct rank_table *table, const struct summary *summary)
     table->stalls_known = summary->stall_known;
     table->received_known = !summary->received_unknown;
     for (size_t i = 0; i < summary->row_count; i++)
-        if (row_has_figures(table, &summary->rows[i]))
+        if (rank_has_figures(table, &summary->rows[i]))
             row_take(table, summary, &summary->rows[i]);
 }
 

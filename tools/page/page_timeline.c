@@ -324,7 +324,7 @@ static void row_finish(struct binning *binning)
     }
 }
 
-static json_t *row_json(struct binning *binning, uint32_t first, double threads)
+static json_t *timeline_row_json(struct binning *binning, uint32_t first, double threads)
 {
     json_t *object = json_object(), *totals = json_object(), *shares = json_object();
     row_finish(binning);
@@ -356,7 +356,7 @@ static json_t *rows_json(struct binning *binning)
             for (size_t k = 0; run && k < run->thread_count; k++)
                 threads += run->threads[k] != NULL;
         }
-        json_array_append_new(rows, row_json(binning, first, threads));
+        json_array_append_new(rows, timeline_row_json(binning, first, threads));
     }
     return rows;
 }

@@ -78,7 +78,7 @@ static json_t *call_json(const struct keyed *keyed)
     return json_pack("{s:o, s:o}", "name", label_json(call->frame->name), "time", sum_json(&call->sum));
 }
 
-static json_t *site_json(const struct keyed *keyed)
+static json_t *profile_site_json(const struct keyed *keyed)
 {
     const struct profile_site *site = (const struct profile_site *)keyed;
     return json_pack("{s:o, s:o, s:o, s:I, s:o}", "call", label_json(site->call->name), "function",
@@ -156,7 +156,7 @@ json_t *profile_json(struct profile *profile)
     json_object_set_new(json, "by_rank", table_json(&profile->processes, process_json));
     json_object_set_new(json, "by_thread", table_json(&profile->threads, thread_json));
     json_object_set_new(json, "calls", table_json(&profile->calls, call_json));
-    json_object_set_new(json, "places", table_json(&profile->sites, site_json));
+    json_object_set_new(json, "places", table_json(&profile->sites, profile_site_json));
     json_object_set_new(json, "functions", table_json(&profile->functions, function_json));
     json_object_set_new(json, "lines", table_json(&profile->lines, line_json));
     json_object_set_new(json, "paths", paths_json(profile->root));

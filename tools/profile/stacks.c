@@ -40,7 +40,7 @@ struct walk {
 
 /* ---- frames ------------------------------------------------------------------------------------------------------ */
 
-static int frame_order(const void *one, const void *other)
+static int stack_frame_order(const void *one, const void *other)
 {
     const struct frame *a = one, *b = other;
     int names = strcmp(a->name, b->name);
@@ -64,17 +64,18 @@ static int frame_keep(struct stacks *stacks, struct frame *frame)
     if (!frames)
         return -1;
     stacks->frames = frames;
-    if (!tsearch(frame, &stacks->names, frame_order))
+    if (!tsearch(frame, &stacks->names, stack_frame_order))
         return -1;
     frame->number = stacks->frame_count;
     stacks->frames[stacks->frame_count++] = frame;
     return 0;
 }
 
-static const struct frame *frame_of(struct stacks *stacks, enum frame_kind kind, const char *name, const char *module)
+static const struct frame *stack_frame_of(struct stacks *stacks, enum frame_kind kind, const char *name,
+                                          const char *module)
 {
     struct frame wanted = {.kind = kind, .name = (char *)(uintptr_t)name, .module = (char *)(uintptr_t)module};
-    struct frame *const *found = tfind(&wanted, &stacks->names, frame_order);
+    struct frame *const *found = tfind(&wanted, &stacks->names, stack_frame_order);
     if (found)
         return *found;
     struct frame *frame = calloc(1, sizeof *frame);
@@ -161,7 +162,7 @@ static struct spot *spot_make(struct walk *walk, const struct module *module, ui
             snprintf(text, sizeof text, "[%s+0x%" PRIx64 "]", place->module, place->address);
         const struct source *source = source_of(walk->stacks, line->file);
         spot->frames[i] = (struct stack_frame){
-            frame_of(walk->stacks, name ? FRAME_PROGRAM : FRAME_UNKNOWN, name ? name : text, place->module),
+            stack_frame_of(walk->stacks, name ? FRAME_PROGRAM : FRAME_UNKNOWN, name ? name : text, place->module),
             source ? source->text : NULL, line->line, source ? source->number : 0};
         if (!spot->frames[i].frame) {
             free(spot);
@@ -206,7 +207,7 @@ static int frame_push(struct walk *walk, const struct frame *frame, const struct
 
 static int special_push(struct walk *walk, enum frame_kind kind, const char *name)
 {
-    return frame_push(walk, frame_of(walk->stacks, kind, name, ""), NULL);
+    return frame_push(walk, stack_frame_of(walk->stacks, kind, name, ""), NULL);
 }
 
 /* Adds the functions at one address. `internal` means that they belong to MPI. */
@@ -216,7 +217,7 @@ static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
         const struct stack_frame *shown = &spot->frames[i];
         const struct frame *frame = shown->frame;
         if (internal)
-            frame = frame_of(walk->stacks, FRAME_INTERNAL, frame->name, frame->module);
+            frame = stack_frame_of(walk->stacks, FRAME_INTERNAL, frame->name, frame->module);
         if (frame_push(walk, frame, shown) != 0)
             return -1;
     }
@@ -231,7 +232,8 @@ static int recorder_push(struct walk *walk)
         return result;
     for (unsigned i = walk->at[0]->count; result == 0 && i-- > 0;) {
         const struct stack_frame *shown = &walk->at[0]->frames[i];
-        const struct frame *frame = frame_of(walk->stacks, FRAME_RECORDER, shown->frame->name, shown->frame->module);
+        const struct frame *frame =
+            stack_frame_of(walk->stacks, FRAME_RECORDER, shown->frame->name, shown->frame->module);
         result = frame_push(walk, frame, shown);
     }
     return result;
@@ -353,7 +355,7 @@ static int stack_make(struct walk *walk, const struct sample *sample)
     bool errand = boundary && !sample->call;
     const char *module, *stood = errand ? stand_in(walk->at[boundary - 1], &module) : NULL;
     if (result == 0 && stood)
-        return frame_push(walk, frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL);
+        return frame_push(walk, stack_frame_of(walk->stacks, FRAME_PROGRAM, stood, module), NULL);
     bool own = errand || (end && (walk->at[0]->recorder || (walk->at[0]->vdso && end > 1 && walk->at[1]->recorder)));
     if (result == 0 && own && (walk->stacks->internal || !walk->count))
         result = recorder_push(walk);

@@ -110,7 +110,7 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
     facts->imbalance = facts->efficiency.max - facts->efficiency.mean;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
-        if (!has_figures(row))
+        if (!row_has_figures(row))
             continue;
         facts->stall_least =
             facts->ranks < 1 || stall_of(row) < facts->stall_least ? stall_of(row) : facts->stall_least;

@@ -99,7 +99,7 @@ static double imbalance_of(const struct facts *facts, int32_t rank)
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         double waits = facts->efficiency.max - useful_of(row);
-        if (has_figures(row) && (rank < 0 || row->rank == rank) && waits > most)
+        if (row_has_figures(row) && (rank < 0 || row->rank == rank) && waits > most)
             most = waits;
     }
     return most;

@@ -49,7 +49,7 @@ static void long_ranks_add(const struct facts *facts, struct finding *finding, d
 {
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
-        if (has_figures(row) && useful_of(row) > (mean + most) / 2)
+        if (row_has_figures(row) && useful_of(row) > (mean + most) / 2)
             finding_rank_add(finding, row->rank);
     }
 }
@@ -127,7 +127,7 @@ static const struct summary_row *most_received(const struct facts *facts, bool b
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         double received = (double)(bytes ? row->received_bytes : row->received);
-        if (!has_figures(row))
+        if (!row_has_figures(row))
             continue;
         is->all += received;
         if (!most || received > is->own) {
@@ -173,7 +173,7 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
         return false;
     double works = 0;
     for (size_t i = 0; i < facts->summary->row_count; i++)
-        works += has_figures(&facts->summary->rows[i]) ? work_of(&facts->summary->rows[i]) : 0;
+        works += row_has_figures(&facts->summary->rows[i]) ? work_of(&facts->summary->rows[i]) : 0;
     double more = work_of(hot) - works / facts->ranks, less = facts->stall_mean - stall_of(hot);
     finding->seconds = more < less ? more : less;
     finding->site = receiving_site(facts, hot->rank, bytes);
@@ -196,7 +196,7 @@ static double imbalance_told(const struct facts *facts, int32_t rank)
     double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
-        if (row->rank == rank && has_figures(row) && useful_of(row) > (level + is->max) / 2)
+        if (row->rank == rank && row_has_figures(row) && useful_of(row) > (level + is->max) / 2)
             return useful_of(row) - level;
     }
     return 0;
@@ -238,7 +238,7 @@ bool find_late_rank(struct facts *facts, struct finding *finding)
         return true;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
-        if (!has_figures(row))
+        if (!row_has_figures(row))
             continue;
         sum += busy_of(row);
         if (!late || busy_of(row) > busy_of(late))
@@ -283,7 +283,7 @@ static struct host_mean host_mean_of(const struct facts *facts, uint32_t host)
     double own = 0, others = 0, count = 0;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
-        if (!has_figures(row))
+        if (!row_has_figures(row))
             continue;
         if (row->host != host) {
             others += useful_of(row);
@@ -306,7 +306,7 @@ bool find_slow_node(struct facts *facts, struct finding *finding)
     const struct summary *summary = facts->summary;
     const struct summary_row *longest = NULL;
     for (size_t i = 0; i < summary->row_count; i++)
-        if (has_figures(&summary->rows[i]) && (!longest || useful_of(&summary->rows[i]) > useful_of(longest)))
+        if (row_has_figures(&summary->rows[i]) && (!longest || useful_of(&summary->rows[i]) > useful_of(longest)))
             longest = &summary->rows[i];
     if (!longest || summary->host_count < 2 || facts->loads[longest->host].ranks < 2)
         return false;

@@ -32,11 +32,6 @@ struct facts {
     double explained;                   /* cost of the findings so far that are calls of their own */
 };
 
-static inline bool has_figures(const struct summary_row *row)
-{
-    return row->threads > 0;
-}
-
 static inline double seconds_of(uint64_t ns)
 {
     return (double)ns * 1e-9;

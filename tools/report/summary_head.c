@@ -13,16 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-static bool is_untimed(const struct summary *summary)
-{
-    return summary->sampling != 1 || summary->sampling_mixed;
-}
-
-static bool is_never_timed(const struct summary *summary)
-{
-    return !summary->sampling && !summary->sampling_mixed;
-}
-
 static double mean(const struct summary_spread *spread, uint32_t ranks)
 {
     return ranks ? spread->sum / ranks : 0;
@@ -36,7 +26,8 @@ const char *summary_whole_text(const struct summary *summary)
 const char *summary_share_text(const struct summary *summary, char *text)
 {
     const struct summary_spread *share = &summary->mpi_share;
-    if ((is_untimed(summary) && (share->max <= 0 || is_never_timed(summary))) || summary->recorded_seconds.max <= 0)
+    if ((summary_is_untimed(summary) && (share->max <= 0 || summary_is_never_timed(summary))) ||
+        summary->recorded_seconds.max <= 0)
         return "-";
     return text_of_share(text, mean(share, summary->ranks), 1);
 }
@@ -125,7 +116,7 @@ static void head_print(const struct summary *summary, const struct run_part *par
         return;
     if (part && part->anew)
         fprintf(out, "  in MPI     %s between MPI_Init and MPI_Finalize, all ranks and threads together\n",
-                is_never_timed(summary) ? "-" : text_of_seconds(b, summary->mpi_seconds.sum));
+                summary_is_never_timed(summary) ? "-" : text_of_seconds(b, summary->mpi_seconds.sum));
     else
         times_print(summary, out);
 }
@@ -155,7 +146,7 @@ static void stalls_print(const struct summary *summary, FILE *out)
     char text[UNIT_TEXT_BYTES];
     uint64_t stall_ns[STATE_COUNT];
     double all = 0, stalled = summary_stalls(summary, stall_ns);
-    if (!is_never_timed(summary)) /* calls inside of others count once */
+    if (!summary_is_never_timed(summary)) /* calls inside of others count once */
         all = summary->mpi_seconds.sum * 1e9;
     if (all <= 0)
         return;

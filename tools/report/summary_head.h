@@ -10,6 +10,18 @@
 
 struct run_part;
 
+/* Some times of calls are not known. */
+static inline bool summary_is_untimed(const struct summary *summary)
+{
+    return summary->sampling != 1 || summary->sampling_mixed;
+}
+
+/* None is known. */
+static inline bool summary_is_never_timed(const struct summary *summary)
+{
+    return !summary->sampling && !summary->sampling_mixed;
+}
+
 /* All of it. `part` may be NULL. */
 void summary_head_print(const struct summary *summary, const struct run_part *part, FILE *out);
 /* What the figures leave out: filters, times without recording, missing ranks, losses. */

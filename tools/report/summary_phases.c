@@ -26,24 +26,15 @@ static double recorded_of(const struct summary_phase *phase)
     return phase->run_ns > phase->off_ns ? (double)(phase->run_ns - phase->off_ns) * 1e-9 : 0;
 }
 
-static void rank_add(struct summary_spread *spread, double value, int32_t rank, bool first)
-{
-    const struct summary_spread one = {value, value, value, rank, rank};
-    if (first)
-        *spread = one;
-    else
-        summary_spread_merge(spread, &one);
-}
-
 /* The phase whose lines begin at place `at`. */
 static struct phase_figures phase_at(const struct summary *summary, size_t at)
 {
     struct phase_figures is = {.first = &summary->phases[at]};
     for (; at < summary->phase_count && strcmp(summary->phases[at].name, is.first->name) == 0; at++) {
         const struct summary_phase *phase = &summary->phases[at];
-        rank_add(&is.recorded, recorded_of(phase), phase->rank, is.ranks == 0);
-        rank_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, is.ranks == 0);
-        rank_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, is.ranks == 0);
+        summary_spread_add(&is.recorded, recorded_of(phase), phase->rank, is.ranks == 0);
+        summary_spread_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, is.ranks == 0);
+        summary_spread_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, is.ranks == 0);
         is.off += (double)phase->off_ns * 1e-9;
         is.count += phase->count;
         is.calls += phase->calls;
@@ -58,7 +49,7 @@ static bool is_timed(const struct summary *summary)
     return summary->sampling || summary->sampling_mixed;
 }
 
-static const char *extreme_text(char text[RANK_TEXT_BYTES], double seconds, int32_t rank)
+static const char *phase_extreme_text(char text[RANK_TEXT_BYTES], double seconds, int32_t rank)
 {
     char figure[UNIT_TEXT_BYTES];
     snprintf(text, RANK_TEXT_BYTES, "%s (%" PRId32 ")", text_of_seconds(figure, seconds), rank);
@@ -77,8 +68,8 @@ static void phase_print(const struct summary *summary, const struct phase_figure
     }
     fprintf(out, "  %-*s %6zu %10s %9s %14s %14s %8s %8s %10s %8s %12s\n", PHASE_COLUMNS, name, is->ranks,
             text_of_count(a, is->count), text_of_seconds(b, is->recorded.sum / (double)is->ranks),
-            extreme_text(least, is->recorded.min, is->recorded.min_rank),
-            extreme_text(most, is->recorded.max, is->recorded.max_rank),
+            phase_extreme_text(least, is->recorded.min, is->recorded.min_rank),
+            phase_extreme_text(most, is->recorded.max, is->recorded.max_rank),
             timed ? text_of_share(c, is->mpi.sum, is->recorded.sum) : "-",
             timed && summary->stall_known ? text_of_share(d, is->stalled.sum, is->mpi.sum) : "-",
             is->efficiency.known ? text_of_share(f, is->efficiency.parallel, 1) : "-",

@@ -10,15 +10,10 @@
 enum { RANKS_SHOWN = 32 };
 
 /* Files of versions before figures by rank have rows without any. So has a process without figures. */
-static bool has_figures(const struct summary_row *row)
-{
-    return row->threads > 0;
-}
-
 static bool any_figures(const struct summary *summary)
 {
     for (size_t i = 0; i < summary->row_count; i++)
-        if (has_figures(&summary->rows[i]))
+        if (row_has_figures(&summary->rows[i]))
             return true;
     return false;
 }
@@ -29,7 +24,7 @@ static void row_print(const struct summary *summary, const struct summary_row *r
         f[UNIT_TEXT_BYTES];
     bool timed = summary->sampling || summary->sampling_mixed;
     snprintf(rank, sizeof rank, row->rank < 0 ? "-" : "%" PRId32, row->rank);
-    if (!has_figures(row)) {
+    if (!row_has_figures(row)) {
         fprintf(out, "  %6s %9s %9s %9s %9s %10s %9s  %s\n", rank, "-", "-", "-", "-", "-", "-",
                 summary->hosts[row->host].name);
         return;
@@ -104,7 +99,7 @@ static json_t *known_count_json(bool known, uint64_t count)
 
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
-    bool known = has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
+    bool known = row_has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
     bool received = known && !summary->received_unknown;
     return json_pack("{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
                      row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name,

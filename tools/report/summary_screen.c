@@ -57,7 +57,7 @@ static void title_print(const struct summary *summary, FILE *out)
     fprintf(out, "%s\n", text_cut(title, SCREEN_COLUMNS));
 }
 
-static void ranks_print(const struct summary *summary, FILE *out)
+static void screen_ranks_print(const struct summary *summary, FILE *out)
 {
     char text[1024], hosts[512], count[UNIT_TEXT_BYTES], recorded[UNIT_TEXT_BYTES + 32] = "", some[UNIT_TEXT_BYTES];
     summary_loads_text(summary, hosts, sizeof hosts);
@@ -73,7 +73,7 @@ static void ranks_print(const struct summary *summary, FILE *out)
         fprintf(out, "  spawned by another job\n");
 }
 
-static void times_print(const struct summary *summary, FILE *out)
+static void screen_times_print(const struct summary *summary, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
     uint64_t stall_ns[STATE_COUNT];
@@ -90,13 +90,13 @@ static void times_print(const struct summary *summary, FILE *out)
                 text_of_share(b, stalled > all ? all : stalled, all));
 }
 
-static void head_print(const struct summary *summary, const struct findings *findings, FILE *out)
+static void screen_head_print(const struct summary *summary, const struct findings *findings, FILE *out)
 {
     title_print(summary, out);
     summary_when_print(summary, out);
-    ranks_print(summary, out);
+    screen_ranks_print(summary, out);
     summary_crowd_print(findings, out);
-    times_print(summary, out);
+    screen_times_print(summary, out);
     summary_efficiency_print(summary, out);
     summary_notes_print(summary, NULL, out);
 }
@@ -134,7 +134,7 @@ static char *head_text(const struct summary *summary, const struct findings *fin
     size_t bytes;
     FILE *out = open_memstream(&raw, &bytes);
     if (out) {
-        head_print(summary, findings, out);
+        screen_head_print(summary, findings, out);
         fclose(out);
     }
     out = raw ? open_memstream(&text, &bytes) : NULL;

@@ -22,17 +22,6 @@
 
 enum { TOP_SITES = 10, TOP_CALLS = 12, TOP_COMMS = 10, TOP_HISTOGRAMS = 3, COMM_NAME_COLUMNS = 26, BAR_COLUMNS = 40 };
 
-/* Returns whether some calls were not timed. If so, a time of 0 is not 0 s, but unknown. */
-static bool is_untimed(const struct summary *summary)
-{
-    return summary->sampling != 1 || summary->sampling_mixed;
-}
-
-static bool is_never_timed(const struct summary *summary)
-{
-    return !summary->sampling && !summary->sampling_mixed;
-}
-
 static const char *known_ns(char text[UNIT_TEXT_BYTES], uint64_t ns, bool untimed)
 {
     return ns || !untimed ? text_of_ns(text, ns) : "-";
@@ -65,7 +54,7 @@ static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
     char others[UNIT_TEXT_BYTES];
-    bool untimed = is_untimed(summary);
+    bool untimed = summary_is_untimed(summary);
     for (unsigned i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
             order[used++] = i;
@@ -73,7 +62,7 @@ static void calls_print(const struct summary *summary, FILE *out)
         return;
     qsort_r(order, used, sizeof *order, summary_call_order, (void *)(uintptr_t)summary);
     double whole = 0;
-    for (unsigned i = 0; i < used && !is_never_timed(summary); i++)
+    for (unsigned i = 0; i < used && !summary_is_never_timed(summary); i++)
         whole += (double)summary->calls[order[i]].time_ns;
     fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %8s %10s\n", "", "calls", "time",
             "share", "stalled", "mean");
@@ -117,7 +106,7 @@ static void text_show(const char *text, FILE *out)
 }
 
 /* Prints the program's own name of the communicator. It may be long, so it comes last. */
-static void label_print(const struct summary_comm *comm, FILE *out)
+static void comm_label_print(const struct summary_comm *comm, FILE *out)
 {
     char quoted[LABEL_QUOTED_BYTES];
     if (!comm->label[0])
@@ -155,7 +144,7 @@ static void comm_print(const struct summary_comm *comm, const char *name, const 
     for (size_t i = 0; i < (columns->objects ? 5 : 3); i++)
         fprintf(out, " %8s", known_ns(time, times[i], columns->untimed));
     fprintf(out, " %10s %9s", text_of_count(messages, comm->send_count), text_of_bytes(bytes, comm->send_bytes));
-    label_print(comm, out);
+    comm_label_print(comm, out);
     if (comm->sum)
         fprintf(out, "  %" PRIu64 " freed", comm->merged);
     fputc('\n', out);
@@ -171,7 +160,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
 {
     if (!summary->comm_count)
         return;
-    struct comm_columns columns = {.untimed = is_untimed(summary), .stalls = summary->stall_known};
+    struct comm_columns columns = {.untimed = summary_is_untimed(summary), .stalls = summary->stall_known};
     for (size_t i = 0; i < summary->comm_count; i++)
         columns.objects = columns.objects || comms[i]->rma_time_ns || comms[i]->io_time_ns;
     fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s\n",

@@ -16,13 +16,13 @@
 enum { LIST_BYTES = 1 << 18, LIST_TIMEOUT_MS = 30000 };
 
 /* The names of C and Fortran MPI libraries begin like this for all builders, and so do mpit's own and MPIR. */
-static bool is_mpi(const char *soname)
+static bool elf_is_mpi(const char *soname)
 {
     return text_begins(soname, "libmpi") && !text_begins(soname, "libmpit") && !text_begins(soname, "libmpir.");
 }
 
 /* Returns NULL if the path is not an ELF file. */
-static Elf *file_open(const char *path)
+static Elf *elf_open(const char *path)
 {
     int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
@@ -76,7 +76,7 @@ static void found_library(struct elf_kind *kind, const char *name)
         snprintf(kind->below, sizeof kind->below, "%s", name);
     if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
         kind->openmpi_launcher = true;
-    if (is_mpi(name) && !kind->library[0])
+    if (elf_is_mpi(name) && !kind->library[0])
         snprintf(kind->library, sizeof kind->library, "%s", name);
 }
 
@@ -155,7 +155,7 @@ static const char *loader_find(struct elf_kind *kind, Elf *file)
 int elf_kind_read(struct elf_kind *kind, const char *path)
 {
     *kind = (struct elf_kind){0};
-    Elf *file = file_open(path);
+    Elf *file = elf_open(path);
     if (!file)
         return -1;
     kind->other_machine = is_of_other_machine(file);

@@ -22,7 +22,7 @@ struct line {
     size_t count;
 };
 
-static void line_add(struct line *line, const char *word)
+static void output_line_add(struct line *line, const char *word)
 {
     line->words = realloc(line->words, (line->count + 2) * sizeof *line->words);
     if (!line->words || !(line->words[line->count] = strdup(word)))
@@ -38,7 +38,7 @@ __attribute__((format(printf, 2, 3))) static void line_add_formatted(struct line
     if (vasprintf(&word, format, args) < 0)
         err(2, "no memory");
     va_end(args);
-    line_add(line, word);
+    output_line_add(line, word);
     free(word);
 }
 
@@ -64,10 +64,10 @@ static void variables_add(struct line *line, const char *option, bool with_value
         char *equals = strchr(*variable, '=');
         if (!equals || !is_ours(*variable) || (sanitizer && text_begins(*variable, SANITIZER)))
             continue;
-        line_add(line, option);
+        output_line_add(line, option);
         line_add_formatted(line, "%.*s", (int)(equals - *variable), *variable);
         if (with_value)
-            line_add(line, equals + 1);
+            output_line_add(line, equals + 1);
     }
 }
 
@@ -127,14 +127,14 @@ static void openmpi_words(struct line *line, char *const words[], const char *li
     for (size_t i = 0; words[i]; i++) {
         if (!by_agent && i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
             char *longer = env_list(words[i], delimiter);
-            line_add(line, longer);
+            output_line_add(line, longer);
             free(longer);
         } else if (i > 0 && text_begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
             preload_add(line, words[i], sizeof PRELOAD, library);
         } else if (i > 0 && text_begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
             sanitizer_add(line, words[i]);
         } else {
-            line_add(line, words[i]);
+            output_line_add(line, words[i]);
         }
         bool context = i == 0 || strcmp(words[i], ":") == 0;
         if (context && words[i + 1] && !by_list && !by_agent)
@@ -169,7 +169,7 @@ static void hydra_words(struct line *line, char *const words[], const char *libr
         else if (i > 0 && hydra_sets(words[i - 1]) && text_begins(words[i], PRELOAD "="))
             preload_add(line, words[i], sizeof PRELOAD, library);
         else
-            line_add(line, words[i]);
+            output_line_add(line, words[i]);
         if (i == 0 && restricted && words[1])
             variables_add(line, "-genv", true, words);
     }
@@ -181,7 +181,7 @@ static void slurm_words(struct line *line, char *const words[], char note[512])
     bool restricted = by_environment && !text_begins(by_environment, "ALL");
     for (size_t i = 0; words[i]; i++) {
         restricted = restricted || (text_begins(words[i], "--export=") && !text_begins(words[i], "--export=ALL"));
-        line_add(line, words[i]);
+        output_line_add(line, words[i]);
     }
     if (restricted)
         snprintf(
@@ -205,7 +205,7 @@ char **forward_words(char *const words[], size_t launcher, enum launcher_kind ki
         if (setting)
             preload_add(&line, words[i], sizeof PRELOAD, library);
         else
-            line_add(&line, words[i]);
+            output_line_add(&line, words[i]);
     }
     if (behind_env && kind == LAUNCHER_NONE)
         return line.words;
@@ -221,7 +221,7 @@ char **forward_words(char *const words[], size_t launcher, enum launcher_kind ki
         break;
     default:
         for (size_t i = launcher; words[i]; i++)
-            line_add(&line, words[i]);
+            output_line_add(&line, words[i]);
     }
     return line.words;
 }

@@ -14,7 +14,7 @@ static struct summary_frame *frame_place(struct site_naming *naming)
     return &naming->frames[naming->count++];
 }
 
-static const struct symbol_place *place_find(const struct site_naming *naming, const struct summary_frame *frame)
+static const struct symbol_place *site_place_find(const struct site_naming *naming, const struct summary_frame *frame)
 {
     const struct summary_module *from = frame->module ? &naming->sites->modules[frame->module - 1] : NULL;
     if (!from)
@@ -30,7 +30,7 @@ static const struct symbol_place *place_find(const struct site_naming *naming, c
 /* Adds the frames of one return address. */
 static bool frame_name(struct site_naming *naming, const struct summary_frame *frame)
 {
-    const struct symbol_place *place = place_find(naming, frame);
+    const struct symbol_place *place = site_place_find(naming, frame);
     unsigned lines = place ? place->count : 1;
     for (unsigned i = 0; i < lines; i++) {
         struct summary_frame *named = frame_place(naming);

@@ -84,7 +84,7 @@ bool names_list_module(struct names_list *list, const char *path, const uint8_t 
 }
 
 /* The begin of a function without a name, as the distance from the address, plus 1. 0: not known. */
-static uint32_t distance_of(const struct symbol_place *place)
+static uint32_t start_distance(const struct symbol_place *place)
 {
     bool known = place->start != UINT64_MAX && place->start <= place->address;
     return known && place->address - place->start < UINT32_MAX ? (uint32_t)(place->address - place->start) + 1 : 0;
@@ -101,7 +101,7 @@ bool names_list_place(struct names_list *list, const struct symbol_place *place)
                                       .file = text_place(list, place->lines[i].file),
                                       .line = place->lines[i].line,
                                       .inlined = i + 1 < place->count,
-                                      .reserved = distance_of(place)};
+                                      .reserved = start_distance(place)};
         struct summary_frame *frames =
             sites->frame_count < FRAMES_MOST ? array_grow(sites->frames, sites->frame_count, sizeof *frames) : NULL;
         list->full |= !frames;

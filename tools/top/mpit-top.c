@@ -267,7 +267,7 @@ static int page_width(void)
     return width < 20 ? WIDTH_WITHOUT_TERMINAL : width;
 }
 
-static void list_print(struct top_view *view, struct top_model *model)
+static void jobs_list_print(struct top_view *view, struct top_model *model)
 {
     struct top_page page = {.width = page_width()};
     view->chosen = false;
@@ -306,7 +306,7 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
     ranks_check(model, request);
     bool list = !request->path_count || model->job_count > 1;
     if (list)
-        list_print(view, model);
+        jobs_list_print(view, model);
     for (size_t i = 0; i < 2 * model->job_count; i++) { /* running jobs come first, and the newest of them */
         const struct top_job *job = &model->jobs[model->job_count - 1 - i % model->job_count];
         if ((job->running != 0) != (i < model->job_count))

@@ -139,7 +139,7 @@ struct place {
     const struct top_slot *figures;
 };
 
-static int place_order(const void *one, const void *other)
+static int detail_place_order(const void *one, const void *other)
 {
     const struct place *a = one, *b = other;
     if (a->figures->time != b->figures->time)
@@ -156,7 +156,7 @@ static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
         if (run->comms[slot])
             places[count++] = (struct place){slot, &rank->slots[slot]};
     if (count)
-        qsort(places, count, sizeof *places, place_order);
+        qsort(places, count, sizeof *places, detail_place_order);
     heading(page, "time %  stalled %   sent/s   coll/s   sent B/s  communicator");
     for (size_t i = 0; i < count && i < COMMS_SHOWN; i++) {
         const struct comm_record *record = run->comms[places[i].slot];

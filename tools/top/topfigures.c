@@ -63,7 +63,7 @@ static void records_find(struct top_reading *reading)
                 reading->records[k] = &reading->run->variables[i];
 }
 
-static uint64_t ns_of(const struct top_reading *reading, uint64_t ticks)
+static uint64_t reading_ns_of(const struct top_reading *reading, uint64_t ticks)
 {
     return live_between(reading->process, 0, ticks);
 }
@@ -114,9 +114,9 @@ static struct thread_state state_read(const struct top_reading *reading, const s
         *stalled = RELAXED_LOAD(&record->stalled);
         loads_order();
         thread->mpi_ns =
-            ns_of(reading, sum_blocks(reading, WANT_MPI_TIME, blocks[0], blocks[1], record->index, NULL, 0));
+            reading_ns_of(reading, sum_blocks(reading, WANT_MPI_TIME, blocks[0], blocks[1], record->index, NULL, 0));
         thread->stall_ns =
-            ns_of(reading, sum_blocks(reading, WANT_STALL_TIME, blocks[0], blocks[1], record->index, NULL, 0));
+            reading_ns_of(reading, sum_blocks(reading, WANT_STALL_TIME, blocks[0], blocks[1], record->index, NULL, 0));
         loads_order();
         if (there->since == state.since && there->call == state.call)
             break;
@@ -157,7 +157,7 @@ static void off_take(const struct top_reading *reading, const struct thread_reco
                      bool is_new)
 {
     const struct run_header *header = &reading->run->header;
-    uint64_t off = ns_of(reading, run_off_ticks(header, reading->process->now_ticks));
+    uint64_t off = reading_ns_of(reading, run_off_ticks(header, reading->process->now_ticks));
     if (is_new && record->begin_ticks > header->init_ticks)
         thread->off_before_ns = off;
     if (!thread->ended)
@@ -245,8 +245,8 @@ static double growth_rate(uint64_t now, uint64_t before, double seconds)
 
 static void cells_read(const struct top_reading *reading, size_t first, size_t end, struct top_slot_figures *cells)
 {
-    cells->time_ns = ns_of(reading, sum_blocks(reading, WANT_COMM_TIME, first, end, ANY, NULL, 0));
-    cells->stall_ns = ns_of(reading, sum_blocks(reading, WANT_COMM_STALL, first, end, ANY, NULL, 0));
+    cells->time_ns = reading_ns_of(reading, sum_blocks(reading, WANT_COMM_TIME, first, end, ANY, NULL, 0));
+    cells->stall_ns = reading_ns_of(reading, sum_blocks(reading, WANT_COMM_STALL, first, end, ANY, NULL, 0));
     cells->sent = sum_blocks(reading, WANT_SEND_COUNT, first, end, ANY, NULL, 0);
     cells->sent_bytes = sum_blocks(reading, WANT_SEND_BYTES, first, end, ANY, NULL, 0);
     cells->received = sum_blocks(reading, WANT_RECV_COUNT, first, end, ANY, NULL, 0);
@@ -353,7 +353,7 @@ static void totals_read(const struct top_reading *reading, struct top_figures *n
     now->fabric_ops = sum_blocks(reading, WANT_FABRIC_OPS, 0, own, ANY, NULL, 0);
     now->fabric_bytes = sum_blocks(reading, WANT_FABRIC_BYTES, 0, own, ANY, NULL, 0);
     now->fabric_polls = sum_blocks(reading, WANT_FABRIC_POLLS, 0, own, ANY, NULL, 0);
-    now->fabric_ns = ns_of(reading, sum_blocks(reading, WANT_FABRIC_TIME, 0, own, ANY, NULL, 0));
+    now->fabric_ns = reading_ns_of(reading, sum_blocks(reading, WANT_FABRIC_TIME, 0, own, ANY, NULL, 0));
     now->fabric_pending = sum_blocks(reading, WANT_FABRIC_PENDING, 0, own, ANY, NULL, 0);
     for (size_t i = 0; i < own; i++) {
         const struct run_block *block = &run->blocks[i];

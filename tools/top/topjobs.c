@@ -14,14 +14,14 @@ struct job_row {
     const struct top_job *job;
 };
 
-static const struct top_job *job_of(const void *item)
+static const struct top_job *top_job_of(const void *item)
 {
     return ((const struct job_row *)item)->job;
 }
 
 static void job_program_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_job *job = job_of(item);
+    const struct top_job *job = top_job_of(item);
     const char *slash = strrchr(job->program, '/');
     const char *program = slash && slash[1] ? slash + 1 : job->program[0] ? job->program : "(starting)";
     snprintf(text, bytes, "%s%s%s%s", program, job->user[0] && !job->own ? " (" : "",
@@ -30,21 +30,21 @@ static void job_program_text(const void *item, char *text, size_t bytes)
 
 static void job_launcher_text(const void *item, char *text, size_t bytes)
 {
-    if (job_of(item)->launcher)
-        snprintf(text, bytes, "%" PRIu32, job_of(item)->launcher);
+    if (top_job_of(item)->launcher)
+        snprintf(text, bytes, "%" PRIu32, top_job_of(item)->launcher);
     else
         snprintf(text, bytes, "-");
 }
 
 static double launcher_key(const void *item)
 {
-    return job_of(item)->launcher;
+    return top_job_of(item)->launcher;
 }
 
 /* The time of today, or the date. */
 static void job_begin_text(const void *item, char *text, size_t bytes)
 {
-    time_t begin = (time_t)(job_of(item)->begin_ns / 1000000000), now = time(NULL);
+    time_t begin = (time_t)(top_job_of(item)->begin_ns / 1000000000), now = time(NULL);
     struct tm local, today;
     snprintf(text, bytes, "-");
     if (!begin || !localtime_r(&begin, &local) || !localtime_r(&now, &today))
@@ -55,12 +55,12 @@ static void job_begin_text(const void *item, char *text, size_t bytes)
 
 static double begin_key(const void *item)
 {
-    return -(double)job_of(item)->begin_ns;
+    return -(double)top_job_of(item)->begin_ns;
 }
 
 static void job_ranks_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_job *job = job_of(item);
+    const struct top_job *job = top_job_of(item);
     size_t size = job->world_size > 0 ? (size_t)job->world_size : job->rank_count;
     if (job->running == size)
         snprintf(text, bytes, "%zu", size);
@@ -68,9 +68,9 @@ static void job_ranks_text(const void *item, char *text, size_t bytes)
         snprintf(text, bytes, "%zu of %zu", job->running, size);
 }
 
-static double ranks_key(const void *item)
+static double jobs_ranks_key(const void *item)
 {
-    return -(double)job_of(item)->running;
+    return -(double)top_job_of(item)->running;
 }
 
 static void job_share_text(bool known, double share, char *text, size_t bytes)
@@ -83,39 +83,39 @@ static void job_share_text(bool known, double share, char *text, size_t bytes)
 
 static void job_mpi_text(const void *item, char *text, size_t bytes)
 {
-    job_share_text(job_of(item)->sharing, job_of(item)->rates.mpi, text, bytes);
+    job_share_text(top_job_of(item)->sharing, top_job_of(item)->rates.mpi, text, bytes);
 }
 
 static double mpi_key(const void *item)
 {
-    return -job_of(item)->rates.mpi;
+    return -top_job_of(item)->rates.mpi;
 }
 
 static void job_stall_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_job *job = job_of(item);
+    const struct top_job *job = top_job_of(item);
     job_share_text(job->sharing && job->stall_known, job->rates.stall, text, bytes);
 }
 
 static double stall_key(const void *item)
 {
-    return -job_of(item)->rates.stall;
+    return -top_job_of(item)->rates.stall;
 }
 
 static void job_efficiency_text(const void *item, char *text, size_t bytes)
 {
-    job_share_text(job_of(item)->efficiency.known, job_of(item)->efficiency.parallel, text, bytes);
+    job_share_text(top_job_of(item)->efficiency.known, top_job_of(item)->efficiency.parallel, text, bytes);
 }
 
 static double efficiency_key(const void *item)
 {
-    return job_of(item)->efficiency.parallel;
+    return top_job_of(item)->efficiency.parallel;
 }
 
 /* "MPI_Recv 5.7 s, rank 3" */
 static void job_call_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_job *job = job_of(item);
+    const struct top_job *job = top_job_of(item);
     char dead[40] = "", since[UNIT_TEXT_BYTES], rank[24] = "";
     const struct top_rank *longest = job->longest;
     if (job->dead)
@@ -138,20 +138,20 @@ static void job_call_text(const void *item, char *text, size_t bytes)
 
 static double call_key(const void *item)
 {
-    const struct top_rank *longest = job_of(item)->longest;
+    const struct top_rank *longest = top_job_of(item)->longest;
     return longest ? -(double)longest->busy->call.since_ns : 1;
 }
 
 static void job_directory_text(const void *item, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s", job_of(item)->directory[0] ? job_of(item)->directory : "-");
+    snprintf(text, bytes, "%s", top_job_of(item)->directory[0] ? top_job_of(item)->directory : "-");
 }
 
 static const struct top_column columns[] = {
     {"program", 14, 1, true, job_program_text, NULL},
     {"launcher", 8, 2, false, job_launcher_text, launcher_key},
     {"start", 8, 3, false, job_begin_text, begin_key},
-    {"ranks", 5, 2, false, job_ranks_text, ranks_key},
+    {"ranks", 5, 2, false, job_ranks_text, jobs_ranks_key},
     {"MPI %", 5, 1, false, job_mpi_text, mpi_key},
     {"stalled %", 9, 2, false, job_stall_text, stall_key},
     {"efficiency %", 12, 6, false, job_efficiency_text, efficiency_key},
@@ -160,9 +160,9 @@ static const struct top_column columns[] = {
 };
 
 /* The newest first. */
-static int job_order(const void *one, const void *other)
+static int top_job_order(const void *one, const void *other)
 {
-    const struct top_job *a = job_of(*(const void *const *)one), *b = job_of(*(const void *const *)other);
+    const struct top_job *a = top_job_of(*(const void *const *)one), *b = top_job_of(*(const void *const *)other);
     if (a->begin_ns != b->begin_ns)
         return a->begin_ns > b->begin_ns ? -1 : 1;
     return (a->job > b->job) - (a->job < b->job);
@@ -186,7 +186,7 @@ void top_jobs_add(struct top_page *page, const struct top_view *view, const stru
             items[count++] = &rows[i];
     }
     if (count)
-        qsort(items, count, sizeof *items, job_order);
+        qsort(items, count, sizeof *items, top_job_order);
     if (rows && items)
         top_table_add(page, view, columns, sizeof columns / sizeof *columns, items, count);
     free(rows);

@@ -114,7 +114,7 @@ static json_t *circle_json(const struct top_job *job)
     return list;
 }
 
-static json_t *rank_json(const struct top_job *job, const struct top_rank *rank, struct call_places *places)
+static json_t *top_rank_json(const struct top_job *job, const struct top_rank *rank, struct call_places *places)
 {
     json_t *object = json_pack("{s:i, s:s, s:I, s:s, s:I, s:I}", "rank", (int)rank->rank, "host", rank->host, "pid",
                                (json_int_t)rank->pid, "state", top_state_name(rank->state), "run_ns",
@@ -171,7 +171,7 @@ static json_t *top_job_json(const struct top_job *job, const char *ranks, struct
     json_t *list = json_array(), *comms = json_array();
     for (size_t i = 0; i < job->rank_count; i++)
         if (!ranks || rank_list_has(ranks, job->ranks[i]->rank))
-            json_array_append_new(list, rank_json(job, job->ranks[i], places));
+            json_array_append_new(list, top_rank_json(job, job->ranks[i], places));
     for (size_t i = 0; i < job->comm_count; i++)
         json_array_append_new(comms, top_comm_json(job, job->comms[i]));
     json_object_set_new(object, "ranks", list);

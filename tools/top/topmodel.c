@@ -194,7 +194,7 @@ static int comms_make(struct top_job *job)
 /* ---- jobs ---------------------------------------------------------------------------------------------------------
  */
 
-static void figures_add(struct top_figures *sum, const struct top_figures *one)
+static void reading_figures_add(struct top_figures *sum, const struct top_figures *one)
 {
     uint64_t *to = (uint64_t *)(void *)sum;
     const uint64_t *from = (const uint64_t *)(const void *)one;
@@ -264,7 +264,7 @@ static void job_sum(struct top_job *job)
         const struct top_rank *rank = job->ranks[i];
         job->running += rank->state <= TOP_OFF;
         job->dead += rank->state == TOP_DEAD || rank->state == TOP_ABORTED;
-        figures_add(&job->now, &rank->now);
+        reading_figures_add(&job->now, &rank->now);
         if (rank->state == TOP_UNREADABLE)
             continue;
         job_describe(job, rank);

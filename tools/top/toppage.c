@@ -51,7 +51,7 @@ void top_page_clear(struct top_page *page)
 }
 
 /* Takes over the text, which may be NULL. A row less is shown without memory. */
-static void row_add(struct top_page *page, uint64_t first, uint64_t second, char *text)
+static void page_row_add(struct top_page *page, uint64_t first, uint64_t second, char *text)
 {
     struct top_row *rows = text ? array_grow(page->rows, page->count, sizeof *rows) : NULL;
     if (!rows) {
@@ -74,7 +74,7 @@ void top_page_add(struct top_page *page, uint64_t first, uint64_t second, const 
     size_t bytes = top_text_cut(whole, page->width, dots);
     made = asprintf(&text, "%.*s%s", (int)bytes, whole, dots);
     free(whole);
-    row_add(page, first, second, made < 0 ? NULL : text);
+    page_row_add(page, first, second, made < 0 ? NULL : text);
 }
 
 /* Returns the last blank at `end` or before, or the last one behind a comma. 0: there is none. */
@@ -102,7 +102,7 @@ void top_page_wrap(struct top_page *page, enum top_style style, int indent, cons
     for (int before = 0; *text; before = indent < page->width / 2 ? indent : 0) {
         size_t bytes = line_fitting(text, page->width - before);
         char *row = NULL;
-        row_add(page, 0, 0, asprintf(&row, "%c%*s%.*s", style, before, "", (int)bytes, text) < 0 ? NULL : row);
+        page_row_add(page, 0, 0, asprintf(&row, "%c%*s%.*s", style, before, "", (int)bytes, text) < 0 ? NULL : row);
         text += bytes;
         while (*text == ' ')
             text++;

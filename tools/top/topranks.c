@@ -119,7 +119,7 @@ static void threads_text(const void *item, char *text, size_t bytes)
 }
 
 /* The sort key of its call: longer calls come first. */
-static double call_key(const void *item)
+static double ranks_call_key(const void *item)
 {
     const struct top_rank *rank = item;
     return rank->busy && rank->busy->call.name[0] ? -(double)rank->busy->call.since_ns : 1;
@@ -173,7 +173,7 @@ static const struct top_column all_columns[] = {
     {"", 12, 7, false, papi3_text, papi3_key},
     {"thr", 3, 9, false, threads_text, threads_key},
     {"host:pid", 16, 9, true, host_text, NULL},
-    {"call", 14, 1, true, call_text, call_key},
+    {"call", 14, 1, true, call_text, ranks_call_key},
 };
 enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
 enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };

@@ -15,7 +15,7 @@ struct size_row {
     double most; /* the largest rate of all rows */
 };
 
-static const struct size_row *row_of(const void *item)
+static const struct size_row *sizes_row_of(const void *item)
 {
     return item;
 }
@@ -23,12 +23,12 @@ static const struct size_row *row_of(const void *item)
 static void size_label_text(const void *item, char *text, size_t bytes)
 {
     char label[UNIT_BUCKET_BYTES];
-    snprintf(text, bytes, "%s", text_of_bucket(label, row_of(item)->bucket));
+    snprintf(text, bytes, "%s", text_of_bucket(label, sizes_row_of(item)->bucket));
 }
 
 static double size_label_key(const void *item)
 {
-    return row_of(item)->bucket;
+    return sizes_row_of(item)->bucket;
 }
 
 static void rate_bar(const struct size_row *row, int kind, enum top_style style, char *text, size_t bytes)
@@ -41,18 +41,18 @@ static void rate_bar(const struct size_row *row, int kind, enum top_style style,
 
 static void sent_bar_text(const void *item, char *text, size_t bytes)
 {
-    rate_bar(row_of(item), TOP_SENT, STYLE_WORK, text, bytes);
+    rate_bar(sizes_row_of(item), TOP_SENT, STYLE_WORK, text, bytes);
 }
 
 static void coll_bar_text(const void *item, char *text, size_t bytes)
 {
-    rate_bar(row_of(item), TOP_COLLS, STYLE_STALL, text, bytes);
+    rate_bar(sizes_row_of(item), TOP_COLLS, STYLE_STALL, text, bytes);
 }
 
 #define SIZE_COLUMNS(name, kind)                                                                                       \
     static double name##_rate_key(const void *item)                                                                    \
     {                                                                                                                  \
-        return -row_of(item)->job->sizes[kind][row_of(item)->bucket];                                                  \
+        return -sizes_row_of(item)->job->sizes[kind][sizes_row_of(item)->bucket];                                      \
     }                                                                                                                  \
     static void name##_rate_text(const void *item, char *text, size_t bytes)                                           \
     {                                                                                                                  \
@@ -61,12 +61,13 @@ static void coll_bar_text(const void *item, char *text, size_t bytes)
     }                                                                                                                  \
     static double name##_count_key(const void *item)                                                                   \
     {                                                                                                                  \
-        return -(double)row_of(item)->job->now.sizes[kind][row_of(item)->bucket];                                      \
+        return -(double)sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket];                          \
     }                                                                                                                  \
     static void name##_count_text(const void *item, char *text, size_t bytes)                                          \
     {                                                                                                                  \
         char count[UNIT_TEXT_BYTES];                                                                                   \
-        snprintf(text, bytes, "%s", text_of_count(count, row_of(item)->job->now.sizes[kind][row_of(item)->bucket]));   \
+        snprintf(text, bytes, "%s",                                                                                    \
+                 text_of_count(count, sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket]));          \
     }
 
 SIZE_COLUMNS(sent, TOP_SENT)

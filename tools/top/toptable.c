@@ -55,7 +55,7 @@ static void title_text(const struct table *table, size_t column, char title[TITL
 }
 
 /* Makes all texts. Sets the width of each column: a number is never cut, a text may be. */
-static void cells_make(struct table *table, const void **items, size_t item_count)
+static void table_cells_make(struct table *table, const void **items, size_t item_count)
 {
     char title[TITLE_BYTES];
     int title_columns = 0;
@@ -173,7 +173,7 @@ void top_table_add(struct top_page *page, const struct top_view *view, const str
         sort_sign = view->reverse ? -1 : 1;
         qsort(items, item_count, sizeof *items, item_order);
     }
-    cells_make(&table, items, item_count);
+    table_cells_make(&table, items, item_count);
     columns_choose(&table);
     page->column_count = count;
     page->shown = 0;

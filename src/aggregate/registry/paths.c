@@ -41,7 +41,7 @@ static bool is_path(const struct path_record *record, const struct path_frames *
 }
 
 /* The place of the path in the table, or the free place where it belongs. */
-static const struct path_record **place_find(const struct path_frames *frames)
+static const struct path_record **path_place_find(const struct path_frames *frames)
 {
     uint64_t at = frames_hash(frames->kind, frames->flags, frames->frame, frames->count);
     while (table.places[at & (table.room - 1)] && !is_path(table.places[at & (table.room - 1)], frames))
@@ -93,7 +93,7 @@ static const struct path_record *record_make(const struct path_frames *frames)
     record->frames = frames->count;
     memcpy(record->frame, frames->frame, frames->count * sizeof frames->frame[0]);
     run_link(&book.run, &book.run.header->first_path, &record->next, offset);
-    *place_find(frames) = record;
+    *path_place_find(frames) = record;
     __atomic_store_n(&table.used, table.used + 1, __ATOMIC_RELEASE); /* paths_last */
     return record;
 }
@@ -104,7 +104,7 @@ uint32_t path_number(const struct path_frames *frames)
     uint32_t number = 0;
     pthread_mutex_lock(&lock);
     if (table.used || record_make(&others)) { /* the first one is PATH_OTHERS */
-        const struct path_record *record = *place_find(frames);
+        const struct path_record *record = *path_place_find(frames);
         if (!record && !(record = record_make(frames)))
             run_lost(&book.run, LOSS_CALL_PATHS, 1);
         number = record ? record->number : PATH_OTHERS;

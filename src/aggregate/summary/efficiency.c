@@ -114,7 +114,7 @@ struct efficiency summary_efficiency(const struct summary *summary)
 }
 
 /* Rows are by rank. A process without a row counts as one of the first host. */
-static uint32_t host_of(const struct summary *summary, int32_t rank)
+static uint32_t rank_host_of(const struct summary *summary, int32_t rank)
 {
     size_t low = 0, high = summary->row_count;
     while (low < high) {
@@ -138,8 +138,8 @@ struct efficiency summary_phase_efficiency(const struct summary *summary, const 
         uint64_t recorded = phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0;
         uint64_t useful = recorded > phase->mpi_ns ? recorded - phase->mpi_ns : 0;
         double off = (double)phase->off_ns * 1e-9;
-        parts[i] =
-            (struct efficiency_part){(double)recorded * 1e-9, (double)useful * 1e-9, host_of(summary, phase->rank)};
+        parts[i] = (struct efficiency_part){(double)recorded * 1e-9, (double)useful * 1e-9,
+                                            rank_host_of(summary, phase->rank)};
         off_least = i == 0 || off < off_least ? off : off_least;
         off_most = off > off_most ? off : off_most;
         run = (double)phase->run_ns * 1e-9 > run ? (double)phase->run_ns * 1e-9 : run;

@@ -40,6 +40,15 @@ void summary_spread_merge(struct summary_spread *spread, const struct summary_sp
     }
 }
 
+void summary_spread_add(struct summary_spread *spread, double value, int32_t rank, bool first)
+{
+    const struct summary_spread one = {value, value, value, rank, rank};
+    if (first)
+        *spread = one;
+    else
+        summary_spread_merge(spread, &one);
+}
+
 static void comm_fill(struct summary_comm *line, const struct figures *from, const struct figures_comm *comm)
 {
     label_clean(line->name, sizeof line->name, comm->name, COMM_NAME_BYTES);

@@ -108,6 +108,11 @@ struct summary_row {
     uint64_t received, received_bytes; /* messages */
 };
 
+static inline bool row_has_figures(const struct summary_row *row)
+{
+    return row->threads > 0;
+}
+
 static inline uint64_t row_recorded_ns(const struct summary_row *row)
 {
     return row->run_ns > row->off_ns ? row->run_ns - row->off_ns : 0;
@@ -296,6 +301,8 @@ int summary_row_add(struct summary *summary, struct summary_row row, const char 
 int summary_rows_merge(struct summary *summary, const struct summary *other);
 
 void summary_spread_merge(struct summary_spread *spread, const struct summary_spread *other);
+/* Adds the value of a rank. `first`: begins with it. */
+void summary_spread_add(struct summary_spread *spread, double value, int32_t rank, bool first);
 
 void summary_release(struct summary *summary);
 

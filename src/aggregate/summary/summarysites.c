@@ -273,8 +273,8 @@ struct places {
     uint32_t *texts, *modules;
 };
 
-static uint32_t text_copy(struct summary_sites *sites, const struct summary_sites *from, uint32_t place,
-                          const struct places *known)
+static uint32_t site_text_copy(struct summary_sites *sites, const struct summary_sites *from, uint32_t place,
+                               const struct places *known)
 {
     const char *text = summary_text(from, place);
     if (text && !known->texts[place])
@@ -293,8 +293,8 @@ static int frames_copy(struct summary_sites *sites, struct summary_site *site, c
             known->modules[frame.module] =
                 module_add(sites, module->build_id, module->build_id_bytes, path ? path : "");
         frame.module = module ? known->modules[frame.module] : 0;
-        frame.function = text_copy(sites, from, frame.function, known);
-        frame.file = text_copy(sites, from, frame.file, known);
+        frame.function = site_text_copy(sites, from, frame.function, known);
+        frame.file = site_text_copy(sites, from, frame.file, known);
         if (!frame_add(sites, &frame))
             return -1;
         site->frame_count++;
@@ -335,7 +335,7 @@ int summary_sites_merge(struct summary *summary, const struct summary *other)
     return result;
 }
 
-static int by_time(const void *one, const void *other)
+static int site_time_order(const void *one, const void *other)
 {
     const struct summary_site *a = one, *b = other;
     bool last_a = a->hash == SITE_OTHERS, last_b = b->hash == SITE_OTHERS;
@@ -351,7 +351,7 @@ void summary_sites_trim(struct summary *summary, size_t most)
     struct summary_sites *sites = &summary->sites;
     if (sites->count <= most)
         return;
-    qsort(sites->list, sites->count, sizeof *sites->list, by_time);
+    qsort(sites->list, sites->count, sizeof *sites->list, site_time_order);
     struct summary_site *others = &sites->list[most - 1];
     struct summary_site rest = {.hash = SITE_OTHERS};
     extremes_forget(&rest);

@@ -128,7 +128,7 @@ static bool module_again(struct sample_cursor *cursor, const struct sample_modul
     return false;
 }
 
-static bool module_take(struct sample_cursor *cursor, const struct sample_module *record, size_t bytes)
+static bool sample_module_take(struct sample_cursor *cursor, const struct sample_module *record, size_t bytes)
 {
     struct sample_module head;
     if (bytes < sizeof head)
@@ -220,7 +220,7 @@ const struct sample *sample_cursor_next(struct sample_cursor *cursor)
         if (good && head.kind == SAMPLE_THREAD)
             good = thread_record_take(cursor, record, bytes);
         else if (good && head.kind == SAMPLE_MODULE)
-            good = module_take(cursor, (const void *)record, bytes);
+            good = sample_module_take(cursor, (const void *)record, bytes);
         else
             good = good && head.kind == SAMPLE_TAKEN && cursor->sample.period_ns &&
                    sample_record_take(cursor, record, bytes);

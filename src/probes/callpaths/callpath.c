@@ -214,12 +214,12 @@ static unsigned frames_find(const struct callpaths *paths, enum call kind, const
 
 /* ---- ways to it -------------------------------------------------------------------------------------------------- */
 
-static struct path_way **place_of(const struct callpaths *paths, uintptr_t caller, uintptr_t cfa)
+static struct path_way **way_place_of(const struct callpaths *paths, uintptr_t caller, uintptr_t cfa)
 {
     return &paths->table[callpath_place(caller, cfa) & paths->mask];
 }
 
-static void table_extend(struct callpaths *paths)
+static void ways_table_extend(struct callpaths *paths)
 {
     size_t room = paths->mask + 1;
     if (paths->count < room || room >= TABLE_MOST)
@@ -231,7 +231,7 @@ static void table_extend(struct callpaths *paths)
     paths->mask = 4 * room - 1;
     for (size_t i = 0; i < room; i++)
         for (struct path_way *way = old[i], *next; way; way = next) {
-            struct path_way **place = place_of(paths, way->caller, way->cfa);
+            struct path_way **place = way_place_of(paths, way->caller, way->cfa);
             next = way->next;
             way->next = *place;
             *place = way;
@@ -242,7 +242,7 @@ static void table_extend(struct callpaths *paths)
 /* A void way from the same call with as many words, to be used again. */
 static struct path_way *way_find_void(const struct callpaths *paths, const struct path_way *key, size_t words)
 {
-    struct path_way *way = *place_of(paths, key->caller, key->cfa);
+    struct path_way *way = *way_place_of(paths, key->caller, key->cfa);
     while (way && (way->caller != key->caller || way->cfa != key->cfa || way->key >> 32 == key->key >> 32 ||
                    (uint32_t)way->key != (uint32_t)key->key || (size_t)(way->end - way->word) != words))
         way = way->next;
@@ -250,7 +250,7 @@ static struct path_way *way_find_void(const struct callpaths *paths, const struc
 }
 
 /* Stores the words. Words that always hold fill them up. */
-static void words_fill(struct path_way *way, size_t words)
+static void way_words_fill(struct path_way *way, size_t words)
 {
     size_t all = (size_t)(way->end - way->word);
     memcpy(way->word, finding.words.list, words * sizeof way->word[0]);
@@ -266,8 +266,8 @@ static struct path_way *way_add(struct callpaths *paths, const struct path_way *
     if (!way) {
         if (!(way = way_make(paths, all)))
             return NULL;
-        table_extend(paths);
-        struct path_way **place = place_of(paths, key->caller, key->cfa);
+        ways_table_extend(paths);
+        struct path_way **place = way_place_of(paths, key->caller, key->cfa);
         way->next = *place;
         *place = way;
         paths->count++;
@@ -279,7 +279,7 @@ static struct path_way *way_add(struct callpaths *paths, const struct path_way *
     way->cells = key->cells;
     way->number = key->number;
     way->site = key->site;
-    words_fill(way, words);
+    way_words_fill(way, words);
     return way;
 }
 

@@ -18,7 +18,7 @@
 static __typeof__(&dlclose) next_dlclose;
 
 /* Before gates are written. */
-__attribute__((constructor(101))) static void next_find(void)
+__attribute__((constructor(101))) static void unloading_next_find(void)
 {
     next_dlclose = (__typeof__(&dlclose))native_symbol("dlclose");
 }

@@ -44,7 +44,7 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
 }
 
 /* Asks MPI for the facts about the communicator. */
-static bool facts_learn(MPI_Comm comm, struct comm_facts *facts)
+static bool comm_facts_learn(MPI_Comm comm, struct comm_facts *facts)
 {
     int inter = 0;
     facts->handle = abi_handle_of_comm(comm);
@@ -67,7 +67,7 @@ static struct comm *comm_enter(const struct comm_facts *facts)
 static void predefined_add(MPI_Comm comm, const char *name)
 {
     struct comm_facts facts = {.name = name};
-    if (facts_learn(comm, &facts))
+    if (comm_facts_learn(comm, &facts))
         comm_enter(&facts);
 }
 
@@ -82,7 +82,7 @@ static struct comm *comm_add(MPI_Comm child, const struct comm *parent, const st
         facts.size = parent->size;
         facts.rank = parent->rank;
         facts.remote_size = parent->remote_size;
-    } else if (!facts_learn(child, &facts)) {
+    } else if (!comm_facts_learn(child, &facts)) {
         return NULL;
     }
     comm_name_make(child, parent, origin, &facts, name);
@@ -113,7 +113,7 @@ struct view *comm_view_learn(struct log *log, MPI_Comm comm)
     if (view || comm == native.comm_null || book_is_full() || book_comm_find(handle))
         return view; /* known, but there was no memory for its counters */
     struct comm_facts facts = {.name = name, .since = log->state->since}; /* the call that uses it is not over */
-    if (!facts_learn(comm, &facts))
+    if (!comm_facts_learn(comm, &facts))
         return NULL;
     comm_name_unknown(comm, &facts, name);
     struct comm *added = comm_enter(&facts);

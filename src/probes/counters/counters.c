@@ -375,7 +375,7 @@ static void event_ask(const char *name, struct papi_sets *sets)
         refused(name, papi, reason);
 }
 
-static void names_read(char *text)
+static void counter_names_read(char *text)
 {
     struct papi_sets sets = {.count = 0};
     char *rest = text;
@@ -420,7 +420,7 @@ void counters_open(void)
 {
     char text[KNOB_TEXT_BYTES];
     knob_read_text(KNOB_PAPI_EVENTS, text);
-    names_read(text);
+    counter_names_read(text);
     if (asked_count)
         cost_measure();
     wanted_set();

@@ -414,7 +414,7 @@ static struct native_behind check_status_behind = {.name = "ucp_request_check_st
 static struct native_behind request_test_behind = {.name = "ucp_request_test"};
 
 /* True if it failed, as far as UCX says. In its callback it is still in progress. */
-static bool request_failed(void *request)
+static bool ucx_request_failed(void *request)
 {
     __typeof__(&ucp_request_check_status) check =
         (__typeof__(&ucp_request_check_status))native_symbol_behind(&check_status_behind, __builtin_return_address(0));
@@ -431,7 +431,7 @@ void ucp_request_free(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, request_failed(request));
+        fabric_completed(ucx(), 1, ucx_request_failed(request));
     behind(request);
 }
 
@@ -444,7 +444,7 @@ void ucp_request_release(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, request_failed(request));
+        fabric_completed(ucx(), 1, ucx_request_failed(request));
     behind(request);
 }
 
@@ -480,7 +480,7 @@ ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info)
 static struct native_behind progress_behind = {.name = "ucp_worker_progress"};
 
 /* Replaces the function in stall_ucx.c while recording is on. */
-static unsigned progress_watched(ucp_worker_h worker)
+static unsigned ucx_progress_watched(ucp_worker_h worker)
 {
     const void *caller = __builtin_return_address(0);
     __typeof__(&ucp_worker_progress) behind =
@@ -521,7 +521,7 @@ void fabric_ucx_switch(bool on)
 {
     extern void *gate_ucp_worker_progress __asm__("mpit_gate_ucp_worker_progress");
     extern unsigned progress_usual(ucp_worker_h worker) __asm__("mpit_impl_ucp_worker_progress");
-    __atomic_store_n(&gate_ucp_worker_progress, on ? (void *)progress_watched : (void *)progress_usual,
+    __atomic_store_n(&gate_ucp_worker_progress, on ? (void *)ucx_progress_watched : (void *)progress_usual,
                      __ATOMIC_RELEASE);
 #define UCX_TURN(type, id, name, parameters, arguments, ends) GATE_TURN(name, name##_behind, on);
     UCX_FUNCTIONS(UCX_TURN)

@@ -50,12 +50,6 @@ static struct region_stack *region_stack_make(void)
     return NULL;
 }
 
-/* Returns NULL when nothing is recorded: before MPI_Init, after MPI_Finalize, in a child of fork. */
-static struct log *log_recording(void)
-{
-    return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) ? log_get() : NULL;
-}
-
 static void wide_commit(struct log *log, struct event *event, uint64_t duration)
 {
     union {

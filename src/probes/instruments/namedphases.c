@@ -173,11 +173,6 @@ static struct phase_figures figures_of(const struct log *log, uint64_t now)
     return figures;
 }
 
-static struct log *log_recording(void)
-{
-    return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) ? log_get() : NULL;
-}
-
 static struct open_phase *open_find(struct thread_phases *phases, const char *name)
 {
     for (uint32_t i = phases->count; i-- > 0;)

@@ -140,7 +140,7 @@ int ompi_sync_wait_mt(void *sync)
     return result;
 }
 
-static __attribute__((noinline)) void progress_watched(const void *caller)
+static __attribute__((noinline)) void opal_progress_watched(const void *caller)
 {
     void (*behind)(void) = (void (*)(void))native_symbol_behind(&progress, caller);
     if (__builtin_expect(!behind, 0))
@@ -241,7 +241,7 @@ void opal_progress(void)
     void (*behind)(void) = (void (*)(void))native_symbol_known(&progress);
     struct log *log = thread_log;
     if (!behind || !poll_is_quick(log)) {
-        progress_watched(__builtin_return_address(0));
+        opal_progress_watched(__builtin_return_address(0));
         return;
     }
     uint64_t after = poll_quick_begin(log);

@@ -77,7 +77,7 @@ static void node_find(const int *leaders, uint32_t nodes, int leader)
 }
 
 /* `seats` of all processes, by rank. `leaders` is room for as many. */
-static void place_find(struct seat *seats, int *leaders, int size, int rank)
+static void seat_find(struct seat *seats, int *leaders, int size, int rank)
 {
     int first = 0, index = 0, count = 0;
     uint32_t nodes = 0;
@@ -108,7 +108,7 @@ static bool place_make(uint64_t *table, struct seat *seats, int *leaders, int si
         return false;
     for (int i = 0; i < size; i++)
         seats[i] = (struct seat){table[i], i};
-    place_find(seats, leaders, size, rank);
+    seat_find(seats, leaders, size, rank);
     return true;
 }
 

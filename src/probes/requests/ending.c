@@ -27,7 +27,7 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
 
 /* Fills in a completed receive from its status. Without a status nothing is known. A partitioned receive gets all bytes
  * that it was made for. */
-static void received_fill(struct event *event, const struct request *request, const MPI_Status *status)
+static void request_received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
     bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
@@ -124,12 +124,13 @@ static void half_record(struct log *log, struct view *view, const struct request
 }
 
 /* Fills in how the request ended. Returns the bytes that it got out. */
-static uint64_t ended_fill(struct event *event, const struct request *request, const MPI_Status *status, bool failed)
+static uint64_t request_ended_fill(struct event *event, const struct request *request, const MPI_Status *status,
+                                   bool failed)
 {
     switch ((enum request_type)request->posted.type) {
     case REQUEST_RECV:
     case REQUEST_PAIR:
-        received_fill(event, request, failed ? NULL : status);
+        request_received_fill(event, request, failed ? NULL : status);
         return 0;
     case REQUEST_SEND:
         event->kind = RECORD_SEND_DONE;
@@ -162,7 +163,7 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
         event.kind = RECORD_CANCELLED;
         event.tag = request_receives(request);
     } else {
-        bytes_out = ended_fill(&event, request, status, failed);
+        bytes_out = request_ended_fill(&event, request, status, failed);
     }
     if (failed)
         event.kind |= EVENT_FAILED;

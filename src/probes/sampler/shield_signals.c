@@ -99,7 +99,7 @@ int shield_sigaction(int number, const struct sigaction *action, struct sigactio
 
 static struct sigaction wished; /* for the sampler's signal. At first it is SIG_DFL */
 
-static bool is_samplers(int number)
+static bool signal_is_samplers(int number)
 {
     return number && number == __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);
 }
@@ -107,7 +107,7 @@ static bool is_samplers(int number)
 GUARD(sigaction);
 int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
 {
-    if (!is_samplers(number))
+    if (!signal_is_samplers(number))
         return behind_sigaction()(number, action, old);
     struct sigaction before = wished;
     if (action)
@@ -142,31 +142,31 @@ static sighandler_t wish(sighandler_t handler)
 GUARD(signal);
 sighandler_t signal(int number, sighandler_t handler)
 {
-    return is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
+    return signal_is_samplers(number) ? wish(handler) : behind_signal()(number, handler);
 }
 
 GUARD(sysv_signal);
 sighandler_t sysv_signal(int number, sighandler_t handler)
 {
-    return is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
+    return signal_is_samplers(number) ? wish(handler) : behind_sysv_signal()(number, handler);
 }
 
 GUARD(__sysv_signal);
 sighandler_t __sysv_signal(int number, sighandler_t handler)
 {
-    return is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
+    return signal_is_samplers(number) ? wish(handler) : behind___sysv_signal()(number, handler);
 }
 
 GUARD(sigset);
 sighandler_t sigset(int number, sighandler_t handler)
 {
-    return is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
+    return signal_is_samplers(number) ? wish(handler) : behind_sigset()(number, handler);
 }
 
 GUARD(sigignore);
 int sigignore(int number)
 {
-    return is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
+    return signal_is_samplers(number) ? (wish(SIG_IGN), 0) : behind_sigignore()(number);
 }
 
 GUARD(signalfd);

@@ -40,7 +40,7 @@ static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to 
 static pthread_key_t end_key;
 static bool has_key;
 
-static void thread_end(void *value)
+static void shielded_thread_end(void *value)
 {
     (void)value;
     sampler_thread_end();
@@ -48,7 +48,7 @@ static void thread_end(void *value)
 
 static void key_make(void)
 {
-    has_key = pthread_key_create(&end_key, thread_end) == 0;
+    has_key = pthread_key_create(&end_key, shielded_thread_end) == 0;
 }
 
 static struct start thread_begin(void *value)

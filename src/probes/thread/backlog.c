@@ -24,7 +24,7 @@ struct packing {
     char out[2][BLOCK_EVENTS * PACK_MOST];
 };
 
-static struct event *place_of(const struct log *log, uint32_t number)
+static struct event *backlog_place_of(const struct log *log, uint32_t number)
 {
     return (struct event *)(log->buffer.chunk + 1) + number;
 }
@@ -67,7 +67,7 @@ static void limit_set(struct log *log, uint32_t at)
         uint32_t next = at + piece - (at - backlog->begin) % piece;
         end = next < end ? next : end;
     }
-    log->limit = place_of(log, end);
+    log->limit = backlog_place_of(log, end);
 }
 
 void backlog_begin(struct log *log)
@@ -75,7 +75,7 @@ void backlog_begin(struct log *log)
     uint32_t capacity = log->buffer.chunk->capacity; /* event n is at place n % capacity */
     uint32_t at = (uint32_t)(cell_load(&log->own.tally.cells->events) % capacity);
     log->backlog.capacity = capacity;
-    log->cursor = place_of(log, at);
+    log->cursor = backlog_place_of(log, at);
     block_at(log, at);
     limit_set(log, at);
 }
@@ -88,7 +88,7 @@ void backlog_repair(struct log *log)
         at = capacity;
     if (at < log->backlog.begin || at > log->backlog.end)
         block_at(log, at % capacity); /* the count is gone with the file */
-    log->cursor = place_of(log, at);
+    log->cursor = backlog_place_of(log, at);
     if (log->cursor == log->limit)
         backlog_turn(log);
     else
@@ -98,7 +98,7 @@ void backlog_repair(struct log *log)
 /* True if the trace wants the block, or the events that it has so far. */
 static bool block_is_wanted(const struct log *log)
 {
-    return tracing_covers(place_of(log, log->backlog.begin)->begin);
+    return tracing_covers(backlog_place_of(log, log->backlog.begin)->begin);
 }
 
 static void packing_open(struct backlog *backlog)
@@ -112,14 +112,14 @@ static void packing_open(struct backlog *backlog)
 static size_t block_pack(struct log *log, uint32_t at)
 {
     struct backlog *backlog = &log->backlog;
-    const struct event *first = place_of(log, backlog->begin);
+    const struct event *first = backlog_place_of(log, backlog->begin);
     packing_open(backlog);
     struct packing *packing = backlog->packing;
     if (!packing || packing->pause)
         return SIZE_MAX;
     if (!packing->packer.first)
         packer_begin(&packing->packer, first, packing->out[packing->turn]);
-    return packer_go_on(&packing->packer, place_of(log, at));
+    return packer_go_on(&packing->packer, backlog_place_of(log, at));
 }
 
 /* The block was lost, and is counted by cause. The flight recorder goes on. */
@@ -169,7 +169,7 @@ static void move_on(struct log *log, uint32_t left)
 static void move_begin(struct log *log, uint64_t events)
 {
     struct backlog *backlog = &log->backlog;
-    const struct event *first = place_of(log, backlog->begin);
+    const struct event *first = backlog_place_of(log, backlog->begin);
     uint32_t count = backlog->end - backlog->begin;
     size_t raw = count * sizeof *first, bytes = block_pack(log, backlog->end);
     struct packing *packing = backlog->packing;
@@ -222,7 +222,7 @@ static void piece_end(struct log *log, uint32_t at)
 void backlog_turn(struct log *log)
 {
     struct backlog *backlog = &log->backlog;
-    uint32_t at = (uint32_t)(log->cursor - place_of(log, 0)), capacity = log->backlog.capacity;
+    uint32_t at = (uint32_t)(log->cursor - backlog_place_of(log, 0)), capacity = log->backlog.capacity;
     uint64_t events = cell_load(&log->own.tally.cells->events);
     if (at == backlog->end) {
         block_end(log, events);
@@ -236,7 +236,7 @@ void backlog_turn(struct log *log)
     }
     __atomic_store_n(&log->buffer.chunk->turned, events,
                      __ATOMIC_RELEASE); /* before the first of them is overwritten */
-    log->cursor = place_of(log, 0);
+    log->cursor = backlog_place_of(log, 0);
     limit_set(log, 0);
     instruments_turned(log);
 }

@@ -81,7 +81,7 @@ static void thread_end(void *value)
 
 static bool key_made;
 
-static void key_make(void)
+static void thread_end_key_make(void)
 {
     key_made = pthread_key_create(&thread_end_key, thread_end) == 0;
 }
@@ -134,7 +134,7 @@ struct log *log_attach(void)
         return NULL;
     }
     attaching = true; /* an allocator that calls MPI must not come back here */
-    pthread_once(&once, key_make);
+    pthread_once(&once, thread_end_key_make);
     struct log *log = log_take_idle();
     if (!log)
         log = log_make();

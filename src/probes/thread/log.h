@@ -115,6 +115,12 @@ HOT struct log *log_get(void)
     return __builtin_expect(log != NULL, 1) ? log : log_attach();
 }
 
+/* NULL when nothing is recorded: before MPI_Init, after MPI_Finalize, in a child of fork. */
+static inline struct log *log_recording(void)
+{
+    return __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) ? log_get() : NULL;
+}
+
 /*
  * Counts complete records: the release pairs with the acquire in event_cursor_open. On x86 every store is a release.
  * The compiler keeps the order of volatile accesses, and event_store has such accesses.

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum delivery_context context_of(const struct log *log)
+static enum delivery_context delivery_context_of(const struct log *log)
 {
     if (book.concurrent)
         return CONTEXT_THREADS;
@@ -353,7 +353,7 @@ static void raised_deliver(struct log *log)
     log->raised.list = NULL;
     log->raised.count = log->raised.room = 0;
     log_below(log); /* callbacks of the program may call MPI */
-    instances_deliver(before.list, before.count, context_of(log));
+    instances_deliver(before.list, before.count, delivery_context_of(log));
     log_back(log);
     free(log->raised.list);
     log->raised.list = before.list;

@@ -257,7 +257,8 @@ static void gaps_tell(struct replay *replay)
         for (size_t i = 0; i < gaps.count; i++)
             sum += gaps.list[i].count;
         replay->report[0] = '\0';
-        report(replay, "%llu events are not in the trace. Gaps, in seconds since the process began, and their causes:",
+        report(replay,
+               "%llu event records are not in the trace. Gaps, in seconds since the process began, and their causes:",
                (unsigned long long)sum);
         for (size_t i = 0; i < gaps.count && i < REPORT_MOST; i++) {
             run_gap_cause(reader, &gaps.list[i], cause);

@@ -7,6 +7,7 @@
 #include "format/counter.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
+#include "reader/readergaps.h"
 #include "reader/readerversions.h"
 #include "reader/runmap.h"
 
@@ -391,8 +392,10 @@ int run_reader_open(struct run_reader *reader, const char *path)
 {
     for (int looks = 1;; looks++) {
         int result = reader_file_open(reader, path, true);
-        if (result == 0 && file_parts_find(reader, true) == 0)
+        if (result == 0 && file_parts_find(reader, true) == 0) {
+            run_gaps_settle(reader);
             return 0;
+        }
         bool again = result == 0 && !reader->file && reader->header.phase != RUN_FINALIZED &&
                      reader->header.trace_policy == TRACE_RING && looks < LOOKS_MOST;
         run_reader_close(reader);

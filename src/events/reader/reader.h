@@ -46,7 +46,8 @@ struct run_reader {
     const void *file;    /* a compact file, mapped read-only. Else NULL */
     size_t file_bytes;
     uint32_t columns_kind;    /* in the compact file, the kind for CHUNK_COLUMNS */
-    struct run_header header; /* a copy, so that a running process cannot change checked values */
+    struct run_header header; /* a copy, so that a running process cannot change checked values. With the chunks known,
+                               * its losses are without the events that the file still has (run_gaps_settle) */
     const struct chunk_header **chunks;
     size_t chunk_count;
     uint32_t *chunk_threads;          /* by chunk: its thread, or ANY_THREAD. NULL: that may change */
@@ -197,7 +198,8 @@ struct event_cursor {
     size_t memory_bytes;
     void *unfolding; /* state that the codec of compact files keeps between blocks */
     bool reads;      /* reads chunks into `memory` instead of mapping them. Set by the only user of a file */
-    bool skims;      /* reads only the headers of chunks */
+    bool skims;      /* reads only the headers of chunks: event_ranges_next */
+    size_t ranges;   /* how many of them it has returned */
     bool whole;      /* of a trace that was switched: also show events outside of all stretches */
     bool belongs;    /* TRACED_IN_PART: the last call is in a stretch, and so are its records */
     uint64_t gap;    /* number of events missing directly before the last returned one */
@@ -212,6 +214,10 @@ struct event_cursor {
 
 /* The cursor must be closed. It may be closed twice. */
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
+/* The events of a thread that the file has, as ranges of their numbers, from `first` to before `end`. Reads only the
+ * headers of chunks. One thread calls it. Returns false at the end; then the cursor must be closed. */
+void event_ranges_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread);
+bool event_ranges_next(struct event_cursor *cursor, uint64_t *first, uint64_t *end);
 /* How many events of a thread are in no chunk. Reads only the headers of chunks. One thread calls it. */
 uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread);
 /* Continues with event `number`, or the first event after it that was kept. Earlier events do not count as missing. */

@@ -219,17 +219,31 @@ static void chunk_leave(struct event_cursor *cursor)
     cursor->chunk += cursor->header.kind != CHUNK_RING && cursor->chunk < cursor->reader->chunk_count;
 }
 
+void event_ranges_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
+{
+    event_cursor_open(cursor, reader, thread);
+    cursor->reads = cursor->skims = true;
+}
+
+bool event_ranges_next(struct event_cursor *cursor, uint64_t *first, uint64_t *end)
+{
+    if (!cursor_seek(cursor))
+        return false;
+    *first = cursor->next;
+    *end = cursor->next = cursor->current_end;
+    chunk_leave(cursor);
+    if (++cursor->ranges % CHUNKS_BETWEEN_RESTS == 0)
+        run_reader_rest(cursor->reader);
+    return true;
+}
+
 uint64_t run_reader_events_missing(const struct run_reader *reader, uint32_t thread)
 {
     struct event_cursor cursor;
-    event_cursor_open(&cursor, reader, thread);
-    cursor.reads = cursor.skims = true;
-    for (size_t chunks = 1; cursor_seek(&cursor); chunks++) {
-        cursor.next = cursor.current_end;
-        chunk_leave(&cursor);
-        if (chunks % CHUNKS_BETWEEN_RESTS == 0)
-            run_reader_rest(reader);
-    }
+    uint64_t first, end;
+    event_ranges_open(&cursor, reader, thread);
+    while (event_ranges_next(&cursor, &first, &end))
+        continue;
     event_cursor_close(&cursor);
     return cursor.missing;
 }

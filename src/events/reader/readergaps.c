@@ -103,6 +103,54 @@ void run_gaps_release(struct run_gaps *gaps)
     *gaps = (struct run_gaps){NULL, 0};
 }
 
+static const struct gap_table *table_of(const struct run_reader *reader)
+{
+    return reader->header.gaps ? (const void *)(reader->base + reader->header.gaps) : NULL;
+}
+
+static uint64_t table_count(const struct gap_table *table)
+{
+    uint64_t count = table ? __atomic_load_n(&table->count, __ATOMIC_ACQUIRE) : 0;
+    return count < GAP_RECORDS_MOST ? count : GAP_RECORDS_MOST;
+}
+
+/* How many of the events first .. end - 1 of the thread are in the record. */
+static uint64_t record_part(const struct gap_record *record, uint32_t thread, uint64_t first, uint64_t end)
+{
+    uint64_t behind = record->first + record->count;
+    uint64_t from = record->first > first ? record->first : first, to = behind < end ? behind : end;
+    bool fits = record->thread == thread && record->cause < LOSS_COUNT && record->count != UINT64_MAX;
+    return fits && to > from ? to - from : 0;
+}
+
+/* For one thread. */
+static void thread_settle(struct run_reader *reader, uint32_t thread)
+{
+    const struct gap_table *table = table_of(reader);
+    uint64_t *lost = reader->header.lost, first, end;
+    struct event_cursor cursor;
+    event_ranges_open(&cursor, reader, thread);
+    while (event_ranges_next(&cursor, &first, &end))
+        for (uint64_t i = 0; i < table_count(table); i++) {
+            const struct gap_record record = table->list[i];
+            uint64_t part = record_part(&record, thread, first, end);
+            if (part)
+                lost[record.cause] -= part < lost[record.cause] ? part : lost[record.cause];
+        }
+    event_cursor_close(&cursor);
+}
+
+void run_gaps_settle(struct run_reader *reader)
+{
+    const struct gap_table *table = table_of(reader);
+    for (uint64_t i = 0, before; i < table_count(table); i++) {
+        for (before = 0; before < i && table->list[before].thread != table->list[i].thread; before++)
+            continue;
+        if (before == i) /* the thread's first record */
+            thread_settle(reader, table->list[i].thread);
+    }
+}
+
 static const char *const loss_names[] = {
 #define LOSS_NAME(id, name) name,
     LOSS_CAUSES(LOSS_NAME)
@@ -132,8 +180,8 @@ static void process_cause(const struct run_reader *reader, char text[GAP_CAUSE_B
 static enum loss_cause told(const struct gap_table *table, const struct run_gap *gap, uint64_t by_cause[LOSS_COUNT])
 {
     enum loss_cause thread_cause = LOSS_COUNT;
-    uint64_t count = table ? __atomic_load_n(&table->count, __ATOMIC_ACQUIRE) : 0, rest = gap->count;
-    for (uint64_t i = 0; i < count && i < GAP_RECORDS_MOST; i++) {
+    uint64_t rest = gap->count;
+    for (uint64_t i = 0; i < table_count(table); i++) {
         const struct gap_record record = table->list[i];
         if (record.thread != gap->thread || record.cause >= LOSS_COUNT)
             continue;
@@ -141,9 +189,7 @@ static enum loss_cause told(const struct gap_table *table, const struct run_gap 
             thread_cause = record.cause;
             continue;
         }
-        uint64_t end = record.first + record.count;
-        uint64_t from = record.first > gap->first ? record.first : gap->first, to = end < gap->end ? end : gap->end;
-        uint64_t part = to > from ? to - from : 0;
+        uint64_t part = record_part(&record, gap->thread, gap->first, gap->end);
         part = part < rest ? part : rest;
         by_cause[record.cause] += part;
         rest -= part;
@@ -153,9 +199,8 @@ static enum loss_cause told(const struct gap_table *table, const struct run_gap 
 
 void run_gap_cause(const struct run_reader *reader, const struct run_gap *gap, char text[GAP_CAUSE_BYTES])
 {
-    const struct gap_table *table = reader->header.gaps ? (const void *)(reader->base + reader->header.gaps) : NULL;
     uint64_t by_cause[LOSS_COUNT] = {0}, rest = gap->count;
-    enum loss_cause thread_cause = told(table, gap, by_cause);
+    enum loss_cause thread_cause = told(table_of(reader), gap, by_cause);
     size_t used = 0;
     for (int i = 0; i < LOSS_COUNT; i++)
         rest -= by_cause[i];

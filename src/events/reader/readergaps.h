@@ -32,6 +32,13 @@ struct run_gaps {
 int run_gaps_find(struct run_gaps *gaps, const struct run_reader *reader);
 void run_gaps_release(struct run_gaps *gaps);
 
+/*
+ * For run_reader_open: subtracts from reader->header.lost the events that the file still has. The recorder counts a block
+ * when the trace does not take it. Then the block is still in the buffer of its thread, which is a part of the file.
+ * Reads only the headers of chunks.
+ */
+void run_gaps_settle(struct run_reader *reader);
+
 enum { GAP_CAUSE_BYTES = 160 };
 
 /* The causes of a gap by name. If there are several, with their counts. */

@@ -20,7 +20,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import trial
 
 RANKS, CALLS, LIMIT = 2, 1_000_000, 4_000_000
-RINGS = RANKS * 5 * 8190  # events in the rings of all threads
 
 
 class Peak(threading.Thread):
@@ -79,13 +78,12 @@ def bounded(judge, name, peak):
     judge.check(f"{name}: the spool holds {most} bytes at the most", [] if peak <= most else [f"{peak} bytes"])
 
 
-def complete(judge, name, build, directory, output, rings):
-    """Each event is in the trace, or counted as lost. RINGS: so many events at most are counted as lost, and stand in the rings of
-    the threads all the same."""
+def complete(judge, name, build, directory, output):
+    """Each event is in the trace, or counted as lost."""
     verified, lost = dumped(build, directory, output, "--verify"), losses(dumped(build, directory, output, "--json"))
-    missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) events are not in the trace", verified.out)]
+    missing = [int(number) for number in re.findall(r"cannot be compared: (\d+) event records are not in the trace", verified.out)]
     judge.check(f"{name}: the replayed trace equals the counters, or what it lacks equals the losses",
-                [] if verified.out.count("equals the counters") + len(missing) == RANKS and 0 <= lost.get("spool_full", 0) - sum(missing) <= rings
+                [] if verified.out.count("equals the counters") + len(missing) == RANKS and lost.get("spool_full", 0) == sum(missing)
                 else [str(verified)[-800:], str(lost)])
 
 
@@ -99,7 +97,7 @@ def drained(judge, build, mpi, directory):
     files = glob.glob(output + "/*.mpit")
     sizes = [os.path.getsize(path) for path in files]
     judge.check(f"{mpi}: the files are longer than the bound", [] if len(sizes) == RANKS and min(sizes) > 4 * LIMIT else [str(sizes), str(os.listdir(output))])
-    complete(judge, mpi, build, directory, output, RINGS)
+    complete(judge, mpi, build, directory, output)
     judge.check(f"{mpi}: no drain is left", [] if trial.comes(lambda: not collectors(output)) else collectors(output))
 
 
@@ -126,7 +124,7 @@ def late_room(judge, build, mpi, directory):
         mounted(mount, "remount", "size=1g")
         collected = trial.run([build + "/bin/mpit-collect", output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
         judge.check(f"{name}: mpit-collect brings it", [] if collected.status == 0 and len(glob.glob(output + "/*.mpit")) == RANKS else [str(collected)])
-        complete(judge, name, build, directory, output, RINGS)
+        complete(judge, name, build, directory, output)
     finally:
         subprocess.run(["umount", "-l", mount], check=False)
 

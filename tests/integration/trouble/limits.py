@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """limits.py BUILD MPI: disk, memory and descriptors that give out. The program goes on untouched: its status is 0, it prints
 what it prints, no signal reaches it; one line on standard error says what is wrong; what is missing is counted."""
+import csv
 import json
 import os
 import re
@@ -16,7 +17,7 @@ import crashaccounts
 import trial
 
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
-DUMP, SECONDS = BUILD + "/bin/mpit-dump", 120
+DUMP, LIST, SECONDS = BUILD + "/bin/mpit-dump", BUILD + "/bin/mpit-list", 120
 WORK = tempfile.mkdtemp(prefix="mpit-limits.")
 RUN, LEDGERS = WORK + "/run", WORK + "/ledgers"
 SPOOL = os.environ["MPIT_SPOOL"] = WORK + "/spool"  # what killed processes leave goes with it
@@ -246,7 +247,7 @@ def gaps():
         status, text = dumped("--verify")
         told = {int(thread): (int(count), begin, end) for thread, count, begin, end in
                 re.findall(r"^  thread (\d+): (\d+) between (\S+) and (\S+) \(%s\)$" % cause, text, re.M)}
-        whole = re.search(r"(\d+) events are not in the trace. Gaps", text)
+        whole = re.search(r"(\d+) event records are not in the trace. Gaps", text)
         say(status == 1 and whole and sorted(told) == [0, 1] and
             sum(count for count, _, _ in told.values()) == int(whole.group(1)) and
             all(float(begin) < float(end) for _, begin, end in told.values()), "  --verify tells where and why", text)
@@ -272,6 +273,41 @@ def gaps():
     dumped("--otf2", archive)
     say(os.path.exists(archive + "/traces.otf2") and not os.path.exists(archive + "/traces.marker"),
         "a whole trace has no markers", str(os.listdir(WORK)))
+
+
+def rows():
+    """-> event records that mpit-dump --csv lists, and records that it says are missing"""
+    done = subprocess.run([DUMP, "--csv", RUN], stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False)
+    listed = list(csv.DictReader(done.stdout.splitlines()))
+    missing = [int(row["value"]) for row in listed if row["what"] == "missing"]
+    return len(listed) - len(missing), sum(missing)
+
+
+def amounts():
+    """How many event records a bounded trace lacks: the program knows how many it left, and all outputs say the same. Each call
+    of `plain` is one. `others`: those besides, of the begin and the end."""
+    others = None
+    for policy, limit, end in (("stop", "0", "finalize"), ("stop", "400000", "finalize"), ("stop", "4000", "finalize"),
+                               ("ring", "400000", "finalize"), ("ring", "4000", "finalize"), ("stop", "400000", "kill"),
+                               ("stop", "4000", "kill"), ("ring", "400000", "kill")):
+        fresh()
+        name = "a trace of at most %s bytes, policy %s, %s" % (limit, policy, end)
+        subprocess.run([*program(0, "plain")[:4], end, "60000"], env=environment(
+            {"MPIT_TRACE": "1", "MPIT_TRACE_LIMIT_BYTES": limit, "MPIT_TRACE_POLICY": policy}),
+                       stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
+        made = crashaccounts.Process(LEDGERS + "/0").accounts[0].returned
+        summary = json.loads(dumped("--json")[1])["jobs"][0]
+        lost, (listed, missing) = summary["lost"].get("trace_limit", 0), rows()
+        others = summary["events"] - made if others is None else others
+        left = made + others - (end == "kill")
+        text = dumped("--verify")[1]
+        told = re.search(r"(\d+) event records are not in the trace", text)
+        say(made >= 60000 and summary["events"] == left and listed + missing == left, name + ": each one is listed, or missing",
+            [made, summary["events"], listed, missing])
+        shown = subprocess.run([LIST, "--run", RUN, "--json", "mpit_events_lost"], stdout=subprocess.PIPE, text=True, check=False)
+        value = json.loads(shown.stdout)["variables"][0]["values"].get("trace_limit", 0)
+        say(lost == missing == value == int(told[1] if told else 0) and (missing > 0) == (limit != "0"),
+            "  the summary, --verify and mpit-list say how many", [lost, missing, value, text])
 
 
 def returned(process, more, until):
@@ -317,7 +353,7 @@ def causes():
     say(status == 0 and marked == listed and len(marked) == 2, "  and so do the archive's markers", text + done.stdout)
 
 
-GROUPS = [disks, quotas, folders, limits, later_limits, hidden_limits, gaps, causes]
+GROUPS = [disks, quotas, folders, limits, later_limits, hidden_limits, gaps, amounts, causes]
 
 
 def main():

@@ -136,6 +136,25 @@ static void oldest_of_a_ring_gave_way(void **state)
     run_trace_policy(&recorded.run, TRACE_STOP); /* gives its memory back */
 }
 
+/* The thread ends inside of a block: the rest of the refused one before it is in the buffer. */
+static void events_that_the_buffer_still_has_are_not_lost(void **state)
+{
+    (void)state;
+    enum { MORE = 3 };
+    blocks_emit(0, 1, NONE);
+    blocks_emit(0, 2, LIMIT);
+    blocks_emit(1, 1, DISK);
+    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], 2 * BLOCK);
+    assert_int_equal(recorded.run.header->lost[LOSS_DISK_FULL], BLOCK);
+    for (int i = 0; i < MORE; i++)
+        fixture_emit(&recorded, 0, (struct event){.begin = ++now, .kind = CALL_MPI_Wait}, NULL);
+    read_back();
+    assert_int_equal(reader.header.lost[LOSS_TRACE_LIMIT], BLOCK + MORE);
+    assert_int_equal(reader.header.lost[LOSS_DISK_FULL], 0);
+    assert_int_equal(gaps.count, 1);
+    assert_int_equal(gaps.list[0].count, BLOCK + MORE);
+}
+
 /* It may be written there: the events of a killed process that were on their way. */
 static void what_nobody_counted_is_told_apart(void **state)
 {
@@ -193,6 +212,8 @@ static void damaged_table_is_no_harm(void **state)
     table->list[3] = (struct gap_record){0, 16, 0, 12345};
     table->list[4] = (struct gap_record){0, 16, 12345, LOSS_DISK_FULL};
     read_back();
+    assert_int_equal(reader.header.lost[LOSS_TRACE_LIMIT], BLOCK);
+    assert_int_equal(reader.header.lost[LOSS_DISK_FULL], 0);
     gap_check(0, 0, 0, 1, "trace_limit");
     run_reader_close(&reader);
     recorded.run.header->gaps = recorded.run.header->file_bytes - 64;
@@ -210,6 +231,7 @@ int main(void)
         TEST(gap_of_several_causes_has_the_share_of_each),
         TEST(gaps_of_threads_are_told_apart),
         TEST(oldest_of_a_ring_gave_way),
+        TEST(events_that_the_buffer_still_has_are_not_lost),
         TEST(what_nobody_counted_is_told_apart),
         TEST(file_without_the_table_tells_of_the_process),
         TEST(table_that_is_full_counts_what_it_has_no_place_for),

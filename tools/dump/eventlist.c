@@ -2,6 +2,7 @@
 #include "dump/eventlist.h"
 
 #include "calls.h"
+#include "job/callplaces.h"
 #include "job/clockmessages.h"
 #include "dump/eventcsv.h"
 #include "dump/eventtext.h"
@@ -34,6 +35,7 @@ struct listing {
     struct stream **heap; /* streams with a next call, the earliest first */
     size_t waiting;
     struct text_columns columns;
+    struct call_places *places; /* NULL: call paths are shown by their numbers */
 };
 
 static const char *const record_names[RECORD_END - RECORD_FIRST] = {
@@ -98,8 +100,23 @@ static struct csv_source stream_values(const struct listing *listing, const stru
 
 static struct text_source stream_text(const struct listing *listing, const struct stream *stream)
 {
-    return (struct text_source){listing->out, &listing->line, &listing->columns,
-                                stream->file, stream->thread, stream->path};
+    return (struct text_source){.out = listing->out,
+                                .line = &listing->line,
+                                .columns = &listing->columns,
+                                .file = stream->file,
+                                .thread = stream->thread,
+                                .path = stream->path};
+}
+
+/* The same with the place of the stream's call, if places are shown. */
+static struct text_source call_text(const struct listing *listing, const struct stream *stream,
+                                    char place[CALL_PLACE_BYTES])
+{
+    struct text_source text = stream_text(listing, stream);
+    if (listing->places)
+        text.place =
+            call_place_text(listing->places, call_place_find(listing->places, stream->file, stream->path), 0, place);
+    return text;
 }
 
 /* Prints records that a bounded trace dropped or could not store. */
@@ -128,8 +145,9 @@ static void event_print(const struct listing *listing, const struct stream *stre
                         uint64_t call, const struct event_extension *more)
 {
     unsigned kind = event_kind(event);
+    char place[CALL_PLACE_BYTES];
     struct csv_source values = stream_values(listing, stream);
-    struct text_source text = stream_text(listing, stream);
+    struct text_source text = call_text(listing, stream, place);
     const char *record = is_whole_event(event) ? NULL : record_names[kind - RECORD_FIRST];
     if (listing->csv_job && !record)
         csv_call(&values, event, more);
@@ -284,8 +302,9 @@ static void unfinished_print(const struct listing *listing, struct stream *strea
     if (!selection_has_call(listing->selection, file, &event, since_ns, INT64_MAX))
         return;
     stream->path = state.path;
+    char place[CALL_PLACE_BYTES];
     struct csv_source values = stream_values(listing, stream);
-    struct text_source text = stream_text(listing, stream);
+    struct text_source text = call_text(listing, stream, place);
     if (listing->csv_job)
         csv_unfinished(&values, &event);
     else
@@ -350,7 +369,13 @@ static int list_print(const struct run_job *job, const struct selection *selecti
                               .csv_job = csv_job,
                               .last = last,
                               .columns = TEXT_COLUMNS_LEAST};
-    return job->file_count ? event_list_print(&listing) : 0;
+    if (!job->file_count)
+        return 0;
+    if (last && !(listing.places = call_places_open(job->names)))
+        return -1;
+    int result = event_list_print(&listing);
+    call_places_close(listing.places);
+    return result;
 }
 
 int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)

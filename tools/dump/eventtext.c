@@ -78,6 +78,15 @@ static void object_print(const struct text_source *source, const struct object_s
     fputc('"', source->out);
 }
 
+/* Prints where in the program the call was made. */
+static void place_print(const struct text_source *source)
+{
+    if (source->place && source->place[0])
+        fprintf(source->out, " at %s", source->place);
+    else if (!source->place && source->path)
+        fprintf(source->out, " path %" PRIu32, source->path);
+}
+
 /* Prints the fields that the class defines, after the call's name. `ticks` is a time when the call had its
  * communicator. */
 static void fields_print(const struct text_source *source, const struct event *event, uint64_t ticks, unsigned class,
@@ -120,8 +129,8 @@ static void fields_print(const struct text_source *source, const struct event *e
         fputs(" nested", out);
     if (class == CLASS_RMA && event_kind(event) < RECORD_FIRST && event_op_name(event))
         fprintf(out, " %s", event_op_name(event));
-    if (source->path && event_kind(event) < RECORD_FIRST)
-        fprintf(out, " path %" PRIu32, source->path);
+    if (event_kind(event) < RECORD_FIRST)
+        place_print(source);
     fputc('\n', out);
 }
 
@@ -301,10 +310,13 @@ void eventtext_unfinished(const struct text_source *source, const struct event *
     char since[UNIT_TEXT_BYTES] = "-"; /* a call that is not timed */
     if (event->begin)
         snprintf(since, sizeof since, "%.9f", (double)timeline_ns(source->line, file, event->begin) * 1e-9);
-    fprintf(source->out, "%5s %3" PRIu32 " %*s %9s  %-*s %-*s %6s %10s %12s has not returned\n", rank_text(rank, file),
-            source->thread, source->columns->seconds, since, "-", source->columns->call,
-            run_reader_call_name(file, event_kind(event)), source->columns->comm,
-            comm_name(title, file, event->comm, event->begin), peer_text(peer, event->peer), "-", "-");
+    fprintf(source->out, "%5s %3" PRIu32 " %*s %9s  %-*s %-*s %6s %10s %12s", rank_text(rank, file), source->thread,
+            source->columns->seconds, since, "-", source->columns->call, run_reader_call_name(file, event_kind(event)),
+            source->columns->comm, comm_name(title, file, event->comm, event->begin), peer_text(peer, event->peer), "-",
+            "-");
+    if (source->place)
+        place_print(source);
+    fputs(" has not returned\n", source->out);
 }
 
 void eventtext_missing(const struct text_source *source, uint64_t count)

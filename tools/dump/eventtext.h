@@ -28,7 +28,8 @@ struct text_source {
     const struct text_columns *columns;
     const struct run_reader *file;
     uint32_t thread;
-    uint32_t path; /* of the call. 0: none, or not known */
+    uint32_t path;     /* of the call. 0: none, or not known */
+    const char *place; /* of the call in the program: shown instead of the path. NULL: not looked up. "": not known */
 };
 
 /* Widens the columns for the contents of the file. */

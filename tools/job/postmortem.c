@@ -108,12 +108,13 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
     free(list);
     fprintf(out, "             %s: ", ranks);
     const struct comm_record *comm = patient_comm(first);
+    const char *at = first->place ? " at " : "";
+    call_place_text(ward->places, first->place, CALLERS_SHOWN, place);
     if (first->state.call != CALL_NONE)
         fprintf(out, "in %s%s%s%s%s", first->call, comm ? " on " : "",
-                comm ? comm_title(title, comm->name, comm->label) : "", first->place ? " at " : "",
-                call_place_text(ward->places, first->place, CALLERS_SHOWN, place));
+                comm ? comm_title(title, comm->name, comm->label) : "", at, place);
     else if (first->last)
-        fprintf(out, "outside MPI, after %s", first->last);
+        fprintf(out, "outside MPI, after %s%s%s", first->last, at, place);
     else
         fprintf(out, "outside MPI");
     if (first->state.call != CALL_NONE)

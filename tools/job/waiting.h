@@ -40,7 +40,8 @@ struct patient {
     uint32_t thread;
     struct thread_state state;
     const char *call; /* the name of state.call */
-    uint32_t place;   /* of state.call in the program, in ward.places. 0 = not known */
+    uint32_t path;    /* call path of state.call, or outside of MPI of the last call. 0 = not known */
+    uint32_t place;   /* its place in the program, in ward.places. 0 = not known */
     const char *last; /* the last call that returned, or NULL if unknown */
     int64_t since_ns; /* begin of the state, or outside of MPI since then */
     int64_t end_ns;   /* death of its process, the present if it lives, or -1 if unknown */

@@ -37,11 +37,12 @@ static const char *call_name(const struct run_reader *file, unsigned kind)
     return "a call of another version";
 }
 
-/* The thread's last call, and when it returned. */
-static const char *last_call(const struct run_reader *file, uint32_t thread, uint64_t *ticks)
+/* The thread's last call, its call path, and when it returned. */
+static const char *last_call(const struct run_reader *file, uint32_t thread, uint32_t *path, uint64_t *ticks)
 {
     struct event_cursor cursor;
     const char *name = NULL;
+    *path = 0;
     *ticks = 0;
     event_cursor_open(&cursor, file, thread);
     if (cursor.end > LAST_RECORDS)
@@ -49,12 +50,14 @@ static const char *last_call(const struct run_reader *file, uint32_t thread, uin
     const struct event *event = event_cursor_next(&cursor);
     while (event) {
         struct event call = *event;
+        uint32_t call_path = cursor.path; /* reading on changes that */
         event = event_cursor_next(&cursor);
         const struct event_extension *more =
             (call.kind & EVENT_WIDE) && event && event_kind(event) == RECORD_EXTENSION ? (const void *)event : NULL;
         if (!is_call_record(&call) || (call.kind & EVENT_NESTED))
             continue;
         name = call_name(file, event_kind(&call));
+        *path = call_path;
         *ticks = call.begin + event_duration(&call, more);
     }
     event_cursor_close(&cursor);
@@ -103,8 +106,11 @@ static int patients_find(struct ward *ward, bool runs)
                                       .unseen = unseen,
                                       .end_ns = end_ns};
             patient.call = call_name(file, patient.state.call);
-            patient.last = last_call(file, thread, &left);
-            uint64_t since = patient.state.call != CALL_NONE ? patient.state.since : left;
+            patient.last = last_call(file, thread, &patient.path, &left);
+            bool inside = patient.state.call != CALL_NONE;
+            if (inside)
+                patient.path = patient.state.path;
+            uint64_t since = inside ? patient.state.since : left;
             patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
             if (since)
                 sign_of_life(ward, patient.since_ns);
@@ -130,8 +136,7 @@ int ward_places_find(struct ward *ward)
     ward->places = call_places_open(ward->job->names);
     for (size_t i = 0; ward->places && i < ward->count; i++) {
         struct patient *patient = &ward->patients[i];
-        if (patient->state.call != CALL_NONE)
-            patient->place = call_place_find(ward->places, patient->file, patient->state.path);
+        patient->place = call_place_find(ward->places, patient->file, patient->path);
     }
     return ward->places ? 0 : -1;
 }

@@ -16,9 +16,9 @@ RANKS, SECONDS = 3, 90
 # end, what the report has to say of rank 1
 # with those that were in the same place when all were killed: outside of MPI, where they had no processor
 ONE = r"ranks? (?:0-2|(?:0-|0, )?1(?:-2|, 2)?)"
-ENDS = [("kill", ONE + r": outside MPI, after MPI_\w+.*was killed"), ("killall", r"was killed"),
+ENDS = [("kill", ONE + r": outside MPI, after MPI_\w+ at crash\.c:\d+ \(.*was killed"), ("killall", r"was killed"),
         ("MPI_Abort", ONE + r": in MPI_Abort.*called MPI_Abort"), ("abort", ONE + r": outside MPI.*was killed"),
-        ("segfault", ONE + r": outside MPI.*was killed"), ("_exit", ONE + r": outside MPI.*ended by _exit"),
+        ("segfault", ONE + r": outside MPI, after MPI_\w+ at crash\.c:\d+ \(.*was killed"), ("_exit", ONE + r": outside MPI.*ended by _exit"),
         ("exit", ONE + r": outside MPI.*ended by exit\(\)"), ("term", ONE + r": outside MPI.*was killed")]
 
 
@@ -110,6 +110,9 @@ def ended_badly(bench, end, pattern, options):
     shown = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False)
     if not re.search(pattern, shown.stdout) or "MPI_" not in shown.stdout.split("communicator")[-1]:
         wrong.append("mpit-dump --crash: " + shown.stdout[-1500:])
+    calls = [call for call in shown.stdout.splitlines() if re.match(r" +\d+ +\d+ .* MPI_(Allreduce|Sendrecv|Barrier) ", call)]
+    if not calls or not all(re.search(r" at crash\.c:\d+ \(\w+\)( has not returned)?$", call) for call in calls):
+        wrong.append("calls without their places: " + shown.stdout[-1500:])
     wrong += part_check(bench, run)
     if options:
         wrong += archive_check(bench, run)

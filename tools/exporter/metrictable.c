@@ -167,11 +167,26 @@ void help_shorten(char help[METRIC_HELP_BYTES], const char *description)
         strcpy(at, ".");
 }
 
+/* What matters for sums since the process began, beside the other metrics. */
+static const char *note_of(const char *variable)
+{
+    static const char *const notes[][2] = {
+        {"mpit_mpi_time", " MPI_Init and MPI_Finalize count here, but not in mpit_process_run_seconds."},
+        {"mpit_work_time", " MPI_Init and MPI_Finalize count here, but not in mpit_process_run_seconds."},
+        {"mpit_events_lost", " Those of a trace may still be in a thread's buffer, and so in the run file."}};
+    for (size_t i = 0; i < sizeof notes / sizeof notes[0]; i++)
+        if (strcmp(notes[i][0], variable) == 0)
+            return notes[i][1];
+    return "";
+}
+
 static void help_make(struct metric *metric, const struct variable *known, const struct variable_record *record)
 {
-    if (known)
+    if (known) {
         help_shorten(metric->help, known->description);
-    else if (is_asked(record))
+        size_t used = strlen(metric->help);
+        snprintf(metric->help + used, sizeof metric->help - used, "%s", note_of(metric->variable));
+    } else if (is_asked(record))
         snprintf(metric->help, sizeof metric->help, "PAPI event %.120s, by place of the thread%s%s.",
                  metric->variable + strlen("mpit_papi_"),
                  metric->unit[0] || !record->unit[0] ? "" : "; its unit: ", metric->unit[0] ? "" : record->unit);

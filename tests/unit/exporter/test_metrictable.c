@@ -106,6 +106,17 @@ static void catalogue_has_names_and_texts(void **state)
     }
 }
 
+/* The time in MPI and the useful time add up to more than the run time. The text says why. */
+static void time_in_mpi_says_that_it_has_the_start_of_mpi(void **state)
+{
+    (void)state;
+    const char *const timers[] = {"mpit_mpi_time", "mpit_work_time"};
+    for (size_t i = 0; i < variable_count; i++)
+        for (size_t k = 0; k < 2; k++)
+            if (strcmp(variables[i].record.name, timers[k]) == 0)
+                assert_non_null(strstr(metric_of(&variables[i].record)->help, "MPI_Init and MPI_Finalize count here"));
+}
+
 static const struct metric *metric_named(const char *name)
 {
     for (size_t i = 0; i < table.count; i++)
@@ -291,6 +302,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(units_stand_at_the_end_of_names, setup),
         cmocka_unit_test_setup(catalogue_has_names_and_texts, setup),
+        cmocka_unit_test_setup(time_in_mpi_says_that_it_has_the_start_of_mpi, setup),
         cmocka_unit_test_setup(sizes_are_histograms_with_their_bytes, setup),
         cmocka_unit_test_setup(slots_are_told_apart_by_name, setup),
         cmocka_unit_test_setup(functions_that_nobody_counts_are_forgotten, setup),

@@ -16,6 +16,7 @@ enum { COST_TEXT_BYTES = 2 * UNIT_TEXT_BYTES + 40 };
 
 struct site_sum {
     uint64_t calls, sent, messages, bytes, empty;
+    uint64_t larger;                    /* of the bytes sent and the bytes received, by site */
     double seconds, work;               /* mean of the ranks, and of their threads. `work` is without stalls */
     double stall_a_rank;                /* of the ranks that call it, by site */
     double least;                       /* if each rank took as long as the one with the least time at a site */
@@ -23,6 +24,12 @@ struct site_sum {
     const struct summary_site *first;   /* the costliest */
     const struct summary_site *stalled; /* the one with the most stall */
 };
+
+/* What a collective sends it often receives, too: an MPI_Allreduce of 8 bytes has 8. */
+static uint64_t larger_bytes(const struct summary_site *site)
+{
+    return site->bytes_out > site->bytes_in ? site->bytes_out : site->bytes_in;
+}
 
 static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const struct summary_site *))
 {
@@ -37,6 +44,7 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
         sum.sent += site->sent;
         sum.messages += site->sent + site->received;
         sum.bytes += site->bytes_out + site->bytes_in;
+        sum.larger += larger_bytes(site);
         sum.empty += site->empty;
         sum.seconds += seconds_of(site->time_ns) / facts->threads;
         sum.work += seconds_of(work) / facts->threads;
@@ -202,8 +210,7 @@ bool find_polling(struct facts *facts, struct finding *finding)
 static bool is_small_collective(const struct summary_site *site)
 {
     return call_table[site->kind].class == CLASS_COLLECTIVE && site->kind != CALL_MPI_Barrier &&
-           site->kind != CALL_MPI_Ibarrier &&
-           bytes_a_call(site->bytes_out + site->bytes_in, site->count) <= SMALL_COLLECTIVE_BYTES;
+           site->kind != CALL_MPI_Ibarrier && bytes_a_call(larger_bytes(site), site->count) <= SMALL_COLLECTIVE_BYTES;
 }
 
 /* If more than half of all calls are at one site, some of them follow each other. */
@@ -224,7 +231,7 @@ bool find_many_small_collectives(struct facts *facts, struct finding *finding)
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text, "%s collectives of a rank with %s on average take %s, most in %s.",
-             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.larger / sum.calls),
              cost_text(finding->seconds, sum.seconds, cost), finding_place_text(facts, sum.first, place));
     return true;
 }

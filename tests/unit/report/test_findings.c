@@ -214,10 +214,10 @@ static void small_collectives_can_be_combined(void **state)
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Allreduce, 20000, 10, 0);
     site->bytes_out = site->bytes_in = 8 * 20000;
-    first_check("many_small_collectives", 5, "10,000 collectives of a rank with 16 B on average take 5.00 s");
+    first_check("many_small_collectives", 5, "10,000 collectives of a rank with 8 B on average take 5.00 s");
     site->least_ns = SECOND; /* rank 1 comes last, so its time is without waiting */
     site->least_rank = 1;
-    first_check("many_small_collectives", 1, "10,000 collectives of a rank with 16 B on average take 1.00 s");
+    first_check("many_small_collectives", 1, "10,000 collectives of a rank with 8 B on average take 1.00 s");
     site_add(CALL_MPI_Send, 20000, 1, 0); /* as many other calls: perhaps none follows another one */
     absent_check("many_small_collectives");
     site = &job.sites.list[0];

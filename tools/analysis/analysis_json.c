@@ -186,7 +186,7 @@ static json_t *ranks_json(const struct analysis *analysis)
     return list;
 }
 
-static json_t *path_json(const struct analysis *analysis)
+static json_t *critical_path_json(const struct analysis *analysis)
 {
     json_t *object = json_object();
     if (!analysis->has_path) {
@@ -228,7 +228,7 @@ static json_t *message_matrix_json(const struct analysis *analysis)
     return list;
 }
 
-static json_t *efficiency_json(const struct analysis *analysis)
+static json_t *analysis_efficiency_json(const struct analysis *analysis)
 {
     const struct ideal_run *run = &analysis->ideal;
     const struct ideal_split *split = &analysis->split;
@@ -293,7 +293,7 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
 {
     json_t *object = head_json(analysis);
     member(object, "communicators", comms_json(analysis));
-    member(object, "efficiency", efficiency_json(analysis));
+    member(object, "efficiency", analysis_efficiency_json(analysis));
     member(object, "messages", messages_json(analysis));
     member(object, "waits", brief ? wait_sums_json(analysis) : waits_json(analysis, &analysis->waits));
     if (!brief)
@@ -312,7 +312,7 @@ static json_t *whole_json(const struct analysis *analysis, bool brief)
     member(object, "recording_off", recording_off_json(analysis));
     if (!brief)
         member(object, "phases", analysis->phases ? summary_phases_json(analysis->phases) : json_null());
-    member(object, "critical_path", path_json(analysis));
+    member(object, "critical_path", critical_path_json(analysis));
     if (!brief)
         member(object, "matrix", message_matrix_json(analysis));
     return object;

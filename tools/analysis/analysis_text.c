@@ -323,13 +323,13 @@ static int collectives_print(const struct analysis *analysis, FILE *out)
 
 /* ---- path and matrix --------------------------------------------------------------------------------------------- */
 
-static int share_order(const void *one, const void *other)
+static int path_share_order(const void *one, const void *other)
 {
     const struct path_share *a = one, *b = other;
     return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
-static void path_print(const struct analysis *analysis, FILE *out)
+static void critical_path_print(const struct analysis *analysis, FILE *out)
 {
     struct path_share functions[CALL_COUNT];
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES];
@@ -343,7 +343,7 @@ static void path_print(const struct analysis *analysis, FILE *out)
     for (size_t i = 0; i < analysis->path_count; i++)
         functions[analysis->path[i].key & 0xffff].ns += analysis->path[i].ns;
     fprintf(out, "  %s, up to rank %" PRId32 "\n", text_of_ns(a, analysis->path_ns), analysis->path_rank);
-    qsort(functions, CALL_COUNT, sizeof *functions, share_order);
+    qsort(functions, CALL_COUNT, sizeof *functions, path_share_order);
     for (size_t i = 0; i < TOP_ROWS && functions[i].ns; i++)
         fprintf(out, "    %-*s %9s %8s\n", FUNCTION_COLUMNS,
                 functions[i].key ? call_table[functions[i].key].name : "computing", text_of_ns(a, functions[i].ns),
@@ -414,7 +414,7 @@ int analysis_print(const struct analysis *analysis, FILE *out)
     if (analysis->phases)
         summary_phases_print(analysis->phases, out);
     result |= collectives_print(analysis, out);
-    path_print(analysis, out);
+    critical_path_print(analysis, out);
     result |= matrix_print(analysis, out);
     return result ? -1 : 0;
 }

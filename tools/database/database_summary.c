@@ -93,7 +93,7 @@ static void ranks_fill(struct database_job *job)
         database_note(job, TABLE_RANKS, "the run is of an older mpit, which kept no figures of ranks");
 }
 
-static const char *class_of(unsigned kind)
+static const char *call_class_of(unsigned kind)
 {
     static const char *const names[] = {
         [CLASS_P2P] = "p2p",           [CLASS_COLLECTIVE] = "coll", [CLASS_COMPLETION] = "completion",
@@ -114,7 +114,7 @@ static void functions_fill(struct database_job *job)
         row_begin(to, TABLE_FUNCTIONS);
         row_signed(to, job->number);
         row_word(to, call_table[kind].name);
-        row_word(to, class_of(kind));
+        row_word(to, call_class_of(kind));
         row_count(to, summary->calls[kind].count);
         row_known(to, timed, summary->calls[kind].time_ns);
         row_known(to, summary_tells_stalls(summary, kind), summary->call_stall_ns[kind]);
@@ -122,7 +122,7 @@ static void functions_fill(struct database_job *job)
     }
 }
 
-static void comm_put(struct database_job *job, const struct summary_comm *comm)
+static void comm_row_put(struct database_job *job, const struct summary_comm *comm)
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
@@ -274,7 +274,7 @@ void database_summary_fill(struct database_job *job)
     functions_fill(job);
     job->first_comm = job->last_comm + 1;
     for (size_t i = 0; i < summary->comm_count; i++)
-        comm_put(job, &summary->comms[i]);
+        comm_row_put(job, &summary->comms[i]);
     database_paths_fill(&job->paths, summary);
     if (!summary->sites.count)
         database_note(job, TABLE_PATHS, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");

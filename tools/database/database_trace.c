@@ -40,7 +40,7 @@ static int64_t comm_of_summary(const struct database_job *job, const char *name)
 }
 
 /* A communicator that the summary has in another line. */
-static int64_t comm_add(struct database_job *job, const struct trace_comm *comm)
+static int64_t trace_comm_add(struct database_job *job, const struct trace_comm *comm)
 {
     struct database *to = job->database;
     row_begin(to, TABLE_COMMUNICATORS);
@@ -63,7 +63,7 @@ static int64_t comm_number(struct tracing *tracing, uint32_t index)
     if (!tracing->comms[index]) {
         const struct trace_comm *comm = &tracing->analysis.comms.list[index];
         int64_t number = comm_of_summary(tracing->job, comm->name);
-        tracing->comms[index] = number ? number : comm_add(tracing->job, comm);
+        tracing->comms[index] = number ? number : trace_comm_add(tracing->job, comm);
     }
     return tracing->comms[index];
 }
@@ -96,7 +96,7 @@ static void call_put(const struct tracing *tracing, uint64_t call)
     row_known(tracing->job->database, call > 0, (uint64_t)tracing->job->last_call + call);
 }
 
-static int64_t path_number(struct tracing *tracing, uint32_t place)
+static int64_t event_path_number(struct tracing *tracing, uint32_t place)
 {
     return database_path_of_place(&tracing->job->paths, tracing->analysis.places, place);
 }
@@ -109,7 +109,7 @@ static const char *peer_kind(int32_t peer)
 }
 
 /* The peer of a call with a partner, and the tag of a message. */
-static void fields_put(struct database *to, const struct event *event, bool partner)
+static void call_fields_put(struct database *to, const struct event *event, bool partner)
 {
     unsigned class = call_table[event_kind(event)].class;
     row_known(to, partner && event->peer >= 0, (uint64_t)event->peer);
@@ -148,7 +148,7 @@ static void call_watch(void *data, const struct analysis_lane *lane)
     const struct run_reader *run = job->ranks[rank].run;
     const struct path_cells *figures = call_figures_of(tracing->figures, call);
     uint32_t comm = event->comm ? run_reader_comm(run, event) : 0;
-    int64_t path = path_number(tracing, lane->place), comm_row = 0;
+    int64_t path = event_path_number(tracing, lane->place), comm_row = 0;
     bool partner = class == CLASS_P2P || class == CLASS_COLLECTIVE || class == CLASS_RMA, timed = event->begin != 0;
     if (comm && comms_ready(tracing))
         comm_row = comm_number(tracing, trace_comm_find(&tracing->analysis.comms, job, rank, comm));
@@ -164,7 +164,7 @@ static void call_watch(void *data, const struct analysis_lane *lane)
               clock_ns(run_reader_scale(run), figures->stall_time));
     reference_put(to, comm_row);
     reference_put(to, path);
-    fields_put(to, event, partner);
+    call_fields_put(to, event, partner);
     row_count(to, figures->sent);
     row_count(to, figures->bytes_out);
     row_count(to, figures->received);
@@ -230,7 +230,7 @@ static void wait_watch(void *data, const struct analysis_wait *wait)
 {
     struct tracing *tracing = data;
     struct database *to = tracing->job->database;
-    int64_t path = path_number(tracing, wait->place);
+    int64_t path = event_path_number(tracing, wait->place);
     int64_t comm = comm_reference(tracing, wait->comm);
     row_begin(to, TABLE_WAITS);
     row_signed(to, tracing->job->number);
@@ -259,8 +259,8 @@ static int segments_fill(struct tracing *tracing)
     for (size_t i = 0; sums && pairs && i < segments->sums.count; i++) {
         const struct segment_sum *sum = (const struct segment_sum *)sums[i];
         const struct segment_pair *pair = pairs[sum->keyed.key[0]];
-        int64_t from = path_number(tracing, (uint32_t)pair->keyed.key[0]);
-        int64_t until = path_number(tracing, (uint32_t)pair->keyed.key[1]);
+        int64_t from = event_path_number(tracing, (uint32_t)pair->keyed.key[0]);
+        int64_t until = event_path_number(tracing, (uint32_t)pair->keyed.key[1]);
         if (!sum->count)
             continue;
         row_begin(to, TABLE_SEGMENTS);
@@ -325,7 +325,7 @@ static void notes_put(struct tracing *tracing)
         database_note(job, TABLE_COUNTED, "no counters were recorded: mpit-run --os or --papi EVENTS records some");
 }
 
-static int trace_read(struct tracing *tracing, char error[OUTPUT_ERROR_BYTES])
+static int database_trace_read(struct tracing *tracing, char error[OUTPUT_ERROR_BYTES])
 {
     static const struct selection all;
     const struct run_job *job = tracing->job->job;
@@ -355,7 +355,7 @@ int database_trace_fill(struct database_job *job, char error[OUTPUT_ERROR_BYTES]
     if (result == 0 && !run_job_has_trace(job->job))
         no_trace_note(job, "the run has no trace: mpit-run --trace records every call");
     else if (result == 0)
-        result = trace_read(&tracing, error);
+        result = database_trace_read(&tracing, error);
     call_figures_close(tracing.figures);
     free(tracing.comms);
     return result;

@@ -24,7 +24,7 @@ enum { PROCESS_SERIES = 10 };
 enum { SLOT_NAME_BYTES = 64 };
 
 /* A process that is gone without a recorded end was killed, or ended by _exit(). */
-static const char *phase_name(uint32_t phase, bool gone)
+static const char *run_phase_name(uint32_t phase, bool gone)
 {
     static const char *const names[] = {
         [RUN_STARTING] = "starting",   [RUN_RUNNING] = "running", [RUN_ABORTED] = "aborted",
@@ -316,7 +316,7 @@ static void process_series_add(struct emission *emission, const struct observed_
         labels->used = used;
     }
     number_label(labels, "pid", process->pid);
-    labels_add(labels, "phase", phase_name(process->phase, process->gone_ns != 0));
+    labels_add(labels, "phase", run_phase_name(process->phase, process->gone_ns != 0));
     info_add(emission, "mpit_process", "Phase of the process.");
     labels->used = used;
     if (process->call_ns >= CALL_NAMED_NS) {

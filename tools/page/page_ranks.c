@@ -68,7 +68,7 @@ bool page_is_end(size_t kind)
            kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
 }
 
-static void spread_add(struct call_spread *spread, uint64_t ns, bool called, int32_t rank, bool first)
+static void call_spread_add(struct call_spread *spread, uint64_t ns, bool called, int32_t rank, bool first)
 {
     spread->ranks += called;
     spread->sum_ns += ns;
@@ -86,7 +86,7 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
 {
     for (size_t kind = 1; kind < CALL_COUNT; kind++) {
         const struct summary_call *call = &part->calls[kind];
-        spread_add(&table->spreads[kind], call->time_ns, call->count != 0, rank, table->known == 0);
+        call_spread_add(&table->spreads[kind], call->time_ns, call->count != 0, rank, table->known == 0);
         if (!call->count)
             continue;
         if (!table->calls[kind] && !(table->calls[kind] = calloc(table->rows.count, sizeof(struct row_call))))
@@ -101,7 +101,7 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
     return 0;
 }
 
-static int rank_add(struct rank_table *table, const struct summary *part, const struct run_header *header)
+static int page_rank_add(struct rank_table *table, const struct summary *part, const struct run_header *header)
 {
     uint32_t row = (uint32_t)header->world_rank / table->rows.per_row;
     uint64_t *figures = table->figures[row];
@@ -142,7 +142,7 @@ static int table_fill(struct rank_table *table, const struct run_job *job)
             continue;
         result = summary_of_run(part, run);
         if (result == 0)
-            result = rank_add(table, part, header);
+            result = page_rank_add(table, part, header);
         summary_release(part);
         run_job_tallies_rest(job, i);
     }
@@ -183,7 +183,7 @@ static bool rows_know_more(const struct rank_table *table, const struct run_job 
     return count > job->file_count && !(job->part && job->part->anew);
 }
 
-static void rows_take(struct rank_table *table, const struct summary *summary)
+static void page_rows_take(struct rank_table *table, const struct summary *summary)
 {
     table->from_rows = true;
     table->stalls_known = summary->stall_known;
@@ -321,7 +321,7 @@ json_t *page_ranks(const struct run_job *job)
     bool ready = table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds &&
                  table->figures && table->hosts && site_spreads_open(&table->sites, job->summary) == 0;
     if (ready && rows_know_more(table, job))
-        rows_take(table, job->summary);
+        page_rows_take(table, job->summary);
     else
         ready = ready && table_fill(table, job) == 0;
     if (ready)

@@ -183,7 +183,7 @@ static bool is_poll(const struct summary_site *site)
     return probe || (site->empty && site->empty >= site->count - site->count / 10);
 }
 
-static uint64_t received(const struct summary *summary)
+static uint64_t messages_received(const struct summary *summary)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < summary->comm_count; i++)
@@ -196,7 +196,7 @@ bool find_polling(struct facts *facts, struct finding *finding)
     char vain[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_poll);
     uint64_t probes = facts->summary->calls[CALL_MPI_Iprobe].count + facts->summary->calls[CALL_MPI_Improbe].count;
-    uint64_t found = received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
+    uint64_t found = messages_received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
     if (!sum.calls || (double)empty < MANY_CALLS * facts->ranks || empty < sum.calls - sum.calls / 10)
         return false;
     finding->seconds = own_cost(facts, &sum);

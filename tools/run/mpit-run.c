@@ -83,7 +83,7 @@ struct request {
 };
 
 /* For an option that sets a variable. An error ends mpit-run before the command starts. */
-static const char *value_check(const char *option, enum knob knob, const char *text)
+static const char *option_value_check(const char *option, enum knob knob, const char *text)
 {
     char reason[KNOB_PROBLEM_BYTES];
     uint64_t value;
@@ -137,30 +137,30 @@ static struct request run_options_read(int argc, char *argv[])
             request.summary = optarg;
             break;
         case 'f':
-            request.filter = value_check("filter", KNOB_FILTER, optarg);
+            request.filter = option_value_check("filter", KNOB_FILTER, optarg);
             break;
         case 'n':
-            request.timing = value_check("timing", KNOB_TIMING, optarg);
+            request.timing = option_value_check("timing", KNOB_TIMING, optarg);
             break;
         case 'w':
-            request.call_depth = value_check("call-depth", KNOB_CALL_DEPTH, optarg);
+            request.call_depth = option_value_check("call-depth", KNOB_CALL_DEPTH, optarg);
             break;
         case 'l':
-            request.trace_limit = value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
+            request.trace_limit = option_value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
             request.trace = true;
             break;
         case 'p':
-            request.trace_policy = value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
+            request.trace_policy = option_value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
             request.trace = true;
             break;
         case 'y':
-            request.clock_sync = value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
+            request.clock_sync = option_value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
             break;
         case 'i':
             request.start_paused = true;
             break;
         case 'z':
-            request.sample = value_check("sample", KNOB_SAMPLE_HZ, rate_take(argv));
+            request.sample = option_value_check("sample", KNOB_SAMPLE_HZ, rate_take(argv));
             break;
         case 'r':
             if (!rank_list_is_good(optarg))
@@ -180,7 +180,7 @@ static struct request run_options_read(int argc, char *argv[])
             request.os = true;
             break;
         case 'e':
-            request.papi = value_check("papi", KNOB_PAPI_EVENTS, optarg);
+            request.papi = option_value_check("papi", KNOB_PAPI_EVENTS, optarg);
             break;
         case 'u':
             request.full = true;

@@ -297,8 +297,8 @@ static void help_add(struct top_page *page)
         "bars       # work   | stalled   . outside of MPI",
         "sent/s     messages sent in a second, counted when they are posted",
         "recv/s     messages received in a second, counted when they are complete",
-        "efficiency mean time outside of MPI = load balance (mean / longest rank) x",
-        "communication (longest rank / time). All are of the last interval",
+        "efficiency share of the last interval outside of MPI, mean of the ranks. It is",
+        "load balance (mean / longest rank) x communication (longest rank / interval)",
     };
     page->head = page->count;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)

@@ -452,10 +452,10 @@ static void ring_touch(void *ring, size_t bytes)
 #endif
 }
 
-/* True if a quarter of the memory is left for counters. */
+/* True if half of the memory is left for counters: a thread without a buffer still counts, one without cells does not. */
 static bool buffer_fits(const struct run *run, size_t size)
 {
-    return run->memory_bytes + size <= run->memory_limit / 4 * 3;
+    return run->memory_bytes + size <= run->memory_limit / 2;
 }
 
 /*

@@ -77,7 +77,7 @@ void run_memory_give(struct run *run, size_t bytes);
 /* True if less than half of the allowed memory is in use. */
 bool run_has_room(struct run *run);
 
-/* Maps the event buffer of one thread. NULL: counted as lost. Buffers leave a quarter of the memory for counters. So
+/* Maps the event buffer of one thread. NULL: counted as lost. Buffers leave half of the memory for counters. So
  * with many threads events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 

@@ -78,7 +78,6 @@ else
     export TRAFFIC_ROUNDS=20
     run tally/test_traffic.sh 1
     run tally/test_mixture.sh 1 20
-    run objects/test_objects.sh
     run threads/test_threads.sh
 fi
 verdict

@@ -50,7 +50,7 @@ else
     cat said
 fi
 if ! [ -s chromium ]; then
-    check "without a plotting library --html says so" sh -c '[ -s page.html ] || grep -q "without a plotting library" said'
+    check "without a plotting library --html says so" sh -c '[ -s page.html ] || grep -q "without the plotting library" said'
     skip "pages of --html" "there is no Chromium, or this build has no plotting library"
     verdict && exit 77
     exit 1

@@ -70,6 +70,7 @@ const textsOf = {
   count: textOfCount,
   share: textOfShare,
   ratio: (ratio) => ratio.toFixed(2),
+  change: (change) => change === Infinity ? "new" : (change < 0 ? "" : "+") + textOfShare(change),
   rank: String,
 };
 

@@ -19,6 +19,12 @@ const FIGURES = [
   ["instruments", "Instruments", instrumentsFigure],
 ];
 
+const DIFFERENCE_FIGURES = [
+  ["overview", "Overview", differenceOverview],
+  ["counts", "Counts", countsFigure],
+  ["changes", "Changes", changesFigure],
+];
+
 function jobsOf(document_) {
   return document_.summary.jobs.map((summary, i) => ({summary, ...document_.jobs[i]}));
 }
@@ -27,14 +33,19 @@ function redrawAll() {
   drawings.forEach((draw) => draw());
 }
 
-function jobShow(job) {
+/* `subject` is a job, or the document of a comparison. */
+function figuresShow(figures, subject, title) {
   drawings.length = 0;
   tipHide();
-  const shown = FIGURES.map(([id, word, build]) => [id, word, build(job)]).filter(([, , section]) => section);
+  const shown = figures.map(([id, word, build]) => [id, word, build(subject)]).filter(([, , section]) => section);
   document.getElementById("figures").replaceChildren(...shown.map(([, , section]) => section));
   document.getElementById("contents").replaceChildren(...shown.map(([id, word]) => make("a", {href: "#" + id}, word)));
-  document.title = (job.summary.program || "run").split("/").pop() + " – mpit";
+  document.title = title + " – mpit";
   redrawAll();
+}
+
+function jobShow(job) {
+  figuresShow(FIGURES, job, (job.summary.program || "run").split("/").pop());
 }
 
 function themeSet(theme) {
@@ -70,12 +81,9 @@ function resizeListen() {
   });
 }
 
-function start() {
+/* Shows a job, with a choice if there are several. */
+function jobsShow() {
   const jobs = jobsOf(page), select = document.getElementById("job");
-  document.getElementById("run-name").textContent = page.run;
-  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
-      ". Point at a figure, or reach it with the Tab key, for exact numbers; report.md in " +
-      "mpit's documentation defines all of them.";
   if (jobs.length > 1) {
     document.getElementById("job-choice").hidden = false;
     jobs.forEach(
@@ -88,9 +96,21 @@ function start() {
   const asked = Number((/[?&]job=(\d+)/.exec(location.search) || [])[1] || 1);
   const shown = asked >= 1 && asked <= jobs.length ? asked - 1 : 0;
   select.value = String(shown);
+  if (jobs.length) jobShow(jobs[shown]);
+}
+
+function start() {
+  const name = page.difference ? runsText(page) : page.run;
+  document.getElementById("run-name").textContent = name;
+  document.getElementById("made-by").textContent = "Made by mpit-dump --html of mpit " + page.mpit +
+      ". Point at a figure, or reach it with the Tab key, for exact numbers; " +
+      (page.difference ? "diff.md" : "report.md") + " in mpit's documentation defines all of them.";
   themeListen();
   tipsListen();
-  if (jobs.length) jobShow(jobs[shown]);
+  if (page.difference)
+    figuresShow(DIFFERENCE_FIGURES, page, name);
+  else
+    jobsShow();
   resizeListen();
 }
 

@@ -2,6 +2,7 @@
 
 #include "analysis/tracefigures.h"
 #include "base/options.h"
+#include "base/outputfile.h"
 #include "compare/comparison.h"
 
 #include <err.h>
@@ -51,7 +52,11 @@ int diff_run(const struct diff_request *request)
     if (comparison_make(&comparison, summaries, request->old, request->new) != 0)
         err(1, "no memory");
     int status = limits_judge(&comparison, request);
-    if (request->json) {
+    if (request->page) {
+        if (comparison_page(&comparison, request->runs, request->page) != 0)
+            exit(1);
+        output_say(request->page);
+    } else if (request->json) {
         json_t *json = comparison_json(&comparison);
         if (!json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
             err(1, "the comparison cannot be written");

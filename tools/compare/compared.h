@@ -15,13 +15,14 @@ struct diff_request {
     const char *const *limits; /* of --fail */
     unsigned limit_count;
     bool json;
+    const char *page; /* a file, or NULL */
 };
 
 /* Opens a run, and returns the summary of its only job. Ends the tool if the run cannot be read, or has several jobs. */
 const struct summary *compared_open(struct run_dir *dir, const char *path);
 
-/* Compares, prints, and judges the limits. Returns the status of the tool: 0, 1 if a run cannot be read, EXIT_LIMIT
- * if a limit is broken. */
+/* Compares, prints or writes the page, and judges the limits. Returns the status of the tool: 0, 1 if a run cannot be
+ * read or the page cannot be written, EXIT_LIMIT if a limit is broken. */
 int diff_run(const struct diff_request *request);
 
 #endif

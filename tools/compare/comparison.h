@@ -64,6 +64,11 @@ enum { LIMIT_REASON_BYTES = 256 };
 int comparison_judge(const struct comparison *comparison, const char *limit, char reason[LIMIT_REASON_BYTES]);
 
 void comparison_print(const struct comparison *comparison, FILE *out);
+/* Only the first lines: different numbers of ranks, and the run time. */
+void comparison_head_print(const struct comparison *comparison, FILE *out);
 json_t *comparison_json(const struct comparison *comparison);
+/* Writes a page to `target` ("-": standard output). `runs` has the names, the old ones first. Returns 0, or 1 after a
+ * message. */
+int comparison_page(const struct comparison *comparison, char *const *runs, const char *target);
 
 #endif

@@ -46,12 +46,17 @@ static void count_print(const struct comparison_row *row, FILE *out)
     fputc('\n', out);
 }
 
-static void comparison_head_print(const struct comparison *comparison, FILE *out)
+void comparison_head_print(const struct comparison *comparison, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     const struct comparison_row *run = comparison_run(comparison);
     const struct compared_set *old = &run->sets[0][VALUE_TIME], *new = &run->sets[1][VALUE_TIME];
     bool differs = comparison_time_differs(comparison, run), several = comparison->runs[0] + comparison->runs[1] > 2;
+    if (comparison_ranks_differ(comparison))
+        fprintf(out,
+                "The runs have different numbers of ranks (%" PRIu32 " to %" PRIu32 "): times and counts cannot be "
+                "compared directly. Use --scaling\n",
+                comparison->least_ranks, comparison->most_ranks);
     fprintf(out, "run time %s -> %s (%s): %s\n", text_of_seconds(a, old->median), text_of_seconds(b, new->median),
             percent_text(c, old->median, new->median),
             !differs                    ? "no difference beyond the noise"
@@ -106,11 +111,6 @@ static void counts_print(const struct comparison *comparison, FILE *out)
 
 void comparison_print(const struct comparison *comparison, FILE *out)
 {
-    if (comparison_ranks_differ(comparison))
-        fprintf(out,
-                "The runs have different numbers of ranks (%" PRIu32 " to %" PRIu32 "): times and counts cannot be "
-                "compared directly. Use --scaling\n",
-                comparison->least_ranks, comparison->most_ranks);
     comparison_head_print(comparison, out);
     comparison_times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
     comparison_times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);

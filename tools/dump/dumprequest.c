@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { THREADS_MOST = 4096 };
@@ -34,7 +35,7 @@ static const struct tool_option options[] = {
     {"scaling", NULL, MODE_SCALING, "compare two runs (--fail LIMIT); show scaling (--weak)"},
     {"fail", "LIMIT", OPTION_FAIL, ""},
     {"weak", NULL, OPTION_WEAK, ""},
-    {"html", "FILE", MODE_HTML, "a page with figures: the summary and more"},
+    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff"},
     {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas"},
     {"events", NULL, MODE_EVENTS, NULL},
     {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
@@ -134,20 +135,25 @@ static void mode_check(enum mode mode)
         usage_reject("this mpit-dump was built without SQLite (libsqlite3-dev), so it has no --sqlite");
 }
 
+/* Returns whether `form` beside `mode` only selects the format of its output. */
+static bool mode_is_form(enum mode form, enum mode mode)
+{
+    return (form == MODE_JSON && mode_has_json(mode)) || (form == MODE_HTML && mode == MODE_DIFF);
+}
+
 static void mode_set(struct request *request, enum mode mode)
 {
     mode_check(mode);
-    bool beside =
-        (mode == MODE_JSON && mode_has_json(request->mode)) || (mode_has_json(mode) && request->mode == MODE_JSON);
-    if (beside)
-        request->json = true;
+    bool is_form = mode_is_form(mode, request->mode), had_form = mode_is_form(request->mode, mode);
+    if (is_form || had_form)
+        request->json |= mode == MODE_JSON || request->mode == MODE_JSON;
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
             "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, "
             "--compact, "
             "--verify and --check at a time");
-    if (!beside || mode != MODE_JSON)
+    if (!is_form)
         request->mode = mode;
 }
 
@@ -182,16 +188,32 @@ static bool mode_selects(enum mode mode)
            mode == MODE_ANALYZE || mode == MODE_OTF2 || mode == MODE_PERFETTO || mode_has_stacks(mode);
 }
 
-/* "--html RUN": the page is RUN.html. `word`: a place for the name of the run behind the options. */
-static void page_name(struct request *request, char **word)
+/* The length of a path without slashes at its end. */
+static int path_length(const char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    return (int)length;
+}
+
+/* "--html RUN": the page is RUN.html. "--diff --html OLD NEW": it is OLD-NEW.html. Without a new run, `later` is "". */
+static const char *page_name(const char *run, const char *later)
 {
     static char page[PATH_MAX];
-    size_t length = strlen(request->target);
-    while (length > 1 && request->target[length - 1] == '/')
-        length--;
-    snprintf(page, sizeof page, "%.*s.html", (int)length, request->target);
-    word[-1] = (char *)(uintptr_t)request->target;
-    request->target = page;
+    const char *end = later + path_length(later), *base = end;
+    while (base > later && base[-1] != '/')
+        base--;
+    snprintf(page, sizeof page, "%.*s%s%.*s.html", path_length(run), run, *later ? "-" : "", (int)(end - base), base);
+    return page;
+}
+
+/* In "--diff --html OLD NEW" the value of --html is a run. */
+static bool is_run(const char *path)
+{
+    struct stat status;
+    const char *dot = strrchr(path, '.');
+    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) || (dot && strcmp(dot, ".summary") == 0);
 }
 
 static void fail_add(struct diff_request *diff, const char *limit)
@@ -215,6 +237,9 @@ static int words_after(int argc, char *argv[])
 /* Takes the runs of --diff. `after`: how many are new. -1: two runs are named. */
 static void diff_read(struct request *request, int argc, char *argv[], int after)
 {
+    bool unnamed = request->target && is_run(request->target);
+    if (unnamed)
+        argv[--optind] = (char *)(uintptr_t)request->target;
     int all = argc - optind, new = after < 0 ? 1 : after;
     if (after < 0 ? all != 2 : new < 1 || all - new < 1)
         usage_reject("--diff needs two runs, or old ones, the word --, and new ones: --diff OLD1 OLD2 -- NEW1 NEW2");
@@ -222,6 +247,7 @@ static void diff_read(struct request *request, int argc, char *argv[], int after
     request->diff.old = (unsigned)(all - new);
     request->diff.new = (unsigned)new;
     request->diff.json = request->json;
+    request->diff.page = unnamed ? page_name(argv[optind], argv[argc - new]) : request->target;
     request->run = argv[optind];
 }
 
@@ -276,6 +302,8 @@ static void details_check(const struct request *request)
         usage_reject("-j needs --otf2");
     if (request->manner.functions && request->mode != MODE_OTF2)
         usage_reject("--otf2-callpaths needs --otf2");
+    if (request->mode == MODE_DIFF && request->json && request->target)
+        usage_reject("--diff writes JSON or a page: --json or --html FILE, not both");
     if (request->diff.limit_count && request->mode != MODE_DIFF)
         usage_reject("--fail needs --diff");
     if (request->scaling.weak && request->mode != MODE_SCALING)
@@ -307,8 +335,10 @@ struct request request_read(int argc, char *argv[])
         diff_read(&request, argc, argv, after);
         return request;
     }
-    if (optind == argc && request.mode == MODE_HTML && access(request.target, F_OK) == 0)
-        page_name(&request, &argv[optind--]);
+    if (optind == argc && request.mode == MODE_HTML && access(request.target, F_OK) == 0) {
+        argv[--optind] = (char *)(uintptr_t)request.target;
+        request.target = page_name(request.target, "");
+    }
     if (optind == argc)
         usage_reject("no run is named; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)

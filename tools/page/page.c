@@ -180,21 +180,26 @@ static int page_put(json_t *document, FILE *out)
            fwrite(tail, 1, tail_bytes, out) != tail_bytes;
 }
 
-int page_write(const struct run_dir *dir, const char *target)
+/* Returns NULL after a message. */
+static FILE *page_open(const char *target)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
     size_t bytes;
     if (!page_template_head(&bytes)) {
         warnx("--html: this mpit was built without the plotting library D3; install it (Debian: node-d3), then "
               "configure and build mpit again");
-        return 1;
+        return NULL;
     }
     FILE *out = output_file_open(target, error);
-    if (!out) {
+    if (!out)
         warnx("%s", error);
-        return 1;
-    }
-    json_t *document = document_make(dir);
+    return out;
+}
+
+/* Writes and releases the document, and closes the page. */
+static int page_finish(FILE *out, json_t *document, const char *target)
+{
+    char error[OUTPUT_ERROR_BYTES] = "";
     if (!document)
         snprintf(error, sizeof error, "out of memory for the page");
     int failed = !document || page_put(document, out) != 0;
@@ -211,4 +216,19 @@ int page_write(const struct run_dir *dir, const char *target)
         return 1;
     }
     return 0;
+}
+
+int page_write(const struct run_dir *dir, const char *target)
+{
+    FILE *out = page_open(target);
+    return out ? page_finish(out, document_make(dir), target) : 1;
+}
+
+int page_write_document(json_t *document, const char *target)
+{
+    FILE *out = page_open(target);
+    if (out)
+        return page_finish(out, document, target);
+    json_decref(document);
+    return 1;
 }

@@ -76,5 +76,7 @@ const char *page_template_tail(size_t *bytes);
 
 /* Writes the page to `target` ("-": standard output). Returns the exit status. Prints errors itself. */
 int page_write(const struct run_dir *dir, const char *target);
+/* The same with another document, which it releases. NULL: there was no memory for it. */
+int page_write_document(json_t *document, const char *target);
 
 #endif

@@ -83,11 +83,14 @@ def number_told(element):
         assert text == "–", (kind, text)
         return None
     value = float(value)
-    match = re.fullmatch(r"([0-9][0-9,]*(?:\.[0-9]+)?)(?: (\S+))?", text)
+    if value == float("inf"):
+        assert text == "new", (kind, text)
+        return value
+    match = re.fullmatch(r"([+-]?[0-9][0-9,]*(?:\.[0-9]+)?)(?: (\S+))?", text)
     assert match, (kind, value, text)
     read = float(match[1].replace(",", "")) * UNITS[match[2]] if match[2] else float(match[1].replace(",", ""))
     exact = value * 1e9 if kind == "s" else value
-    slack = {"count": 0.5, "rank": 0, "ratio": 0.0051, "share": 0.00051}.get(kind, max(0.0051 * abs(exact), 0.51))
+    slack = {"count": 0.5, "rank": 0, "ratio": 0.0051, "share": 0.00051, "change": 0.00051}.get(kind, max(0.0051 * abs(exact), 0.51))
     assert abs(read - exact) <= slack, f"{kind}: {value!r} is shown as {text!r}"
     assert kind in ("count", "rank", "ratio") or match[2], (kind, text)
     return value
@@ -110,7 +113,7 @@ def table_of(root, name):
 
 
 def near(a, b, part=1e-9, least=1e-6):
-    return a is not None and abs(a - b) <= max(least, part * abs(b))
+    return a is not None and (a == b or abs(a - b) <= max(least, part * abs(b)))
 
 
 def same(what, shown, expected, part=1e-9):

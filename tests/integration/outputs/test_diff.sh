@@ -1,6 +1,7 @@
 #!/bin/bash
-# mpit-dump --diff: what it says of runs whose differences are known, and --fail.
+# mpit-dump --diff: what it says of runs whose differences are known, as text, JSON and page, and --fail.
 # Usage: test_diff.sh BUILD_DIRECTORY
+outputs=$(cd "$(dirname "$0")" && pwd)
 . "$(dirname "$0")/../common/tooltest.sh"
 
 # figure EXPRESSION: of the comparison in `out`; row(kind, begin) is its first row of that kind and begin of a name
@@ -13,11 +14,30 @@ def row(kind, begin=""):
 sys.exit(not eval(sys.argv[1]))' "$1"
 }
 
+# page NAME RUN...: the page of this comparison, as Chromium draws it, says what the text and the JSON say
+page() {
+    local name=$1 runs=() word
+    shift
+    for word; do [ "$word" = -- ] || runs+=("$word"); done
+    if ! command -v chromium >out && ! command -v chromium-browser >out; then
+        skip "$name" "there is no Chromium"
+    elif ! mpit-dump --diff --html page.html "$@" >out 2>err && grep -q "without the plotting library" err; then
+        skip "$name" "this build has no plotting library"
+    else
+        mpit-dump --diff "$@" >text && mpit-dump --diff --json "$@" >json
+        check "$name" python3 "$outputs/htmldiff.py" page.html json text "${runs[@]}"
+    fi
+}
+
 gives "one run alone" 2 mpit-dump --diff x
 says err "needs two runs"
 gives "no new run" 2 mpit-dump --diff x y --
 gives "--fail without --diff" 2 mpit-dump --fail 'time>5%' x
 says err "needs --diff"
+gives "JSON and a page" 2 mpit-dump --diff --json --html page.html x y
+says err "not both"
+gives "a page, and another output" 2 mpit-dump --html page.html --analyze x
+says err "only one of"
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi steps
@@ -26,6 +46,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: two runs of the same" 0 mpit-dump --diff --fail 'messages>0%' --fail 'bytes>0%' --fail 'MPI_Send.count>0%' \
         old-a-$mpi old-b-$mpi
     says out "Calls, messages and bytes are the same everywhere"
+    page "$mpi: the page of two runs of the same" old-a-$mpi old-b-$mpi
     gives "$mpi: a slower one with fewer messages" 3 mpit-dump --diff --fail 'time>50%' --fail 'messages<-10%' old-a-$mpi new-a-$mpi
     says err "limit broken: time changed by \+"
     says err "limit broken: messages changed by -20.0 %"
@@ -34,12 +55,14 @@ for mpi in openmpi mpich; do
     says out "MPI_Send in exchange < main +100 -> +80 +-20.0 %  6.25 KiB -> 5 KiB"
     gives "$mpi: the other way round" 0 mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
     says out "^run time .*: faster"
+    page "$mpi: the page of a faster one" new-a-$mpi old-a-$mpi
     gives "$mpi: two sets" 0 mpit-dump --diff --json old-a-$mpi old-b-$mpi -- new-a-$mpi new-b-$mpi
     check "  the time of the run differs, since the sets do not overlap" figure 'row("run")["time_differs"]'
     check "  rank 1 computes longer: 80 x 60 ms, not 100 x 1 ms" figure \
         '0.08 < row("rank", "rank 1")["seconds"]["old"]["median"] < 3 < row("rank", "rank 1")["seconds"]["new"]["median"]'
     check "  counts are exact" figure \
         'row("function", "MPI_Send")["count"]["old"]["median"] == 100 and row("function", "MPI_Barrier")["count"]["new"]["max"] == 160'
+    page "$mpi: the page of two sets" old-a-$mpi old-b-$mpi -- new-a-$mpi new-b-$mpi
     gives "$mpi: a limit that is none" 2 mpit-dump --diff --fail 'MPI_Send.messages>x%' old-a-$mpi new-a-$mpi
     says err "is no limit; allowed are"
     gives "$mpi: a limit on a function with a mistyped name" 2 mpit-dump --diff --fail 'MPI_AllReduce.count>1%' \
@@ -53,9 +76,17 @@ for mpi in openmpi mpich; do
     mpit-run --quiet --output wide-$mpi mpirun.$mpi -n 3 "./steps-$mpi" 100 1000
     gives "$mpi: a run with more ranks" 0 mpit-dump --diff old-a-$mpi wide-$mpi
     says out "^The runs have different numbers of ranks \(2 to 3\): .*--scaling"
+    page "$mpi: the page of a run with more ranks" old-a-$mpi wide-$mpi
     gives "$mpi: the same as JSON" 0 mpit-dump --diff --json old-a-$mpi wide-$mpi
     says out '"ranks_differ": true'
     says out '"most_ranks": 3'
+    if [ -s page.html ]; then
+        gives "$mpi: a page without a name, and a broken limit" 3 mpit-dump --fail 'messages<-10%' --diff --html old-a-$mpi/ \
+            old-b-$mpi -- new-a-$mpi/ new-b-$mpi
+        says out "old-a-$mpi-new-a-$mpi.html"
+        check "  it is the page of these runs" grep -q '"old":\["old-a-'$mpi'/","old-b-'$mpi'"\]' old-a-$mpi-new-a-$mpi.html
+        gives "$mpi: no place for a page" 1 mpit-dump --diff --html /nowhere/page.html old-a-$mpi new-a-$mpi
+    fi
     gives "$mpi: a run that is not there" 1 mpit-dump --diff old-a-$mpi no-such-run
     says err "no-such-run does not exist"
 done

@@ -111,8 +111,10 @@ static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern,
 {
     uint32_t segment = cause->moment.segment;
     struct segment_sum *sum = segment_of_rank(&analysis->segments, segment, cause->world_rank);
-    if (sum)
+    if (sum) {
         sum->blamed_ns += ns;
+        sum->sends_ns += pattern == WAIT_LATE_SENDER ? ns : 0;
+    }
     if (!place || !cause->moment.place || place > WAIT_PLACES_MOST || cause->moment.place > WAIT_PLACES_MOST)
         return;
     struct wait_place *wait = keytable_make(&analysis->wait_places, wait_place_key(pattern, place, cause->moment.place),

@@ -17,6 +17,7 @@ struct segment_sum {
     uint64_t count, ns;
     uint64_t critical_ns; /* on the critical path */
     uint64_t blamed_ns;   /* of waits of other ranks for this rank that it came before */
+    uint64_t sends_ns;    /* of these, for late sends */
 };
 
 struct segment_pair {

@@ -78,38 +78,53 @@ static struct segment_index segment_index_make(const struct analysis *analysis)
     return index;
 }
 
-/* The segment where a rank computes longest beyond the mean. Returns its number, or 0. */
+/* True if others wait because a send comes late. These are the neighbors: then all wait in the next collective. */
+static bool sends_late(const struct segment_sum *sum)
+{
+    return sum->sends_ns > sum->blamed_ns / 4;
+}
+
+/* Then the rank is a late rank, if there is another uneven segment. */
+static bool delays_sends(const struct analysis *analysis, const struct segment_figures *figures)
+{
+    const struct segment_sum *sum =
+        keytable_find(&analysis->segments.sums, figures->number, (uint64_t)(uint32_t)figures->max_rank);
+    return sum && sends_late(sum);
+}
+
+/* The segment where a rank computes longest beyond the mean. Of segments that are alike, one that does not delay sends.
+ * Returns its number, or 0. */
 static uint32_t uneven_take(struct summary_traced *traced, const struct analysis *analysis,
                             const struct segment_index *index)
 {
+    const struct segment_figures *uneven = NULL;
     uint64_t most = 0;
-    uint32_t number = 0;
     for (size_t i = 0; i < index->count; i++) {
         const struct segment_figures *figures = &index->list[i];
         uint64_t mean = figures->sum_ns / (uint64_t)analysis->job.size;
-        if (figures->max_ns <= mean + most)
+        uint64_t excess = figures->max_ns > mean ? figures->max_ns - mean : 0;
+        excess = delays_sends(analysis, figures) ? excess / 2 : excess;
+        if (excess <= most)
             continue;
-        most = figures->max_ns - mean;
-        number = figures->number;
-        traced->uneven = rank_segment_of(analysis, figures, figures->max_rank, figures->max_ns);
+        most = excess;
+        uneven = figures;
     }
-    return number;
+    if (!uneven)
+        return 0;
+    traced->uneven = rank_segment_of(analysis, uneven, uneven->max_rank, uneven->max_ns);
+    return uneven->number;
 }
 
-/* The longest late sends of a rank, or else its longest other waits. NULL: none. */
-static const struct wait_place *longest_wait_for(const struct analysis *analysis, int32_t rank)
+/* The place of the longest waits for a rank: for late sends, or for others. NULL: none. */
+static const struct wait_place *longest_wait_for(const struct analysis *analysis, int32_t rank, bool sends)
 {
     const struct wait_place *longest = NULL;
-    bool sends = false;
     for (size_t i = 0; i < analysis->wait_places.capacity; i++)
         for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
             const struct wait_place *wait = (const struct wait_place *)keyed;
-            bool late_sender = keyed->key[0] >> 56 == WAIT_LATE_SENDER;
-            if ((int32_t)(uint32_t)keyed->key[1] != rank || (sends && !late_sender) ||
-                (longest && sends == late_sender && wait->ns <= longest->ns))
-                continue;
-            longest = wait;
-            sends = late_sender;
+            bool fits = (keyed->key[0] >> 56 == WAIT_LATE_SENDER) == sends;
+            if ((int32_t)(uint32_t)keyed->key[1] == rank && fits && (!longest || wait->ns > longest->ns))
+                longest = wait;
         }
     return longest;
 }
@@ -135,13 +150,14 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
         most = longer;
         traced->before = is;
         traced->late_ns = own->blamed_ns;
+        traced->late_sends = sends_late(own);
     }
     free(sorted);
-    const struct wait_place *longest = most ? longest_wait_for(analysis, traced->before.rank) : NULL;
+    const struct wait_place *longest =
+        most ? longest_wait_for(analysis, traced->before.rank, traced->late_sends) : NULL;
     if (!longest)
         return;
     traced->late_rank = traced->before.rank;
-    traced->late_sends = longest->keyed.key[0] >> 56 == WAIT_LATE_SENDER;
     traced->late_site = site_hash(analysis, wait_place_of(longest));
 }
 

@@ -189,9 +189,11 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* The cost of load imbalance that the rank is named for. */
+/* The cost of load imbalance, if it is told with a place of this rank. */
 static double imbalance_told(const struct facts *facts, int32_t rank)
 {
+    if (facts->summary->traced.uneven.rank != rank)
+        return 0;
     const struct efficiency *is = &facts->efficiency;
     double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
@@ -214,7 +216,7 @@ static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
     double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
     double a_rank = facts->ranks > 1 ? waited / (facts->ranks - 1) : waited;
     finding->seconds = (a_rank < longer ? a_rank : longer) - imbalance_told(facts, traced->late_rank);
-    facts->explained += finding->seconds > 0 ? finding->seconds : 0; /* ranks that wait in turn for it */
+    facts->explained += waited < longer ? waited : longer; /* ranks that wait in turn for it */
     finding->site = summary_site_of(&facts->summary->sites, traced->late_site);
     finding_rank_add(finding, traced->late_rank);
     finding->advice = "Let it compute less there, or send first. mpit-dump --analyze shows all waits.";

@@ -97,12 +97,16 @@ static bool delays_sends(const struct analysis *analysis, const struct segment_f
 static uint32_t uneven_take(struct summary_traced *traced, const struct analysis *analysis,
                             const struct segment_index *index)
 {
-    const struct segment_figures *uneven = NULL;
-    uint64_t most = 0;
+    const struct segment_figures *uneven = NULL, *first = NULL;
+    uint64_t most = 0, first_excess = 0;
     for (size_t i = 0; i < index->count; i++) {
         const struct segment_figures *figures = &index->list[i];
         uint64_t mean = figures->sum_ns / (uint64_t)analysis->job.size;
         uint64_t excess = figures->max_ns > mean ? figures->max_ns - mean : 0;
+        if (excess > first_excess) {
+            first_excess = excess;
+            first = figures;
+        }
         excess = delays_sends(analysis, figures) ? excess / 2 : excess;
         if (excess <= most)
             continue;
@@ -112,6 +116,7 @@ static uint32_t uneven_take(struct summary_traced *traced, const struct analysis
     if (!uneven)
         return 0;
     traced->uneven = rank_segment_of(analysis, uneven, uneven->max_rank, uneven->max_ns);
+    traced->late_is_most = first != uneven;
     return uneven->number;
 }
 

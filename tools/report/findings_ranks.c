@@ -211,7 +211,9 @@ static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
         where[SEGMENT_TEXT_BYTES];
     const struct summary_traced *traced = &facts->summary->traced;
     const struct summary_segment *before = &traced->before;
-    if (traced->late_rank < 0 || traced->late_rank == facts->hot_rank || !segment_text(facts, before, where)[0])
+    bool even = facts->imbalance < LEAST_SHARE * facts->run; /* then ranks compute in turn */
+    if (traced->late_rank < 0 || (traced->late_is_most && even) || traced->late_rank == facts->hot_rank ||
+        !segment_text(facts, before, where)[0])
         return false;
     double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
     double a_rank = facts->ranks > 1 ? waited / (facts->ranks - 1) : waited;

@@ -203,6 +203,7 @@ struct summary_traced {
     uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
     int32_t late_rank;             /* others wait for it, because it computes longer before. -1: none */
     bool late_sends;               /* they wait for its sends */
+    bool late_is_most;             /* no computation is more uneven */
     uint64_t late_ns;              /* that others wait because of this computation, all together */
     uint64_t late_site;            /* hash of the site that waits longest for the rank. 0: not known */
     struct summary_segment before; /* the computation. from = 0: not known */

@@ -92,32 +92,33 @@ static bool delays_sends(const struct analysis *analysis, const struct segment_f
     return sum && sends_late(sum);
 }
 
-/* The segment where a rank computes longest beyond the mean. Of segments that are alike, one that does not delay sends.
- * Returns its number, or 0. */
-static uint32_t uneven_take(struct summary_traced *traced, const struct analysis *analysis,
-                            const struct segment_index *index)
+/* Numbers of segments where a rank computes longest beyond the mean. 0: none. */
+struct uneven {
+    uint32_t most;   /* of all */
+    uint32_t chosen; /* of segments that are alike, one that does not delay sends */
+};
+
+static struct uneven uneven_take(struct summary_traced *traced, const struct analysis *analysis,
+                                 const struct segment_index *index)
 {
-    const struct segment_figures *uneven = NULL, *first = NULL;
-    uint64_t most = 0, first_excess = 0;
+    struct uneven uneven = {0, 0};
+    uint64_t most = 0, most_chosen = 0;
     for (size_t i = 0; i < index->count; i++) {
         const struct segment_figures *figures = &index->list[i];
         uint64_t mean = figures->sum_ns / (uint64_t)analysis->job.size;
         uint64_t excess = figures->max_ns > mean ? figures->max_ns - mean : 0;
-        if (excess > first_excess) {
-            first_excess = excess;
-            first = figures;
+        uint64_t choice = delays_sends(analysis, figures) ? excess / 2 : excess;
+        if (excess > most) {
+            most = excess;
+            uneven.most = figures->number;
         }
-        excess = delays_sends(analysis, figures) ? excess / 2 : excess;
-        if (excess <= most)
-            continue;
-        most = excess;
-        uneven = figures;
+        if (choice > most_chosen) {
+            most_chosen = choice;
+            uneven.chosen = figures->number;
+            traced->uneven = rank_segment_of(analysis, figures, figures->max_rank, figures->max_ns);
+        }
     }
-    if (!uneven)
-        return 0;
-    traced->uneven = rank_segment_of(analysis, uneven, uneven->max_rank, uneven->max_ns);
-    traced->late_is_most = first != uneven;
-    return uneven->number;
+    return uneven;
 }
 
 /* The place of the longest waits for a rank: for late sends, or for others. NULL: none. */
@@ -137,7 +138,7 @@ static const struct wait_place *longest_wait_for(const struct analysis *analysis
 /* Finds the computation that others waited for and that takes longest beyond the mean of the others, without the one that
  * is uneven most. A rank that waits itself and passes the delay on is not the cause. */
 static void late_rank_take(struct summary_traced *traced, const struct analysis *analysis,
-                           const struct segment_index *index, uint32_t uneven)
+                           const struct segment_index *index, struct uneven uneven)
 {
     struct keyed **sorted = keytable_sorted(&analysis->segments.sums);
     uint64_t most = 0;
@@ -145,7 +146,7 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
         const struct segment_sum *own = (const struct segment_sum *)sorted[i];
         uint32_t number = (uint32_t)own->keyed.key[0];
         const struct segment_figures *figures = index->by_number[number];
-        if (!figures || number == uneven)
+        if (!figures || number == uneven.chosen)
             continue;
         struct summary_segment is = rank_segment_of(analysis, figures, (int32_t)(uint32_t)own->keyed.key[1], own->ns);
         uint64_t longer = is.ns > is.others_ns ? is.ns - is.others_ns : 0;
@@ -156,6 +157,7 @@ static void late_rank_take(struct summary_traced *traced, const struct analysis 
         traced->before = is;
         traced->late_ns = own->blamed_ns;
         traced->late_sends = sends_late(own);
+        traced->late_is_most = number == uneven.most;
     }
     free(sorted);
     const struct wait_place *longest =
@@ -171,7 +173,7 @@ static void places_take(struct summary_traced *traced, const struct analysis *an
     struct segment_index index = segment_index_make(analysis);
     traced->late_rank = -1;
     if (index.by_number && analysis->job.size > 0) {
-        uint32_t uneven = uneven_take(traced, analysis, &index);
+        struct uneven uneven = uneven_take(traced, analysis, &index);
         late_rank_take(traced, analysis, &index, uneven);
     }
     free(index.by_number);

@@ -82,12 +82,18 @@ static bool has_rank(const struct finding *finding, int32_t rank)
     return false;
 }
 
+/* The useful time of a rank without imbalance. A slow node is a finding of its own. */
+static double even_level(const struct facts *facts)
+{
+    return facts->slow_host == UINT32_MAX ? facts->efficiency.mean : facts->efficiency.in_node;
+}
+
 bool find_load_imbalance(struct facts *facts, struct finding *finding)
 {
     char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES],
         where[SEGMENT_TEXT_BYTES];
     const struct efficiency *is = &facts->efficiency;
-    double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node; /* a slow node is a finding of its own */
+    double level = even_level(facts);
     long_ranks_add(facts, finding, level, is->max);
     finding->seconds = is->max - level;
     finding->site = facts->waiting;
@@ -195,7 +201,7 @@ static double imbalance_told(const struct facts *facts, int32_t rank)
     if (facts->summary->traced.uneven.rank != rank)
         return 0;
     const struct efficiency *is = &facts->efficiency;
-    double level = facts->slow_host == UINT32_MAX ? is->mean : is->in_node;
+    double level = even_level(facts);
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         if (row->rank == rank && row_has_figures(row) && useful_of(row) > (level + is->max) / 2)

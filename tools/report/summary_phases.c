@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "report/summary_head.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 
@@ -44,11 +45,6 @@ static struct phase_figures phase_at(const struct summary *summary, size_t at)
     return is;
 }
 
-static bool is_timed(const struct summary *summary)
-{
-    return summary->sampling || summary->sampling_mixed;
-}
-
 static const char *phase_extreme_text(char text[RANK_TEXT_BYTES], double seconds, int32_t rank)
 {
     char figure[UNIT_TEXT_BYTES];
@@ -60,7 +56,7 @@ static void phase_print(const struct summary *summary, const struct phase_figure
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
         f[UNIT_TEXT_BYTES], g[UNIT_TEXT_BYTES], least[RANK_TEXT_BYTES], most[RANK_TEXT_BYTES];
-    bool timed = is_timed(summary);
+    bool timed = !summary_is_never_timed(summary);
     const char *name = is->first->name;
     if (strlen(name) > PHASE_COLUMNS) { /* complete, on a line of its own */
         fprintf(out, "  %s\n", name);
@@ -110,7 +106,7 @@ static json_t *known_seconds_json(bool known, uint64_t ns)
 
 static json_t *rank_json(const struct summary *summary, const struct summary_phase *phase)
 {
-    bool timed = is_timed(summary);
+    bool timed = !summary_is_never_timed(summary);
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
                      phase->rank < 0 ? json_null() : json_integer(phase->rank), "count", count_json(phase->count),
                      "calls", count_json(phase->calls), "recorded_seconds", json_real(recorded_of(phase)),
@@ -124,7 +120,7 @@ json_t *summary_phases_json(const struct summary *summary)
     json_t *list = json_array();
     for (size_t at = 0; at < summary->phase_count;) {
         struct phase_figures is = phase_at(summary, at);
-        bool timed = is_timed(summary);
+        bool timed = !summary_is_never_timed(summary);
         json_t *ranks = json_array();
         for (size_t i = 0; i < is.ranks; i++)
             json_array_append_new(ranks, rank_json(summary, is.first + i));

@@ -72,8 +72,11 @@ import json; assert json.load(open('$work/json'))['jobs'][0]['calls']['MPI_Waita
     record="mpit-run --quiet --output $work/late-$mpi" runs "$mpi, late" $mpi 2 timeout 100 \
         "$build/tests/threadlives-$mpi" late "$work/go-$mpi"
 
-    # more threads at once than there is memory for event buffers: the counts do not suffer
+    # more threads at once than there is memory for event buffers: the counts do not suffer, also not in 52 of 64 MiB
     run=$work/alive-$mpi
+    record="mpit-run --quiet --output $run-less" MPIT_BUFFER_LIMIT_BYTES=$((52 << 20)) \
+        runs "$mpi, 600 threads at once in less memory" $mpi 1 "$program" alive 600
+    exact "$mpi, 600 threads at once in less memory" "$run-less"
     record="mpit-run --quiet --output $run" runs "$mpi, 600 threads at once" $mpi 1 "$program" alive 600
     exact "$mpi, 600 threads at once" "$run"
 

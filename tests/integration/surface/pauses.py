@@ -93,14 +93,15 @@ def phases_agree(name, job, phases, off=None):
 
 
 def efficiencies_agree(name, job, phases, facts):
-    """The program times its computation in phase "uneven", and the phase."""
+    """The program times its computation in phase "uneven", and knows how long the phase takes at least and at most."""
     useful = [facts[rank, "useful"] for rank in (0, 1)]
     is_so = {phase["name"]: phase["efficiency"] for phase in job["phases"]}["uneven"]
-    longest = max(phases[rank, "uneven"][3] for rank in (0, 1))
-    expected = {"parallel": sum(useful) / 2 / longest, "load_balance": sum(useful) / 2 / max(useful),
-                "communication": max(useful) / longest}
-    wrong = ["%s: %s, expected %s" % (key, is_so[key], value) for key, value in expected.items()
-             if not abs(is_so[key] - value) <= 0.02 * value]
+    least, most = (max(phases[rank, "uneven"][place] for rank in (0, 1)) for place in (2, 3))
+    mean, largest = sum(useful) / 2, max(useful)
+    expected = {"parallel": (mean / most, mean / least), "load_balance": (mean / largest, mean / largest),
+                "communication": (largest / most, largest / least)}
+    wrong = ["%s: %s, expected %s to %s" % (key, is_so[key], low, high) for key, (low, high) in expected.items()
+             if not 0.98 * low <= is_so[key] <= 1.02 * high]
     judge.check(name + ": efficiency of a phase is as the program built it", wrong)
 
 

@@ -28,6 +28,24 @@ if(MPIT_any_CC)
   endif()
 endif()
 
+# Debian 14 brings the header and the library of the standard ABI, but no wrapper that works.
+foreach(mpi ${MPIT_BACKENDS})
+  if(MPIT_${mpi}_CC MATCHES "NOTFOUND$" AND MPIT_${mpi}_INCLUDES)
+    list(TRANSFORM MPIT_${mpi}_INCLUDES PREPEND ${CMAKE_LIBRARY_ARCHITECTURE}/ OUTPUT_VARIABLE places)
+    find_path(MPIT_${mpi}_HEADERS mpi.h PATHS /usr/lib /usr/local/lib PATH_SUFFIXES ${places} ${MPIT_${mpi}_INCLUDES}
+              NO_DEFAULT_PATH)
+    list(GET MPIT_${mpi}_RUNTIMES 0 runtime)
+    if(MPIT_${mpi}_HEADERS)
+      set(line "${CMAKE_C_COMPILER} -I${MPIT_${mpi}_HEADERS}")
+      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/bin/mpicc_${mpi} @ONLY CONTENT
+        "#!/bin/sh\n[ \"$1\" != -show ] || { echo '@line@ -l:@runtime@'; exit 0; }\nexec @line@ \"$@\" -l:@runtime@\n")
+      file(CHMOD ${CMAKE_BINARY_DIR}/bin/mpicc_${mpi} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ
+           GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+      set(MPIT_${mpi}_CC ${CMAKE_BINARY_DIR}/bin/mpicc_${mpi} CACHE FILEPATH "" FORCE)
+    endif()
+  endif()
+endforeach()
+
 foreach(mpi ${MPIT_BACKENDS})
   find_program(MPIT_${mpi}_RUN NAMES ${MPIT_${mpi}_LAUNCHERS} DOC "launcher of ${MPIT_${mpi}_TITLE}")
 endforeach()

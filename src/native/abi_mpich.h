@@ -9,6 +9,7 @@
 #define ABI_NAME "MPICH"
 #define ABI_IN_PLACE ((void *)-1)
 #define ABI_HANDLES_ARE_SYMBOLS 0
+#define ABI_REQUESTS_ARE_OBJECTS 0
 
 /* True if the library with that version text has this ABI: all except Open MPI descend from MPICH. */
 static inline bool abi_is_spoken_by(bool open_mpi)
@@ -21,6 +22,10 @@ static inline MPI_T_pvar_handle abi_all_handles(void *(*object)(const char *))
 {
     MPI_T_pvar_handle const *all = object("MPI_T_PVAR_ALL_HANDLES");
     return all ? *all : (MPI_T_pvar_handle)0;
+}
+
+static inline void abi_types_find(void)
+{
 }
 
 /* A predefined type carries its size in its handle: 0x4c00SSii. */

@@ -11,6 +11,7 @@
 #define ABI_NAME "Open MPI"
 #define ABI_IN_PLACE ((void *)1)
 #define ABI_HANDLES_ARE_SYMBOLS 1
+#define ABI_REQUESTS_ARE_OBJECTS 1
 
 /* True if the library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)
@@ -32,6 +33,8 @@ struct abi_type {
     uint32_t size;
 };
 extern struct abi_type abi_types[ABI_TYPE_PLACES];
+void abi_types_find(void);
+void abi_constants_find(void);
 
 static inline unsigned abi_type_place(MPI_Datatype type)
 {

@@ -126,134 +126,8 @@ bool native_library_named(const char *path, const char *words)
     return false;
 }
 
-#if ABI_HANDLES_ARE_SYMBOLS
-
-struct abi_type abi_types[ABI_TYPE_PLACES];
-
-/* The frequent ones last: if two need one place, the later one gets it. */
-static const char *const type_names[] = {
-    "ompi_mpi_2cplex",
-    "ompi_mpi_2dblcplex",
-    "ompi_mpi_2dblprec",
-    "ompi_mpi_2int",
-    "ompi_mpi_2integer",
-    "ompi_mpi_2real",
-    "ompi_mpi_cxx_bool",
-    "ompi_mpi_logical",
-    "ompi_mpi_character",
-    "ompi_mpi_cplex",
-    "ompi_mpi_dblcplex",
-    "ompi_mpi_c_bool",
-    "ompi_mpi_c_float_complex",
-    "ompi_mpi_c_double_complex",
-    "ompi_mpi_c_long_double_complex",
-    "ompi_mpi_float_int",
-    "ompi_mpi_double_int",
-    "ompi_mpi_long_int",
-    "ompi_mpi_short_int",
-    "ompi_mpi_longdbl_int",
-    "ompi_mpi_wchar",
-    "ompi_mpi_aint",
-    "ompi_mpi_offset",
-    "ompi_mpi_count",
-    "ompi_mpi_packed",
-    "ompi_mpi_long_double",
-    "ompi_mpi_int8_t",
-    "ompi_mpi_int16_t",
-    "ompi_mpi_int32_t",
-    "ompi_mpi_int64_t",
-    "ompi_mpi_uint8_t",
-    "ompi_mpi_uint16_t",
-    "ompi_mpi_uint32_t",
-    "ompi_mpi_uint64_t",
-    "ompi_mpi_signed_char",
-    "ompi_mpi_unsigned_char",
-    "ompi_mpi_short",
-    "ompi_mpi_unsigned_short",
-    "ompi_mpi_unsigned",
-    "ompi_mpi_unsigned_long",
-    "ompi_mpi_unsigned_long_long",
-    "ompi_mpi_long_long_int",
-    "ompi_mpi_integer",
-    "ompi_mpi_real",
-    "ompi_mpi_dblprec",
-    "ompi_mpi_long",
-    "ompi_mpi_char",
-    "ompi_mpi_float",
-    "ompi_mpi_byte",
-    "ompi_mpi_int",
-    "ompi_mpi_double",
-};
-
-static void types_find(void)
-{
-    for (size_t i = 0; i < sizeof type_names / sizeof type_names[0]; i++) {
-        MPI_Datatype type = native_object(type_names[i]);
-        MPI_Count size = 0;
-        if (type && native.Type_size_x(type, &size) == MPI_SUCCESS && size > 0)
-            abi_types[abi_type_place(type)] = (struct abi_type){type, (uint32_t)size};
-    }
-}
-
-/* dladdr knows the objects of libraries, but not memory of the heap. One address is asked only once. */
-uint64_t abi_request_shared;
-
-bool abi_request_is_shared_slow(uint64_t handle)
-{
-    enum { PLACES = 8 };
-    static uint64_t known[PLACES];
-    static unsigned next;
-    Dl_info info;
-    for (unsigned i = 0; i < PLACES; i++)
-        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle) {
-            __atomic_store_n(&abi_request_shared, handle, __ATOMIC_RELAXED);
-            return true;
-        }
-    if (!dladdr((const void *)(uintptr_t)handle, &info))
-        return false;
-    unsigned place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
-    __atomic_store_n(&known[place], handle, __ATOMIC_RELAXED);
-    return true;
-}
-
-static void constants_find(void)
-{
-    native.comm_world = native_object("ompi_mpi_comm_world");
-    native.comm_self = native_object("ompi_mpi_comm_self");
-    native.comm_null = native_object("ompi_mpi_comm_null");
-    native.request_null = native_object("ompi_request_null");
-    native.message_null = native_object("ompi_message_null");
-    native.message_no_proc = native_object("ompi_message_no_proc");
-    native.group_null = native_object("ompi_mpi_group_null");
-    native.errors_return = native_object("ompi_mpi_errors_return");
-    native.max = native_object("ompi_mpi_op_max");
-    native.sum = native_object("ompi_mpi_op_sum");
-    native.replace = native_object("ompi_mpi_op_replace");
-    native.no_op = native_object("ompi_mpi_op_no_op");
-    native.info_null = native_object("ompi_mpi_info_null");
-    native.byte = native_object("ompi_mpi_byte");
-    native.char_ = native_object("ompi_mpi_char");
-    native.int_ = native_object("ompi_mpi_int");
-    native.unsigned_ = native_object("ompi_mpi_unsigned");
-    native.unsigned_long = native_object("ompi_mpi_unsigned_long");
-    native.unsigned_long_long = native_object("ompi_mpi_unsigned_long_long");
-    native.count = native_object("ompi_mpi_count");
-    native.double_ = native_object("ompi_mpi_double");
-    native.c_bool = native_object("ompi_mpi_c_bool");
-    native.long_ = native_object("ompi_mpi_long");
-    native.int32 = native_object("ompi_mpi_int32_t");
-    native.uint32 = native_object("ompi_mpi_uint32_t");
-    native.int64 = native_object("ompi_mpi_int64_t");
-    native.uint64 = native_object("ompi_mpi_uint64_t");
-}
-
-#else
-
-static void types_find(void)
-{
-}
-
-static void constants_find(void)
+#if !ABI_HANDLES_ARE_SYMBOLS
+static void abi_constants_find(void)
 {
     native.comm_world = MPI_COMM_WORLD;
     native.comm_self = MPI_COMM_SELF;
@@ -283,7 +157,29 @@ static void constants_find(void)
     native.int64 = MPI_INT64_T;
     native.uint64 = MPI_UINT64_T;
 }
+#endif
 
+#if ABI_REQUESTS_ARE_OBJECTS
+/* dladdr knows the objects of libraries, but not memory of the heap. One address is asked only once. */
+uint64_t abi_request_shared;
+
+bool abi_request_is_shared_slow(uint64_t handle)
+{
+    enum { PLACES = 8 };
+    static uint64_t known[PLACES];
+    static unsigned next;
+    Dl_info info;
+    for (unsigned i = 0; i < PLACES; i++)
+        if (__atomic_load_n(&known[i], __ATOMIC_RELAXED) == handle) {
+            __atomic_store_n(&abi_request_shared, handle, __ATOMIC_RELAXED);
+            return true;
+        }
+    if (!dladdr((const void *)(uintptr_t)handle, &info))
+        return false;
+    unsigned place = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED) % PLACES;
+    __atomic_store_n(&known[place], handle, __ATOMIC_RELAXED);
+    return true;
+}
 #endif
 
 static bool abi_fits(void)
@@ -316,14 +212,14 @@ static void native_calls_find(void)
     native.File_get_position = (__typeof__(native.File_get_position))native_symbol("PMPI_File_get_position");
     native.File_get_byte_offset = (__typeof__(native.File_get_byte_offset))native_symbol("PMPI_File_get_byte_offset");
     native.File_get_size = (__typeof__(native.File_get_size))native_symbol("PMPI_File_get_size");
-#if MPI_VERSION >= 4
+#if NATIVE_HAS_SESSIONS
     native.Group_from_session_pset =
         (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");
 #endif
     native.mismatch = native.Get_library_version && !abi_fits();
     if (!complete || native.mismatch)
         return;
-    constants_find();
+    abi_constants_find();
     native.present = true;
 }
 
@@ -385,7 +281,7 @@ unsigned native_session_count(void)
     return __atomic_load_n(&sessions.count, __ATOMIC_ACQUIRE) + __atomic_load_n(&sessions.unknown, __ATOMIC_ACQUIRE);
 }
 
-#if MPI_VERSION >= 4
+#if NATIVE_HAS_SESSIONS
 static bool session_world_group(MPI_Group *group)
 {
     bool good = false;
@@ -487,7 +383,7 @@ void native_release(void)
 
 void native_types_find(void)
 {
-    types_find();
+    abi_types_find();
 }
 
 uint64_t native_bytes_slow(int64_t count, MPI_Datatype type)

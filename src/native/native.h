@@ -16,6 +16,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Open MPI 5 has the sessions of MPI 4, and calls itself MPI 3.1. */
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+#define NATIVE_HAS_SESSIONS 1
+#else
+#define NATIVE_HAS_SESSIONS 0
+#endif
+
 #include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
 /* PMPI functions that mpit itself uses. Tools after it in the order of libraries do not see these calls. */
@@ -83,7 +90,7 @@ struct native {
     __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, like the next ones */
     __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
     __typeof__(&MPI_File_get_size) File_get_size;
-#if MPI_VERSION >= 4
+#if NATIVE_HAS_SESSIONS
     __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library older than mpi.h */
 #endif
 };
@@ -167,6 +174,12 @@ void native_release(void);
 
 /* Reads the sizes of predefined types, once, when MPI is initialized. */
 void native_types_find(void);
+
+/* The family of the library, whatever its ABI: what its launcher is called in texts. Known once it was found. */
+static inline const char *native_family(void)
+{
+    return native.open_mpi ? "Open MPI" : "MPICH";
+}
 
 /* Bytes of data in `count` elements of the type. 0 if the type is not valid. */
 uint64_t native_bytes_slow(int64_t count, MPI_Datatype type);

@@ -137,7 +137,8 @@ static int library_judge(struct dl_phdr_info *info, size_t bytes, void *found)
         is = begins_with_one(base, backends[i].libraries);
     if (is && strlen(info->dlpi_name) < PATH_MAX)
         strcpy(found, info->dlpi_name);
-    return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0;
+    return strncmp(base, "libmpi.so", 9) == 0 || strncmp(base, "libmpich.so", 11) == 0 ||
+           strncmp(base, "libmpi_abi", 10) == 0;
 }
 
 /* MPI's libraries for other languages are loaded together with it. The name of the main one ends the search. */
@@ -161,11 +162,26 @@ static const struct backend *backend_named(const char *name)
     return NULL;
 }
 
-/* The MPI in the process. */
+/* The file from which the process gets MPI_Init, without its directory. "": none. */
+static const char *source_name(void)
+{
+    Dl_info info;
+    void *start = symbol_next("PMPI_Init");
+    if (!start || !old_dladdr(start, &info) || !info.dli_fname)
+        return "";
+    const char *slash = strrchr(info.dli_fname, '/');
+    return slash ? slash + 1 : info.dli_fname;
+}
+
+/* The MPI in the process. An ABI without a marker comes first: behind its library may be one that has a marker. */
 static const struct backend *backend_here(void)
 {
+    const char *source = source_name();
     for (size_t i = 0; i < BACKEND_COUNT; i++)
-        if (symbol_next(backends[i].marker))
+        if (!backends[i].marker[0] && begins_with_one(source, backends[i].libraries))
+            return &backends[i];
+    for (size_t i = 0; i < BACKEND_COUNT; i++)
+        if (backends[i].marker[0] && symbol_next(backends[i].marker))
             return &backends[i];
     return NULL;
 }

@@ -12,7 +12,7 @@ static bool infos_exist(void)
 {
     if (!native.present)
         return false;
-#if MPI_VERSION >= 4
+#if NATIVE_HAS_SESSIONS
     return true;
 #else
     int initialized = 0, finalized = 1;

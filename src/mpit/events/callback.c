@@ -25,8 +25,7 @@ MPI_T_cb_safety safety_of_index(int index)
     return safeties[index];
 }
 
-static int callback_set(struct registration *registration, int level, void *user_data,
-                        MPI_T_event_cb_function *function)
+static int callback_set(struct registration *registration, int level, void *user_data, event_function *function)
 {
     registration->callbacks[level].function = function;
     registration->callbacks[level].user_data = user_data;

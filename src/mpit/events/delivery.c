@@ -107,7 +107,7 @@ static MPI_Count count_of(uint64_t dropped)
 /* Under the lock, which is released around the handler. */
 static void drops_tell_one(struct registration *registration, const struct callback *callback, MPI_T_cb_safety safety)
 {
-    MPI_T_event_dropped_cb_function *handler = registration->dropped_handler;
+    dropped_function *handler = registration->dropped_handler;
     MPI_T_event_registration ticket = registration->ticket;
     MPI_Count count = count_of(registration->dropped);
     void *user_data = callback->user_data;
@@ -196,7 +196,7 @@ void native_dropped(MPI_Count count, MPI_T_event_registration of_library, int so
     pthread_mutex_lock(&registrations_lock);
     struct callback copy = *(const struct callback *)callback;
     MPI_T_event_registration ticket = copy.registration->ticket;
-    MPI_T_event_dropped_cb_function *handler = copy.registration->dropped_handler;
+    dropped_function *handler = copy.registration->dropped_handler;
     pthread_mutex_unlock(&registrations_lock);
     if (handler)
         handler(count, ticket, OWN_SOURCES + source_index, safety, copy.user_data);

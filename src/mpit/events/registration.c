@@ -261,7 +261,7 @@ static void native_freed(MPI_T_event_registration of_library, MPI_T_cb_safety sa
 }
 
 /* Under the lock. From then on the handle is stale. */
-static void registration_end(struct registration *found, void *user_data, MPI_T_event_free_cb_function function,
+static void registration_end(struct registration *found, void *user_data, free_function *function,
                              struct registration **finished)
 {
     found->generation++;

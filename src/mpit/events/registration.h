@@ -21,9 +21,14 @@
 
 enum { SAFETY_LEVELS = 4 };
 
+/* As in the standard. Open MPI 6 has pointer types under the standard's names of function types. */
+typedef void event_function(MPI_T_event_instance, MPI_T_event_registration, MPI_T_cb_safety, void *user_data);
+typedef void free_function(MPI_T_event_registration, MPI_T_cb_safety, void *user_data);
+typedef void dropped_function(MPI_Count, MPI_T_event_registration, int source_index, MPI_T_cb_safety, void *user_data);
+
 /* Exists as long as the registration, as a native callback points to it. */
 struct callback {
-    MPI_T_event_cb_function *function; /* NULL: none */
+    event_function *function; /* NULL: none */
     void *user_data;
     struct registration *registration;
 };
@@ -37,14 +42,14 @@ struct registration {
     MPI_T_event_registration native, ticket;
     const struct comm *comm; /* of types that are bound. NULL: any */
     struct callback callbacks[SAFETY_LEVELS];
-    MPI_T_event_dropped_cb_function *dropped_handler;
+    dropped_function *dropped_handler;
     uint64_t dropped;
     uint64_t threshold;
     bool hears; /* counted in the type's hearers */
     bool over;  /* the level was over the threshold when it was last read */
     bool dead;  /* freed by the tool */
     uint32_t uses;
-    MPI_T_event_free_cb_function *free_function;
+    free_function *free_function;
     void *free_user_data;
 };
 

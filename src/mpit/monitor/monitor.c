@@ -207,7 +207,7 @@ static int end(MPIX_Monitor_request *request, struct mpit_monitorhandle *handle)
 /* MPI_Comm_f2c of the library. Some have it only as a macro: then the integer is the handle. */
 static uint64_t communicator_of(int32_t fortran)
 {
-    typedef MPI_Comm conversion(MPI_Fint);
+    typedef MPI_Comm conversion(int);
     conversion *convert = NULL;
     void *symbol = native_symbol("PMPI_Comm_f2c");
     if (!symbol)

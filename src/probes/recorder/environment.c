@@ -37,10 +37,10 @@ static void launcher_tell(void)
                                            {"PMI_SIZE", "PMI_RANK", "MPICH"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0] && book.run.header->world_size == 1; i++) {
         const char *size = getenv(names[i][0]), *rank = getenv(names[i][1]);
-        if (size && rank && atoi(size) > 1 && atoi(rank) == 0 && strcmp(names[i][2], ABI_NAME) != 0) {
+        if (size && rank && atoi(size) > 1 && atoi(rank) == 0 && strcmp(names[i][2], native_family()) != 0) {
             opened_say("mpit: the launcher of %s started %s processes, but the program is linked to %s: each process "
                        "is a separate job of one process",
-                       names[i][2], size, ABI_NAME);
+                       names[i][2], size, native_family());
             return;
         }
     }

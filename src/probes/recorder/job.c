@@ -154,7 +154,7 @@ static int32_t number_set(const char *name)
 struct launch job_launch(void)
 {
     static const struct {
-        const char *abi; /* that it launches. NULL: any, as Slurm does */
+        const char *family; /* that it launches. NULL: any, as Slurm does */
         const char *rank, *size, *local_rank, *local_size, *nodes;
     } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
                   "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
@@ -168,9 +168,9 @@ struct launch job_launch(void)
                                 .local_rank = number_set(names[i].local_rank),
                                 .local_size = number_set(names[i].local_size),
                                 .nodes = number_set(names[i].nodes)};
-        bool fits = names[i].abi ? strcmp(names[i].abi, ABI_NAME) == 0 : slurm;
+        bool fits = names[i].family ? strcmp(names[i].family, native_family()) == 0 : slurm;
         bool local = launch.local_rank >= 0 || launch.nodes >= 0;
-        if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].abi))
+        if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].family))
             return launch;
     }
     return (struct launch){-1, 0, -1, -1, -1};

@@ -6,7 +6,7 @@
  * One process, which sends to itself. Prints what it did: "messages N", "collectives N".
  */
 #include <mpi.h>
-#if defined(OPEN_MPI)
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
 #define MPI_Allreduce_init MPIX_Allreduce_init
 #endif

@@ -10,6 +10,8 @@
  *
  * The launcher's other ways to forward variables do not work. It refuses -x of the user together with
  * mca_base_env_list. A list set in addition to a file of --tune replaces the file's list.
+ *
+ * PRRTE, the launcher of Open MPI 5 and later, has no such agent. It gets the list, if the user forwards nothing.
  */
 #define _GNU_SOURCE
 #include "forkagent.h"
@@ -23,7 +25,8 @@
 #include <unistd.h>
 
 #define PARAMETER "orte_fork_agent"
-enum { WORDS_BYTES = 16384 }; /* limit for the command line to another node */
+#define LIST "mca_base_env_list"
+enum { NAME_BYTES = 64, WORDS_BYTES = 16384 }; /* limit for the command line to another node */
 
 static bool is_plain(char c)
 {
@@ -48,18 +51,43 @@ static bool word_add(char words[WORDS_BYTES], const char *name, const char *valu
     return true;
 }
 
+/* Returns the value if a string of the environment sets a variable that mpit needs on other nodes, and writes its name.
+ * NULL: it does not. */
+static const char *variable_of_ours(const char *variable, char name[NAME_BYTES])
+{
+    const char *equals = strchr(variable, '=');
+    if (!equals || (strncmp(variable, "MPIT_", 5) != 0 && strncmp(variable, "ASAN_OPTIONS=", 13) != 0))
+        return NULL;
+    bool fits = snprintf(name, NAME_BYTES, "%.*s", (int)(equals - variable), variable) < NAME_BYTES;
+    return fits ? equals + 1 : NULL;
+}
+
 static bool fork_variables_add(char words[WORDS_BYTES])
 {
+    char name[NAME_BYTES];
     for (char **variable = environ; *variable; variable++) {
-        const char *equals = strchr(*variable, '=');
-        char name[64];
-        if (!equals || (strncmp(*variable, "MPIT_", 5) != 0 && strncmp(*variable, "ASAN_OPTIONS=", 13) != 0))
-            continue;
-        if (snprintf(name, sizeof name, "%.*s", (int)(equals - *variable), *variable) >= (int)sizeof name ||
-            !word_add(words, name, equals + 1))
+        const char *value = variable_of_ours(*variable, name);
+        if (value && !word_add(words, name, value))
             return false;
     }
     return true;
+}
+
+/* For PRRTE, which refuses the list beside -x. */
+static void list_set(int argc, char *argv[])
+{
+    char names[WORDS_BYTES] = "LD_PRELOAD", name[NAME_BYTES];
+    size_t used = strlen(names);
+    if (getenv("OMPI_MCA_" LIST))
+        return;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "-x") == 0 || strcmp(argv[i], LIST) == 0)
+            return;
+    for (char **variable = environ; *variable; variable++)
+        if (variable_of_ours(*variable, name))
+            used += (size_t)snprintf(names + used, used < sizeof names ? sizeof names - used : 0, ";%s", name);
+    if (used < sizeof names)
+        setenv("OMPI_MCA_" LIST, names, 1);
 }
 
 /* The user's own agent runs the program after ours. With a launcher above this one ours may be there already. */
@@ -101,6 +129,8 @@ void launcher_prepare(int argc, char *argv[], const char *here)
         return;
     path[bytes] = '\0';
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strcmp(name, "orterun") == 0) /* prterun of Open MPI 5 has other parameters */
+    if (strcmp(name, "orterun") == 0)
         agent_set(agent, preload, argc, argv);
+    else if (strcmp(name, "prte") == 0 || strcmp(name, "prterun") == 0) /* the latter may be a link to the former */
+        list_set(argc, argv);
 }

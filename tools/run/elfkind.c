@@ -74,8 +74,8 @@ static void found_library(struct elf_kind *kind, const char *name)
 {
     if (text_begins(name, "libfabric.so") || text_begins(name, "libucp.so"))
         snprintf(kind->below, sizeof kind->below, "%s", name);
-    if (text_begins(name, "libopen-rte.so") || text_begins(name, "libprrte.so"))
-        kind->openmpi_launcher = true;
+    kind->openmpi_launcher = kind->openmpi_launcher || text_begins(name, "libopen-rte.so");
+    kind->prrte_launcher = kind->prrte_launcher || text_begins(name, "libprrte.so");
     if (elf_is_mpi(name) && !kind->library[0])
         snprintf(kind->library, sizeof kind->library, "%s", name);
 }
@@ -163,7 +163,7 @@ int elf_kind_read(struct elf_kind *kind, const char *path)
     if (!kind->other_machine && (!loader || !loader_ask(kind, loader, path)))
         needed_read(kind, file);
     if (kind->library[0])
-        kind->openmpi_launcher = false; /* every Open MPI program loads the run time */
+        kind->openmpi_launcher = kind->prrte_launcher = false; /* every Open MPI program loads the run time */
     else if (!kind->other_machine)
         kind->static_mpi = file_defines(file, "MPI_Init");
     elf_end(file);

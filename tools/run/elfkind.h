@@ -9,7 +9,8 @@
 
 struct elf_kind {
     bool other_machine;     /* has another word size or byte order than mpit. Nothing else is known of it then */
-    bool openmpi_launcher;  /* loads Open MPI's run time (libopen-rte, libprrte) and no MPI library */
+    bool openmpi_launcher;  /* loads the run time of Open MPI 4 (libopen-rte) and no MPI library */
+    bool prrte_launcher;    /* the same for Open MPI 5 and later (libprrte) */
     bool static_mpi;        /* has MPI_Init inside, so no preloaded library can see its calls */
     bool linked_statically; /* no library can be preloaded */
     char library[256];      /* the MPI library that it loads, or "" */

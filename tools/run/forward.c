@@ -71,9 +71,11 @@ static void variables_add(struct line *line, const char *option, bool with_value
     }
 }
 
-/* Returns the separator between the names of that list. */
-static const char *delimiter_of(char *const words[])
+/* Returns the separator between the names of that list. PRRTE knows no other one than its own. */
+static const char *delimiter_of(enum launcher_kind kind, char *const words[])
 {
+    if (kind == LAUNCHER_PRRTE)
+        return ";";
     const char *delimiter = getenv("OMPI_MCA_" ENV_LIST_DELIMITER);
     for (size_t i = 0; words[i]; i++)
         if (strcmp(words[i], ENV_LIST_DELIMITER) == 0 && words[i + 1])
@@ -112,10 +114,10 @@ static void preload_add(struct line *line, const char *word, size_t value, const
     line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
 }
 
-static void openmpi_words(struct line *line, char *const words[], const char *library)
+static void openmpi_words(struct line *line, enum launcher_kind kind, char *const words[], const char *library)
 {
-    bool by_agent = forward_by_agent(LAUNCHER_OPENMPI, words), by_list = false;
-    const char *delimiter = delimiter_of(words), *list = getenv("OMPI_MCA_" ENV_LIST);
+    bool by_agent = forward_by_agent(kind, words), by_list = false;
+    const char *delimiter = delimiter_of(kind, words), *list = getenv("OMPI_MCA_" ENV_LIST);
     if (!by_agent && list) {
         char *longer = env_list(list, delimiter);
         setenv("OMPI_MCA_" ENV_LIST, longer, 1);
@@ -192,6 +194,8 @@ static void slurm_words(struct line *line, char *const words[], char note[512])
 
 bool forward_by_agent(enum launcher_kind kind, char *const words[])
 {
+    if (kind == LAUNCHER_PRRTE) /* it has no such agent, and takes no variables from parameter files */
+        return false;
     return kind != LAUNCHER_OPENMPI || mca_files_name(words, ENV_LIST) || mca_files_name(words, ENV_LIST_DELIMITER);
 }
 
@@ -211,7 +215,8 @@ char **forward_words(char *const words[], size_t launcher, enum launcher_kind ki
         return line.words;
     switch (kind) {
     case LAUNCHER_OPENMPI:
-        openmpi_words(&line, words + launcher, library);
+    case LAUNCHER_PRRTE:
+        openmpi_words(&line, kind, words + launcher, library);
         break;
     case LAUNCHER_HYDRA:
         hydra_words(&line, words + launcher, library);

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run/launched.h"
 
+#include "base/hash.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +19,7 @@ enum {
     STAT_BYTES = 512,
     CLAIM_TRIES = 100,
     CLAIM_PAUSE_MS = 20,
+    CLAIM_MINUTES = 5, /* more than a launcher needs to start a job on all hosts, and their clocks may differ */
     CLAIM_BYTES = LAUNCHED_ID_BYTES + LAUNCHED_KEY_BYTES + 1
 };
 
@@ -55,6 +59,19 @@ static void launch_key_set(struct launched *launched, const char *name)
     const char *text = getenv(name);
     snprintf(launched->key, sizeof launched->key, "%s", text ? text : "");
     letters_clean(launched->key);
+}
+
+/* PRRTE: "HOST/NUMBER", of the host and of the address that its daemon has got for this job. */
+static void node_key_set(struct launched *launched)
+{
+    const char *host = getenv("PMIX_HOSTNAME"), *daemon = getenv("PMIX_SERVER_URI4");
+    if (!host || !daemon)
+        return;
+    snprintf(launched->key, sizeof launched->key, "%.40s", host);
+    letters_clean(launched->key);
+    launched->host = strlen(launched->key);
+    snprintf(launched->key + launched->host, sizeof launched->key - launched->host, "/%016" PRIx64,
+             hash_text(HASH_BEGIN, daemon));
 }
 
 struct process {
@@ -139,6 +156,8 @@ bool launched_find(struct launched *launched)
         if ((text = getenv("PMIX_NAMESPACE")))
             id_set(launched, "", text, NULL);
         launch_key_set(launched, "OMPI_MCA_orte_precondition_transports");
+        if (!launched->key[0])
+            node_key_set(launched);
         return launched->size > 1;
     }
     launched->rank = environment_number("PMI_RANK");
@@ -193,6 +212,16 @@ static int claim_write(const char *path, const char *claim)
     return problem;
 }
 
+/* A claim of another host: it has the same ID, and is fresh. */
+static bool claim_is_of_other_host(const struct launched *launched, const char *path, const char *there)
+{
+    struct stat status;
+    size_t id = strlen(launched->id);
+    return launched->host && strncmp(there, launched->id, id) == 0 && there[id] == ' ' &&
+           strncmp(there + id + 1, launched->key, launched->host + 1) != 0 && stat(path, &status) == 0 &&
+           status.st_mtime >= time(NULL) - CLAIM_MINUTES * 60;
+}
+
 int launched_claim(const struct launched *launched, const char *directory, bool free)
 {
     char path[PATH_MAX], claim[CLAIM_BYTES], there[CLAIM_BYTES + 1];
@@ -204,5 +233,7 @@ int launched_claim(const struct launched *launched, const char *directory, bool 
     int problem = free ? claim_write(path, claim) : EEXIST;
     if (problem != EEXIST)
         return problem;
-    return claim_read(path, there) && strcmp(claim, there) == 0 ? 0 : EEXIST;
+    if (!claim_read(path, there))
+        return EEXIST;
+    return strcmp(claim, there) == 0 || claim_is_of_other_host(launched, path, there) ? 0 : EEXIST;
 }

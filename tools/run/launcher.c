@@ -138,7 +138,10 @@ static enum launcher_kind version_identify(const char *path)
 {
     char text[VERSION_BYTES];
     program_answer((char *[]){(char *)path, "--version", NULL}, true, VERSION_TIMEOUT_MS, text, sizeof text);
-    if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRTE") || strstr(text, "PRRTE"))
+    const char *version = strstr(text, "Open MPI) ");
+    if (strstr(text, "PRTE") || strstr(text, "PRRTE") || (version && atoi(version + strlen("Open MPI) ")) >= 5))
+        return LAUNCHER_PRRTE;
+    if (strstr(text, "Open MPI") || strstr(text, "OpenRTE"))
         return LAUNCHER_OPENMPI;
     if (strstr(text, "HYDRA") || strstr(text, "Intel(R) MPI") || strstr(text, "MVAPICH") || strstr(text, "MPICH"))
         return LAUNCHER_HYDRA;
@@ -152,8 +155,8 @@ static enum launcher_kind identify(const char *path, int scripts)
     char launcher[PATH_MAX];
     const char *name = path_name(path);
     bool elf = elf_kind_read(&kind, path) == 0, alternative = !is_one_of(launcher_names, name);
-    if (elf && kind.openmpi_launcher)
-        return LAUNCHER_OPENMPI;
+    if (elf && (kind.openmpi_launcher || kind.prrte_launcher))
+        return kind.prrte_launcher ? LAUNCHER_PRRTE : LAUNCHER_OPENMPI;
     if (!launcher_named(path) || (elf && alternative && kind.library[0]))
         return LAUNCHER_NONE;
     if (elf || !alternative || !script_read(path, launcher))

@@ -10,7 +10,8 @@
 
 enum launcher_kind {
     LAUNCHER_NONE,
-    LAUNCHER_OPENMPI, /* orterun, prterun: forwards the variables of -x */
+    LAUNCHER_OPENMPI, /* orterun of Open MPI 4: forwards the variables of -x */
+    LAUNCHER_PRRTE,   /* prterun of Open MPI 5 and later: likewise */
     LAUNCHER_HYDRA,   /* MPICH's, Intel's and MVAPICH's: forwards its environment */
     LAUNCHER_SLURM,   /* forwards its environment, works with any MPI */
     LAUNCHER_OTHER,

@@ -113,7 +113,7 @@ static void plain_find(struct programs *programs, char *const words[])
     const char *hindrance = hindrance_of(&kind, path);
     if (hindrance)
         hindrance_note(programs, word, hindrance);
-    if (hindrance || kind.openmpi_launcher)
+    if (hindrance || kind.openmpi_launcher || kind.prrte_launcher)
         return;
     snprintf(programs->plain_program, sizeof programs->plain_program, "%.500s", word);
     snprintf(programs->plain_below, sizeof programs->plain_below, "%s", kind.below);

@@ -183,10 +183,11 @@ bool job_launch_is_wide(const struct launch *launch)
     return launch->nodes > 1 && launch->size > 1;
 }
 
-/* The port that the parents opened for their children: NAMESPACE.RANK:TAG. */
+/* The port that the parents opened for their children: NAMESPACE.RANK:TAG. With Open MPI 5, whose namespaces have an
+ * "@", the port has a number of its own, and the parents are not known. */
 uint64_t job_parent_number(const char *directory)
 {
-    const char *port = getenv("OMPI_PARENT_PORT");
+    const char *port = getenv("OMPI_PARENT_PORT"), *namespace = getenv("PMIX_NAMESPACE");
     char space[64];
     size_t bytes = port ? strcspn(port, ".") : 0;
     int parents = 0; /* a single one is named after itself (job_number) */
@@ -194,7 +195,7 @@ uint64_t job_parent_number(const char *directory)
     if (!world_is_spawned() || native.Comm_get_parent(&parent) != MPI_SUCCESS ||
         native.Comm_remote_size(parent, &parents) != MPI_SUCCESS || parents < 2)
         return 0;
-    if (!bytes || bytes >= sizeof space || !port[bytes] || !getenv("PMIX_NAMESPACE"))
+    if (!bytes || bytes >= sizeof space || !port[bytes] || !namespace || strchr(namespace, '@'))
         return 0;
     memcpy(space, port, bytes);
     space[bytes] = '\0';

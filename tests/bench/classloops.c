@@ -1,5 +1,7 @@
 #include "classloops.h"
 
+#include "../integration/common/mpi4.h"
+
 #include <mpi.h>
 #if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5
 #include <mpi-ext.h>
@@ -19,7 +21,7 @@ static MPI_Win window, fenced;
 static double *memory, *more_memory;
 static MPI_File file;
 static MPI_Request pair[2], sum, neighbors;
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 static MPI_Request parts[2];
 #endif
 static double one[2] = {1, 1}, other[2];
@@ -41,7 +43,7 @@ void class_objects_make(void)
     MPI_Recv_init(other, 1, MPI_DOUBLE, 0, TAG_PERSISTENT, self, &pair[1]);
     MPI_Allreduce_init(one, other, 1, MPI_DOUBLE, MPI_SUM, self, MPI_INFO_NULL, &sum);
     MPI_Neighbor_alltoall_init(one, 1, MPI_DOUBLE, other, 1, MPI_DOUBLE, grid, MPI_INFO_NULL, &neighbors);
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     MPI_Psend_init(one, 1, 1, MPI_DOUBLE, 0, TAG_PARTITIONED, self, MPI_INFO_NULL, &parts[0]);
     MPI_Precv_init(other, 1, 1, MPI_DOUBLE, 0, TAG_PARTITIONED, self, MPI_INFO_NULL, &parts[1]);
 #endif
@@ -53,7 +55,7 @@ void class_objects_free(void)
     MPI_Request_free(&pair[1]);
     MPI_Request_free(&sum);
     MPI_Request_free(&neighbors);
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     MPI_Request_free(&parts[0]);
     MPI_Request_free(&parts[1]);
 #endif
@@ -185,7 +187,7 @@ static void loop_start(long n)
     }
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 static void loop_isendrecv(long n)
 {
     MPI_Request request;
@@ -490,12 +492,12 @@ const struct class_loop class_loops[] = {
     {"waitmany", loop_waitmany, 2 * MANY + 1, 10, 0},
     {"manytold", loop_manytold, 2 * MANY + 1, 10, 0},
     {"waitany", loop_waitany, 4, 1, 0},
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     {"isendrecv", loop_isendrecv, 2, 1, 0},
 #endif
     {"persistent", loop_persistent, 2, 1, 0},
     {"start", loop_start, 4, 1, 0},
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     {"partitioned", loop_partitioned, 5, 4, 0},
 #endif
     {"probe", loop_probe, 1, 1, 0},

@@ -57,7 +57,7 @@ def limit_of(how):
 
 
 def environment(extra):
-    return trial.clean(OMPI_MCA_rmaps_base_oversubscribe="1") | extra
+    return trial.clean() | trial.OVERSUBSCRIBED | extra
 
 
 class Bench:
@@ -100,7 +100,7 @@ class Bench:
         """class -> what the program says of its loop"""
         names = f"{self.work}/{'t' * (1 + 9 * turn)}"
         os.makedirs(names, exist_ok=True)
-        extra = dict(self.extra(how), OMPI_MCA_osc="pt2pt,sm", TMPDIR=names)
+        extra = dict(self.extra(how), **trial.OSC, TMPDIR=names)
         place = lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
         out = subprocess.run([*wrapper, self.program, "classes", str(n)], env=environment(extra), capture_output=True,
                              text=True, check=True, preexec_fn=place).stdout

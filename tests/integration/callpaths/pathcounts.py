@@ -102,7 +102,7 @@ def archive_differs(work, name, job):
 def judge_sums(work):
     for name, ranks, arguments in PROGRAMS:
         # MPI_Compare_and_swap crashes in Open MPI 4.1.4 with the default component
-        ended, job = recorded(work, name, ranks, [f"{BUILD}/tests/{name}-{MPI}", *arguments], OMPI_MCA_osc="pt2pt,sm")
+        ended, job = recorded(work, name, ranks, [f"{BUILD}/tests/{name}-{MPI}", *arguments], **trial.OSC)
         holds(f"{name} runs", job is not None and ended.status == 0, ended)
         if not job:
             continue

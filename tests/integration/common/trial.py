@@ -5,6 +5,7 @@ behind with an open pipe does not hold a test up.
 """
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -32,14 +33,33 @@ def clean(**more):
     return dict(env, **more)
 
 
+def openmpi_version():
+    """4, 5 ...: of mpirun.openmpi. 4 if there is none."""
+    try:
+        text = subprocess.run(["mpirun.openmpi", "--version"], capture_output=True, text=True).stdout
+    except OSError:
+        text = ""
+    found = re.search(r"Open MPI\) (\d+)\.", text)
+    return int(found[1]) if found else 4
+
+
+OPENMPI = openmpi_version()
+# More processes than processors: each launcher of Open MPI has its own word for it.
+OVERSUBSCRIBED = {4: {"OMPI_MCA_rmaps_base_oversubscribe": "1"},
+                  5: {"PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}}.get(
+                      OPENMPI, {"PRTE_MCA_mapby": ":oversubscribe"})
+# How its one-sided communication works on one node (verdict.sh says why).
+OSC = {"OMPI_MCA_osc": "pt2pt,sm" if OPENMPI == 4 else "rdma,sm"}
+
+
 def environment(**more):
     """The same for more processes than processors: those that wait give way."""
-    return clean(LC_ALL="C", OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1") | more
+    return clean(LC_ALL="C", OMPI_MCA_mpi_yield_when_idle="1") | OVERSUBSCRIBED | more
 
 
 def launcher(mpi, ranks, exported=None, options=()):
     """The launcher's words. EXPORTED are variables of the ranks alone: the launcher does not get them."""
-    words = [f"mpirun.{mpi}", *options]
+    words = ["mpirun" if mpi == "abi" else f"mpirun.{mpi}", *options]
     for name, value in (exported or {}).items():
         words += ["-x", f"{name}={value}"] if mpi == "openmpi" else ["-genv", name, value]
     return [*words, "-n", str(ranks)]

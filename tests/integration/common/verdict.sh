@@ -5,6 +5,9 @@
 #   check NAME COMMAND...       one or the other, as the command returns
 #   skip NAME WHY               says that it cannot be tested here
 #   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
+#   several_contexts MPI        its launcher can start two programs in one job
+#   openmpi_version             4, 5 ...: of mpirun.openmpi
+#   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
 #   sound ARCHIVE               nothing is found in the archive ($build)
@@ -14,8 +17,20 @@
 set -u
 export LC_ALL=C
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# more processes than processors: let those that wait give way
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+# more processes than processors: let those that wait give way. Each launcher of Open MPI has its own word for it
+export OMPI_MCA_mpi_yield_when_idle=1
+openmpi_version=$(mpirun.openmpi --version 2>/dev/null | sed -nE '1s/.* ([0-9]+)\..*/\1/p')
+case ${openmpi_version:=4} in
+4) export OMPI_MCA_rmaps_base_oversubscribe=1 ;;
+5) export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;
+*) export PRTE_MCA_mapby=:oversubscribe ;;
+esac
+# Open MPI 4.1.4's own choice on one node (rdma) crashes in MPI_Compare_and_swap, and with one process in MPI_Win_create,
+# natively just as with mpit. Later ones have no pt2pt.
+openmpi_osc=$([ "$openmpi_version" = 4 ] && echo pt2pt,sm || echo rdma,sm)
+
+# several_contexts MPI: its launcher can start two programs in one job. Debian's Open MPI 5.0.7 crashes.
+several_contexts() { timeout 60 "mpirun.$1" -n 1 true : -n 1 true >/dev/null 2>&1 </dev/null; }
 
 passed=0 failed=0 skipped=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/mpit-test.XXXXXX")

@@ -1,6 +1,7 @@
 /* All ways that need no other job. */
 #define _GNU_SOURCE
 #include "creators.h"
+#include "../common/mpi4.h"
 
 #include <pthread.h>
 #include <sys/socket.h>
@@ -43,7 +44,7 @@ static void groups(void)
     group_use(3, odd, 8, "MPI_COMM_WORLD/create_group:{0,2,3}:8#1");
     MPI_Comm_dup(MPI_COMM_WORLD, &copy); /* no rank has counted more than this one */
     use_intra(copy, "MPI_COMM_WORLD/dup#1");
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     MPI_Comm_idup_with_info(copy, MPI_INFO_NULL, &later, &request);
 #else
     MPI_Comm_idup(copy, &later, &request);

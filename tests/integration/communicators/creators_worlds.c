@@ -1,6 +1,7 @@
 /* Several worlds: spawned ones, two jobs that meet, and none, with sessions. */
 #define _GNU_SOURCE
 #include "creators.h"
+#include "../common/mpi4.h"
 
 #include <unistd.h>
 
@@ -116,7 +117,7 @@ int creators_meet(const char *role)
 
 /* ---- sessions ---------------------------------------------------------------------------------------------------- */
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 
 static MPI_Group part_of(MPI_Group all, int parity)
 {

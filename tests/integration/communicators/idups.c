@@ -6,6 +6,8 @@
  * Each makes four duplicates of MPI_COMM_WORLD and calls two collectives on each. Prints "right".
  */
 #define _GNU_SOURCE
+#include "../common/mpi4.h"
+
 #include <mpi.h>
 
 #include <stdio.h>
@@ -18,7 +20,7 @@ enum { COPIES = 4 };
 /* Both ways that the standard has, where there are two. */
 static void idup(int number, MPI_Comm *copy, MPI_Request *request)
 {
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     if (number % 2) {
         MPI_Comm_idup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, copy, request);
         return;

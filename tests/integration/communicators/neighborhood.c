@@ -1,4 +1,5 @@
 #include "neighborhood.h"
+#include "../common/mpi4.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static struct {
     int sendcounts[PLACES], recvcounts[PLACES], sdispls[PLACES], rdispls[PLACES];
     MPI_Aint sbytes[PLACES], rbytes[PLACES];
     MPI_Datatype sendtypes[PLACES], recvtypes[PLACES];
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
     MPI_Count sendcounts_c[PLACES], recvcounts_c[PLACES];
     MPI_Aint sdispls_c[PLACES], rdispls_c[PLACES];
 #endif
@@ -64,7 +65,7 @@ static void data_make(const struct surroundings *s, int here)
         d.sdispls[i] = d.rdispls[i] = i * ELEMENTS;
         d.sbytes[i] = d.rbytes[i] = (MPI_Aint)(i * ELEMENTS * (int)sizeof(int));
         d.sendtypes[i] = d.recvtypes[i] = MPI_INT;
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
         d.sendcounts_c[i] = d.sendcounts[i];
         d.recvcounts_c[i] = d.recvcounts[i];
         d.sdispls_c[i] = d.rdispls_c[i] = d.sdispls[i];
@@ -123,7 +124,7 @@ static void persistent(int op, MPI_Comm comm, const int *gathered, MPI_Request *
              d.recvtypes, comm, info, request);
 }
 
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
 /* Counted under the same names. */
 #define LARGE(function, ...) counted(function##_c(__VA_ARGS__), #function)
 
@@ -214,7 +215,7 @@ static void neighbors_use(MPI_Comm comm, const struct surroundings *s, const cha
                 check(watch_value(&bytes) - before, done * expected(op, s, here), what);
             times += done;
         }
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
         MPI_Count large[PLACES];
         for (int i = 0; i < PLACES; i++)
             large[i] = 4;

@@ -7,6 +7,8 @@
  *   during   (latesession) a session that another thread opens while MPI_Finalize is under way
  */
 #define _GNU_SOURCE
+#include "../common/mpi4.h"
+
 #include <mpi.h>
 #include <mpit/monitor.h>
 
@@ -18,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 
 static void session_use(void)
 {

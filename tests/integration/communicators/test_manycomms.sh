@@ -7,7 +7,7 @@
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_manycomms.sh BUILD_DIR}" && pwd) || exit 2
 scripts=$(cd "$(dirname "$0")" && pwd)
-export OMPI_MCA_osc=pt2pt,sm # see test_objects.sh
+export OMPI_MCA_osc=$openmpi_osc # see test_objects.sh
 limit=300
 
 # run_check NAME RANKS CYCLES ALIVE [WORD...] with $options of mpit-run: leaves $work/run and $work/out

@@ -8,7 +8,7 @@ build=$(cd "${1:?usage: test_events.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 
 # Open MPI 4.1.4's own choice on one node (osc rdma) crashes, natively just as with mpit (test_objects.sh).
-export OMPI_MCA_osc=pt2pt,sm
+export OMPI_MCA_osc=$openmpi_osc
 
 # agrees NAME MPI RANKS PROGRAM ARGUMENT...
 agrees() {

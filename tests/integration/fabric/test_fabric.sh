@@ -45,7 +45,7 @@ libfabric() { # PROVIDER
     bruck "openmpi, libfabric ${1:-as it is}, dissemination" 4 seen+others+acks
 }
 ob1() {
-    local -x OMPI_MCA_pml=ob1 OMPI_MCA_btl=vader,self
+    local -x OMPI_MCA_pml=ob1 OMPI_MCA_btl=$([ "$openmpi_version" = 4 ] && echo vader || echo sm),self
     doubling "openmpi, ob1" 3 none
     doubling "openmpi, ob1, asked all along" 3 none --fabric
 }

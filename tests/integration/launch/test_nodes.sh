@@ -109,8 +109,13 @@ everywhere() {
 mpirun_on() {
     case $1 in
     openmpi)
-        mpirun=(mpirun.openmpi --mca plm_rsh_agent "$hosts_agent" --mca btl_tcp_if_include eth0
-            --mca oob_tcp_if_include eth0 --host "$2")
+        mpirun=(mpirun.openmpi --mca btl_tcp_if_include eth0)
+        if [ "$openmpi_version" = 4 ]; then
+            mpirun+=(--mca plm_rsh_agent "$hosts_agent" --mca oob_tcp_if_include eth0)
+        else
+            mpirun+=(--prtemca plm_ssh_agent "$hosts_agent" --prtemca prte_if_include eth0)
+        fi
+        mpirun+=(--host "$2")
         ;;
     mpich) mpirun=(mpirun.mpich -launcher ssh -launcher-exec "$hosts_agent" -hosts "$2") ;;
     esac
@@ -132,9 +137,13 @@ programs_started() {
     check "  but one summary" test "$(find "$run" -name '*.summary' | wc -l)" = 1
     check "  of one job with four ranks" whole 1
     rm -rf "$run"
-    gives "$mpi: two programs in one job" 0 "${record[@]}" "${mpirun[@]}" -n 2 "${heat[@]}" : -n 2 "${heat[@]}"
-    check "  are one job with four ranks" whole 1
-    rm -rf "$run"
+    if several_contexts $mpi; then
+        gives "$mpi: two programs in one job" 0 "${record[@]}" "${mpirun[@]}" -n 2 "${heat[@]}" : -n 2 "${heat[@]}"
+        check "  are one job with four ranks" whole 1
+        rm -rf "$run"
+    else
+        skip "$mpi: two programs in one job" "its launcher crashes, without mpit, too"
+    fi
     gives "$mpi: what daemons and programs have" 0 "${record[@]}" "${mpirun[@]}" -n 4 bash -c "$seen"
     everywhere "\[\]:\[[^:]*/libmpit\.so${preload:+:$preload}\]:"
     says out "^mpit-b:.*:0$"
@@ -146,7 +155,9 @@ scripts_started() {
     gives "$mpi: a script, with --otf2" 0 "${record[@]}" --otf2 ./job
     check "  prints the same" diff "$work/native" "$work/out"
     traced script
-    script job "${mpirun[*]} -n 4 ${heat[*]}" "MPIT_REDUCE=0 ${mpirun[*]} -n 2 ${heat[*]} : -n 2 ${heat[*]}"
+    local second="-n 4 ${heat[*]}"
+    if several_contexts $mpi; then second="-n 2 ${heat[*]} : -n 2 ${heat[*]}"; fi
+    script job "${mpirun[*]} -n 4 ${heat[*]}" "MPIT_REDUCE=0 ${mpirun[*]} $second"
     gives "$mpi: a script with two jobs" 0 "${record[@]}" ./job
     check "  are two jobs of four ranks" whole 2
     rm -rf "$run"
@@ -233,7 +244,13 @@ openmpi_ways() {
     everywhere "\[\]:\[[^:]*/libmpit\.so:libm\.so\.6\]"
     script job "${mpirun[*]} -x MPIT_TRACE=1 -n 4 ${heat[*]}"
     gives "a script with -x MPIT_TRACE=1" 0 "${record[@]}" ./job
-    check "  two run files of each host" files 2
+    if [ "$openmpi_version" = 4 ]; then
+        check "  two run files of each host" files 2
+    else
+        says err "ranks 2-3 are missing" # PRRTE refuses a list beside -x, and has no fork agent
+        rm -rf "$run"
+        return
+    fi
     rm -rf "$run"
     script own 'export MINE=agent' 'exec "$@"'
     script job "${mpirun[*]} -n 4 bash -c '$seen'"

@@ -364,30 +364,38 @@ says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
 gives "srun: --export is spoken of" 0 env PATH="$work/fake/slurm:$PATH" mpit-run srun --export=NONE a
 says err "--export"
 if has openmpi; then
-    gives "Open MPI's own: -x of the user" 0 env MINE=2 mpit-run mpirun.openmpi -x MINE -x YOURS=3 -n 1 \
-        sh -c 'echo "$MINE $YOURS $LD_PRELOAD"' : -n 1 -x LD_PRELOAD=libm.so.6 sh -c 'echo "$LD_PRELOAD"'
-    says out '^2 3 .*/libmpit\.so$'
-    says out 'libmpit\.so:libm\.so\.6$'
+    if several_contexts openmpi; then
+        gives "Open MPI's own: -x of the user" 0 env MINE=2 mpit-run mpirun.openmpi -x MINE -x YOURS=3 -n 1 \
+            sh -c 'echo "$MINE $YOURS $LD_PRELOAD"' : -n 1 -x LD_PRELOAD=libm.so.6 sh -c 'echo "$LD_PRELOAD"'
+        says out '^2 3 .*/libmpit\.so$'
+        says out 'libmpit\.so:libm\.so\.6$'
+    else
+        skip "Open MPI's own: -x of the user" "its launcher crashes on lines with two programs, without mpit, too"
+    fi
     gives "Open MPI's own: mca_base_env_list" 0 env OMPI_MCA_mca_base_env_list='MINE=2' \
         mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $LD_PRELOAD"'
     says out '^2 .*/libmpit\.so$'
-    mkdir -p home/.openmpi
-    printf '# mine\nmca_base_env_list_delimiter = ;\n mca_base_env_list = MINE=4;B\n' >home/.openmpi/mca-params.conf
-    gives "Open MPI's own: mca_base_env_list in a file" 0 env HOME="$work/home" B=5 \
-        mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
-    says out '^4 5 .*/libmpit\.so$'
-    for way in "--tune" "--mca mca_base_param_files" "--mca mca_param_files"; do
-        # shellcheck disable=SC2086
-        gives "  in a file that is named by $way" 0 env B=5 mpit-run mpirun.openmpi $way home/.openmpi/mca-params.conf -n 1 \
-            sh -c 'echo "$MINE $LD_PRELOAD"'
-        says out '^4 .*/libmpit\.so$'
-    done
-    printf 'mca_base_env_list_delimiter = ,\nmca_base_env_list = MINE=4,B\n' >home/.openmpi/mca-params.conf
-    gives "  with a delimiter of its own" 0 env HOME="$work/home" B=5 mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
-    says out '^4 5 .*/libmpit\.so$'
-    gives "  that is in the environment" 0 env OMPI_MCA_mca_base_env_list_delimiter=, OMPI_MCA_mca_base_env_list=MINE=4,B B=5 \
-        mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
-    says out '^4 5 .*/libmpit\.so$'
+    if [ "$openmpi_version" = 4 ]; then
+        mkdir -p home/.openmpi
+        printf '# mine\nmca_base_env_list_delimiter = ;\n mca_base_env_list = MINE=4;B\n' >home/.openmpi/mca-params.conf
+        gives "Open MPI's own: mca_base_env_list in a file" 0 env HOME="$work/home" B=5 \
+            mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+        says out '^4 5 .*/libmpit\.so$'
+        for way in "--tune" "--mca mca_base_param_files" "--mca mca_param_files"; do
+            # shellcheck disable=SC2086
+            gives "  in a file that is named by $way" 0 env B=5 mpit-run mpirun.openmpi $way home/.openmpi/mca-params.conf -n 1 \
+                sh -c 'echo "$MINE $LD_PRELOAD"'
+            says out '^4 .*/libmpit\.so$'
+        done
+        printf 'mca_base_env_list_delimiter = ,\nmca_base_env_list = MINE=4,B\n' >home/.openmpi/mca-params.conf
+        gives "  with a delimiter of its own" 0 env HOME="$work/home" B=5 mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+        says out '^4 5 .*/libmpit\.so$'
+        gives "  that is in the environment" 0 env OMPI_MCA_mca_base_env_list_delimiter=, OMPI_MCA_mca_base_env_list=MINE=4,B B=5 \
+            mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
+        says out '^4 5 .*/libmpit\.so$'
+    else
+        skip "parameter files of the user, and a delimiter" "Open MPI $openmpi_version takes no variables from files, and knows no other delimiter"
+    fi
 fi
 
 verdict

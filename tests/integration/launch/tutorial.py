@@ -48,7 +48,7 @@ def environment(work):
     for name in "mpicc", "mpirun":
         os.symlink(shutil.which(name + ".openmpi"), os.path.join(tools, name))
     return trial.clean(PATH=os.pathsep.join([tools, os.path.join(BUILD, "bin"), os.environ["PATH"]]), LC_ALL="C.UTF-8",
-                       OMPI_MCA_rmaps_base_oversubscribe="1")
+                       **trial.OVERSUBSCRIBED)
 
 
 def interrupt(jobs):

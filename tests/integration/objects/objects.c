@@ -7,6 +7,7 @@
  */
 #include "../common/callcount.h"
 #include "filecalls.h"
+#include "../common/mpi4.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +68,7 @@ static unsigned long long atomics_use(MPI_Win win, int peer)
     atomic(FETCH_AND_ACCUMULATE, 0, 2 * one, 2 * one);
     CALL(MPI_Win_flush, peer, win);
     check((unsigned long long)fetched[1], 6, "what the second swap has left");
-#if MPI_VERSION >= 4
+#if HAS_LARGE_COUNTS
     counted(MPI_Get_accumulate_c(other, 2, MPI_DOUBLE, fetched, 2, MPI_DOUBLE, peer, 90, 2, MPI_DOUBLE, MPI_SUM, win),
             "MPI_Get_accumulate");
     atomic(FETCH_AND_ADD, 2 * one, 2 * one, 2 * one);

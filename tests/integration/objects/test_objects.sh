@@ -8,9 +8,7 @@
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_objects.sh BUILD_DIR}" && pwd) || exit 2
 
-# Open MPI 4.1.4's own choice on one node (osc rdma) crashes in MPI_Compare_and_swap, with one process in
-# MPI_Win_create, natively just as with mpit.
-export OMPI_MCA_osc=pt2pt,sm
+export OMPI_MCA_osc=$openmpi_osc
 
 for mpi in openmpi mpich; do
     there_is objects || continue
@@ -49,8 +47,9 @@ for mpi in openmpi mpich; do
     fi
 
     check "$mpi: emptywrites.c" "mpicc.$mpi" -O2 -o "$work/emptywrites" "$here/emptywrites.c"
-    for io in ompio romio321; do
-        [ $mpi = openmpi ] || [ $io = romio321 ] || continue # MPICH has ROMIO alone
+    romio=$([ "$openmpi_version" = 4 ] && echo romio321 || echo romio341)
+    for io in ompio $romio; do
+        [ $mpi = openmpi ] || [ $io = $romio ] || continue # MPICH has ROMIO alone
         export OMPI_MCA_io=$io
         record="$build/bin/mpit-run --quiet --trace --output $work/empty" check "$mpi: collective writes of nothing, $io" \
             launch $mpi 2 "$work/emptywrites" "$work/empty.data"

@@ -41,7 +41,7 @@ def recorded(work, name, ranks, words, options=("--trace",)):
     run, file = f"{work}/{name}", f"{work}/{name}.db"
     # MPI_Compare_and_swap crashes in Open MPI 4.1.4 with the default component
     ended = trial.run([f"{BUILD}/bin/mpit-run", "--quiet", "--output", run, *options, *trial.launcher(MPI, ranks), *words], 120,
-                      trial.environment(OMPI_MCA_osc="pt2pt,sm"), work)
+                      trial.environment(**trial.OSC), work)
     made = dump("--sqlite", file, run)
     judge.holds(ended.status == 0 and made.status == 0, f"{name} is recorded and written", f"{ended}\n{made}")
     if made.status != 0:

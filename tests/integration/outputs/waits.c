@@ -7,6 +7,8 @@
  * NANOSECONDS" for how long it computed before, and "sent COMM DEST MESSAGES BYTES" for the messages of the case
  * "matrix". analyze.py makes of these what the analysis has to say.
  */
+#include "../common/mpi4.h"
+
 #include <mpi.h>
 
 #include <signal.h>
@@ -171,7 +173,7 @@ static void sender_mprobe(const char *name, MPI_Comm comm)
     MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 static void sender_parts(const char *name, MPI_Comm comm)
 {
     MPI_Request request;
@@ -357,7 +359,7 @@ static const struct {
     {"sender_sendrecv", sender_sendrecv},
     {"sender_probe", sender_probe},
     {"sender_mprobe", sender_mprobe},
-#if MPI_VERSION >= 4
+#if HAS_MPI4
     {"sender_parts", sender_parts},
 #endif
     {"receiver_ssend", receiver_ssend},

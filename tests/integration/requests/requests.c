@@ -10,6 +10,7 @@
  * same. The counts of each process are written into BOOK.RANK.
  */
 #include "requests.h"
+#include "../common/mpi4.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -209,12 +210,12 @@ int main(int argc, char **argv)
         {"freed", freed, 0},
         {"equal handles", equal_handles, 0},
         {"crowded", crowded, 0},
-#if MPI_VERSION >= 4
+#if HAS_MPI4
         {"paired", paired, 0},
         {"partitioned", partitioned, 0},
 #endif
         {"across threads", across_threads, 1},
-#if MPI_VERSION >= 4
+#if HAS_MPI4
         {"partitions of threads", partitions_of_threads, 1},
 #endif
     };

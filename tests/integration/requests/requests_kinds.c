@@ -1,5 +1,6 @@
 /* Requests of special kinds: matched, cut off, paired, partitioned, generalized. */
 #include "requests.h"
+#include "../common/mpi4.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -146,7 +147,7 @@ void cut_off(void)
         MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_ARE_FATAL);
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 /* One request, two messages; or one, or none. */
 void paired(void)
 {

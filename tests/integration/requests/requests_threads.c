@@ -1,5 +1,6 @@
 /* Posted by one thread and completed by another. */
 #include "requests.h"
+#include "../common/mpi4.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -94,7 +95,7 @@ void across_threads(void)
         pthread_join(hands[t].thread, NULL);
 }
 
-#if MPI_VERSION >= 4
+#if HAS_MPI4
 static MPI_Request parts[2];
 
 static void *part_ready(void *argument)

@@ -75,7 +75,7 @@ gives "-j 0" 2 "$dump" --otf2 ended -j 0 run
 gives "-j without --otf2" 2 "$dump" -j 2 run
 
 echo "# windows and files: numbered by each rank in its own order"
-export OMPI_MCA_osc=pt2pt,sm # test_objects.sh says why
+export OMPI_MCA_osc=$openmpi_osc # test_objects.sh says why
 for mpi in "${mpis[@]}"; do
     record="$build/bin/mpit-run --quiet --trace --output halves-$mpi"
     gives "$mpi: halves" 0 launch "$mpi" 4 "$build/tests/halves-$mpi" "$work/halves"

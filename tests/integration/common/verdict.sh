@@ -25,6 +25,8 @@ case ${openmpi_version:=4} in
 5) export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;
 *) export PRTE_MCA_mapby=:oversubscribe ;;
 esac
+# Open MPI 5 takes an address behind a gateway for one that no process here can reach, and says so for each spawned world.
+[ "$openmpi_version" = 4 ] || export OMPI_MCA_btl_tcp_if_include=lo
 # Open MPI 4.1.4's own choice on one node (rdma) crashes in MPI_Compare_and_swap, and with one process in MPI_Win_create,
 # natively just as with mpit. Later ones have no pt2pt.
 openmpi_osc=$([ "$openmpi_version" = 4 ] && echo pt2pt,sm || echo rdma,sm)

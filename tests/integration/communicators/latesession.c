@@ -1,6 +1,9 @@
 /* A library to preload behind mpit: sessions that no MPI library opens, where stock MPICH would crash (it cannot begin
  * again once MPI_Finalize has ended it); and, if LATESESSION says so, one that another thread opens in MPI_Finalize. */
+#include "../common/mpi4.h"
+
 #include <mpi.h>
+#if HAS_MPI4
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -44,3 +47,5 @@ int MPI_Finalize(void)
         pthread_join(thread, NULL);
     return PMPI_Finalize();
 }
+
+#endif

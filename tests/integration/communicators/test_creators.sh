@@ -79,22 +79,22 @@ meeting() {
 
 # summaries DIRECTORY: worlds that were spawned are told from the one that was not. Open MPI 5 does not say by whom.
 summaries() {
-    local tree wanted="[(1, True, 2), (2, False, 0), (2, True, 2), (3, True, 2)]" line="spawned by job [0-9a-f]*"
-    if [ "$mpi" = openmpi ] && [ "$openmpi_version" -ge 5 ]; then
-        wanted="[(1, True, 0), (2, False, 0), (2, True, 0), (3, True, 0)]" line="spawned by another job"
-    fi
+    local tree by=2 last="" line="spawned by job [0-9a-f]*"
+    if [ "$openmpi_version" -ge 5 ]; then by=0 line="spawned by another job"; fi
+    if [ $worlds = 4 ]; then last=", (3, True, $by)"; fi
+    local wanted="[(1, True, $by), (2, False, 0), (2, True, $by)$last]"
     tree=$(python3 -c 'import json, sys
 jobs = {j["job"]: j for j in json.load(open(sys.argv[1]))["jobs"]}
 chain = sorted((j["world_size"], j["spawned"], jobs[j["spawned_by"]]["world_size"] if j["spawned_by"] else 0)
                for j in jobs.values())
 print(chain)' "$1.json" 2>&1)
     if [ "$tree" = "$wanted" ]; then
-        ok "four worlds, and who spawned which"
+        ok "$worlds worlds, and who spawned which"
     else
-        not_ok "four worlds, and who spawned which: $tree"
+        not_ok "$worlds worlds, and who spawned which: $tree"
     fi
     mpit-dump --full "$1" >"$work/out" 2>&1
-    if [ "$(grep -c "^  $line$" "$work/out")" = 3 ]; then ok "the summary says so"; else
+    if [ "$(grep -c "^  $line$" "$work/out")" = $((worlds - 1)) ]; then ok "the summary says so"; else
         not_ok "the summary says so" "$work/out"
     fi
 }
@@ -106,16 +106,16 @@ together() {
     record="mpit-run --quiet --output $run" launch openmpi 2 "$build/tests/creators-openmpi" spawn "$run.scratch" \
         >"$run.said" 2>"$work/err" </dev/null || not_ok "spawning without a trace" "$work/err"
     mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "spawning without a trace: mpit-dump" "$work/err"
-    if python3 "$check" "$run.said" "$run.json" /dev/null MPI_Comm_spawn=4 MPI_Comm_spawn_multiple=2 >"$work/out" 2>&1; then
+    if python3 "$check" "$run.said" "$run.json" /dev/null "${spawned[@]}" >"$work/out" 2>&1; then
         ok "spawning without a trace: $(tail -n 1 "$work/out")"
     else
         not_ok "spawning without a trace" "$work/out"
     fi
-    if [ "$(find "$run" -name '*.summary' | wc -l) $(find "$run" -name '*.mpit' | wc -l)" = "4 0" ]; then
-        ok "four summaries"
+    if [ "$(find "$run" -name '*.summary' | wc -l) $(find "$run" -name '*.mpit' | wc -l)" = "$worlds 0" ]; then
+        ok "$worlds summaries"
     else
         find "$run" >"$work/out"
-        not_ok "four summaries" "$work/out"
+        not_ok "$worlds summaries" "$work/out"
     fi
 }
 
@@ -149,11 +149,18 @@ for mpi in openmpi mpich; do
     idups told MPI_COMM_WORLD/idup#{1,3,5,7} MPI_COMM_WORLD/split#{2,4,6,8}:0
     creators $mpi 4 threads MPI_Comm_create_group=160
     if [ $mpi = openmpi ]; then
-        creators $mpi 2 spawn MPI_Comm_spawn=4 MPI_Comm_spawn_multiple=2 MPI_Comm_get_parent=8
+        worlds=4 spawned=(MPI_Comm_spawn=4 MPI_Comm_spawn_multiple=2)
+        if ! several_contexts $mpi; then
+            skip "$mpi: several commands spawned at once" "its launcher crashes, without mpit, too"
+            export CREATORS_ONE_COMMAND=1
+            worlds=3 spawned=(MPI_Comm_spawn=4)
+        fi
+        creators $mpi 2 spawn "${spawned[@]}" MPI_Comm_get_parent=$((worlds == 4 ? 8 : 5))
         summaries "$work/run-openmpi-spawn"
         together
         if command -v ompi-server >/dev/null; then meeting; else skip "two jobs meet" "there is no ompi-server"; fi
-    else
+    fi
+    if [ $mpi = mpich ] || [ "$openmpi_version" -ge 5 ]; then
         creators $mpi 4 sessions MPI_Session_init=8 MPI_Session_finalize=8 MPI_Comm_create_from_group=8 \
             MPI_Intercomm_create_from_groups=4
         creators $mpi 4 around MPI_Session_init=8 MPI_Session_finalize=8 MPI_Init=4 MPI_Finalize=4

@@ -262,8 +262,8 @@ static uint64_t bytes_most(struct log *log, uint64_t handle, uint64_t asked)
     return asked;
 }
 
-/* Libraries report that a collective read has read all requested bytes, even after the end of the file. Open MPI 4.1
- * and ROMIO do, depending on who reads with whom. So the bytes in the file are counted. Where the view has holes, only
+/* Some libraries report that a collective read has read all requested bytes, even after the end of the file. Open MPI
+ * 4.1 and the ROMIO of MPICH 4.0 do, depending on who reads with whom. So the bytes in the file are counted. Where the view has holes, only
  * the begin is checked. Where it cannot be known, the library's report counts. */
 static uint64_t bytes_there(uint64_t handle, MPI_Offset at, uint64_t bytes)
 {
@@ -313,7 +313,7 @@ void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file,
     if (bytes > most) /* ROMIO leaves the status unchanged in some calls without data */
         bytes = most;
     bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
-    if (by_all && bytes && probe->view && !probe_is_quiet(probe))
+    if (by_all && bytes && bytes == asked && probe->view && !probe_is_quiet(probe))
         read_by_all_leave(access, kind, result, handle, at, &bytes);
     else
         object_leave(access, FOLD_IO, kind, result, PEER_NONE, bytes);

@@ -62,11 +62,13 @@ int creators_spawn(char **argv)
         if (inter == MPI_COMM_NULL)
             return 0;
         merge_use(inter, 0, "spawn:2+2#1/merge#1");
-        if (!getenv("CREATORS_ONE_COMMAND")) /* the launcher of Debian's Open MPI 5.0.7 crashes with several */
+        if (!getenv("CREATORS_ONE_WORLD"))
             programs_spawn(argv);
     } else if (strcmp(level, "-middle") == 0) {
         use_inter(parent, 0, "spawn:2+2#1");
         merge_use(parent, 1, "spawn:2+2#1/merge#1");
+        if (getenv("CREATORS_ONE_WORLD"))
+            return 0;
         inter = children_make(argv, 1, "-last", "spawn:2+1#1"); /* connected up to the end */
     } else {
         int parents;

@@ -79,10 +79,8 @@ meeting() {
 
 # summaries DIRECTORY: worlds that were spawned are told from the one that was not. Open MPI 5 does not say by whom.
 summaries() {
-    local tree by=2 last="" line="spawned by job [0-9a-f]*"
-    if [ "$openmpi_version" -ge 5 ]; then by=0 line="spawned by another job"; fi
-    if [ $worlds = 4 ]; then last=", (3, True, $by)"; fi
-    local wanted="[(1, True, $by), (2, False, 0), (2, True, $by)$last]"
+    local tree wanted="[(1, True, 2), (2, False, 0), (2, True, 2), (3, True, 2)]" line="spawned by job [0-9a-f]*"
+    if [ $worlds = 2 ]; then wanted="[(2, False, 0), (2, True, 0)]" line="spawned by another job"; fi
     tree=$(python3 -c 'import json, sys
 jobs = {j["job"]: j for j in json.load(open(sys.argv[1]))["jobs"]}
 chain = sorted((j["world_size"], j["spawned"], jobs[j["spawned_by"]]["world_size"] if j["spawned_by"] else 0)
@@ -150,12 +148,12 @@ for mpi in openmpi mpich; do
     creators $mpi 4 threads MPI_Comm_create_group=160
     if [ $mpi = openmpi ]; then
         worlds=4 spawned=(MPI_Comm_spawn=4 MPI_Comm_spawn_multiple=2)
-        if ! several_contexts $mpi; then
-            skip "$mpi: several commands spawned at once" "its launcher crashes, without mpit, too"
-            export CREATORS_ONE_COMMAND=1
-            worlds=3 spawned=(MPI_Comm_spawn=4)
+        if [ "$openmpi_version" -ge 5 ]; then
+            skip "$mpi: several worlds" "Open MPI 5.0.7 crashes, without mpit, too"
+            export CREATORS_ONE_WORLD=1
+            worlds=2 spawned=(MPI_Comm_spawn=2)
         fi
-        creators $mpi 2 spawn "${spawned[@]}" MPI_Comm_get_parent=$((worlds == 4 ? 8 : 5))
+        creators $mpi 2 spawn "${spawned[@]}" MPI_Comm_get_parent=$((2 * worlds))
         summaries "$work/run-openmpi-spawn"
         together
         if command -v ompi-server >/dev/null; then meeting; else skip "two jobs meet" "there is no ompi-server"; fi

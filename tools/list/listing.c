@@ -92,8 +92,9 @@ json_t *listing_ask(enum mpi_abi abi, bool native, char **libraries, char error[
 {
     char walker[PATH_MAX], library[PATH_MAX];
     if (!installed_walker(abi, walker) || (!native && !installed_library(abi, library))) {
-        snprintf(error, 512, "this mpit was built without %s: %.400s does not exist", mpi_abi_title(abi),
-                 access(walker, X_OK) == 0 ? library : walker);
+        snprintf(error, 512,
+                 "this mpit was built without %s, or its package mpit-%s is not installed: %.350s does not exist",
+                 mpi_abi_title(abi), mpi_abi_name(abi), access(walker, X_OK) == 0 ? library : walker);
         return NULL;
     }
     if (!native && !installed_preload(library)) {

@@ -12,10 +12,12 @@
 #include <jansson.h>
 #include <mpi.h>
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { NAME_BYTES = 512, DESCRIPTION_BYTES = 4096 };
 
@@ -218,8 +220,18 @@ static json_t *cvars_json(void)
     return cvars;
 }
 
+/* The list alone goes to standard output. What libraries print goes to standard error. Returns NULL without memory. */
+static FILE *output_claim(void)
+{
+    int descriptor = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    return descriptor >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0 ? fdopen(descriptor, "w") : NULL;
+}
+
 int main(int argc, char *argv[])
 {
+    FILE *output = output_claim();
+    if (!output)
+        return 1;
     int provided, bytes;
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     for (int i = 1; i < argc; i++)
@@ -236,7 +248,7 @@ int main(int argc, char *argv[])
     library[strcspn(library, "\n")] = '\0';
     json_t *document =
         json_pack("{s:o, s:o, s:o}", "mpi", native_text_json(library), "pvars", pvars_json(), "cvars", cvars_json());
-    int status = document && json_dumpf(document, stdout, JSON_INDENT(1)) == 0 && fflush(stdout) == 0 ? 0 : 1;
+    int status = document && json_dumpf(document, output, JSON_INDENT(1)) == 0 && fclose(output) == 0 ? 0 : 1;
     json_decref(document);
     MPI_T_finalize();
     MPI_Finalize();

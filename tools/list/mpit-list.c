@@ -112,7 +112,9 @@ static json_t *listings_ask(const struct request *request, int *status)
         *status |= !listing;
     }
     if (!built)
-        errx(1, "no MPI found: this mpit was built without an MPI (no mpit-list-walk-NAME; NAME is %s)",
+        errx(1,
+             "no MPI found: this mpit was built without an MPI, or no package mpit-NAME is installed (no "
+             "mpit-list-walk-NAME; NAME is %s)",
              mpi_abi_choices());
     return listings;
 }

@@ -82,6 +82,9 @@ mv first moved
 prefix=$work/moved
 
 echo "# the tools, installed"
+echo '#include <stdio.h>
+__attribute__((constructor)) static void talk(void) { puts("[talker] here"); fflush(stdout); }' >talker.c
+cc -shared -fPIC talker.c -o talker.so
 for mpi in "${mpis[@]}"; do
     check "mpit-run on a program of $mpi" \
         moved/bin/mpit-run --otf2 --output "run-$mpi" --summary "$mpi.txt" \
@@ -94,6 +97,8 @@ for mpi in "${mpis[@]}"; do
     check "  mpit-dump verifies it" moved/bin/mpit-dump --verify "run-$mpi"
     check "  mpit-list lists mpit's variables" \
         bash -c "moved/bin/mpit-list --mpi $mpi --pvars mpit_send_count | grep -q '^mpit_send_count '"
+    check "  also with a library that prints" \
+        bash -c "moved/bin/mpit-list --mpi $mpi --load ./talker.so --pvars mpit_send_count | grep -q '^mpit_send_count '"
 done
 
 echo "# pkg-config"

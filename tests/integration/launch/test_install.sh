@@ -33,7 +33,7 @@ check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/f
 files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
-    share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/LICENSE
+    share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/CHANGELOG.md share/doc/mpit/packaging.md share/doc/mpit/LICENSE
     share/doc/mpit/summary-json.md share/doc/mpit/analyze.md share/doc/mpit/check.md share/doc/mpit/outputs.md share/doc/mpit/otf2.md share/doc/mpit/phases.md
     share/doc/mpit/events.md share/doc/mpit/variables.md share/doc/mpit/instrument.md share/doc/mpit/conformance.md share/doc/mpit/profile.md
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
@@ -44,7 +44,7 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     share/bash-completion/completions/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
-    include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so" "$libdir/libmpit-monitor.a"
+    include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so.0.1" "$libdir/libmpit-monitor.a"
     share/doc/mpit/monitor.md share/mpit/examples/phases.c
     share/mpit/examples/workqueue.h share/mpit/examples/workqueue.c share/mpit/examples/taskfarm.c
     share/mpit/examples/solver.cc share/mpit/examples/halo.c share/mpit/examples/jacobi.c share/mpit/examples/particles.f90 share/mpit/prometheus/prometheus.yml share/mpit/prometheus/rules.yml
@@ -57,7 +57,17 @@ for file in "${files[@]}"; do
 done
 wanted=$(printf '%s\n' "${files[@]}" | sort)
 check "  and nothing else" same "$(cd first && find . -type f -printf '%P\n' | sort)" "$wanted"
-check "  no text file in it names the build directory" bash -c "! grep -rIlF '$build' first"
+if [[ $(cached CMAKE_BUILD_TYPE) =~ ^(RelWithDebInfo|Release)$ ]]; then
+    for place in "$build" "$(cached CMAKE_HOME_DIRECTORY)"; do
+        check "  no file in it names $place" bash -c "! grep -rlF '$place/' first"
+    done
+else
+    check "  no text file in it names the build directory" bash -c "! grep -rIlF '$build' first"
+fi
+check "  programs that link the monitor library ask for its version 0" \
+    bash -c "readelf -d 'first/$libdir/libmpit-monitor.so' | grep -qF 'soname: [libmpit-monitor.so.0]'"
+check "  and all that it shows has a version" bash -c "nm -D --defined-only 'first/$libdir/libmpit-monitor.so' |
+    awk '/ T / { total++ } / T .*@@MPIT_MONITOR_0\$/ { versions++ } END { exit !(total == 7 && versions == 7) }'"
 for file in "${files[@]}"; do
     [[ $file == *.so || $file == bin/* || $file == libexec/* ]] || continue
     check "  $file looks for no library there" bash -c "readelf -d 'first/$file' >dynamic && ! grep -E 'R(UN)?PATH.*$build' dynamic"
@@ -70,7 +80,7 @@ named_here() {
     done < <(sed -E 's/\[[^]]*\]\(/](/g' "$1" | grep -oE '[A-Za-z0-9_/.-]+\.md|\]\([^)#:]+\)' | sed -E 's/^\]\((.*)\)$/\1/' | sort -u)
     [ -s "$1" ] && return $missing
 }
-for page in README ARCHITECTURE CONTRIBUTING; do
+for page in README ARCHITECTURE CONTRIBUTING CHANGELOG; do
     check "  the documents that $page.md names are beside it" named_here "first/share/doc/mpit/$page.md"
     check "  and so they are in the source tree" named_here "$(cached CMAKE_HOME_DIRECTORY)/$page.md"
 done
@@ -177,5 +187,12 @@ check "  mpit::headers" cmake --build with
 check "  the version in it" same "$(with/version)" "$version $version"
 check "a version that is not there is refused" refused later 'requested version "99.0"' -DWANTED=99.0
 check "an MPI that is not there is refused" refused other 'not for lam' -DMPIS=lam
+
+echo "# removal"
+check "cmake --install elsewhere" cmake --install "$build" --prefix "$work/gone"
+check "  the target uninstall" cmake --build "$build" --target uninstall
+check "  leaves no file" same "$(find gone ! -type d)" ""
+check "  and no folder of its own" same "$(find gone -name mpit)" ""
+check "  and has nothing to remove after that" bash -c "! cmake --build '$build' --target uninstall"
 
 verdict

@@ -1,0 +1,23 @@
+# cmake -DMANIFEST=FILE -P Uninstall.cmake
+#
+# Removes the files of the last `cmake --install`, and each folder called mpit that is empty then. DESTDIR as there.
+if(NOT EXISTS "${MANIFEST}")
+  message(FATAL_ERROR "Nothing was installed from this build: ${MANIFEST} does not exist")
+endif()
+file(STRINGS "${MANIFEST}" files)
+foreach(file IN LISTS files)
+  set(path "$ENV{DESTDIR}${file}")
+  message(STATUS "Removing ${path}")
+  file(REMOVE "${path}")
+  cmake_path(GET path PARENT_PATH folder)
+  while(folder MATCHES "/mpit(/|$)" AND IS_DIRECTORY "${folder}")
+    file(GLOB rest "${folder}/*" "${folder}/.*")
+    list(FILTER rest EXCLUDE REGEX "/[.][.]?$")
+    if(rest)
+      break()
+    endif()
+    file(REMOVE_RECURSE "${folder}")
+    cmake_path(GET folder PARENT_PATH folder)
+  endwhile()
+endforeach()
+file(REMOVE "${MANIFEST}")

@@ -1,5 +1,5 @@
 /*
- * The parts of the tool information interface of MPI 4.1 (section 15.3) that are missing in the mpi.h of an older MPI:
+ * The parts of the tool information interface of MPI 5.0 (section 15.3) that are missing in the mpi.h of an older MPI:
  * events, event sources, the events of categories, return codes, and the binding to sessions. With mpit loaded they
  * work on every MPI.
  *
@@ -27,15 +27,19 @@
 
 #include <mpi.h>
 
-/* Return codes. The numbers are free in the MPIs that lack the names, and not above MPI_ERR_LASTCODE. */
-#if defined(OPEN_MPI)
+/* Return codes, with the numbers that newer versions of the same MPI give them. They are free in those that lack the
+ * names, and not above MPI_ERR_LASTCODE. (Open MPI 6 has both, MPICH has the first since 4.0, the second since 4.1.) */
+#if defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 6
 #ifndef MPI_T_ERR_NOT_SUPPORTED
-#define MPI_T_ERR_NOT_SUPPORTED 90 /* the request is not supported */
+#define MPI_T_ERR_NOT_SUPPORTED 82 /* the request is not supported */
 #endif
 #ifndef MPI_T_ERR_NOT_ACCESSIBLE
-#define MPI_T_ERR_NOT_ACCESSIBLE 91 /* see below */
+#define MPI_T_ERR_NOT_ACCESSIBLE 81 /* see below */
 #endif
-#else
+#elif defined(MPICH_VERSION)
+#ifndef MPI_T_ERR_NOT_SUPPORTED
+#define MPI_T_ERR_NOT_SUPPORTED 78
+#endif
 #ifndef MPI_T_ERR_NOT_ACCESSIBLE
 #define MPI_T_ERR_NOT_ACCESSIBLE 79
 #endif
@@ -49,8 +53,8 @@
  * MPI_T_ERR_NOT_ACCESSIBLE.
  */
 
-/* A binding of MPI 4.0 that MPICH 4.0 and Open MPI 4.1 lack. No variable or event has it there. */
-#if (defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 5) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000)
+/* A binding of MPI 4.0 that MPICH 4.0 and Open MPI 5 lack. No variable or event has it there. */
+#if (defined(OPEN_MPI) && OMPI_MAJOR_VERSION < 6) || (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION < 40100000)
 #ifndef MPI_T_BIND_MPI_SESSION
 #define MPI_T_BIND_MPI_SESSION (MPI_T_BIND_MPI_INFO + 1)
 #endif

@@ -174,5 +174,5 @@ bool is_bind(int b)
     return b == MPI_T_BIND_NO_OBJECT || b == MPI_T_BIND_MPI_COMM || b == MPI_T_BIND_MPI_DATATYPE ||
            b == MPI_T_BIND_MPI_ERRHANDLER || b == MPI_T_BIND_MPI_FILE || b == MPI_T_BIND_MPI_GROUP ||
            b == MPI_T_BIND_MPI_OP || b == MPI_T_BIND_MPI_REQUEST || b == MPI_T_BIND_MPI_WIN ||
-           b == MPI_T_BIND_MPI_MESSAGE || b == MPI_T_BIND_MPI_INFO;
+           b == MPI_T_BIND_MPI_MESSAGE || b == MPI_T_BIND_MPI_INFO || b == MPI_T_BIND_MPI_INFO + 1; /* of a session */
 }

@@ -11,6 +11,10 @@
 #define ABI_HANDLES_ARE_SYMBOLS 0
 #define ABI_REQUESTS_ARE_OBJECTS 0
 
+#if !defined(MPI_SESSION_NULL) /* an mpi.h of MPI 3: the library may be newer */
+typedef int MPI_Session;
+#endif
+
 /* True if the library with that version text has this ABI: all except Open MPI descend from MPICH. */
 static inline bool abi_is_spoken_by(bool open_mpi)
 {

@@ -13,6 +13,10 @@
 #define ABI_HANDLES_ARE_SYMBOLS 1
 #define ABI_REQUESTS_ARE_OBJECTS 1
 
+#if !defined(MPI_SESSION_NULL) /* an mpi.h of MPI 3: the library may be newer */
+typedef struct ompi_instance_t *MPI_Session;
+#endif
+
 /* True if the library with that version text has this ABI. */
 static inline bool abi_is_spoken_by(bool open_mpi)
 {

@@ -212,10 +212,8 @@ static void native_calls_find(void)
     native.File_get_position = (__typeof__(native.File_get_position))native_symbol("PMPI_File_get_position");
     native.File_get_byte_offset = (__typeof__(native.File_get_byte_offset))native_symbol("PMPI_File_get_byte_offset");
     native.File_get_size = (__typeof__(native.File_get_size))native_symbol("PMPI_File_get_size");
-#if NATIVE_HAS_SESSIONS
     native.Group_from_session_pset =
         (__typeof__(native.Group_from_session_pset))native_symbol("PMPI_Group_from_session_pset");
-#endif
     native.mismatch = native.Get_library_version && !abi_fits();
     if (!complete || native.mismatch)
         return;
@@ -281,7 +279,6 @@ unsigned native_session_count(void)
     return __atomic_load_n(&sessions.count, __ATOMIC_ACQUIRE) + __atomic_load_n(&sessions.unknown, __ATOMIC_ACQUIRE);
 }
 
-#if NATIVE_HAS_SESSIONS
 static bool session_world_group(MPI_Group *group)
 {
     bool good = false;
@@ -292,13 +289,6 @@ static bool session_world_group(MPI_Group *group)
     pthread_mutex_unlock(&sessions.lock);
     return good;
 }
-#else
-static bool session_world_group(MPI_Group *group)
-{
-    (void)group;
-    return false;
-}
-#endif
 
 bool native_world_group(MPI_Group *group)
 {

@@ -16,13 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open MPI 5 has the sessions of MPI 4, and calls itself MPI 3.1. */
-#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-#define NATIVE_HAS_SESSIONS 1
-#else
-#define NATIVE_HAS_SESSIONS 0
-#endif
-
 #include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
 /* PMPI functions that mpit itself uses. Tools after it in the order of libraries do not see these calls. */
@@ -90,9 +83,8 @@ struct native {
     __typeof__(&MPI_File_get_position) File_get_position; /* NULL in a library without files, like the next ones */
     __typeof__(&MPI_File_get_byte_offset) File_get_byte_offset;
     __typeof__(&MPI_File_get_size) File_get_size;
-#if NATIVE_HAS_SESSIONS
-    __typeof__(&MPI_Group_from_session_pset) Group_from_session_pset; /* NULL in a library older than mpi.h */
-#endif
+    /* NULL in a library without sessions */
+    int (*Group_from_session_pset)(MPI_Session session, const char *pset, MPI_Group *group);
 };
 
 extern struct native native;

@@ -13,6 +13,7 @@
 #include "backends.h"
 #include "forkagent.h"
 #include "gatenames.h"
+#include "hiding.h"
 #include "oldlibc.h"
 #include "saying.h"
 
@@ -260,6 +261,21 @@ static void recorder_load(const struct backend *backend)
     refuses = true;
 }
 
+/* Hides the functions that the library in the process lacks. mpit has an MPI_T of its own. */
+static void absent_hide(void)
+{
+    static bool absent[PRELOAD_COUNT], done;
+    if (__atomic_exchange_n(&done, true, __ATOMIC_RELAXED))
+        return;
+    for (size_t i = 0; i < PRELOAD_COUNT; i++) {
+        const char *plain = preload_names[i] + (preload_names[i][0] == 'P');
+        absent[i] =
+            strncmp(plain, "MPI_", 4) == 0 && strncmp(plain, "MPI_T_", 6) != 0 && !symbol_next(preload_names[i]);
+    }
+    symbols_hide(preload_code, TRAMPOLINE_BYTES, absent, PRELOAD_COUNT);
+    (void)old_dlerror(); /* the program finds none of a search that was not its own */
+}
+
 static void attach(bool expected)
 {
     if (attached || is_refused())
@@ -267,6 +283,8 @@ static void attach(bool expected)
     const struct backend *backend = backend_here();
     if (!backend && library_look())
         backend = backend_here();
+    if (backend)
+        absent_hide();
     if (!backend && symbol_next("PMPI_Init")) {
         snprintf(problem, sizeof problem,
                  "mpit: nothing is recorded: mpit does not support the MPI library of this program");

@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 13, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 14, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
@@ -117,36 +117,66 @@ enum {
     FLAT_VERSION_WITH_SITES /* and figures by rank */,
     FLAT_VERSION_WITH_EXTREMES /* of sites by rank */,
     FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */,
-    FLAT_VERSION_WITH_RECEIVED /* by rank */
+    FLAT_VERSION_WITH_RECEIVED /* by rank */,
+    FLAT_VERSION_WITH_NEWER_CALLS /* of MPI 4.1 and 5.0 */
 };
 
-/* The number of places for loss causes up to version 7. */
-enum { LOSSES_ONCE = 8, LOSS_GAP_BYTES = (LOSS_PLACES - LOSSES_ONCE) * sizeof(uint64_t) };
+/* Older versions had shorter arrays: what is missing, by the place in the structure. In order. */
+enum { LOSSES_ONCE = 8, CALLS_ONCE = CALL_MPI_Type_ub + 1 };
+#define FLAT_GAP(field, once, version)                                                                                 \
+    {                                                                                                                  \
+        offsetof(struct summary, field) + (once) * sizeof *((struct summary *)0)->field,                               \
+            sizeof((struct summary *)0)->field - (once) * sizeof *((struct summary *)0)->field, version                \
+    }
+static const struct flat_gap {
+    size_t at, bytes;
+    uint32_t version; /* the first one without the gap */
+} flat_gaps[] = {FLAT_GAP(lost, LOSSES_ONCE, FLAT_VERSION_WITH_ROWS),
+                 FLAT_GAP(calls, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS),
+                 FLAT_GAP(call_stall_ns, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS),
+                 FLAT_GAP(call_fabric_ns, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS)};
+enum { FLAT_GAPS = sizeof flat_gaps / sizeof flat_gaps[0] };
+
+/* The part of the structure that the version has. */
+static size_t flat_summary_end(const struct flat_header *header)
+{
+    return header->version < FLAT_VERSION_WITH_STALLS      ? offsetof(struct summary, stall_ns)
+           : header->version < FLAT_VERSION_WITH_OBJECTS   ? offsetof(struct summary, objects_unknown)
+           : header->version < FLAT_VERSION_WITH_FABRIC    ? offsetof(struct summary, fabric_watched)
+           : header->version < FLAT_VERSION_WITH_ROWS      ? offsetof(struct summary, origin)
+           : header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
+           : header->version < FLAT_VERSION_WITH_SITES     ? offsetof(struct summary, sites)
+           : header->version < FLAT_VERSION_WITH_OFF       ? offsetof(struct summary, recorded_seconds)
+           : header->version < FLAT_VERSION_WITH_RECEIVED  ? offsetof(struct summary, received_unknown)
+                                                           : offsetof(struct summary, traced);
+}
+
+static bool gap_is_in(const struct flat_gap *gap, const struct flat_header *header)
+{
+    return header->version < gap->version && gap->at < flat_summary_end(header);
+}
 
 static size_t flat_summary_bytes(const struct flat_header *header)
 {
-    if (header->version >= FLAT_VERSION_WITH_ROWS)
-        return header->version < FLAT_VERSION_WITH_EXECUTION  ? offsetof(struct summary, execution_unknown)
-               : header->version < FLAT_VERSION_WITH_SITES    ? offsetof(struct summary, sites)
-               : header->version < FLAT_VERSION_WITH_OFF      ? offsetof(struct summary, recorded_seconds)
-               : header->version < FLAT_VERSION_WITH_RECEIVED ? offsetof(struct summary, received_unknown)
-                                                              : offsetof(struct summary, traced);
-    size_t bytes = header->version < FLAT_VERSION_WITH_STALLS    ? offsetof(struct summary, stall_ns)
-                   : header->version < FLAT_VERSION_WITH_OBJECTS ? offsetof(struct summary, objects_unknown)
-                   : header->version < FLAT_VERSION_WITH_FABRIC  ? offsetof(struct summary, fabric_watched)
-                                                                 : offsetof(struct summary, origin);
-    return bytes - LOSS_GAP_BYTES;
+    size_t bytes = flat_summary_end(header);
+    for (size_t i = 0; i < FLAT_GAPS; i++)
+        if (gap_is_in(&flat_gaps[i], header))
+            bytes -= flat_gaps[i].bytes;
+    return bytes;
 }
 
 static void body_copy(struct summary *summary, const struct flat_header *header, const char *body)
 {
-    size_t bytes = flat_summary_bytes(header), first = offsetof(struct summary, lost) + LOSSES_ONCE * sizeof(uint64_t);
-    if (header->version >= FLAT_VERSION_WITH_ROWS) {
-        memcpy(summary, body, bytes);
-        return;
+    size_t at = 0;
+    for (size_t i = 0; i < FLAT_GAPS; i++) {
+        const struct flat_gap *gap = &flat_gaps[i];
+        if (!gap_is_in(gap, header))
+            continue;
+        memcpy((char *)summary + at, body, gap->at - at);
+        body += gap->at - at;
+        at = gap->at + gap->bytes;
     }
-    memcpy(summary, body, first);
-    memcpy((char *)summary + first + LOSS_GAP_BYTES, body + first, bytes - first);
+    memcpy((char *)summary + at, body, flat_summary_end(header) - at);
 }
 
 static size_t flat_comm_bytes(const struct flat_header *header)

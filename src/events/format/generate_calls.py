@@ -4,12 +4,16 @@
     generate_calls.py header  TABLE                    the event kinds (calls.h)
     generate_calls.py source  TABLE                    their names, classes, roles (calls.c)
     generate_calls.py wrappers TABLE PREPROCESSED_MPI_H  the wrappers for one MPI
-    generate_calls.py next    TABLE PREPROCESSED_MPI_H  the list of functions that are wrapped for one MPI
+    generate_calls.py next    TABLE PREPROCESSED_MPI_H  the list of functions that are wrapped for one MPI, and
+                                                        declarations of those that its mpi.h lacks
+    generate_calls.py types   TABLE PREPROCESSED_MPI_H  compares TYPES with mpi.h. Exit status 1 if they differ
 
 Writes to standard output. A line of the table that cannot be read is an error with its number.
 """
-import re
 import sys
+
+sys.dont_write_bytecode = True  # beside the sources
+from calltypes import declaration, has_large_form, parameter_type, prototypes_read, types_compare, types_of_words
 
 CLASSES = ["process", "p2p", "completion", "collective", "communicator", "rma", "io", "other"]
 ROLES = ["OTHER", "POINT2POINT", "BARRIER", "COLL_ONE2ALL", "COLL_ALL2ONE", "COLL_ALL2ALL", "COLL_OTHER", "RMA",
@@ -31,7 +35,8 @@ FOLDS = {"local": "CALL", "init": "CALL", "init_thread": "CALL", "finalize": "CA
          "wait": "COMPLETION", "waitall": "COMPLETION", "waitany": "COMPLETION", "waitsome": "COMPLETION",
          "test": "COMPLETION", "testall": "COMPLETION", "testany": "COMPLETION", "testsome": "COMPLETION",
          "request_free": "COMPLETION", "cancel": "COMPLETION", "grequest_start": "COMPLETION",
-         "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "coll": "COLL", "icoll": "POST_COLL",
+         "grequest_complete": "COMPLETION", "request_get_status": "COMPLETION", "request_get_status_all": "COMPLETION",
+         "request_get_status_any": "COMPLETION", "request_get_status_some": "COMPLETION", "iflush": "CALL", "coll": "COLL", "icoll": "POST_COLL",
          "neighbor": "COLL", "ineighbor": "POST_COLL", "coll_init": "COLL_INIT", "neighbor_init": "COLL_INIT",
          "comm_create": "COMM", "comm_idup": "COMM", "comm_free": "COMM", "comm_name": "CALL",
          "comm_found": "COMM", "comm_parent": "CALL", "comm_call": "COMM_CALL", "call": "CALL",
@@ -82,37 +87,6 @@ def table_read(path):
     return calls
 
 
-def prototypes_read(path):
-    """name -> list of C parameter declarations, from a preprocessed mpi.h"""
-    text = " ".join(line for line in open(path) if not line.startswith("#"))
-    text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", text)
-    found = {}
-    for match in re.finditer(r"\bint\s+(MPIX?_\w+)\s*\(([^;{}]*?)\)\s*;", text):
-        name, parameters = match.groups()
-        if parameters.strip() in ("void", ""):
-            found[name] = []
-        elif "(" not in parameters:
-            found[name] = [" ".join(p.split()) for p in parameters.split(",")]
-    return found
-
-
-def parameter_type(parameter):
-    """'const int displs[]' -> ('const int ', '[]')"""
-    if re.fullmatch(r".*\*|\w+", parameter):  # it has no name
-        parameter += " unnamed"
-    match = re.match(r"^(.*?)(\b\w+) ?((?:\[[^\]]*\])*)$", parameter)
-    kind, _, suffix = match.groups()
-    return " ".join(kind.split()).replace(" *", " *"), suffix.replace(" ", "")
-
-
-def declaration(types, names):
-    out = []
-    for (kind, suffix), name in zip(types, names):
-        space = "" if kind.endswith("*") else " "
-        out.append(f"{kind}{space}{name}{suffix}")
-    return ", ".join(out) if out else "void"
-
-
 def generate_header(calls):
     print("/* Generated from calls.table. */\n#ifndef MPIT_EVENTS_CALLS_H\n#define MPIT_EVENTS_CALLS_H\n")
     print("#include <stdbool.h>\n#include <stdint.h>\n")
@@ -156,16 +130,16 @@ def generate_source(calls):
     print("};")
 
 
-def declared(calls, prototypes):
-    """Yields (call, C name, parameter types, large) for each function of the table that this mpi.h declares."""
+def wrapped(calls, prototypes):
+    """Yields (call, C name, parameter types, large) for each function of the table, and each extension of this mpi.h."""
     for call in calls:
         extension = call.name.replace("MPI_", "MPIX_", 1)
-        for name, large in ((call.name, False), (call.name + "_c", True), (extension, False)):
-            if name not in prototypes:
-                continue
-            if name == extension and (call.shape not in EXTENSION_SHAPES or call.name in prototypes):
-                continue
-            types = [parameter_type(p) for p in prototypes[name]]
+        names = [(call.name, False)] + [(call.name + "_c", True)] * has_large_form(call)
+        if extension in prototypes and call.shape in EXTENSION_SHAPES and call.name not in prototypes:
+            names.append((extension, False))
+        for name, large in names:
+            known = name in prototypes
+            types = [parameter_type(p) for p in prototypes[name]] if known else types_of_words(call, large)
             if call.shape == "local":  # their arguments are not recorded
                 call.arguments = [f"argument{i}" for i in range(len(types))]
             if len(types) != len(call.arguments):
@@ -174,8 +148,13 @@ def declared(calls, prototypes):
 
 
 def generate_next(calls, prototypes):
-    print("/* Generated from calls.table and mpi.h: X(name) for each function that is wrapped. */\n#define NEXT_CALLS(X) \\")
-    print(" \\\n".join(f"    X({name})" for _, name, _, _ in declared(calls, prototypes)))
+    print("/* Generated from calls.table and mpi.h. */\n\n/* Functions that this mpi.h does not declare. */")
+    functions = [(name, declaration(types, call.arguments)) for call, name, types, _ in wrapped(calls, prototypes)]
+    for name, parameters in functions:
+        if name not in prototypes:
+            print(f"#undef {name}\nint {name}({parameters});")
+    print("\n/* X(name) for each function that is wrapped. */\n#define NEXT_CALLS(X) \\")
+    print(" \\\n".join(f"    X({name})" for name, _ in functions))
 
 
 # ---- wrappers --------------------------------------------------------------------------------------------------------
@@ -206,6 +185,10 @@ def on_comm(leave, peer="PEER_NONE", **more):
 
 def alone(leave, **more):
     return Shape("enter_call(&probe, {kind})", leave, **more)
+
+
+def told(complete, indices):
+    return alone(f"leave_get_statuses(&probe, {{kind}}, result, requests, result == MPI_SUCCESS ? {complete} : 0, {indices});")
 
 
 def single(leave, **more):
@@ -301,6 +284,10 @@ SHAPES = {
     "grequest_start": alone("leave_grequest(&probe, {kind}, result, request);"),
     "grequest_complete": alone("leave_named(&probe, {kind}, result, 0);"),
     "request_get_status": alone("leave_get_status(&probe, {kind}, result, request, flag);"),
+    "request_get_status_all": told("*flag ? count : 0", "NULL"),
+    "request_get_status_any": told("*flag && *index >= 0", "index"),
+    "request_get_status_some": told("*outcount", "indices"),
+    "iflush": alone("leave_iflush(&probe, {kind}, result, request);"),
     "coll": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", ALL),
     "neighbor": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", NEIGHBORS),
     "icoll": collective("leave_icoll(&probe, {kind}, {op}, result, {root}, bytes, request);", ALL),
@@ -579,13 +566,13 @@ def wrapper_print(call, name, types, large):
 
 def generate_wrappers(calls, prototypes):
     print("/* Generated from calls.table and mpi.h. */\n#include \"wrappers/bodies.h\"\n#include \"wrappers/switchboard.h\"\n")
-    listed = [wrapper_print(*one) for one in declared(calls, prototypes)]
+    listed = [wrapper_print(*one) for one in wrapped(calls, prototypes)]
     print("struct wrapped wrapped[] = {\n" + "\n".join(filter(None, listed)) + "\n};")
     print("const size_t wrapped_count = sizeof wrapped / sizeof wrapped[0];")
 
 
 def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in ("header", "source", "wrappers", "next"):
+    if len(sys.argv) < 3 or sys.argv[1] not in ("header", "source", "wrappers", "next", "types"):
         sys.exit(__doc__)
     calls = table_read(sys.argv[2])
     if sys.argv[1] == "header":
@@ -594,6 +581,8 @@ def main():
         generate_source(calls)
     else:
         prototypes = prototypes_read(sys.argv[3])
+        if sys.argv[1] == "types":
+            sys.exit(types_compare(calls, prototypes) != 0)
         (generate_wrappers if sys.argv[1] == "wrappers" else generate_next)(calls, prototypes)
 
 

@@ -68,7 +68,7 @@
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
 /* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
-enum { RUN_VERSION = 12, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 13, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,

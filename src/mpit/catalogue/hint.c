@@ -12,13 +12,11 @@ static bool infos_exist(void)
 {
     if (!native.present)
         return false;
-#if NATIVE_HAS_SESSIONS
-    return true;
-#else
+    if (native.Group_from_session_pset) /* with sessions came infos before MPI_Init */
+        return true;
     int initialized = 0, finalized = 1;
     return native.Initialized(&initialized) == MPI_SUCCESS && initialized &&
            native.Finalized(&finalized) == MPI_SUCCESS && !finalized;
-#endif
 }
 
 MPI_Info hint_none_info(void)

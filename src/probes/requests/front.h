@@ -27,7 +27,7 @@ enum request_type {
     REQUEST_RECV,
     REQUEST_RMA,
     REQUEST_IO,
-    REQUEST_GENERAL, /* completed by the program itself: not a message, and on no communicator */
+    REQUEST_GENERAL, /* generalized, or a flush of buffers: not a message, and on no communicator */
     REQUEST_MATCHED, /* not a request, but a message that a matched probe has found */
     REQUEST_MORE,    /* from here on: with a struct request_more */
     REQUEST_COLL = REQUEST_MORE,

@@ -121,5 +121,8 @@ void leave_named(struct probe *probe, enum call kind, int result, uint64_t begin
 /* It must not touch the request: another thread may be completing it. */
 void leave_cancel(struct probe *probe, enum call kind, int result, const MPI_Request *request);
 void leave_get_status(struct probe *probe, enum call kind, int result, MPI_Request request, const int *flag);
+/* The call has found `complete` of the requests complete. `indices`: which ones. NULL: all from the first one on. */
+void leave_get_statuses(struct probe *probe, enum call kind, int result, const MPI_Request *requests, int complete,
+                        const int *indices);
 
 #endif

@@ -45,6 +45,17 @@ void leave_get_status(struct probe *probe, enum call kind, int result, MPI_Reque
         request_told(probe->log, handle, probe->begin);
 }
 
+void leave_get_statuses(struct probe *probe, enum call kind, int result, const MPI_Request *requests, int complete,
+                        const int *indices)
+{
+    leave_named(probe, kind, result, 0);
+    for (int i = 0; i < complete; i++) {
+        MPI_Request request = requests[indices ? indices[i] : i];
+        if (request != native.request_null)
+            request_told(probe->log, abi_handle_of_request(request), probe->begin);
+    }
+}
+
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
 
 void leave_coll_init(struct probe *probe, enum call kind, enum collective op, int result, int32_t root,

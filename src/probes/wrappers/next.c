@@ -15,8 +15,11 @@ void next_find(const char *wanted)
     pthread_mutex_lock(&lock);
     native_find();
 #define NEXT_FIND(name)                                                                                                \
-    __atomic_store_n(&next_of_c.name, (__typeof__(next_of_c.name))native_symbol(#name), __ATOMIC_RELEASE);             \
-    __atomic_store_n(&next_of_fortran.name, (__typeof__(next_of_c.name))native_symbol("P" #name), __ATOMIC_RELEASE);
+    {                                                                                                                  \
+        void *next = native_symbol(#name), *profiled = next ? native_symbol("P" #name) : NULL;                         \
+        __atomic_store_n(&next_of_c.name, (__typeof__(next_of_c.name))next, __ATOMIC_RELEASE);                         \
+        __atomic_store_n(&next_of_fortran.name, (__typeof__(next_of_c.name))profiled, __ATOMIC_RELEASE);               \
+    }
     NEXT_CALLS(NEXT_FIND)
 #undef NEXT_FIND
     profiled_find();

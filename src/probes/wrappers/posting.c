@@ -243,13 +243,29 @@ void leave_isendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int res
     probe_finish(probe);
 }
 
+/* Keeps a request that moves no message. */
+static void general_post(struct probe *probe, enum call kind, int result, const struct event *event,
+                         const MPI_Request *request)
+{
+    struct posted posted = posted_of(probe, kind, REQUEST_GENERAL, event, request);
+    if (result == MPI_SUCCESS)
+        request_post(probe, &posted, abi_handle_of_request(*request));
+}
+
 void leave_grequest(struct probe *probe, enum call kind, int result, const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind};
-    struct posted posted = posted_of(probe, kind, REQUEST_GENERAL, &event, request);
-    if (result == MPI_SUCCESS)
-        request_post(probe, &posted, abi_handle_of_request(*request));
+    general_post(probe, kind, result, &event, request);
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    posted_finish(probe->log);
+    probe_finish(probe);
+}
+
+void leave_iflush(struct probe *probe, enum call kind, int result, const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    general_post(probe, kind, result, &event, request);
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
     posted_finish(probe->log);
     probe_finish(probe);
 }

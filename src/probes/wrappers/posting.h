@@ -24,6 +24,8 @@ void leave_init(struct probe *probe, enum call kind, enum request_type type, MPI
 void leave_partitioned_init(struct probe *probe, enum call kind, enum request_type type, MPI_Comm comm, int result,
                             int peer, int tag, uint64_t bytes, const MPI_Request *request);
 void leave_grequest(struct probe *probe, enum call kind, int result, const MPI_Request *request);
+/* A flush of buffered messages was posted, which were counted as sends. */
+void leave_iflush(struct probe *probe, enum call kind, int result, const MPI_Request *request);
 
 /* A call on partitions of a request. Call it after probe_open. */
 void partition_begin(struct probe *probe, enum call kind, MPI_Request request);

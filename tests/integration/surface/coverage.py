@@ -33,7 +33,8 @@ def groups_read(path):
     return groups
 
 
-def declared_read(path):
+def declared_read(path, table):
+    """The functions of MPI, and extensions MPIX_NAME_init for a MPI_NAME_init of the table."""
     text = " ".join(line for line in open(path) if not line.startswith("#"))
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", " ", text)
     # a return type, the name, and parameters up to the end of the declaration; typedefs of callbacks have "(*" or
@@ -43,14 +44,14 @@ def declared_read(path):
         match = re.match(r"\s*(?:extern\s+)?\w+\s+\**(MPI_[A-Z]\w*|MPIX_\w+_init)\s*\(", statement)
         if match and not statement.lstrip().startswith("typedef"):
             found.add(match.group(1))
-    return found
+    return {name for name in found if name.startswith("MPI_") or name.replace("MPIX_", "MPI_") in table}
 
 
 def main():
     if len(sys.argv) != 5:
         sys.exit(__doc__)
     table, groups = table_names(sys.argv[1]), groups_read(sys.argv[2])
-    declared, wrapped = declared_read(sys.argv[3]), set(re.findall(r"^GATE\((MPIX?_\w+)\);", open(sys.argv[4]).read(), re.M))
+    declared, wrapped = declared_read(sys.argv[3], table), set(re.findall(r"^GATE\((MPIX?_\w+)\);", open(sys.argv[4]).read(), re.M))
     listed = [name for _, names in groups.values() for name in names]
     faults = [f"{name} stands in calls.table and in unrecorded.table" for name in sorted(table & set(listed))]
     faults += [f"{name} stands twice in unrecorded.table" for name in sorted({n for n in listed if listed.count(n) > 1})]

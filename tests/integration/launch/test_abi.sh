@@ -62,7 +62,7 @@ int run(void);
 int run(void)
 {
     int one = 1, sum = 0, size;
-    MPI_Init(NULL, NULL);
+    MPI_Init(0, 0);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 7; i++)
         MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -95,7 +95,11 @@ for library in openmpi mpich; do
     counted collectives 2
     counted objects 1 "$work/file-$library"
     counted requests 2
-    counted mixture 2 "$work/file-$library" 1 150
+    if launch "$library" 2 "$build/tests/mixture-abi" "$work/file-$library" 1 150 >"$work/out" 2>&1; then
+        counted mixture 2 "$work/file-$library" 1 150
+    else
+        skip "$library: mixture" "it fails without mpit, too: $(tail -n 1 "$work/out")" # MPICH 5.0.2: Invalid MPI_Request
+    fi
     late
     if [ -n "${MPIT_TEST_MPI4PY:-}" ]; then python; else skip "$library: mpi4py" "MPIT_TEST_MPI4PY does not name one for the ABI"; fi
 done

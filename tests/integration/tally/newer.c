@@ -182,8 +182,8 @@ static void session_buffers(char *buffer)
 static int names_find(const char *path)
 {
     char name[128];
-    if (dlerror()) /* of a search that is not the program's */
-        return 1;
+    if (dlerror())
+        puts("an_error_of_a_search_that_is_not_the_program's"); /* without mpit there has to be one, too */
     FILE *file = fopen(path, "r");
     while (file && fscanf(file, "%127s", name) == 1)
         if (dlsym(RTLD_DEFAULT, name))

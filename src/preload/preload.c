@@ -360,7 +360,7 @@ static bool is_start(const char *name)
 /* Loads the libraries that the function needs. */
 static void resolve_prepare(const char *name)
 {
-    if (strcmp(name, "mpi_collector_api") == 0 || strcmp(name, "dlclose") == 0)
+    if (strcmp(name, "mpi_collector_api") == 0 || strcmp(name, "dlclose") == 0 || strcmp(name, "dlinfo") == 0)
         return; /* in signal handlers, and in processes without MPI */
     if (symbol_begins(name, "fi_") || symbol_begins(name, "ucp_"))
         attach_below();

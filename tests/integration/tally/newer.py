@@ -68,7 +68,7 @@ def absent_functions_stay_absent(judge, build, mpi, directory):
     beside = trial.run(words, 60, trial.environment(LD_PRELOAD=trial.preload(build, mpi)), directory)
     theirs, ours = set(native.out.split()), set(beside.out.split())
     wrong = sorted(f"only with mpit: {name}" for name in ours - theirs)
-    wrong += sorted(f"only without mpit: {name}" for name in theirs - ours)
+    wrong += sorted(f"only without mpit: {name}" for name in theirs - ours if name.startswith(("MPI_", "PMPI_")))
     if native.status != 0 or beside.status != 0 or len(theirs) < 600:
         wrong += [native, beside]
     judge.check(f"{mpi}: dlsym finds the functions of the library, {len(theirs)} of {len(names)} names", wrong)

@@ -336,16 +336,17 @@ bool native_enter(void)
 
 bool native_enter_soon(void)
 {
-    struct timespec until;
+    enum { SOON_MS = 1000 };
     if (inside)
         return false;
     inside = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (pthread_mutex_trylock(&inside_lock) == 0)
         return entered(true);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec++;
-    return entered(pthread_mutex_clocklock(&inside_lock, CLOCK_MONOTONIC, &until) == 0);
+    bool locked = false; /* pthread_mutex_clocklock is too new for older systems */
+    for (int i = 0; i < SOON_MS && !(locked = pthread_mutex_trylock(&inside_lock) == 0); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    return entered(locked);
 }
 
 void native_leave(void)

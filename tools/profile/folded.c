@@ -75,20 +75,23 @@ static int sample_fold(void *data, const struct stack_sample *sample)
     return 0;
 }
 
-static void folded_line_write(const void *node, VISIT visit, void *data)
+static FILE *walk_out; /* twalk gives its function nothing of the caller's, and twalk_r is too new for older systems */
+
+static void folded_line_write(const void *node, VISIT visit, int depth)
 {
     const struct folded_line *line = *(struct folded_line *const *)node;
-    const struct folding *folding = data;
+    (void)depth;
     if (visit == postorder || visit == leaf)
-        fprintf(folding->out, "%s %" PRIu64 "\n", line->text, line->ns / 1000 + (line->ns % 1000 >= 500));
+        fprintf(walk_out, "%s %" PRIu64 "\n", line->text, line->ns / 1000 + (line->ns % 1000 >= 500));
 }
 
 int folded_write(struct stacks *stacks, const char *title, FILE *out)
 {
     struct folding folding = {.title = title, .out = out};
     int result = stacks_walk(stacks, sample_fold, &folding);
+    walk_out = out;
     if (result == 0)
-        twalk_r(folding.lines, folded_line_write, &folding);
+        twalk(folding.lines, folded_line_write);
     tdestroy(folding.lines, free);
     text_free(&folding.line);
     return result;

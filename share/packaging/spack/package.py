@@ -29,7 +29,7 @@ class Mpit(CMakePackage):
 
     depends_on("c", type="build")
     depends_on("cxx", type="build", when="+names")
-    depends_on("cmake@3.22:", type="build")
+    depends_on("cmake@3.18:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("python@3:", type="build")
     depends_on("mpi@3.1:")

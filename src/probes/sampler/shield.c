@@ -90,6 +90,11 @@ extern ssize_t __recv_chk(int fd, void *data, size_t bytes, size_t room, int fla
 extern ssize_t __recvfrom_chk(int fd, void *data, size_t bytes, size_t room, int flags, __SOCKADDR_ARG from,
                               socklen_t *from_bytes);
 
+/* headers of older systems lack these */
+extern int sem_clockwait(sem_t *restrict semaphore, clockid_t clock, const struct timespec *restrict until);
+extern int epoll_pwait2(int epfd, struct epoll_event *events, int most, const struct timespec *timeout,
+                        const sigset_t *mask);
+
 BEHIND(select)
 BEHIND(pselect)
 BEHIND(ppoll)

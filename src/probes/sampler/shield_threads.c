@@ -13,7 +13,7 @@
 #include "gate.h"
 #include "sampler/sampler.h"
 #include "sampler/shield.h"
-#include "unwinder/unwinder.h"
+#include "unwinder/unwindtable.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -21,6 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <threads.h>
+
+extern int pthread_attr_setsigmask_np(pthread_attr_t *attributes,
+                                      const sigset_t *set); /* headers of older systems lack it */
 
 BEHIND(pthread_create)
 BEHIND(thrd_create)
@@ -101,10 +104,10 @@ static bool is_of_mpi(const void *routine)
         "librdmacm", "libmlx",   "libefa.",   "libhcoll.",    "libocoms.",    "libsharp",       "libxpmem.",
         "libcxi.",   "libcuda.", "libnvidia", "libhsa-",      "libze_",       "libinfinipath.",
     };
-    struct dl_find_object found;
-    if (!unwind_works() || _dl_find_object((void *)(uintptr_t)routine, &found) != 0)
+    struct found_object found;
+    if (!unwind_works() || find_object((void *)(uintptr_t)routine, &found) != 0)
         return true; /* it is not known */
-    const char *name = found.dlfo_link_map->l_name, *slash = strrchr(name, '/');
+    const char *name = found.link_map->l_name, *slash = strrchr(name, '/');
     name = slash ? slash + 1 : name;
     bool is = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)

@@ -54,16 +54,16 @@ static const char *path_of(struct loaded *loaded, const struct link_map *map)
 
 bool loaded_find(uint64_t address, struct loaded *loaded)
 {
-    struct dl_find_object found;
-    if (!unwind_works() || _dl_find_object((void *)(uintptr_t)address, &found) != 0)
+    struct found_object found;
+    if (!unwind_works() || find_object((void *)(uintptr_t)address, &found) != 0)
         return false;
-    const struct link_map *map = found.dlfo_link_map;
-    loaded->begin = (uintptr_t)found.dlfo_map_start;
-    loaded->end = (uintptr_t)found.dlfo_map_end;
-    loaded->bias = map ? map->l_addr : (uintptr_t)found.dlfo_map_start;
+    const struct link_map *map = found.link_map;
+    loaded->begin = (uintptr_t)found.map_start;
+    loaded->end = (uintptr_t)found.map_end;
+    loaded->bias = map ? map->l_addr : (uintptr_t)found.map_start;
     loaded->build_id = (const uint8_t *)"";
     loaded->build_id_bytes = 0;
-    build_id_find(loaded, found.dlfo_map_start);
+    build_id_find(loaded, found.map_start);
     loaded->path = path_of(loaded, map);
     return true;
 }

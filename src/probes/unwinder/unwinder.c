@@ -31,7 +31,7 @@ static const uint8_t saved_registers[UNWIND_SAVED] = {3, RBP, 12, 13, 14, 15};
 
 bool unwind_works(void)
 {
-    return &_dl_find_object != NULL;
+    return find_object != NULL;
 }
 
 bool unwind_open(struct unwinder *unwinder, pthread_t thread)

@@ -9,6 +9,14 @@
 /* Register numbers of x86-64 (System V ABI, 3.6). */
 enum { REGISTER_RIP = 16 };
 
+int (*find_object)(void *address, struct found_object *found);
+
+__attribute__((constructor(101))) static void find_object_set(void)
+{
+    void *found = dlsym(RTLD_DEFAULT, "_dl_find_object");
+    memcpy(&find_object, &found, sizeof found);
+}
+
 uint64_t bytes_number(struct bytes *bytes, size_t size)
 {
     uint64_t value = 0;
@@ -151,21 +159,20 @@ static bool common_read(const uint8_t *at, struct bytes bounds, struct common *c
 }
 
 /* Returns the mapped range around the tables of an object: the segment that contains the header's table. */
-static struct bytes bounds_of(const struct dl_find_object *object)
+static struct bytes bounds_of(const struct found_object *object)
 {
-    const ElfW(Ehdr) *head = object->dlfo_map_start;
+    const ElfW(Ehdr) *head = object->map_start;
     const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
-    uintptr_t bias = object->dlfo_link_map ? object->dlfo_link_map->l_addr : 0,
-              table = (uintptr_t)object->dlfo_eh_frame;
+    uintptr_t bias = object->link_map ? object->link_map->l_addr : 0, table = (uintptr_t)object->eh_frame;
     if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 - sizeof *parts ||
         head->e_phnum > (4096 - head->e_phoff) / sizeof *parts)
-        return (struct bytes){object->dlfo_map_start, object->dlfo_map_end};
+        return (struct bytes){object->map_start, object->map_end};
     for (unsigned i = 0; i < head->e_phnum; i++) {
         uintptr_t begin = bias + parts[i].p_vaddr, end = begin + parts[i].p_filesz;
         if (parts[i].p_type == PT_LOAD && table >= begin && table < end)
             return (struct bytes){(const uint8_t *)begin, (const uint8_t *)end};
     }
-    return (struct bytes){object->dlfo_map_start, object->dlfo_map_end};
+    return (struct bytes){object->map_start, object->map_end};
 }
 
 /* Returns the entry of the function that contains `pc`, by binary search, or NULL: there is none. */
@@ -407,12 +414,12 @@ static bool program_run(struct run_of_program *run)
 
 enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc)
 {
-    struct dl_find_object object;
+    struct found_object object;
     struct common common;
-    if (_dl_find_object((void *)(uintptr_t)pc, &object) != 0 || !object.dlfo_eh_frame)
+    if (find_object((void *)(uintptr_t)pc, &object) != 0 || !object.eh_frame)
         return UNWIND_NONE;
     struct bytes bounds = bounds_of(&object);
-    const uint8_t *at = entry_find(object.dlfo_eh_frame, bounds, pc);
+    const uint8_t *at = entry_find(object.eh_frame, bounds, pc);
     struct bytes entry = at ? entry_at(at, bounds) : (struct bytes){NULL, NULL};
     const uint8_t *here = entry.at;
     uint64_t back = bytes_number(&entry, 4);

@@ -61,6 +61,6 @@ function(mpit_backends_header file)
     endforeach()
     string(APPEND rows " \\\n    ${row})")
   endforeach()
-  file(CONFIGURE OUTPUT ${file} @ONLY CONTENT
-    "/* Made from cmake/Backends.cmake, which says what the columns are. */\n#define BACKENDS(X)@rows@\n")
+  file(CONFIGURE OUTPUT ${file} CONTENT
+    "/* Made from cmake/Backends.cmake, which says what the columns are. */\n#define BACKENDS(X)@rows@\n" @ONLY)
 endfunction()

@@ -37,8 +37,8 @@ foreach(mpi ${MPIT_BACKENDS})
     list(GET MPIT_${mpi}_RUNTIMES 0 runtime)
     if(MPIT_${mpi}_HEADERS)
       set(line "${CMAKE_C_COMPILER} -I${MPIT_${mpi}_HEADERS}")
-      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/wrapper/mpicc_${mpi} @ONLY CONTENT
-        "#!/bin/sh\n[ \"$1\" != -show ] || { echo '@line@ -l:@runtime@'; exit 0; }\nexec @line@ \"$@\" -l:@runtime@\n")
+      file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/wrapper/mpicc_${mpi} CONTENT
+        "#!/bin/sh\n[ \"$1\" != -show ] || { echo '@line@ -l:@runtime@'; exit 0; }\nexec @line@ \"$@\" -l:@runtime@\n" @ONLY)
       file(COPY ${CMAKE_BINARY_DIR}/wrapper/mpicc_${mpi} DESTINATION ${CMAKE_BINARY_DIR}/bin
            FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
       set(MPIT_${mpi}_CC ${CMAKE_BINARY_DIR}/bin/mpicc_${mpi} CACHE FILEPATH "" FORCE)

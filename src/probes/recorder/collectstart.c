@@ -58,6 +58,8 @@ static char **environment_make(void)
     return copy;
 }
 
+enum { CALL_CLOSE_RANGE = 436 }; /* of all machines; headers of older systems lack it */
+
 /* Runs in the child, which shares the memory until it has become mpit-collect. It keeps none of the program's
  * descriptors, because a launcher waits for the end of its pipes. */
 static int collector_become(void *argument)
@@ -69,7 +71,7 @@ static int collector_become(void *argument)
     if (setsid() < 0 || high < 0 || told < 0 || dup2(high, STDIN_FILENO) < 0 || dup2(told, STDOUT_FILENO) < 0 ||
         dup2(told, STDERR_FILENO) < 0)
         _exit(127);
-    if (syscall(SYS_close_range, DESCRIPTORS_LEAST, ~0U, 0) != 0)
+    if (syscall(CALL_CLOSE_RANGE, DESCRIPTORS_LEAST, ~0U, 0) != 0)
         for (int fd = DESCRIPTORS_LEAST; fd < 65536; fd++)
             close(fd);
     execve(collector->path, (char *const *)(uintptr_t)collector->words, collector->environment);

@@ -76,7 +76,7 @@ floor() {
     needs=$(newest "$1") && [ -n "$needs" ] && echo "$needs" &&
         [ "$(printf '%s\n' "$needs" "GLIBC_$2" | sort -V | tail -n 1)" = "GLIBC_$2" ]
 }
-readonly least=2.17 usual=2.35 # share/doc/packaging.md
+readonly least=2.17 usual=2.34 # share/doc/packaging.md
 here=$(getconf GNU_LIBC_VERSION | cut -d' ' -f2)
 cmake --install "$build" --prefix "$work/installed" >installing
 check "libmpit.so loads with glibc $least" floor "$(find installed -name libmpit.so)" $least

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What mpit-dump, mpit-list and mpit-exporter promise on the command line: messages, exit statuses, what they print.
 # Usage: test_dump.sh BUILD_DIRECTORY
-samples=$(cd "$(dirname "$0")/../../samples/run-12" && pwd)
+samples=$(cd "$(dirname "$0")/../../samples/run-13" && pwd)
 . "$(dirname "$0")/../common/tooltest.sh"
 
 echo "# mpit-dump"

@@ -264,7 +264,11 @@ static void numbers(void)
     for (int i = 0; i < 3; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &copies[i]);
     for (int i = 0; i < 3; i++) {
+#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION > 0 /* the standard ABI has nothing for Fortran */
+        printf("communicator %d\n", MPI_Comm_toint(copies[i]));
+#else
         printf("communicator %d\n", (int)MPI_Comm_c2f(copies[i]));
+#endif
         MPI_Comm_free(&copies[i]);
     }
 }

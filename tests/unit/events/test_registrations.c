@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "events/registration.h"
 #include "effort.h"
 #include "eventfixture.h"
 
@@ -165,8 +166,8 @@ static void types_can_be_added(void **state)
 #define LIBRARY_INSTANCE ((MPI_T_event_instance)(uintptr_t)0x8000)
 
 static int library_types = 1;
-static MPI_T_event_cb_function *library_callback;
-static MPI_T_event_dropped_cb_function *library_dropped;
+static event_function *library_callback;
+static dropped_function *library_dropped;
 static void *library_data;
 static MPI_T_event_registration library_handle;
 
@@ -195,7 +196,7 @@ static int library_alloc(int index, void *object, MPI_Info info, MPI_T_event_reg
 }
 
 static int library_register(MPI_T_event_registration handle, MPI_T_cb_safety safety, MPI_Info info, void *data,
-                            MPI_T_event_cb_function *function)
+                            event_function *function)
 {
     (void)safety, (void)info;
     assert_ptr_equal(handle, LIBRARY_HANDLE);
@@ -204,14 +205,14 @@ static int library_register(MPI_T_event_registration handle, MPI_T_cb_safety saf
     return MPI_SUCCESS;
 }
 
-static int library_set_dropped(MPI_T_event_registration handle, MPI_T_event_dropped_cb_function *function)
+static int library_set_dropped(MPI_T_event_registration handle, dropped_function *function)
 {
     assert_ptr_equal(handle, LIBRARY_HANDLE);
     library_dropped = function;
     return MPI_SUCCESS;
 }
 
-static int library_free(MPI_T_event_registration handle, void *data, MPI_T_event_free_cb_function *function)
+static int library_free(MPI_T_event_registration handle, void *data, free_function *function)
 {
     assert_ptr_equal(handle, LIBRARY_HANDLE);
     function(handle, MPI_T_CB_REQUIRE_NONE, data);

@@ -1,4 +1,4 @@
-/* Phases of MPI_Pcontrol: named parts of the program. */
+/* Named parts of the program: phases of MPI_Pcontrol, and regions of other libraries that have calls of MPI. */
 
 /* The mean recorded time of a rank in the phase: stalled, at work in MPI, and outside of MPI. */
 function phaseBar(phase, most) {
@@ -55,13 +55,14 @@ function phaseColumns(rows) {
 }
 
 function phasesFigure(job) {
-  const rows = [...job.summary.phases || []].sort((a, b) => b.recorded_seconds.mean - a.recorded_seconds.mean);
+  const regions = (job.summary.regions || []).filter((region) => region.calls);
+  const rows = [...job.summary.phases || [], ...regions].sort((a, b) => b.recorded_seconds.mean - a.recorded_seconds.mean);
   if (!rows.length) return null;
   return figure(
       "phases", "Phases", rows[0].name + " takes " + textsOf.s(rows[0].recorded_seconds.mean) + " of a rank",
       legend([["stall", "stalled"], ["work", "at work in MPI"], ["out", "not in MPI"]]),
       table("phases", phaseColumns(rows), rows, 15),
       note(
-          "Parts of the program that it names with MPI_Pcontrol. An outer phase includes the inner ones. The figures " +
-          "are of the threads that were in them."));
+          "Parts of the program that it names with MPI_Pcontrol, and regions of libraries with calls of MPI. An outer " +
+          "one includes the inner ones. The figures are of the threads that were in them."));
 }

@@ -3,6 +3,7 @@
 #include "report/findings.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
+#include "summary/summaryphases.h"
 #include "summary/summarycounters.h"
 #include "figures/variables.h"
 
@@ -182,6 +183,7 @@ static void phase_put(struct database_job *job, const struct summary_phase *phas
     row_begin(to, TABLE_PHASES);
     row_signed(to, job->number);
     row_text(to, phase->name);
+    row_word(to, phase->region ? "region" : "phase");
     row_known(to, phase->rank >= 0, (uint64_t)phase->rank);
     row_count(to, phase->count);
     row_count(to, phase->calls);
@@ -199,6 +201,7 @@ static void phase_efficiency_put(struct database_job *job, const struct summary_
     row_begin(to, TABLE_PHASE_EFFICIENCIES);
     row_signed(to, job->number);
     row_text(to, first->name);
+    row_word(to, first->region ? "region" : "phase");
     row_count(to, ranks);
     row_ratio(to, is.known, is.parallel);
     row_ratio(to, is.known, is.load_balance);
@@ -211,12 +214,14 @@ static void phases_fill(struct database_job *job)
     const struct summary *summary = job->job->summary;
     for (size_t at = 0, ranks; at < summary->phase_count; at += ranks) {
         const struct summary_phase *first = &summary->phases[at];
-        for (ranks = 0; at + ranks < summary->phase_count && strcmp(first[ranks].name, first->name) == 0; ranks++)
-            phase_put(job, &first[ranks]);
+        ranks = summary_phase_lines(summary, at);
+        for (size_t i = 0; i < ranks; i++)
+            phase_put(job, &first[i]);
         phase_efficiency_put(job, first, ranks);
     }
     for (int table = TABLE_PHASES; table <= TABLE_PHASE_EFFICIENCIES && !summary->phase_count; table++)
-        database_note(job, (enum database_table)table, "no phase of MPI_Pcontrol ended");
+        database_note(job, (enum database_table)table,
+                      "no phase of MPI_Pcontrol ended, and no region of another library");
 }
 
 /* Writes a list for json_each. */

@@ -191,7 +191,7 @@ static void instrument_set(const struct csv_source *source, struct row *row, con
     row->what = metric ? "metric" : "region";
     row->name = record ? record->name : "unknown";
     row->has_duration = !metric;
-    row->flags &= (uint16_t) ~(unsigned)EVENT_PHASE; /* for a message this bit is EVENT_LARGE */
+    row->flags &= (uint16_t) ~(unsigned)EVENT_CALLS; /* for a message this bit is EVENT_LARGE */
     if (!metric || !record)
         return;
     text_of_number(row->value, record->type, event->bytes);

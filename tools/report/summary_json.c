@@ -148,7 +148,7 @@ static json_t *clocks_json(const struct run_job *job)
 /* Figures of whole processes. They are not known for a part that is counted again from a trace, or that has no rank. */
 static const char *const unknown_of_parts[] = {
     "run_seconds", "mpi_share",       "off_seconds", "efficiency",           "by_rank",          "findings", "fabric",
-    "counters",    "counter_read_ns", "instruments", "instruments_left_out", "recorded_seconds", "phases"};
+    "counters",    "counter_read_ns", "instruments", "instruments_left_out", "recorded_seconds", "phases",   "regions"};
 /* A part of a run without files has only figures by rank, and all that comes from these. */
 static const char *const unknown_of_rows[] = {
     "events",   "lost",   "stalls_ns", "calls",           "communicators", "callsites",
@@ -222,6 +222,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "counters", summary_counters_json(summary));
     json_object_set_new(json, "counter_read_ns", count_json(summary->counter_read_ns));
     json_object_set_new(json, "phases", summary_phases_json(summary));
+    json_object_set_new(json, "regions", summary_regions_json(summary));
     json_object_set_new(json, "instruments", summary_instruments_json(summary));
     json_object_set_new(json, "instruments_left_out", count_json(summary->instruments_left_out));
     if (job->part)

@@ -6,6 +6,7 @@
 #include "report/summary_head.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
+#include "summary/summaryphases.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -31,15 +32,15 @@ static double recorded_of(const struct summary_phase *phase)
 static struct phase_figures phase_at(const struct summary *summary, size_t at)
 {
     struct phase_figures is = {.first = &summary->phases[at]};
-    for (; at < summary->phase_count && strcmp(summary->phases[at].name, is.first->name) == 0; at++) {
-        const struct summary_phase *phase = &summary->phases[at];
-        summary_spread_add(&is.recorded, recorded_of(phase), phase->rank, is.ranks == 0);
-        summary_spread_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, is.ranks == 0);
-        summary_spread_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, is.ranks == 0);
+    is.ranks = summary_phase_lines(summary, at);
+    for (size_t i = 0; i < is.ranks; i++) {
+        const struct summary_phase *phase = &is.first[i];
+        summary_spread_add(&is.recorded, recorded_of(phase), phase->rank, i == 0);
+        summary_spread_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, i == 0);
+        summary_spread_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, i == 0);
         is.off += (double)phase->off_ns * 1e-9;
         is.count += phase->count;
         is.calls += phase->calls;
-        is.ranks++;
     }
     is.efficiency = summary_phase_efficiency(summary, is.first, is.ranks);
     return is;
@@ -72,20 +73,33 @@ static void phase_print(const struct summary *summary, const struct phase_figure
             is->efficiency.known ? text_of_share(g, is->efficiency.load_balance, 1) : "-", text_of_count(e, is->calls));
 }
 
+/* Phases, or regions. */
+static void kind_print(const struct summary *summary, bool regions, const char *title, FILE *out)
+{
+    struct phase_figures is;
+    bool titled = false;
+    for (size_t at = 0; at < summary->phase_count; at += is.ranks) {
+        is = phase_at(summary, at);
+        if (is.first->region != regions || (regions && !is.calls))
+            continue;
+        if (!titled)
+            fprintf(out,
+                    "\n%s, of the threads that were in them\n  %-*s %6s %10s %9s %14s %14s %8s %8s %10s %8s %12s\n",
+                    title, PHASE_COLUMNS, "", "ranks", "times", "mean", "least (rank)", "most (rank)", "in MPI",
+                    "stalled", "efficiency", "balance", "MPI calls");
+        titled = true;
+        phase_print(summary, &is, out);
+    }
+}
+
 void summary_phases_print(const struct summary *summary, FILE *out)
 {
-    if (summary->phase_count)
-        fprintf(
-            out,
-            "\nPhases of MPI_Pcontrol, of the threads that were in them\n  %-*s %6s %10s %9s %14s %14s %8s %8s %10s "
-            "%8s %12s\n",
-            PHASE_COLUMNS, "", "ranks", "times", "mean", "least (rank)", "most (rank)", "in MPI", "stalled",
-            "efficiency", "balance", "MPI calls");
-    for (size_t at = 0; at < summary->phase_count;) {
-        struct phase_figures is = phase_at(summary, at);
-        phase_print(summary, &is, out);
-        at += is.ranks;
-    }
+    kind_print(summary, false, "Phases of MPI_Pcontrol", out);
+}
+
+void summary_regions_print(const struct summary *summary, FILE *out)
+{
+    kind_print(summary, true, "Regions of other libraries with MPI in them", out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
@@ -115,23 +129,38 @@ static json_t *rank_json(const struct summary *summary, const struct summary_pha
                      known_seconds_json(timed && summary->stall_known, phase->stall_ns));
 }
 
-json_t *summary_phases_json(const struct summary *summary)
+static json_t *phase_json(const struct summary *summary, const struct phase_figures *is)
+{
+    bool timed = !summary_is_never_timed(summary);
+    json_t *ranks = json_array();
+    for (size_t i = 0; i < is->ranks; i++)
+        json_array_append_new(ranks, rank_json(summary, is->first + i));
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is->first->name), "ranks",
+                     count_json(is->ranks), "count", count_json(is->count), "calls", count_json(is->calls),
+                     "recorded_seconds", phase_spread_json(true, &is->recorded, is->ranks), "off_seconds",
+                     figure_json(is->off), "mpi_seconds", phase_spread_json(timed, &is->mpi, is->ranks),
+                     "stalled_seconds", phase_spread_json(timed && summary->stall_known, &is->stalled, is->ranks),
+                     "efficiency", efficiency_json(&is->efficiency), "by_rank", ranks);
+}
+
+static json_t *kind_json(const struct summary *summary, bool regions)
 {
     json_t *list = json_array();
-    for (size_t at = 0; at < summary->phase_count;) {
-        struct phase_figures is = phase_at(summary, at);
-        bool timed = !summary_is_never_timed(summary);
-        json_t *ranks = json_array();
-        for (size_t i = 0; i < is.ranks; i++)
-            json_array_append_new(ranks, rank_json(summary, is.first + i));
-        json_array_append_new(
-            list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", text_json(is.first->name),
-                            "ranks", count_json(is.ranks), "count", count_json(is.count), "calls", count_json(is.calls),
-                            "recorded_seconds", phase_spread_json(true, &is.recorded, is.ranks), "off_seconds",
-                            figure_json(is.off), "mpi_seconds", phase_spread_json(timed, &is.mpi, is.ranks),
-                            "stalled_seconds", phase_spread_json(timed && summary->stall_known, &is.stalled, is.ranks),
-                            "efficiency", efficiency_json(&is.efficiency), "by_rank", ranks));
-        at += is.ranks;
+    struct phase_figures is;
+    for (size_t at = 0; at < summary->phase_count; at += is.ranks) {
+        is = phase_at(summary, at);
+        if (is.first->region == regions)
+            json_array_append_new(list, phase_json(summary, &is));
     }
     return list;
+}
+
+json_t *summary_phases_json(const struct summary *summary)
+{
+    return kind_json(summary, false);
+}
+
+json_t *summary_regions_json(const struct summary *summary)
+{
+    return kind_json(summary, true);
 }

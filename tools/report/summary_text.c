@@ -300,6 +300,7 @@ static void tables_print(const struct summary *summary, const struct run_part *p
     if (!part || !part->anew) {
         summary_fabric_print(summary, out);
         summary_counters_print(summary, out);
+        summary_regions_print(summary, out);
         summary_instruments_print(summary, out);
     }
     free(comms);

@@ -83,7 +83,7 @@ struct peer_cells {
 struct region_cells {
     uint64_t count;
     uint64_t time; /* of the outermost one, if it is nested in itself */
-    /* Likewise, of a phase of MPI_Pcontrol only. Run files up to version 11 end before it */
+    /* Likewise. Run files up to version 11 end before it */
     uint64_t calls, mpi_time, stall_time; /* recorded calls of the thread, and time in them */
     uint64_t off_time;                    /* without recording */
 };

@@ -453,7 +453,7 @@ FOLD void fold_region(struct region_cells *region, const struct event *event, co
     if (event->kind & EVENT_NESTED)
         return;
     cell_add(&region->time, event_duration(event, more));
-    if ((event->kind & (EVENT_PHASE | EVENT_WIDE)) != (EVENT_PHASE | EVENT_WIDE))
+    if ((event->kind & (EVENT_CALLS | EVENT_WIDE)) != (EVENT_CALLS | EVENT_WIDE))
         return;
     cell_add(&region->calls, (uint64_t)more->reserved << 32 | (uint32_t)event->tag);
     cell_add(&region->mpi_time, event->bytes);

@@ -162,14 +162,18 @@ struct summary_sites {
     uint64_t named; /* 1: the frames have their names, as far as they are known */
 };
 
-/* A phase of MPI_Pcontrol in a process. Times are of the threads that were in it. */
-enum { SUMMARY_PHASES_MOST = 256 }; /* of a process */
+/* A phase of MPI_Pcontrol in a process, or a region of another library on all its communicators. Times are of the
+ * threads that were in it. */
+enum {
+    SUMMARY_PHASES_MOST = 256,
+    SUMMARY_REGIONS_MOST = 64
+}; /* of a process. Each phase is there, and the first regions */
 struct summary_phase {
     char name[INSTRUMENT_NAME_BYTES];
     int32_t rank;
-    uint32_t reserved;
-    uint64_t count; /* how often it ended */
-    uint64_t calls; /* recorded calls in it */
+    uint32_t region; /* 1: a region of another library. 0: a phase */
+    uint64_t count;  /* how often it ended */
+    uint64_t calls;  /* recorded calls in it */
     uint64_t run_ns, off_ns, mpi_ns, stall_ns;
 };
 
@@ -259,7 +263,7 @@ struct summary {
     struct summary_sites sites; /* flat forms up to version 9 end before it */
     struct summary_spread recorded_seconds; /* run_seconds - off_seconds. Flat forms up to version 11 end before it */
     uint64_t recorded_unknown;              /* 1: a part of an older form has off_seconds. Shares are of the run time */
-    struct summary_phase *phases;           /* by name, then by rank */
+    struct summary_phase *phases;           /* phases and then regions, by name, then by rank */
     size_t phase_count;
     uint64_t received_unknown;    /* 1: rows lack what they received. Up to version 12 before this one */
     struct summary_traced traced; /* no flat form has it */

@@ -149,8 +149,8 @@ static int numbers_add(const struct source *source, uint32_t class, uint32_t cla
 
 static int region_add(struct source *source, struct region_cells sum, struct clock_scale scale)
 {
-    if (strcmp(source->line.component, PHASE_COMPONENT) == 0 &&
-        summary_phase_fill(source->summary, source->line.name, source->rank, &sum, scale) != 0)
+    bool phase = strcmp(source->line.component, PHASE_COMPONENT) == 0;
+    if (summary_phase_fill(source->summary, source->line.name, phase, source->rank, &sum, scale) != 0)
         return -1;
     source->line.region = 1;
     source->type = source->line.type = MPIT_TYPE_UNSIGNED_LONG_LONG;

@@ -6,10 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+static int name_order(const struct summary_phase *a, const struct summary_phase *b)
+{
+    return a->region != b->region ? (a->region > b->region) - (a->region < b->region) : strcmp(a->name, b->name);
+}
+
 static int phase_order(const struct summary_phase *a, const struct summary_phase *b)
 {
-    int order = strcmp(a->name, b->name);
+    int order = name_order(a, b);
     return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
+}
+
+size_t summary_phase_lines(const struct summary *summary, size_t first)
+{
+    size_t end = first;
+    while (end < summary->phase_count && name_order(&summary->phases[first], &summary->phases[end]) == 0)
+        end++;
+    return end - first;
 }
 
 /* Processes without a rank of their own share a line. */
@@ -29,21 +42,33 @@ int summary_phase_add(struct summary *summary, const struct summary_phase *phase
     return summary_phases_merge(summary, &one);
 }
 
-int summary_phase_fill(struct summary *summary, const char *name, int32_t rank, const struct region_cells *sum,
-                       struct clock_scale scale)
+/* Returns true if the summary of a process has room for it: a region on another communicator has its line. */
+static bool has_room(const struct summary *summary, const struct summary_phase *phase)
 {
-    const size_t prefix = sizeof PHASE_PREFIX - 1;
+    size_t kind = 0;
+    for (size_t i = 0; i < summary->phase_count; i++) {
+        if (phase_order(&summary->phases[i], phase) == 0)
+            return true;
+        kind += summary->phases[i].region == phase->region;
+    }
+    return kind < (phase->region ? SUMMARY_REGIONS_MOST : SUMMARY_PHASES_MOST);
+}
+
+int summary_phase_fill(struct summary *summary, const char *name, bool is_phase, int32_t rank,
+                       const struct region_cells *sum, struct clock_scale scale)
+{
     struct summary_phase phase = {.rank = rank,
+                                  .region = !is_phase,
                                   .count = sum->count,
                                   .calls = sum->calls,
                                   .run_ns = clock_ns(scale, sum->time),
                                   .off_ns = clock_ns(scale, sum->off_time),
                                   .mpi_ns = clock_ns(scale, sum->mpi_time),
                                   .stall_ns = clock_ns(scale, sum->stall_time)};
-    if (summary->phase_count >= SUMMARY_PHASES_MOST || !sum->count)
-        return 0; /* the recorder makes no more */
-    snprintf(phase.name, sizeof phase.name, "%s", strncmp(name, PHASE_PREFIX, prefix) == 0 ? name + prefix : name);
-    return summary_phase_add(summary, &phase);
+    if (is_phase && strncmp(name, PHASE_PREFIX, sizeof PHASE_PREFIX - 1) == 0)
+        name += sizeof PHASE_PREFIX - 1;
+    snprintf(phase.name, sizeof phase.name, "%s", name);
+    return sum->count && has_room(summary, &phase) ? summary_phase_add(summary, &phase) : 0;
 }
 
 int summary_phases_merge(struct summary *summary, const struct summary *other)
@@ -75,7 +100,8 @@ bool summary_phases_are_sound(struct summary *summary)
 {
     for (size_t i = 0; i < summary->phase_count; i++) {
         text_tidy(summary->phases[i].name, sizeof summary->phases[i].name);
-        if (summary->phases[i].rank < -1 || (i && phase_order(&summary->phases[i - 1], &summary->phases[i]) >= 0))
+        if (summary->phases[i].rank < -1 || summary->phases[i].region > 1 ||
+            (i && phase_order(&summary->phases[i - 1], &summary->phases[i]) >= 0))
             return false;
     }
     return true;

@@ -89,7 +89,7 @@ enum {
     EVENT_LARGE = 0x4000,        /* the message was at or over mpit_large_message_bytes when it was recorded */
     EVENT_TIMEOUT = 0x2000,      /* its transfer took longer than mpit_p2p_timeout_ns */
     EVENT_FAILED = 0x1000,       /* the call returned an error. It has no message */
-    EVENT_PHASE = EVENT_LARGE,   /* of a region */
+    EVENT_CALLS = EVENT_LARGE,   /* of a region: it has figures of calls, in its extension, too */
     EVENT_PENDING = EVENT_LARGE, /* of an operation below MPI: its completion will be reported */
     EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: its reduction, as below */
     EVENT_OP_SUM = EVENT_TIMEOUT,

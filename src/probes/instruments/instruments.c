@@ -2,6 +2,7 @@
 #include "instruments/instruments.h"
 
 #include "gate.h"
+#include "instruments/regionrecord.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -14,7 +15,7 @@ enum { REGION_DEPTH_MAX = 128, SAMPLE_NS = 1000000, SAMPLE_ELEMENTS_MAX = 64, SA
 /* The regions that the thread is in. Regions without room are counted in `over` and not recorded. */
 struct region_frame {
     struct mpit_cell *cell;
-    uint64_t begin; /* 0: recording had not begun, or was over */
+    struct region_begin begin;
 };
 
 struct region_stack {
@@ -50,16 +51,6 @@ static struct region_stack *region_stack_make(void)
     return NULL;
 }
 
-static void wide_commit(struct log *log, struct event *event, uint64_t duration)
-{
-    union {
-        struct event_extension extension;
-        struct event event;
-    } more = {.extension = {.duration = duration, .kind = RECORD_EXTENSION}};
-    log_commit(log, event);
-    log_commit(log, &more.event);
-}
-
 /* True if new records are kept. */
 static bool is_traced(const struct log *log)
 {
@@ -69,19 +60,12 @@ static bool is_traced(const struct log *log)
 /* ---- samples --------------------------------------------------------------------------------------------------------
  */
 
-/* A library may be late, and its communicator gone. */
-static uint16_t slot_of(const struct instrument_instance *instance)
-{
-    const struct comm *comm = RELAXED_LOAD(&instance->comm);
-    return comm ? (uint16_t)comm->slot : 0;
-}
-
 static void metric_commit(struct log *log, const struct instrument_instance *instance, uint32_t element, uint64_t value)
 {
     struct event event = {.begin = clock_now(),
                           .duration = element,
                           .kind = EVENT_METRIC,
-                          .comm = slot_of(instance),
+                          .comm = region_slot(instance),
                           .peer = (int32_t)instance->id,
                           .bytes = value};
     log_commit(log, &event);
@@ -211,7 +195,7 @@ static void region_enter(struct mpit_cell *cell)
     }
     struct region_frame *frame = &stack->frames[stack->depth];
     frame->cell = cell;
-    frame->begin = log_recording() ? clock_now() : 0;
+    region_begin(&frame->begin, log_recording());
     stack->depth++;
 }
 
@@ -222,34 +206,6 @@ static bool region_is_open(const struct mpit_cell *cell)
         if (stack->frames[i].cell == cell)
             return true;
     return false;
-}
-
-/* The frame is off the stack by now. */
-static void region_record(struct log *log, const struct region_frame *frame, uint64_t now)
-{
-    const struct instrument_instance *instance = frame->cell->instance;
-    uint16_t slot = slot_of(instance);
-    struct region_cells *cells = book_region(&log->own, instance->id, slot);
-    if (!cells)
-        return; /* counted as lost */
-    uint64_t duration = now - frame->begin;
-    struct event_extension more = {.duration = duration};
-    struct event event = {
-        .begin = frame->begin,
-        .duration = duration < EVENT_DURATION_WIDE ? (uint32_t)duration : EVENT_DURATION_WIDE,
-        .kind = EVENT_REGION,
-        .comm = slot,
-        .peer = (int32_t)instance->id,
-    };
-    if (region_is_open(frame->cell))
-        event.kind |= EVENT_NESTED;
-    if (duration >= EVENT_DURATION_WIDE)
-        event.kind |= EVENT_WIDE;
-    fold_region(cells, &event, &more);
-    if (event.kind & EVENT_WIDE)
-        wide_commit(log, &event, duration);
-    else
-        log_commit(log, &event);
 }
 
 static void region_leave(struct mpit_cell *cell)
@@ -273,10 +229,10 @@ static void region_leave(struct mpit_cell *cell)
         log = NULL;
     uint64_t now = log ? clock_now() : 0;
     for (bool found = false; !found;) {
-        struct region_frame frame = stack->frames[--stack->depth];
-        found = frame.cell == cell;
-        if (log && frame.begin && instance->record)
-            region_record(log, &frame, now);
+        const struct region_frame *frame = &stack->frames[--stack->depth];
+        found = frame->cell == cell;
+        if (log && frame->begin.log == log && instance->record)
+            region_record(log, frame->cell->instance, &frame->begin, now, region_is_open(frame->cell));
     }
     if (!log)
         return;

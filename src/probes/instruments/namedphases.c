@@ -3,8 +3,7 @@
 
 #include "base/peek.h"
 #include "format/label.h"
-#include "instruments/instrument.h"
-#include "thread/log.h"
+#include "instruments/regionrecord.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -15,15 +14,9 @@
 
 enum { PHASES_OPEN_MOST = 32, PHASES_MOST = 256, NUMBERED_LEAST = 5, NAME_BYTES = MPIT_NAME_MAX + 1 };
 
-/* Figures of a thread, which only grow. */
-struct phase_figures {
-    uint64_t calls, mpi, stall, off;
-};
-
 struct open_phase {
     char name[NAME_BYTES]; /* with its prefix */
-    uint64_t begin;        /* 0: nothing was recorded then */
-    struct phase_figures before;
+    struct region_begin begin;
 };
 
 struct thread_phases {
@@ -159,20 +152,6 @@ static const struct instrument_instance *phase_region(const char *name)
 
 /* ---- begin and end ----------------------------------------------------------------------------------------------- */
 
-static struct phase_figures figures_of(const struct log *log, uint64_t now)
-{
-    const struct thread_cells *cells = log->own.tally.cells;
-    struct phase_figures figures = {.off = run_off_ticks(book.run.header, now)};
-    for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
-        figures.calls += cells->call_count[kind];
-        figures.mpi += cells->call_time[kind];
-    }
-    figures.mpi -= cells->nested_time;
-    for (unsigned i = 0; i < STATE_COUNT; i++)
-        figures.stall += cells->stall_time[i];
-    return figures;
-}
-
 static struct open_phase *open_find(struct thread_phases *phases, const char *name)
 {
     for (uint32_t i = phases->count; i-- > 0;)
@@ -196,37 +175,7 @@ static void phase_begin(struct thread_phases *phases, const char *name)
         open_remove(phases, open);
     open = &phases->list[phases->count++];
     strcpy(open->name, name);
-    struct log *log = log_recording();
-    open->begin = log ? clock_now() : 0;
-    if (log)
-        open->before = figures_of(log, open->begin);
-}
-
-static void phase_record(struct log *log, const struct open_phase *open, const struct instrument_instance *instance)
-{
-    struct region_cells *cells = book_region(&log->own, instance->id, 0);
-    uint64_t now = clock_now();
-    struct phase_figures after = figures_of(log, now), before = open->before;
-    uint64_t calls = after.calls - before.calls;
-    if (!cells)
-        return; /* counted as lost */
-    struct event event = {.begin = open->begin,
-                          .duration = EVENT_DURATION_WIDE,
-                          .kind = EVENT_REGION | EVENT_WIDE | EVENT_PHASE,
-                          .peer = (int32_t)instance->id,
-                          .tag = (int32_t)(uint32_t)calls,
-                          .bytes = after.mpi - before.mpi};
-    union {
-        struct event_extension extension;
-        struct event event;
-    } more = {.extension = {.duration = now - open->begin,
-                            .reserved = (uint32_t)(calls >> 32),
-                            .kind = RECORD_EXTENSION,
-                            .bytes_out = after.stall - before.stall,
-                            .bytes_high = after.off > before.off ? after.off - before.off : 0}};
-    fold_region(cells, &event, &more.extension);
-    log_commit(log, &event);
-    log_commit(log, &more.event);
+    region_begin(&open->begin, log_recording());
 }
 
 static void phase_end(struct thread_phases *phases, const char *name)
@@ -242,11 +191,11 @@ static void phase_end(struct thread_phases *phases, const char *name)
     }
     struct open_phase ended = *open;
     phases->count = (uint32_t)(open - phases->list);
-    const struct instrument_instance *instance = ended.begin && log_recording() ? phase_region(name) : NULL;
-    struct log *log = instance && instance->record ? log_recording() : NULL;
+    struct log *log = log_recording();
+    const struct instrument_instance *instance = log && log == ended.begin.log ? phase_region(name) : NULL;
     uintptr_t outer;
-    if (log && log_in(log, stack_entered(), &outer)) {
-        phase_record(log, &ended, instance);
+    if (instance && instance->record && log_in(log, stack_entered(), &outer)) {
+        region_record(log, instance, &ended.begin, clock_now(), false);
         log_out(log, outer);
     }
 }

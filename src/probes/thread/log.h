@@ -43,6 +43,12 @@ struct sized_type {
     uint32_t bytes;
 };
 
+/* Sums over the calls of a thread, for regions (instruments/regionrecord.h). They only grow. */
+struct call_sums {
+    uint64_t events; /* of the thread, when these were the sums */
+    uint64_t calls, mpi, stall;
+};
+
 /* Where the thread's events are. */
 struct event_buffer {
     struct chunk_header *chunk; /* a ring */
@@ -71,6 +77,7 @@ struct log {
     struct event_buffer buffer;
     struct backlog backlog; /* writes the buffer into the trace */
     struct thread_objects objects;
+    struct call_sums sums;
     struct callpaths paths; /* ways to the paths of its calls */
     struct log *next;       /* in the list of logs that wait for a new thread */
 };

@@ -2,6 +2,7 @@
  * pauses: a program that knows its own phases and pauses. Each rank prints what has to be recorded.
  *
  *   pauses named      phases with names and numbers, nested, with a pause inside, and misuse in between
+ *   pauses regions    the same with regions of <mpit/instrument.h>, without the misuse
  *   pauses paused     begins without recording (mpit-run --start-paused). What is made meanwhile is used later
  *   pauses across     messages and collectives whose other end is not recorded
  *   pauses storm      threads begin and end phases, and switch the recording
@@ -11,8 +12,11 @@
  * "RANK fact NAME NUMBER".
  */
 #define _GNU_SOURCE
+#include <mpit/instrument.h>
+
 #include <mpi.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,8 +35,25 @@ struct phase {
     int calls_before;
 };
 
+MPIT_REGION(all_region, "Everything.");
+MPIT_REGION(setup_region, "Without MPI.");
+MPIT_REGION(solve_region, "Part 1.");
+MPIT_REGION(exchange_region, "The ring.");
+MPIT_REGION(sum_region, "The sum.");
+MPIT_REGION(uneven_region, "The rank with more to do makes the other wait.");
+MPIT_REGION(pausing_region, "With a time without recording.");
+
+/* Which region stands for which phase. */
+static const struct {
+    const char *phase;
+    struct mpit_region *region;
+} regions[] = {{"all", &all_region},           {"setup", &setup_region}, {"solve: part 1", &solve_region},
+               {"exchange", &exchange_region}, {"7", &sum_region},       {"uneven", &uneven_region},
+               {"pausing", &pausing_region}};
+
 static struct phase phases[PHASES];
 static int phase_count, calls, rank, size;
+static bool by_region; /* phases are regions */
 
 static void stop(const char *what)
 {
@@ -55,13 +76,23 @@ static struct phase *phase_of(const char *name)
     return &phases[phase_count++];
 }
 
+static struct mpit_region *region_of(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(regions[i].phase, name) != 0)
+        i++;
+    return regions[i].region;
+}
+
 /* `level`: 1 for a name, or the number. */
 static void phase_begin(const char *name, int level)
 {
     struct phase *phase = phase_of(name);
     phase->before = MPI_Wtime();
     phase->calls_before = calls;
-    if (level == 1)
+    if (by_region)
+        mpit_region_enter(region_of(name));
+    else if (level == 1)
         MPI_Pcontrol(1, name);
     else
         MPI_Pcontrol(level);
@@ -72,7 +103,9 @@ static void phase_end(const char *name, int level)
 {
     struct phase *phase = phase_of(name);
     phase->least += MPI_Wtime() - phase->begun;
-    if (level == 1)
+    if (by_region)
+        mpit_region_leave(region_of(name));
+    else if (level == 1)
         MPI_Pcontrol(-1, name);
     else
         MPI_Pcontrol(-level);
@@ -144,9 +177,11 @@ static void named(void)
         rest(5);
         phase_end("setup", 1);
     }
-    MPI_Pcontrol(1, "outer");
-    MPI_Pcontrol(-1, "outer");
-    misuse();
+    if (!by_region) {
+        MPI_Pcontrol(1, "outer");
+        MPI_Pcontrol(-1, "outer");
+        misuse();
+    }
     for (int i = 0; i < 4; i++) {
         phase_begin("solve: part 1", 1);
         rest(rank == 0 ? 10 : 2);
@@ -309,7 +344,8 @@ int main(int argc, char **argv)
     MPI_Init_thread(&argc, &argv, strcmp(what, "storm") == 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (strcmp(what, "named") == 0)
+    by_region = strcmp(what, "regions") == 0;
+    if (by_region || strcmp(what, "named") == 0)
         named();
     else if (strcmp(what, "paused") == 0)
         paused();
@@ -322,10 +358,10 @@ int main(int argc, char **argv)
         MPI_Pcontrol(0);
         rest(60000);
     } else
-        stop("named, paused, across, storm or wait?");
+        stop("named, regions, paused, across, storm or wait?");
     for (int i = 0; i < phase_count; i++)
         printf("%d phase %d %d %.9f %.9f %s\n", rank, phases[i].count, phases[i].calls, phases[i].least, phases[i].most,
-               phases[i].name);
+               by_region ? region_of(phases[i].name)->name : phases[i].name);
     MPI_Finalize();
     return 0;
 }

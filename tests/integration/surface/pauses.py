@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -67,9 +68,9 @@ def near(value, least, most):
     return 0.99 * least - 1e-3 <= value <= 1.01 * most + 1e-3
 
 
-def phases_agree(name, job, phases, off=None):
+def phases_agree(name, job, phases, off=None, kind="phases"):
     """`off`: time without recording in a phase: (rank, phase) -> seconds at least."""
-    found = {(row["rank"], phase["name"]): row for phase in job["phases"] for row in phase["by_rank"]}
+    found = {(row["rank"], phase["name"]): row for phase in job[kind] for row in phase["by_rank"]}
     wrong = ["%s: %s" % (key, "missing" if key not in found else found[key]) for key in phases if key not in found]
     for key, (count, calls, least, most) in phases.items():
         row = found.get(key)
@@ -83,20 +84,20 @@ def phases_agree(name, job, phases, off=None):
             wrong.append("%s: off for %s s" % (key, row["off_seconds"]))
         if row["mpi_seconds"] > row["recorded_seconds"] or row["stalled_seconds"] > row["mpi_seconds"]:
             wrong.append("%s: %s" % (key, row))
-    for phase in job["phases"]:
+    for phase in job[kind]:
         rows = phase["by_rank"]
         same = abs(phase["recorded_seconds"]["mean"] * len(rows) - sum(row["recorded_seconds"] for row in rows)) < 1e-6
         if phase["count"] != sum(row["count"] for row in rows) or phase["ranks"] != len(rows) or not same:
             wrong.append("sums of %s" % phase["name"])
-    judge.check(name + ": phases are as the program counts them", wrong)
+    judge.check(name + ": " + kind + " are as the program counts them", wrong)
     return found
 
 
-def efficiencies_agree(name, job, phases, facts):
+def efficiencies_agree(name, parts, phases, facts, uneven="uneven"):
     """The program times its computation in phase "uneven", and knows how long the phase takes at least and at most."""
     useful = [facts[rank, "useful"] for rank in (0, 1)]
-    is_so = {phase["name"]: phase["efficiency"] for phase in job["phases"]}["uneven"]
-    least, most = (max(phases[rank, "uneven"][place] for rank in (0, 1)) for place in (2, 3))
+    is_so = {phase["name"]: phase["efficiency"] for phase in parts}[uneven]
+    least, most = (max(phases[rank, uneven][place] for rank in (0, 1)) for place in (2, 3))
     mean, largest = sum(useful) / 2, max(useful)
     expected = {"parallel": (mean / most, mean / least), "load_balance": (mean / largest, mean / largest),
                 "communication": (largest / most, largest / least)}
@@ -143,10 +144,10 @@ def named(mpi):
     counts = {phase["name"]: phase["count"] for phase in job["phases"]}
     judge.holds(counts.get("outer") == 4 and counts.get("at_the_end") == 2, name + ": misuse ends only what was begun", str(counts))
     judge.holds(1 <= ended.err.count("which the thread has not begun") <= 2, name + ": and is told once by a process", ended.err)
-    efficiencies_agree(name, job, phases, facts)
+    efficiencies_agree(name, job["phases"], phases, facts)
     shares_agree(name, job, dumped(run, "--full"))
     full = dumped(run, "--full")
-    judge.holds("Phases of MPI_Pcontrol" in full and "Regions of other libraries" not in full, name + ": the text has them", full)
+    judge.holds("Phases of MPI_Pcontrol" in full and "with MPI in them" not in full, name + ": the text has them", full)
     judge.holds(alike(analysis["phases"], job["phases"]), name + ": so has the analysis", json.dumps(analysis["phases"]))
     judge.holds("Phases of MPI_Pcontrol" in dumped(run, "--analyze"), name + ": and its text")
     for words in (["--window", "0:1us"], ["--comm", "MPI_COMM_WORLD"], ["--functions", "p2p"]):
@@ -161,6 +162,26 @@ def named(mpi):
                                                                    for phase in ("all", "pausing")})
     one = shown(plain, "--ranks", "1")
     judge.holds({row["rank"] for phase in one["phases"] for row in phase["by_rank"]} == {1}, name + ": of one rank", str(one["phases"]))
+
+
+def regions(mpi):
+    """Regions of <mpit/instrument.h> instead of phases: the same figures."""
+    name = mpi + ", regions"
+    run, phases, facts, _ = recorded(name, mpi, 2, BUILD + "/tests/pauses-" + mpi, "regions")
+    job, full = shown(run), dumped(run, "--full")
+    off = {(rank, region): facts[rank, "off"] for rank in (0, 1) for region in ("all_region", "pausing_region")}
+    phases_agree(name, job, phases, off, "regions")
+    efficiencies_agree(name, job["regions"], phases, facts, "uneven_region")
+    judge.holds(job["phases"] == [] and "Phases of MPI_Pcontrol" not in full, name + ": none is a phase", str(job["phases"]))
+    table = full.partition("with MPI in them")[2].partition("\n\n")[0]
+    judge.holds("exchange_region" in table and "setup_region" not in table, name + ": the text has those with MPI", full)
+    database = run + ".sqlite"
+    ended = trial.run([DUMP, "--sqlite", database, run], SECONDS, trial.environment())
+    if ended.status == 2 and "SQLite" in ended.err:
+        return
+    found = dict(sqlite3.connect(database).execute("select phase, sum(calls) from phases where kind = 'region' group by phase"))
+    expected = {region["name"]: region["calls"] for region in job["regions"]}
+    judge.holds(found == expected and len(found) == 7, name + ": so has the database", "%s, expected %s" % (found, expected))
 
 
 def page(mpi):
@@ -358,7 +379,7 @@ def fortran(mpi):
                     name + ": it starts paused", str(job["by_rank"]))
 
 
-PARTS = (named, page, paused, never, across, storm, beside, live, fortran)
+PARTS = (named, regions, page, paused, never, across, storm, beside, live, fortran)
 for number, one in enumerate(trial.mpis(BUILD)):
     for part in PARTS:
         if part is not page or number == 0:  # a page is the same of any MPI

@@ -528,7 +528,7 @@ static void phase_adds_its_figures(void **state)
     struct region_cells region = {.count = 1, .calls = 1};
     struct event phase = {.begin = 100,
                           .duration = EVENT_DURATION_WIDE,
-                          .kind = EVENT_REGION | EVENT_WIDE | EVENT_PHASE,
+                          .kind = EVENT_REGION | EVENT_WIDE | EVENT_CALLS,
                           .tag = -1, /* the low half of the calls */
                           .bytes = 30};
     struct event_extension more = {.duration = 900, .reserved = 2, .bytes_out = 20, .bytes_high = 7};

@@ -534,6 +534,34 @@ static void run_file_that_could_not_grow_has_no_figures(void **state)
     }
 }
 
+/* A process has a line for each phase, and for its first regions. Communicators of a region share one. */
+static void regions_follow_the_phases(void **state)
+{
+    (void)state;
+    struct summary *summary = calloc(1, sizeof *summary);
+    const struct region_cells cells = {.count = 1, .time = 10, .calls = 2, .mpi_time = 4};
+    const struct clock_scale scale = {.mult = UINT64_C(1) << 32};
+    char name[INSTRUMENT_NAME_BYTES];
+    for (int i = 0; i < SUMMARY_REGIONS_MOST + 5; i++) {
+        snprintf(name, sizeof name, "a%02d", i);
+        assert_int_equal(summary_phase_fill(summary, name, false, 0, &cells, scale), 0);
+    }
+    assert_int_equal(summary->phase_count, SUMMARY_REGIONS_MOST);
+    assert_int_equal(summary_phase_fill(summary, "a07", false, 0, &cells, scale), 0);
+    assert_int_equal(summary_phase_fill(summary, PHASE_PREFIX "a07", true, 0, &cells, scale), 0);
+    assert_int_equal(summary->phase_count, SUMMARY_REGIONS_MOST + 1);
+    assert_int_equal(summary->phases[0].region, 0);
+    assert_string_equal(summary->phases[0].name, "a07");
+    assert_int_equal(summary->phases[8].count, 2);
+    assert_int_equal(summary->phases[8].calls, 4);
+    assert_int_equal(summary_phase_lines(summary, 0), 1);
+    assert_true(summary_phases_are_sound(summary));
+    summary->phases[1].region = 2;
+    assert_false(summary_phases_are_sound(summary));
+    summary_release(summary);
+    free(summary);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, parts_setup, parts_teardown)
@@ -547,6 +575,7 @@ int main(void)
         TEST(packed_summary_comes_back_the_same),
         TEST(cut_pack_is_an_error_at_every_length),
         TEST(damaged_pack_is_an_error_or_a_summary),
+        cmocka_unit_test(regions_follow_the_phases),
         cmocka_unit_test(run_file_that_could_not_grow_has_no_figures),
         cmocka_unit_test(killed_run_lasts_to_its_last_call),
         cmocka_unit_test(communicators_over_the_limit_share_one_line),

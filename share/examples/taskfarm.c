@@ -18,11 +18,11 @@ enum { NUMBERS = 150, CAPACITY = 120 };
 
 static MPI_T_pvar_session session;
 
-static MPI_T_pvar_handle variable(const char *name, int class, MPI_Comm comm)
+static MPI_T_pvar_handle variable(const char *name, int kind, MPI_Comm comm)
 {
-    MPI_T_pvar_handle handle;
+    MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
     int index, count;
-    if (MPI_T_pvar_get_index(name, class, &index) != MPI_SUCCESS ||
+    if (MPI_T_pvar_get_index(name, kind, &index) != MPI_SUCCESS ||
         MPI_T_pvar_handle_alloc(session, index, &comm, &handle, &count) != MPI_SUCCESS) {
         fprintf(stderr, "there is no %s\n", name);
         MPI_Abort(MPI_COMM_WORLD, 1);

@@ -2,7 +2,7 @@
 # test_monitor.sh BUILD_DIR
 #
 # Monitor windows (monitor.c): what the program counts itself is what its windows report, to a function and as JSON, on
-# both MPIs, with and without MPI_THREAD_MULTIPLE; the same binary without mpit; in C, C++ and Fortran. And what is in a
+# both MPIs, with and without MPI_THREAD_MULTIPLE; the same binary without mpit; in C and Fortran. And what is in a
 # window's way leaves the program alone (monitor_trouble.c).
 # shellcheck disable=SC2317 # functions that check() calls
 . "$(dirname "$0")/../common/verdict.sh"
@@ -19,26 +19,6 @@ runs() {
     fi
 }
 says() { if grep -qE -- "$2" "$3"; then ok "$1"; else not_ok "$1: nothing matches $2" "$3"; fi; }
-
-# the headers alone, as each language and compiler reads them
-headers() {
-    local mpi=$1 compiler standard
-    for compiler in gcc clang; do
-        command -v $compiler >/dev/null || { skip "$mpi: headers" "there is no $compiler" && continue; }
-        for standard in c11 c17; do
-            check "$mpi: $compiler -std=$standard takes the header" env OMPI_CC=$compiler MPICH_CC=$compiler \
-                "mpicc.$mpi" -std=$standard -Wall -Wextra -Werror -Wno-unused-command-line-argument \
-                -I"$root/include" -fsyntax-only \
-                "$root/share/examples/phases.c"
-        done
-    done
-    command -v "mpicxx.$mpi" >/dev/null || { skip "$mpi: headers in C++" "there is no mpicxx.$mpi" && return; }
-    for standard in c++11 c++20; do
-        check "$mpi: -std=$standard takes the header" "mpicxx.$mpi" -x c++ -std=$standard -Wall -Wextra -Werror \
-            -Wno-cast-function-type \
-            -I"$root/include" -fsyntax-only "$root/share/examples/phases.c"
-    done
-}
 
 example() {
     local mpi=$1
@@ -119,7 +99,6 @@ for mpi in openmpi mpich; do
         runs "$mpi: and has what was asked for by name" $mpi "$build/tests/monitor_pages-$mpi" named
     rm -rf "$work/run"
     trouble $mpi
-    headers $mpi
     example $mpi
     modules=("$root/include/mpit/mpix_monitor.f90")
     fortran $mpi

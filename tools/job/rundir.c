@@ -124,7 +124,7 @@ static int job_place_order(const void *one, const void *other)
     return (a->job > b->job) - (a->job < b->job);
 }
 
-static struct run_job *job_of(struct run_dir *dir, uint64_t number)
+static struct run_job *job_of_number(struct run_dir *dir, uint64_t number)
 {
     struct job_place *wanted = malloc(sizeof *wanted), **found = NULL;
     if (wanted) {
@@ -138,8 +138,37 @@ static struct run_job *job_of(struct run_dir *dir, uint64_t number)
         return &dir->jobs[(*found)->place];
     }
     dir->jobs = array_enlarge(dir->jobs, dir->job_count, sizeof *dir->jobs);
-    dir->jobs[dir->job_count] = (struct run_job){.job = number};
+    dir->jobs[dir->job_count] = (struct run_job){.job = number, .span = {UINT64_MAX, 0}};
     return &dir->jobs[dir->job_count++];
+}
+
+static bool has_rank(const struct run_job *job, int32_t rank)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.world_rank == rank)
+            return true;
+    return job->stored && summary_row_of(job->stored, rank);
+}
+
+/* True if it is another job of this number, which ran before or after. `rows`: its ranks. */
+static bool is_apart(const struct run_job *job, struct run_span span, const struct summary_row *rows, size_t count)
+{
+    bool apart = span.begin > job->span.end || span.end < job->span.begin;
+    for (size_t i = 0; apart && i < count; i++)
+        if (rows[i].rank >= 0 && has_rank(job, rows[i].rank))
+            return true;
+    return false;
+}
+
+static struct run_job *job_of(struct run_dir *dir, uint64_t number, struct run_span span,
+                              const struct summary_row *rows, size_t count)
+{
+    struct run_job *job = job_of_number(dir, number);
+    while (is_apart(job, span, rows, count))
+        job = job_of_number(dir, ++number);
+    job->span.begin = span.begin < job->span.begin ? span.begin : job->span.begin;
+    job->span.end = span.end > job->span.end ? span.end : job->span.end;
+    return job;
 }
 
 static bool any_owner;
@@ -191,7 +220,11 @@ static void run_file_add(struct run_dir *dir, const char *path)
         return;
     }
     run_reader_rest(&reader);
-    struct run_job *job = job_of(dir, reader.header.job);
+    const struct run_header *header = &reader.header;
+    const struct summary_row row = {.rank = header->world_rank};
+    struct run_span span = {header->begin_realtime_ns,
+                            header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
+    struct run_job *job = job_of(dir, header->job, span, &row, 1);
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
 }
@@ -237,7 +270,9 @@ static void summary_add(struct run_dir *dir, const char *path)
         free(summary);
         return;
     }
-    struct run_job *job = job_of(dir, summary->job);
+    struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
+    struct run_job *job = job_of(dir, summary->job, span, summary->rows, summary->row_count);
+    summary->job = job->job;
     job->stored = summary_join(job->stored, summary);
     job->parts = array_enlarge(job->parts, job->part_count, sizeof *job->parts);
     if (!(job->parts[job->part_count++] = strdup(path)))
@@ -421,8 +456,10 @@ static void job_summarize(struct run_job *job)
     if (!job->file_count)
         return;
     job->summary = files_summary(job);
-    if (job->summary)
+    if (job->summary) {
+        job->summary->job = job->job;
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
+    }
     if (job->summary && (site_names_find(job->summary, job->names) != 0 ||
                          (job->stored && summary_merge(job->summary, job->stored) != 0)))
         err(1, "no memory");

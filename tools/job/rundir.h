@@ -5,7 +5,8 @@
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
  *                     -> names     of functions and lines: JOB.names, if mpit-run has stored them
  *
- * A job is one MPI_COMM_WORLD. An unreadable file is named in problems[] and left out. The others count. A path that
+ * A job is one MPI_COMM_WORLD. A launcher may give a number again when its process numbers come round. So a process of a
+ * rank that the job has already, at another time, is of another job. That job gets the next number. An unreadable file is named in problems[] and left out. The others count. A path that
  * names one run file or one summary is treated as a directory with only this file.
  */
 #ifndef MPIT_TOOLS_RUNDIR_H
@@ -17,6 +18,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+
+/* Nanoseconds since the epoch. */
+struct run_span {
+    uint64_t begin, end;
+};
 
 /* The part of a job to show, unless it is all (jobpart.h). */
 struct selection;
@@ -36,6 +42,7 @@ struct run_part {
 
 struct run_job {
     uint64_t job;
+    struct run_span span; /* of its processes that are known so far */
     /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;

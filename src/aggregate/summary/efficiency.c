@@ -113,18 +113,11 @@ struct efficiency summary_efficiency(const struct summary *summary)
     return is;
 }
 
-/* Rows are by rank. A process without a row counts as one of the first host. */
+/* A process without a row counts as one of the first host. */
 static uint32_t rank_host_of(const struct summary *summary, int32_t rank)
 {
-    size_t low = 0, high = summary->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (summary->rows[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < summary->row_count && summary->rows[low].rank == rank ? summary->rows[low].host : 0;
+    const struct summary_row *row = summary_row_of(summary, rank);
+    return row ? row->host : 0;
 }
 
 struct efficiency summary_phase_efficiency(const struct summary *summary, const struct summary_phase *first,

@@ -301,6 +301,9 @@ bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BY
 /* The hosts of its processes, as text. */
 void summary_hosts(const struct summary *summary, char *text, size_t bytes);
 
+/* Returns NULL if the rank has no row. */
+const struct summary_row *summary_row_of(const struct summary *summary, int32_t rank);
+
 /* Adds a process. Or adds the processes of another summary. Returns 0, or -1 without memory. */
 int summary_row_add(struct summary *summary, struct summary_row row, const char *host);
 int summary_rows_merge(struct summary *summary, const struct summary *other);

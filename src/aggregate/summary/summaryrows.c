@@ -91,6 +91,19 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
     return 0;
 }
 
+const struct summary_row *summary_row_of(const struct summary *summary, int32_t rank)
+{
+    size_t low = 0, high = summary->row_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (summary->rows[middle].rank < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < summary->row_count && summary->rows[low].rank == rank ? &summary->rows[low] : NULL;
+}
+
 bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES])
 {
     size_t used = 0, at = 0;

@@ -111,13 +111,22 @@ static uint64_t own_number(uint64_t hash)
     return hash_text(hash, own);
 }
 
+/* PRRTE names a job after its own process number: prterun-HOST-PID@N. In containers that number comes again. On one node
+ * the address of the daemon tells such jobs apart. */
+static const char *daemon_address(const char *namespace)
+{
+    struct launch launch = job_launch();
+    bool near = strchr(namespace, '@') && launch.local_size > 0 && !job_launch_is_wide(&launch);
+    return near ? getenv("PMIX_SERVER_URI4") : NULL;
+}
+
 static uint64_t number_told(const char *directory)
 {
     static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
     uint64_t hash = launch_hash(directory);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
-            return hash_text(hash, getenv(names[i]));
+            return hash_text(hash_text(hash, getenv(names[i])), daemon_address(getenv(names[i])));
     for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
         uint64_t by_proxy = hash; /* other processes, such as a shell, may be between */
         if (proxy_hash(pid, &by_proxy))

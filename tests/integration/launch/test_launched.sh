@@ -99,6 +99,21 @@ says err "mpit-run-78 belongs to another job, so this run is written to mpit-run
 touch -d "1 hour ago" mpit-run-78/.mpit-launch mpit-run-78.1/.mpit-launch
 gives "  an old one, on another host" 0 "${again[@]}" PMIX_HOSTNAME=node2 "$uri.1;tcp4://10.0.0.2:4003" mpit-run true
 says err "mpit-run-78 belongs to another job, so this run is written to mpit-run-78\.2"
+if has mpich; then # without mpit-run, which would give each job a directory of its own
+    named=(env PMI_JOBID=1 MPIT_OUTPUT="$work/named" LD_PRELOAD="$build/lib/libmpit.so")
+    for kind in summary trace; do
+        for round in first second; do
+            gives "the $round job of a name that comes round, $kind" 0 mpirun.mpich -n 2 "${named[@]}" \
+                MPIT_TRACE=$((${#kind} == 5)) ./ring-mpich
+        done
+        gives "  are two" 0 mpit-dump --json named
+        cp out named.json
+        check "  with two ranks each" python3 -c "import json; jobs = json.load(open('named.json'))['jobs']
+ranks = [(job['world_size'], [row['rank'] for row in job['by_rank']]) for job in jobs]
+assert ranks == [(2, [0, 1])] * 2 and len({job['job'] for job in jobs}) == 2, ranks"
+        rm -r named
+    done
+fi
 gives "a directory that takes no claim" 0 bash -o pipefail -c \
     "(trap '' XFSZ; ulimit -f 0; PMI_RANK=0 PMI_SIZE=2 exec mpit-run --output unclaimed true) 2>&1 | cat"
 says out "output directory unclaimed cannot be written: File too large; the program runs without recording"

@@ -109,4 +109,4 @@ _mpit() {
     fi
 }
 
-complete -F _mpit mpit-run mpit-collect mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-list mpit-top mpit-exporter
+complete -F _mpit mpit-run mpit-collect mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-dump-abi mpit-list mpit-top mpit-exporter

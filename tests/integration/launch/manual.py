@@ -151,7 +151,8 @@ def completion_judge():
     check(completed("mpit-run", "--mpi", "m") == ["mpich"], "bash completes values")
     check(completed("mpit-run", "--filter", "p2p,-co") == ["p2p,-completion", "p2p,-coll", "p2p,-comm"],
           "bash completes the last word of a list", completed("mpit-run", "--filter", "p2p,-co"))
-    check(completed("mpit-dump-mpich", "--ver") == ["--verify", "--version"], "bash knows the other names of mpit-dump")
+    for name in ("mpit-dump-mpich", "mpit-dump-openmpi", "mpit-dump-abi"):
+        check(completed(name, "--ver") == ["--verify", "--version"], "bash knows " + name)
     check("share" in completed("mpit-dump", "sha", cwd=SOURCE), "bash completes runs", completed("mpit-dump", "sha", cwd=SOURCE))
     if shutil.which("zsh"):
         result = run("zsh", "-n", os.path.join(SOURCE, "share", "completion", "_mpit"))

@@ -12,12 +12,20 @@ enum kind { SUM, MARK, CURRENT, GENERIC };
 /* Room for bytes that a library writes beyond the declared count. Open MPI returns an address for no elements. */
 enum { SLACK_BYTES = 64 };
 
+/* The communicator as the library gets it. Open MPI 6.0.0rc2 takes it for a freed one by the memory behind the tool's
+ * variable, where it looks for the flags of the communicator. */
+struct bound_comm {
+    MPI_Comm comm;
+    char zeros[504];
+};
+
 struct foreign {
     const struct catalogue_entry *entry;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
     const struct comm *comm; /* NULL: not bound, or the recorder knows no communicators */
     bool bound;
+    struct bound_comm bound_to;
     enum kind kind;
     bool running; /* started in the library */
     bool started; /* by the tool */
@@ -312,6 +320,10 @@ static void foreign_release(struct foreign *f)
 static int foreign_bind(struct foreign *f, void *object, int *count)
 {
     int elements = 0;
+    if (f->entry->bind == MPI_T_BIND_MPI_COMM) {
+        f->bound_to.comm = *(MPI_Comm *)object;
+        object = &f->bound_to;
+    }
     int result = code(door.pvar_handle_alloc(f->session, f->entry->native_index, object, &f->handle, &elements));
     if (result != MPI_SUCCESS) {
         f->handle = MPI_T_PVAR_HANDLE_NULL;

@@ -92,9 +92,12 @@ static void cvar_read(int index, const struct seen *variable)
     size_t bytes = (size_t)count * (variable->datatype == MPI_CHAR ? 1 : 8);
     char *room = malloc(bytes + 8);
     memset(room, 0x7f, bytes + 8);
-    RETURNS(MPI_SUCCESS, MPI_T_cvar_read(handle, room));
+    result = MPI_T_cvar_read(handle, room);
+    /* Open MPI 6 says so of a string that has no value: coll_ucc_print_runtime_version */
+    bool empty = result == MPI_T_ERR_INVALID && variable->datatype == MPI_CHAR && count == 1 && room[0] == 0x7f;
+    CHECK(result == MPI_SUCCESS || empty, "%s cannot be read: %s", variable->name, code_name(result));
     CHECK(memcmp(room + bytes, "\x7f\x7f\x7f\x7f\x7f\x7f\x7f\x7f", 8) == 0, "%s writes behind its end", variable->name);
-    if (variable->datatype == MPI_CHAR)
+    if (variable->datatype == MPI_CHAR && !empty)
         CHECK(memchr(room, '\0', bytes) != NULL, "%s has no end", variable->name);
     free(room);
     RETURNS(MPI_SUCCESS, MPI_T_cvar_handle_free(&handle));

@@ -23,8 +23,14 @@ for mpi in openmpi mpich; do
     for order in behind repeated nested threads; do one $mpi 1 $order; done
     one $mpi 2 sessions
 done
+# Natively its checks may fail. Open MPI 6.0.0rc2 does not get that far: it crashes in MPI_Init.
+monitoring=(--mca pml_monitoring_enable 2)
 if [ -x "$build/tests/surface-openmpi" ]; then
-    one openmpi 2 sessions --mca pml_monitoring_enable 2
-    one openmpi 2 around --mca pml_monitoring_enable 2
+    timeout 60 mpirun.openmpi "${monitoring[@]}" -n 2 "$build/tests/surface-openmpi" sessions >/dev/null 2>&1 </dev/null
+    if [ $? -gt 127 ]; then
+        skip "openmpi: ${monitoring[*]}" "MPI_Init crashes with it, without mpit, too"
+    else
+        for order in sessions around; do one openmpi 2 $order "${monitoring[@]}"; done
+    fi
 fi
 verdict

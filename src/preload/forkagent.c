@@ -15,6 +15,7 @@
  */
 #define _GNU_SOURCE
 #include "forkagent.h"
+#include "site/setting.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -118,7 +119,7 @@ static bool agent_set(const char *agent, const char *preload, int argc, char *ar
 
 void launcher_prepare(int argc, char *argv[], const char *here)
 {
-    const char *samples = getenv("MPIT_SAMPLE_HZ");
+    const char *samples = setting("MPIT_SAMPLE_HZ");
     char preload[2 * PATH_MAX + 64];
     snprintf(preload, sizeof preload, "%s%s%slibmpit.so", samples ? here : "", samples ? "libmpit-sampler.so:" : "",
              here);

@@ -11,6 +11,7 @@
 
 #include "absent.h"
 #include "backends.h"
+#include "excluded.h"
 #include "forkagent.h"
 #include "gatenames.h"
 #include "hiding.h"
@@ -28,6 +29,7 @@
 
 #define PRELOAD_PREFIX "mpit_gate_"
 #include "trampoline.h"
+#include "site/setting.h"
 
 TRAMPOLINES;
 
@@ -193,7 +195,7 @@ static const struct backend *backend_here(void)
  */
 static const struct backend *backend_expected(void)
 {
-    const struct backend *named = backend_named(getenv("MPIT_MPI"));
+    const struct backend *named = backend_named(setting("MPIT_MPI"));
     if (named)
         return named;
     if (getenv("OMPI_COMM_WORLD_RANK"))
@@ -240,7 +242,7 @@ static bool is_second(void)
 
 static bool is_refused(void)
 {
-    if (!refuses && (getauxval(AT_SECURE) || getenv("MPIT_DISABLE") || is_second()))
+    if (!refuses && (getauxval(AT_SECURE) || setting("MPIT_DISABLE") || program_is_excluded() || is_second()))
         refuses = true;
     return refuses;
 }
@@ -300,7 +302,7 @@ static void attach(bool expected)
 /* Without MPI, any recorder can record the calls of libfabric and UCX. */
 static void attach_below(void)
 {
-    const char *fabric = getenv("MPIT_FABRIC");
+    const char *fabric = setting("MPIT_FABRIC");
     attach(false);
     if (attached || refuses || !fabric || !fabric[0] || strcmp(fabric, "0") == 0)
         return;

@@ -63,6 +63,8 @@ static int pair_open(struct pair *pair, const char *live, const char *part)
         if (!begun)
             unlink(part);
         pair->part = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
+        if (pair->part >= 0 && !begun)
+            result_share(pair->part);
     }
     if (pair->part >= 0)
         return 0;

@@ -3,10 +3,13 @@
 
 #include "base/array.h"
 #include "format/sealed.h"
+#include "site/setting.h"
 #include "summary/summary.h"
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,12 +35,32 @@ int result_path(const char *directory, const char *name, int stem, const char *s
     return -1;
 }
 
+void result_share(int fd)
+{
+    static bool told;
+    unsigned mode;
+    bool wrong;
+    const char *name = setting("MPIT_GROUP");
+    const struct group *group = name && *name ? getgrnam(name) : NULL;
+    if (setting_mode(&mode, &wrong))
+        fchmod(fd, mode);
+    if (wrong && !told)
+        warnx("MPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640; only the user has access",
+              setting("MPIT_MODE"));
+    if (name && *name && (!group || fchown(fd, (uid_t)-1, group->gr_gid) != 0) && !told)
+        warnx("results do not get the group %.60s: %s", name, group ? strerror(errno) : "there is none of this name");
+    told = told || wrong || (name && *name);
+}
+
 static int result_begin(struct result *result, const char *path)
 {
     snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
     unlink(result->temporary); /* left by a killed process, because this one holds the spool's lock */
     result->fd = open(result->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    return result->fd < 0 ? -1 : 0;
+    if (result->fd < 0)
+        return -1;
+    result_share(result->fd);
+    return 0;
 }
 
 static void result_drop(struct result *result)

@@ -9,7 +9,7 @@
 #include "settings/filter.h"
 #include "run/forward.h"
 #include "run/installation.h"
-#include "settings/knobs.h"
+#include "settings/settings.h"
 #include "run/launched.h"
 #include "run/launcher.h"
 #include "base/options.h"
@@ -284,6 +284,20 @@ static bool sanitizer_set(void)
     return set;
 }
 
+/* For the processes, to which % begins a pattern. */
+static char *output_quoted(const char *output)
+{
+    char *quoted = malloc(2 * strlen(output) + 1), *to = quoted;
+    if (!quoted)
+        err(EXIT_USAGE, "no memory");
+    do {
+        if (*output == '%')
+            *to++ = '%';
+        *to++ = *output;
+    } while (*output++);
+    return quoted;
+}
+
 static void environment_set(const struct request *request, const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -292,7 +306,7 @@ static void environment_set(const struct request *request, const char *library, 
         err(EXIT_USAGE, "no memory");
     if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
         (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
-        setenv("MPIT_OUTPUT", output, 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
+        setenv("MPIT_OUTPUT", output_quoted(output), 1) != 0 || (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
         (request->call_depth && setenv("MPIT_CALL_DEPTH", request->call_depth, 1) != 0) ||
@@ -318,29 +332,13 @@ static void fork_agent_set(enum launcher_kind kind, char *const launcher[])
         err(EXIT_USAGE, "no memory");
 }
 
-static bool variable_is_known(const char *name, size_t bytes)
-{
-    static const char *const others[] = {"MPIT_OUTPUT",     "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
-                                         "MPIT_FORK_AGENT", "MPIT_SPOOL",  "MPIT_MPI"};
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (strlen(others[i]) == bytes && strncmp(name, others[i], bytes) == 0)
-            return true;
-    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
-        char variable[KNOB_VARIABLE_BYTES];
-        knob_variable(knob, variable);
-        if (strlen(variable) == bytes && strncmp(name, variable, bytes) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Reports variables without effect. Another program may own them, so they stay. */
 static void environment_check(void)
 {
     static const char prefix[] = "MPIT_";
     for (char **variable = environ; *variable; variable++) {
         size_t bytes = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !variable_is_known(*variable, bytes))
+        if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !settings_know(*variable, bytes))
             warnx("%.*s in the environment has no effect: mpit has no such variable; see man mpit", (int)bytes,
                   *variable);
     }
@@ -361,7 +359,8 @@ static bool is_below_another(void)
 static const char *output_of_environment(void)
 {
     const char *output = getenv("MPIT_OUTPUT");
-    return output && *output && !is_below_another() ? output : NULL;
+    bool pattern = output && strchr(output, '%'); /* for programs without mpit-run */
+    return output && *output && !pattern && !is_below_another() ? output : NULL;
 }
 
 /* Returns false if there is no directory for the recording, which it has reported. */

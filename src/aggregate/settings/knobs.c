@@ -6,6 +6,7 @@
 #include "format/event.h"
 #include "settings/filter.h"
 #include "settings/tracing.h"
+#include "site/setting.h"
 
 #include <mpit/instrument_interface.h>
 
@@ -358,7 +359,7 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
     const struct knob_description *description = &knob_table[knob];
     char name[KNOB_VARIABLE_BYTES], reason[KNOB_PROBLEM_BYTES], initial[32];
     knob_variable(knob, name);
-    const char *text = getenv(name);
+    const char *text = setting(name);
     problem[0] = '\0';
     if (!text || !text[0])
         return false;
@@ -368,8 +369,9 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
         snprintf(initial, sizeof initial, "%s", initial_text(knob));
-    snprintf(problem, KNOB_PROBLEM_BYTES, "%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.", name, text,
-             strlen(text) > 100 ? "..." : "", reason, initial);
+    const char *file = setting_is_of_site(name) ? setting_file() : "";
+    snprintf(problem, KNOB_PROBLEM_BYTES, "%.200s%s%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.",
+             file, *file ? ": " : "", name, text, strlen(text) > 100 ? "..." : "", reason, initial);
     return false;
 }
 
@@ -384,7 +386,7 @@ void knob_take_environment(enum knob knob)
         return;
     }
     knob_variable(knob, name);
-    const char *text = getenv(name);
+    const char *text = setting(name);
     pthread_mutex_lock(&write_lock);
     if (text && strlen(text) < KNOB_TEXT_BYTES)
         strcpy(texts[knob], text);

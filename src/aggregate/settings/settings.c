@@ -1,6 +1,9 @@
 #include "settings/settings.h"
 
+#include "site/setting.h"
+
 #include <pthread.h>
+#include <string.h>
 
 static void environment_read(void)
 {
@@ -14,6 +17,37 @@ void settings_read(void)
     pthread_once(&once, environment_read);
 }
 
+bool settings_know(const char *variable, size_t bytes)
+{
+    static const char *const others[] = {"MPIT_OUTPUT",     "MPIT_REDUCE", "MPIT_DISABLE", "MPIT_SAMPLE_RANKS",
+                                         "MPIT_FORK_AGENT", "MPIT_SPOOL",  "MPIT_MPI",     "MPIT_CONF",
+                                         "MPIT_EXCLUDE",    "MPIT_MODE",   "MPIT_GROUP",   "MPIT_HIDE",
+                                         "MPIT_HIDE_KEY"};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (strlen(others[i]) == bytes && strncmp(variable, others[i], bytes) == 0)
+            return true;
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        char name[KNOB_VARIABLE_BYTES];
+        knob_variable(knob, name);
+        if (strlen(name) == bytes && strncmp(variable, name, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void site_tell(void (*say)(const char *format, ...))
+{
+    const char *variable;
+    int line;
+    for (size_t i = 0; setting_line(i, &variable, &line); i++) {
+        if (!variable)
+            say("mpit: %s:%d: the line has no effect; allowed are lines \"name = value\", and comments after #",
+                setting_file(), line);
+        else if (!settings_know(variable, strlen(variable)))
+            say("mpit: %s:%d: mpit has no setting for %s; see man mpit", setting_file(), line, variable);
+    }
+}
+
 void settings_tell(void (*say)(const char *format, ...))
 {
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
@@ -22,4 +56,5 @@ void settings_tell(void (*say)(const char *format, ...))
         if (!knob_from_environment(knob, &value, problem) && problem[0])
             say("mpit: %s", problem);
     }
+    site_tell(say);
 }

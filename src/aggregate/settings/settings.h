@@ -1,5 +1,5 @@
 /*
- * Reads the settings of the recorder in this process, once, from the environment (MPIT_*). MPI_Init calls it, or a tool
+ * Reads the settings of the recorder in this process, once, from the environment (MPIT_*) and the site's file. MPI_Init calls it, or a tool
  * that asks for control variables before. Later they change through control variables. An invalid value is named on
  * stderr with the valid ones, and the default holds. That appears once for the job, because its processes usually have
  * the same environment.
@@ -11,7 +11,9 @@
 
 /* Reads the environment into the settings, at the first call. */
 void settings_read(void);
-/* Reports invalid settings of the environment, a line with each call of `say`. For one process of the job, as soon
+/* True if mpit has a variable of this name. */
+bool settings_know(const char *variable, size_t bytes);
+/* Reports invalid settings of the environment and of the site's file, a line with each call of `say`. For one process of the job, as soon
  * as its rank is known. */
 void settings_tell(void (*say)(const char *format, ...));
 

@@ -8,6 +8,7 @@
 #include "format/samples.h"
 
 #include "clock/clock.h"
+#include "site/setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,24 @@ enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST =
 
 void (*run_say)(const char *text);
 
+/* Folders of the date are for all users, as the folder that they are in. The last folder has what results have. */
+static void directory_open(char *path, bool last)
+{
+    struct stat above;
+    unsigned mode;
+    bool wrong;
+    char *slash = strrchr(path, '/');
+    if (last && setting_mode(&mode, &wrong))
+        chmod(path, mode | (mode & 0444) >> 2);
+    if (last || slash == path)
+        return;
+    *slash = '\0';
+    bool shared = stat(path, &above) == 0 && (above.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+    *slash = '/';
+    if (shared)
+        chmod(path, above.st_mode & 07777);
+}
+
 int run_directory_make(const char *dir)
 {
     char path[PATH_MAX];
@@ -36,8 +55,11 @@ int run_directory_make(const char *dir)
             continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST && errno != EISDIR)
+        bool made = mkdir(path, 0777) == 0;
+        if (!made && errno != EEXIST && errno != EISDIR)
             return errno;
+        if (made)
+            directory_open(path, end == '\0');
         *p = end;
         if (end == '\0')
             break;

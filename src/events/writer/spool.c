@@ -2,6 +2,7 @@
 #include "writer/spool.h"
 
 #include "base/hash.h"
+#include "site/setting.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +18,7 @@
 size_t spool_bases(const char *bases[SPOOL_BASES_MOST])
 {
     static const char *const usual[] = {"/dev/shm", "/tmp"};
-    const char *own = getenv("MPIT_SPOOL");
+    const char *own = setting("MPIT_SPOOL");
     size_t count = 0;
     if (own && own[0] == '/')
         bases[count++] = own;
@@ -87,7 +88,7 @@ static void instead_tell(char problem[SPOOL_PROBLEM_BYTES], const char *base)
 
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES])
 {
-    const char *bases[SPOOL_BASES_MOST], *own = getenv("MPIT_SPOOL");
+    const char *bases[SPOOL_BASES_MOST], *own = setting("MPIT_SPOOL");
     size_t count = spool_bases(bases);
     problem[0] = '\0';
     if (own && own[0] && own[0] != '/')

@@ -5,6 +5,7 @@
 #include "gate.h"
 #include "monitor/monitorwindow.h"
 #include "native.h"
+#include "site/setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -236,5 +237,5 @@ extern mpit_monitor_interface_function mpit_monitor_interface;
 GATE(mpit_monitor_interface);
 const struct mpit_monitor_interface *mpit_monitor_interface(uint32_t version)
 {
-    return version > MPIT_MONITOR_VERSION || getenv("MPIT_DISABLE") ? NULL : &table;
+    return version > MPIT_MONITOR_VERSION || setting("MPIT_DISABLE") ? NULL : &table;
 }

@@ -3,6 +3,7 @@
 
 #include "gate.h"
 #include "instruments/regionrecord.h"
+#include "site/setting.h"
 
 #include <dlfcn.h>
 #include <limits.h>
@@ -447,7 +448,7 @@ GATE(mpit_instrument_interface);
 const struct mpit_interface *mpit_instrument_interface(uint32_t version)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (version > MPIT_INSTRUMENT_VERSION || getenv("MPIT_DISABLE"))
+    if (version > MPIT_INSTRUMENT_VERSION || setting("MPIT_DISABLE"))
         return NULL;
     pthread_once(&once, prepare);
     return &table;

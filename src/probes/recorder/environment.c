@@ -7,6 +7,7 @@
 #include "recorder/opening.h"
 #include "sampler/sampler.h"
 #include "settings/settings.h"
+#include "site/setting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 static void local_calls_tell(void)
 {
     char word[FILTER_WORD_BYTES];
-    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !getenv("MPIT_RECORD_LOCAL_CALLS") &&
+    if (!knob_load(KNOB_RECORD_LOCAL_CALLS) && !setting("MPIT_RECORD_LOCAL_CALLS") &&
         filter_wants_local(book.run.header->filter, word))
         opened_say("mpit: MPIT_FILTER: '%s' selects only local functions, which are not recorded; set "
                    "MPIT_RECORD_LOCAL_CALLS=1 to record them",
@@ -46,13 +47,16 @@ static void launcher_tell(void)
     }
 }
 
-void environment_tell(bool trace_refused, bool samples_refused)
+void environment_tell(const struct opened *opened)
 {
     settings_tell(opened_say);
+    if (opened->problem[0])
+        opened_say("mpit: MPIT_OUTPUT=%.200s cannot be used: %s; nothing is written", setting("MPIT_OUTPUT"),
+                   opened->problem);
     counters_tell(opened_say);
-    if (trace_refused)
+    if (opened->trace_refused && !opened->problem[0])
         opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the output directory; no trace is written");
-    if (samples_refused && !book.run.said)
+    if (opened->samples_refused && !opened->problem[0] && !book.run.said)
         opened_say("%s", sampler_is_guarded()
                              ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the output directory; no samples are taken"
                              : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, before libmpit.so; no "

@@ -2,10 +2,10 @@
 #ifndef MPIT_PROBES_ENVIRONMENT_H
 #define MPIT_PROBES_ENVIRONMENT_H
 
-#include <stdbool.h>
+#include "recorder/opening.h"
 
 /* Such an error affects all processes of a program, and the first one reports it. Several programs may each have their
- * own environment. Refused: there is no directory to write into. */
-void environment_tell(bool trace_refused, bool samples_refused);
+ * own environment. */
+void environment_tell(const struct opened *opened);
 
 #endif

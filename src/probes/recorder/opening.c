@@ -15,28 +15,55 @@
 #include "progress/stall.h"
 #include "wrappers/switchboard.h"
 #include "settings/tracing.h"
+#include "site/outputpattern.h"
+#include "site/setting.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-/* Reads the output directory. A text that is too long for a path counts as not set. A relative path gets the working
- * directory in front, because the program may leave it. */
-static void directory_read(struct opened *opened)
+/* A relative path gets the working directory in front, because the program may leave it. A text that is too long counts
+ * as not set. */
+static void absolute_write(char path[PATH_MAX], const char *output)
 {
-    const char *output = getenv("MPIT_OUTPUT");
-    if (!output || !output[0])
-        return;
     char here[2048] = "";
     if (output[0] != '/' && !getcwd(here, sizeof here))
         here[0] = '\0';
-    int n = snprintf(opened->directory, sizeof opened->directory, "%s%s%s", here, here[0] ? "/" : "", output);
-    if (n < 0 || (size_t)n >= sizeof opened->directory)
-        opened->directory[0] = '\0';
-    spool_path_clean(opened->directory);
+    int n = snprintf(path, PATH_MAX, "%s%s%s", here, here[0] ? "/" : "", output);
+    if (n < 0 || n >= PATH_MAX)
+        path[0] = '\0';
+    spool_path_clean(path);
+}
+
+/* Puts the date, the user, the job and so on into the pattern. */
+static bool pattern_expand(const struct opened *opened, const char *pattern, char path[PATH_MAX], char reason[128])
+{
+    char user[ORIGIN_USER_BYTES], scheduler[ORIGIN_JOB_BYTES] = "", number[24], host[64] = "";
+    struct launch launch = job_launch();
+    origin_user(user);
+    origin_scheduler_job(scheduler);
+    snprintf(number, sizeof number, "%016" PRIx64, job_number(opened->asked, launch.size > 0 ? launch.size : 1));
+    gethostname(host, sizeof host - 1);
+    const char *blank = strchr(scheduler, ' ');
+    struct output_values values = {time(NULL), user, program_invocation_short_name, blank ? blank + 1 : number, host};
+    return output_expand(pattern, &values, path, PATH_MAX, reason);
+}
+
+static void directory_read(struct opened *opened)
+{
+    const char *output = setting("MPIT_OUTPUT");
+    char path[PATH_MAX];
+    if (!output || !output[0])
+        return;
+    absolute_write(opened->asked, output);
+    if (pattern_expand(opened, output, path, opened->problem))
+        absolute_write(opened->directory, path);
 }
 
 static bool trace_is_ring(void)
@@ -119,7 +146,7 @@ static bool live_open(struct opened *opened, struct run_problem *problem)
 bool run_start(struct opened *opened)
 {
     struct run_problem problem;
-    const char *reduce = getenv("MPIT_REDUCE");
+    const char *reduce = setting("MPIT_REDUCE");
     directory_read(opened);
     run_say = run_problem_say;
     clock_open();
@@ -148,7 +175,7 @@ bool run_start(struct opened *opened)
     stall_open();
     fabric_open();
     snprintf(book.run.header->mpi, sizeof book.run.header->mpi, "%.63s", native.version);
-    launch_note(book.run.header, opened->directory);
+    launch_note(book.run.header, opened->asked);
     if (book_open() != 0)
         return false;
     origin_note(&book.run);

@@ -2,8 +2,10 @@
 #include "recorder/origin.h"
 
 #include "base/hash.h"
+#include "site/setting.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,7 @@
 #include <unistd.h>
 
 /* Notes the job that a batch system runs the process in. */
-static void scheduler_job_note(char text[ORIGIN_JOB_BYTES])
+void origin_scheduler_job(char text[ORIGIN_JOB_BYTES])
 {
     static const struct {
         const char *name, *variable;
@@ -46,12 +48,44 @@ static void command_note(char text[ORIGIN_COMMAND_BYTES])
 }
 
 /* The name comes from the environment, because a lookup could ask a server. The number identifies the user. */
-static void user_note(char text[ORIGIN_USER_BYTES])
+void origin_user(char text[ORIGIN_USER_BYTES])
 {
     const char *name = getenv("USER");
     if (!name || !*name)
         name = getenv("LOGNAME");
     snprintf(text, ORIGIN_USER_BYTES, "%s", name ? name : "");
+}
+
+/* True if the site wants the text hidden: MPIT_HIDE names it. */
+static bool is_hidden(const char *word)
+{
+    const char *list = setting("MPIT_HIDE");
+    size_t bytes = strlen(word);
+    for (size_t length; list && *list; list += length) {
+        list += strspn(list, ", \t");
+        length = strcspn(list, ", \t");
+        if (length == bytes && strncmp(list, word, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Replaces a text by its hash. Equal texts stay equal. Nobody can try out names without the site's key. */
+static void text_hide(char *text, size_t bytes)
+{
+    uint64_t hash = hash_text(hash_text(HASH_BEGIN, setting("MPIT_HIDE_KEY")), text);
+    if (*text)
+        snprintf(text, bytes, "#%016" PRIx64, hash);
+}
+
+static void texts_hide(struct origin_record *origin)
+{
+    if (is_hidden("user"))
+        text_hide(origin->user, sizeof origin->user);
+    if (is_hidden("arguments"))
+        origin->command[strcspn(origin->command, " ")] = '\0';
+    if (is_hidden("directory"))
+        text_hide(origin->directory, sizeof origin->directory);
 }
 
 static void processors_note(struct run_header *header)
@@ -69,11 +103,12 @@ void origin_note(struct run *run)
     struct origin_record *origin = run_has_file(run) ? run_alloc(run, sizeof *origin, &offset) : NULL;
     if (!origin || !offset)
         return;
-    user_note(origin->user);
-    scheduler_job_note(origin->scheduler_job);
+    origin_user(origin->user);
+    origin_scheduler_job(origin->scheduler_job);
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';
+    texts_hide(origin);
     run->header->uid = (uint32_t)geteuid();
     processors_note(run->header);
     __atomic_store_n(&run->header->origin, offset, __ATOMIC_RELEASE);

@@ -22,6 +22,7 @@
 #include "monitor/snapshot.h"
 #include "wrappers/switchboard.h"
 #include "umq/umq.h"
+#include "site/setting.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -84,7 +85,7 @@ const char *recorder_directory(void)
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
 static bool takes_part(void)
 {
-    if (native.present && !getenv("MPIT_DISABLE")) {
+    if (native.present && !setting("MPIT_DISABLE")) {
         mpit_preload.recorded = true;
         return true;
     }
@@ -220,9 +221,9 @@ static void header_complete(void)
         native.Group_size(group, &size);
         native.Group_free(&group);
     }
-    header->job = job_number(opened.directory, size);
+    header->job = job_number(opened.asked, size);
     header->spawned = world_is_spawned();
-    header->parent_job = job_parent_number(opened.directory);
+    header->parent_job = job_parent_number(opened.asked);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->world_rank = rank;
@@ -244,7 +245,7 @@ static void below_begin(void)
     header = book.run.header;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
-    header->job = job_number(opened.directory, 1);
+    header->job = job_number(opened.asked, 1);
     header->clock_mult = book.scale.mult;
     header->init_ticks = clock_now();
     header->mpi[0] = '\0';
@@ -259,7 +260,7 @@ void recorder_start_below(void)
 {
     uint64_t wanted = 0;
     char problem[KNOB_PROBLEM_BYTES];
-    if (__atomic_load_n(&life, __ATOMIC_ACQUIRE) != LIFE_NONE || !getenv("MPIT_FABRIC") || getenv("MPIT_DISABLE") ||
+    if (__atomic_load_n(&life, __ATOMIC_ACQUIRE) != LIFE_NONE || !setting("MPIT_FABRIC") || setting("MPIT_DISABLE") ||
         !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch)
         return;
     pthread_mutex_lock(&lifetime);
@@ -309,7 +310,7 @@ static void process_know(struct log *log)
     if (life == LIFE_BEGUN) {
         facts_learn(log);
         header_complete();
-        environment_tell(opened.trace_refused, opened.samples_refused);
+        environment_tell(&opened);
         life_set(LIFE_KNOWN);
     }
     pthread_mutex_unlock(&lifetime);

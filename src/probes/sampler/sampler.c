@@ -13,6 +13,7 @@
 #include "sampler/shield.h"
 #include "unwinder/loaded.h"
 #include "unwinder/unwinder.h"
+#include "site/setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -481,7 +482,7 @@ static bool rate_set(uint64_t hz)
 
 static const char *ranks_asked(void)
 {
-    const char *text = getenv("MPIT_SAMPLE_RANKS");
+    const char *text = setting("MPIT_SAMPLE_RANKS");
     return text && text[0] && rank_list_is_good(text) ? text : NULL;
 }
 
@@ -504,7 +505,7 @@ bool sampler_begin(void)
 
 void sampler_ranked(int rank)
 {
-    const char *ranks = ranks_asked(), *text = getenv("MPIT_SAMPLE_RANKS");
+    const char *ranks = ranks_asked(), *text = setting("MPIT_SAMPLE_RANKS");
     if (!ranks && text && text[0] && rank == 0)
         native_say("mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it is not a list of ranks; allowed are lists such "
                    "as 0,4-7,12-. All ranks are sampled.",

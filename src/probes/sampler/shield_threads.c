@@ -14,6 +14,7 @@
 #include "sampler/sampler.h"
 #include "sampler/shield.h"
 #include "unwinder/unwindtable.h"
+#include "site/setting.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -78,7 +79,7 @@ static int standard_run(void *value)
 
 bool sampler_is_wanted(void)
 {
-    return getenv("MPIT_SAMPLE_HZ") != NULL && !getenv("MPIT_DISABLE");
+    return setting("MPIT_SAMPLE_HZ") != NULL && !setting("MPIT_DISABLE");
 }
 
 static bool wanted(void)

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "site/setting.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SITE_FILE "/etc/mpit.conf"
+enum { SITE_LINES_MOST = 128, SITE_BYTES_MOST = 32 << 10 };
+
+static struct site {
+    char file[PATH_MAX];
+    size_t count;
+    struct {
+        char variable[SETTING_NAME_BYTES]; /* "": the line has another form */
+        const char *value;
+        int line;
+    } lines[SITE_LINES_MOST];
+    char text[SITE_BYTES_MOST + 1];
+} * site; /* made once, and kept */
+
+static char *trimmed(char *text)
+{
+    text += strspn(text, " \t\r");
+    size_t length = strlen(text);
+    while (length && strchr(" \t\r", text[length - 1]))
+        text[--length] = '\0';
+    return text;
+}
+
+/* Writes MPIT_NAME. Returns false if that is no name of a variable. */
+static bool variable_write(char variable[SETTING_NAME_BYTES], const char *name)
+{
+    size_t used = (size_t)snprintf(variable, SETTING_NAME_BYTES, "MPIT_");
+    for (; *name && used < SETTING_NAME_BYTES - 1; name++) {
+        if (!isalnum((unsigned char)*name) && *name != '_')
+            return false;
+        variable[used++] = (char)toupper((unsigned char)*name);
+    }
+    variable[used] = '\0';
+    return !*name && used > 5;
+}
+
+static void line_read(struct site *to, char *text, int number)
+{
+    text = trimmed(text);
+    if (!*text || *text == '#' || to->count == SITE_LINES_MOST)
+        return;
+    char *equals = strchr(text, '='), variable[SETTING_NAME_BYTES];
+    if (equals)
+        *equals = '\0';
+    bool good = equals && variable_write(variable, trimmed(text));
+    snprintf(to->lines[to->count].variable, SETTING_NAME_BYTES, "%s", good ? variable : "");
+    to->lines[to->count].value = good ? trimmed(equals + 1) : "";
+    to->lines[to->count++].line = number;
+}
+
+/* Reads the file, if there is one. */
+static void site_read(struct site *to)
+{
+    const char *path = getenv("MPIT_CONF");
+    path = path ? path : SITE_FILE;
+    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    size_t used = 0;
+    ssize_t bytes = 0;
+    if (fd < 0)
+        return;
+    snprintf(to->file, sizeof to->file, "%s", path);
+    while (used < SITE_BYTES_MOST && (bytes = read(fd, to->text + used, SITE_BYTES_MOST - used)) > 0)
+        used += (size_t)bytes;
+    close(fd);
+    int number = 0;
+    for (char *at = to->text, *next; at; at = next) {
+        next = strchr(at, '\n');
+        if (next)
+            *next++ = '\0';
+        line_read(to, at, ++number);
+    }
+}
+
+/* Two threads may read at once. The first one to be ready counts. */
+static const struct site *site_of(void)
+{
+    struct site *known = __atomic_load_n(&site, __ATOMIC_ACQUIRE);
+    if (known)
+        return known;
+    int error = errno;
+    struct site *made = mmap(NULL, sizeof *made, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made != MAP_FAILED)
+        site_read(made);
+    if (made != MAP_FAILED &&
+        !__atomic_compare_exchange_n(&site, &known, made, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+        munmap(made, sizeof *made);
+    errno = error;
+    return __atomic_load_n(&site, __ATOMIC_ACQUIRE);
+}
+
+/* Returns the last line for it. */
+static const char *site_value(const char *variable)
+{
+    const struct site *from = site_of();
+    for (size_t i = from ? from->count : 0; i-- > 0;)
+        if (strcmp(from->lines[i].variable, variable) == 0)
+            return *from->lines[i].value ? from->lines[i].value : NULL;
+    return NULL;
+}
+
+const char *setting(const char *variable)
+{
+    const char *own = getenv(variable);
+    return own ? own : site_value(variable);
+}
+
+bool setting_is_of_site(const char *variable)
+{
+    return !getenv(variable) && site_value(variable);
+}
+
+const char *setting_file(void)
+{
+    const struct site *from = site_of();
+    return from ? from->file : "";
+}
+
+bool setting_line(size_t i, const char **variable, int *line)
+{
+    const struct site *from = site_of();
+    if (!from || i >= from->count)
+        return false;
+    *variable = from->lines[i].variable[0] ? from->lines[i].variable : NULL;
+    *line = from->lines[i].line;
+    return true;
+}
+
+bool setting_mode(unsigned *mode, bool *wrong)
+{
+    const char *text = setting("MPIT_MODE");
+    char *end = NULL;
+    unsigned long value = text && *text >= '0' && *text <= '7' ? strtoul(text, &end, 8) : 0;
+    bool good = end && !*end && value <= 0777 && (value & 0600) == 0600;
+    *wrong = text && *text && !good;
+    *mode = good ? (unsigned)value : 0600;
+    return good;
+}

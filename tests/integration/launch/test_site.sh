@@ -1,0 +1,81 @@
+#!/bin/bash
+# The site's file (MPIT_CONF): where results go, who may read them, which programs are left alone, what is hidden.
+# Usage: test_site.sh BUILD_DIRECTORY
+. "$(dirname "$0")/../common/tooltest.sh"
+
+umask 022
+day=$(date +%Y/%m/%d)
+jobs_in() { find "$1" -name '*.summary' | sort; }
+access_is() { check "  $2 has $1" [ "$(stat -c %a "$2")" = "$1" ]; }
+member() { # FILE EXPRESSION: of the JSON of its first job
+    check "  $2" python3 -c "import json, subprocess, sys
+job = json.loads(subprocess.run(['mpit-dump', '--json', sys.argv[1]], stdout=subprocess.PIPE).stdout)['jobs'][0]
+assert $2, job['origin']" "$1"
+}
+mkdir -m 1777 logs
+cat >site.conf <<END
+# all jobs of the site
+output = $work/logs/%Y/%m/%d/%u-%p-%j
+  mode=0640
+
+exclude = fall-*, */there-is-none
+END
+export LD_PRELOAD=$build/lib/libmpit.so MPIT_CONF=$work/site.conf USER=alice LSB_JOBID=4711
+for mpi in openmpi mpich; do
+    has $mpi || continue
+    LD_PRELOAD='' built $mpi ring fall
+    gives "$mpi: a program that knows nothing of mpit" 0 "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  says nothing" [ ! -s err ]
+    place=logs/$day/alice-ring-$mpi-4711
+    check "  leaves one file" [ "$(find logs -type f | wc -l)" = 1 ]
+    file=$(jobs_in "$place")
+    access_is 640 "$file"
+    access_is 750 "$place"
+    access_is 1777 "logs/$day"
+    member "$file" 'job["ranks"] == 2 and job["calls"]["MPI_Sendrecv"]["count"] == 2'
+    member "$file" 'job["origin"]["user"] == "alice" and job["origin"]["scheduler_job"] == "lsf 4711"'
+    gives "$mpi: an excluded program" 3 "mpirun.$mpi" -n 1 ./fall-$mpi 3
+    check "  is not recorded" [ "$(jobs_in logs)" = "$file" ]
+    gives "$mpi: the environment comes first" 0 env MPIT_OUTPUT="$work/own-$mpi" "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  its file is there" [ "$(jobs_in "own-$mpi" | wc -l)" = 1 ]
+    gives "  also to switch it off" 0 env MPIT_DISABLE=1 "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  without a file" [ "$(jobs_in logs)" = "$file" ]
+    gives "  and without a site's file" 0 env MPIT_CONF= "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  there is no output" [ "$(jobs_in logs)" = "$file" ]
+    rm -r logs/*
+
+    printf '%s\n' "output = $work/logs/%j" 'hide = user, arguments directory' 'hide_key = k' 'nonsense = 1' 'timing = 7x' 'what' >wrong.conf
+    gives "$mpi: a file with faults" 0 env MPIT_CONF="$work/wrong.conf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
+    one_says 1 'wrong.conf:4: mpit has no setting for MPIT_NONSENSE'
+    one_says 1 'wrong.conf: MPIT_TIMING=7x cannot be used: allowed are whole numbers'
+    one_says 1 'wrong.conf:6: the line has no effect; allowed are lines'
+    file=$(jobs_in logs/4711)
+    member "$file" 'len(job["origin"]["user"]) == len(job["origin"]["directory"]) == 17 and job["origin"]["user"][0] == "#"'
+    member "$file" 'job["origin"]["command"] == "./ring-'$mpi'"'
+    rm -r logs/*
+
+    gives "$mpi: a value with a folder in it" 0 env MPIT_OUTPUT="$work/logs/%u%%" USER=../../eve "mpirun.$mpi" -n 1 ./ring-$mpi
+    check "  adds none" [ "$(jobs_in logs/_._.._eve% | wc -l)" = 1 ]
+    gives "$mpi: a pattern that is none" 0 env MPIT_OUTPUT="$work/logs/%x" "mpirun.$mpi" -n 2 ./ring-$mpi
+    one_says 1 "MPIT_OUTPUT=$work/logs/%x cannot be used: '%x' is no pattern; allowed are %Y %m %d %u %p %j %h %%; nothing is written"
+    rm -r logs/*
+
+    gives "$mpi: mpit-run keeps its own directory" 0 env LD_PRELOAD= mpit-run "mpirun.$mpi" -n 2 ./ring-$mpi
+    one_says 1 'recorded in mpit-run-20'
+    gives "  and takes % as it is" 0 env LD_PRELOAD= mpit-run --output "100%p-$mpi" "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  there" [ "$(jobs_in "100%p-$mpi" | wc -l)" = 1 ]
+    check "  nothing went to the site's logs" [ -z "$(ls logs)" ]
+    gives "$mpi: a group that there is not" 0 env MPIT_GROUP=there-is-none "mpirun.$mpi" -n 1 ./ring-$mpi
+    says err 'results do not get the group there-is-none: there is none of this name'
+    rm -r logs/*
+    gives "$mpi: an access that is none" 0 env MPIT_MODE=0999 "mpirun.$mpi" -n 1 ./ring-$mpi
+    says err 'MPIT_MODE=0999 cannot be used: allowed are octal numbers such as 0640; only the user has access'
+    access_is 600 "$(jobs_in logs)"
+    rm -r logs/*
+    if [ "$(id -u)" != 0 ]; then skip "$mpi: results for a group" "only root can give files away"; continue; fi
+    gives "$mpi: results for a group" 0 env MPIT_GROUP=adm "mpirun.$mpi" -n 1 ./ring-$mpi
+    check "  have it" [ "$(stat -c %G "$(jobs_in logs)")" = adm ]
+    rm -r logs/*
+done
+
+verdict

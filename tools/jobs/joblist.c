@@ -1,0 +1,93 @@
+#define _GNU_SOURCE
+#include "jobs/joblist.h"
+
+#include "base/units.h"
+#include "job/jsonvalue.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *text_of(sqlite3_stmt *row, enum job_column column)
+{
+    const char *text = (const char *)sqlite3_column_text(row, column);
+    return text ? text : "";
+}
+
+static bool is_known(sqlite3_stmt *row, enum job_column column)
+{
+    return sqlite3_column_type(row, column) != SQLITE_NULL;
+}
+
+const char *job_name(sqlite3_stmt *row)
+{
+    const char *scheduler = strchr(text_of(row, JOB_SCHEDULER), ' ');
+    return scheduler ? scheduler + 1 : text_of(row, JOB_NUMBER);
+}
+
+static const char *share_text(char text[UNIT_TEXT_BYTES], sqlite3_stmt *row, enum job_column column)
+{
+    return is_known(row, column) ? text_of_share(text, sqlite3_column_double(row, column), 1) : "-";
+}
+
+static const char *when_text(char text[32], sqlite3_stmt *row)
+{
+    time_t second = (time_t)sqlite3_column_double(row, JOB_BEGIN);
+    struct tm local;
+    if (!is_known(row, JOB_BEGIN) || !localtime_r(&second, &local) || !strftime(text, 32, "%Y-%m-%d %H:%M", &local))
+        strcpy(text, "-");
+    return text;
+}
+
+static void line_print(sqlite3_stmt *row, FILE *out)
+{
+    char when[32], time[UNIT_TEXT_BYTES], mpi[UNIT_TEXT_BYTES], efficiency[UNIT_TEXT_BYTES];
+    long long badly = sqlite3_column_int64(row, JOB_ENDED_BADLY),
+              lacks = sqlite3_column_int64(row, JOB_SIZE) - sqlite3_column_int64(row, JOB_RANKS);
+    fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %s%s\n", when_text(when, row), job_name(row),
+            text_of(row, JOB_USER), text_of(row, JOB_PROGRAM), sqlite3_column_int64(row, JOB_SIZE),
+            sqlite3_column_int64(row, JOB_HOSTS),
+            is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
+            share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL),
+            badly > 0   ? "died "
+            : lacks > 0 ? "incomplete "
+                        : "",
+            text_of(row, JOB_RULE));
+}
+
+void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)
+{
+    size_t count = 0;
+    for (; job_row_next(ask); count++) {
+        if (count == 0)
+            fprintf(out, "%-16s  %-16s  %-8s  %-16s %6s %5s %9s %7s %7s  %s\n", "when", "job", "user", "program",
+                    "ranks", "hosts", "time", "in MPI", "effic.", "first finding");
+        if (!most || count < most)
+            line_print(ask, out);
+    }
+    if (!count)
+        fprintf(out, "no such job\n");
+    else if (most && count > most)
+        fprintf(out, "%zu more: --limit 0 shows all\n", count - most);
+}
+
+json_t *job_json(sqlite3_stmt *row)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < JOB_COLUMNS; i++) {
+        int type = sqlite3_column_type(row, i);
+        json_t *value = type == SQLITE_INTEGER ? json_integer(sqlite3_column_int64(row, i))
+                        : type == SQLITE_FLOAT ? figure_json(sqlite3_column_double(row, i))
+                        : type == SQLITE_TEXT  ? text_json(text_of(row, (enum job_column)i))
+                                               : json_null();
+        json_object_set_new(object, job_column_names[i], value);
+    }
+    return object;
+}
+
+json_t *job_list_json(sqlite3_stmt *ask, size_t most)
+{
+    json_t *list = json_array();
+    while (job_row_next(ask) && (!most || json_array_size(list) < most))
+        json_array_append_new(list, job_json(ask));
+    return list;
+}

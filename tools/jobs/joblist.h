@@ -1,0 +1,19 @@
+/* The chosen jobs, as a table for people or as JSON. share/doc/jobs.md describes both. */
+#ifndef MPIT_TOOLS_JOBLIST_H
+#define MPIT_TOOLS_JOBLIST_H
+
+#include "jobs/jobtable.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* `ask` gives rows with all columns of the table. Prints at most `most` lines (0: all), and how many there are more. */
+void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out);
+/* Returns a list of objects: a new reference. */
+json_t *job_list_json(sqlite3_stmt *ask, size_t most);
+/* One row as an object: a new reference. */
+json_t *job_json(sqlite3_stmt *row);
+/* The batch system's number of the job in this row, or mpit's own. */
+const char *job_name(sqlite3_stmt *row);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * The table of jobs: one row a job, in a SQLite database.
+ *
+ *   jobs    a job, with the columns below. source: the file, or "job NUMBER" if the job has several parts
+ *   files   the files that were read, so that the next run need not read them again
+ *
+ * The database is in memory, or in a file, the index, which is kept up to date. Others may read that file with SQLite.
+ */
+#ifndef MPIT_TOOLS_JOBTABLE_H
+#define MPIT_TOOLS_JOBTABLE_H
+
+#include "summary/summary.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+enum job_column {
+    JOB_NUMBER,
+    JOB_SOURCE,
+    JOB_BEGIN,
+    JOB_USER,
+    JOB_SCHEDULER,
+    JOB_PROGRAM,
+    JOB_PATH,
+    JOB_COMMAND,
+    JOB_MPI,
+    JOB_SIZE,
+    JOB_RANKS,
+    JOB_HOSTS,
+    JOB_HOST_NAMES,
+    JOB_ENDED_BADLY,
+    JOB_SECONDS,
+    JOB_MPI_SHARE,
+    JOB_PARALLEL,
+    JOB_BALANCE,
+    JOB_COMMUNICATION,
+    JOB_MESSAGES,
+    JOB_BYTES,
+    JOB_RULE,
+    JOB_FINDING,
+    JOB_COLUMNS
+};
+extern const char *const job_column_names[JOB_COLUMNS];
+
+struct job_table;
+
+/* Opens the index, or a table in memory: `path` is NULL. Ends the tool if that fails. Changes are written by
+ * job_table_close. */
+struct job_table *job_table_open(const char *path);
+void job_table_close(struct job_table *table);
+
+/* True if the file was read before, and has not changed. */
+bool job_table_has_file(struct job_table *table, const char *path, const struct stat *st);
+/* Notes a file that was read. `number`: the job's, if the file has only a part of its ranks. Else NULL. */
+void job_table_add_file(struct job_table *table, const char *path, const struct stat *st, const char *number);
+/* Adds the row of a job, or replaces the one of the same source. */
+void job_table_add(struct job_table *table, const char *source, const struct summary *summary, uid_t owner);
+
+/* Prepares a statement. Ends the tool if it is wrong: `what` says of which option it is a part. */
+sqlite3_stmt *job_table_ask(struct job_table *table, const char *sql, const char *what);
+/* Goes to the next row. Returns false after the last one. */
+bool job_row_next(sqlite3_stmt *ask);
+
+#endif

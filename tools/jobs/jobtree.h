@@ -1,0 +1,24 @@
+/*
+ * Reads the summaries of a log tree into the table of jobs.
+ *
+ *   a file with all ranks of its job    its row at once
+ *   a file with a part of them          noted. At the end all parts of its job are read and joined to one row
+ *
+ * A file that is in the table already, and has not changed, is not read again.
+ */
+#ifndef MPIT_TOOLS_JOBTREE_H
+#define MPIT_TOOLS_JOBTREE_H
+
+#include "jobs/jobtable.h"
+
+struct job_tree {
+    size_t files, read, problems; /* found, read now, and unreadable ones */
+};
+
+/* Reads all summaries below a directory, or a single one. Unreadable ones are named on standard error, the first few of
+ * them. Returns 0, or -1 with errno: the directory cannot be read. */
+int job_tree_read(struct job_tree *tree, struct job_table *table, const char *path);
+/* Joins the parts. Once, after all trees were read. */
+void job_tree_join(struct job_tree *tree, struct job_table *table);
+
+#endif

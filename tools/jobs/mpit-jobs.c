@@ -1,0 +1,267 @@
+/*
+ * mpit-jobs: the jobs of a log tree. It reads their summaries, lists and filters them, and says how a job differs from
+ * the usual.
+ */
+#define _GNU_SOURCE
+#include "base/options.h"
+#include "jobs/joblist.h"
+#include "jobs/jobtree.h"
+#include "jobs/usual.h"
+
+#include <err.h>
+#include <getopt.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum letter { INDEX = 256, USER, PROGRAM, HOST, SINCE, UNTIL, RANKS, FINDING, DIED, WHERE, SORT, LIMIT, USUAL, JSON };
+
+static const struct tool_option options[] = {
+    {"user", "NAME", USER, "jobs of this user"},
+    {"program", "NAME", PROGRAM, "jobs of this program; * matches any characters"},
+    {"host", "NAME", HOST, "jobs that ran on this host"},
+    {"ranks", "N[-M]", RANKS, "jobs of N, or of N to M ranks"},
+    {"since", "TIME", SINCE, "later ones: 2026-11-27, '2026-11-27 08:00', 12h, 7d"},
+    {"until", "TIME", UNTIL, "earlier ones"},
+    {"finding", "RULE", FINDING, "jobs with this first finding, as in --json"},
+    {"died", NULL, DIED, "jobs with processes that died"},
+    {"where", "SQL", WHERE, "any condition on the columns: 'mpi_share > 0.5'"},
+    {"sort", "COLUMN", SORT, "largest first (default: begin)"},
+    {"limit", "N", LIMIT, "at most N jobs (default: 50; 0: all)"},
+    {"usual", "JOB", USUAL, "how this job differs from others of its program and size"},
+    {"index", "FILE", INDEX, "keep the table in FILE, and read only what is new"},
+    {"json", NULL, JSON, "as JSON"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-jobs " MPIT_VERSION "\n",
+    .shorts = "+:h",
+    .head = "Usage: mpit-jobs [options] DIR...\n"
+            "Lists the jobs whose summaries are in the directories, or in folders below them.\n"
+            "\n",
+    .options = options,
+    .column = 18,
+    .tail = "\n"
+            "Exit status: 0; 1: a directory cannot be read; 2: bad options\n"
+            "Example:  mpit-jobs --since 7d --sort seconds /logs      (man mpit-jobs)\n",
+};
+
+enum { CONDITIONS_MOST = 32, SQL_BYTES = 8192 };
+
+struct request {
+    const char *index, *sort, *usual;
+    size_t limit;
+    bool json;
+    char sql[SQL_BYTES]; /* conditions, each with AND before it */
+    size_t used;
+    struct {
+        const char *text; /* or */
+        double number;
+    } values[CONDITIONS_MOST]; /* of the conditions, in order */
+    size_t count;
+};
+
+/* Adds a condition with at most one value. */
+static void condition_add(struct request *request, const char *condition, const char *text, double number)
+{
+    request->used += (size_t)snprintf(request->sql + request->used, SQL_BYTES - request->used, " AND (%s)", condition);
+    if (request->used >= SQL_BYTES || request->count == CONDITIONS_MOST)
+        usage_reject("there are too many conditions");
+    if (!strchr(condition, '?'))
+        return;
+    request->values[request->count].text = text;
+    request->values[request->count++].number = number;
+}
+
+/* Returns seconds since the epoch. */
+static double time_read(const char *option, const char *text)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    struct tm day = {.tm_isdst = -1};
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end > text && end[0] == units[i].unit && !end[1] && number >= 0)
+            return (double)time(NULL) - number * units[i].seconds;
+    const char *rest = strptime(text, "%Y-%m-%d", &day);
+    if (rest && *rest)
+        rest = strptime(rest, " %H:%M", &day);
+    if (!rest || *rest)
+        usage_reject("--%s %.40s cannot be used: allowed are times such as 2026-11-27, '2026-11-27 08:00', 12h and 7d",
+                     option, text);
+    return (double)mktime(&day);
+}
+
+static void ranks_add(struct request *request, const char *text)
+{
+    char *end;
+    unsigned long least = strtoul(text, &end, 10), most = least;
+    bool good = *text >= '0' && *text <= '9';
+    if (good && *end == '-' && end[1] >= '0' && end[1] <= '9')
+        most = strtoul(end + 1, &end, 10);
+    if (!good || *end || most < least)
+        usage_reject("--ranks %.40s cannot be used: allowed are numbers such as 16, and ranges such as 16-64", text);
+    condition_add(request, "size >= ?", NULL, (double)least);
+    condition_add(request, "size <= ?", NULL, (double)most);
+}
+
+static size_t limit_read(const char *text)
+{
+    char *end;
+    unsigned long limit = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end)
+        usage_reject("--limit %.40s cannot be used: allowed are whole numbers; 0 shows all", text);
+    return limit;
+}
+
+static const char *column_read(const char *text)
+{
+    for (int i = 0; i < JOB_COLUMNS; i++)
+        if (strcmp(job_column_names[i], text) == 0)
+            return job_column_names[i];
+    usage_reject("--sort %.40s: there is no such column; man mpit-jobs lists them", text);
+}
+
+static void filter_read(struct request *request, int option)
+{
+    switch (option) {
+    case USER:
+        condition_add(request, "user = ?", optarg, 0);
+        break;
+    case PROGRAM:
+        condition_add(request, "program GLOB ?", optarg, 0);
+        break;
+    case HOST:
+        condition_add(request, "' ' || host_names || ' ' GLOB '* ' || ? || ' *'", optarg, 0);
+        break;
+    case SINCE:
+        condition_add(request, "begin >= ?", NULL, time_read("since", optarg));
+        break;
+    case UNTIL:
+        condition_add(request, "begin < ?", NULL, time_read("until", optarg));
+        break;
+    case RANKS:
+        ranks_add(request, optarg);
+        break;
+    case FINDING:
+        condition_add(request, "rule = ?", optarg, 0);
+        break;
+    case DIED:
+        condition_add(request, "ended_badly > 0", NULL, 0);
+        break;
+    }
+}
+
+static void request_read(struct request *request, int argc, char *argv[])
+{
+    *request = (struct request){.sort = "begin", .limit = 50};
+    bool limited = false;
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
+        switch (option) {
+        case INDEX:
+            request->index = optarg;
+            break;
+        case WHERE:
+            if (strpbrk(optarg, "?;"))
+                usage_reject("--where: the characters ? and ; are not allowed");
+            condition_add(request, optarg, NULL, 0);
+            break;
+        case SORT:
+            request->sort = column_read(optarg);
+            break;
+        case LIMIT:
+            request->limit = limit_read(optarg);
+            limited = true;
+            break;
+        case USUAL:
+            request->usual = optarg;
+            break;
+        case JSON:
+            request->json = true;
+            break;
+        default:
+            filter_read(request, option);
+        }
+    }
+    if (request->json && !limited)
+        request->limit = 0;
+    if (optind == argc && !request->index)
+        usage_reject("which jobs? A directory with summaries is missing");
+}
+
+static sqlite3_stmt *jobs_ask(const struct request *request, struct job_table *table)
+{
+    char sql[SQL_BYTES + 128];
+    snprintf(sql, sizeof sql, "SELECT * FROM jobs WHERE 1%s ORDER BY %s DESC, source", request->sql, request->sort);
+    sqlite3_stmt *ask = job_table_ask(table, sql, "--where");
+    for (size_t i = 0; i < request->count; i++)
+        if (request->values[i].text)
+            sqlite3_bind_text(ask, (int)i + 1, request->values[i].text, -1, SQLITE_STATIC);
+        else
+            sqlite3_bind_double(ask, (int)i + 1, request->values[i].number);
+    return ask;
+}
+
+static void json_print(json_t *object)
+{
+    if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(16)) != 0)
+        errx(1, "no memory, or standard output failed");
+    putchar('\n');
+    json_decref(object);
+}
+
+static void usual_show(const struct request *request, struct job_table *table)
+{
+    struct usual usual;
+    char error[128];
+    if (!usual_find(&usual, table, request->usual, error))
+        errx(1, "%s", error);
+    if (request->json)
+        json_print(usual_json(&usual));
+    else
+        usual_print(&usual, stdout);
+    usual_release(&usual);
+}
+
+static void jobs_show(const struct request *request, struct job_table *table, const struct job_tree *tree)
+{
+    sqlite3_stmt *ask = jobs_ask(request, table);
+    if (request->json)
+        json_print(json_pack("{s:i, s:s, s:i, s:i, s:i, s:o}", "version", 1, "mpit", MPIT_VERSION, "files",
+                             (int)tree->files, "read", (int)tree->read, "unreadable", (int)tree->problems, "jobs",
+                             job_list_json(ask, request->limit)));
+    else
+        job_list_print(ask, request->limit, stdout);
+    sqlite3_finalize(ask);
+}
+
+int main(int argc, char *argv[])
+{
+    struct request request;
+    struct job_tree tree = {.files = 0};
+    int failed = 0;
+    setlocale(LC_CTYPE, "");
+    request_read(&request, argc, argv);
+    struct job_table *table = job_table_open(request.index);
+    for (int i = optind; i < argc; i++)
+        if (job_tree_read(&tree, table, argv[i]) != 0) {
+            warn("%s cannot be read", argv[i]);
+            failed = 1;
+        }
+    job_tree_join(&tree, table);
+    if (tree.problems)
+        warnx("%zu summaries cannot be read, and are left out", tree.problems);
+    if (request.usual)
+        usual_show(&request, table);
+    else
+        jobs_show(&request, table, &tree);
+    job_table_close(table);
+    output_close();
+    return failed;
+}

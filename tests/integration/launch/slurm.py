@@ -276,6 +276,69 @@ def cancelled():
             check("cancelled: mpit-run tells it", "a deadlock" in output_of(place), output_of(place))
 
 
+def installed_site(where):
+    """share/site as it is installed, without the rest. -> its folder slurm"""
+    folder = f"{where}/share/mpit/site/slurm"
+    os.makedirs(folder)
+    for script in ("task-prolog", "epilog"):
+        shutil.copy(f"{BUILD}/share/site/{script}", folder)
+    with open(f"{folder}/task-prolog") as file:
+        library = re.search(r'dirname "\$0"\)/([^"]*)/libmpit', file.read()).group(1)
+    with open(f"{folder}/epilog") as file:
+        tools = re.search(r'dirname "\$0"\)/(\S*)/mpit-collect', file.read()).group(1)
+    for path, real in ((library, f"{BUILD}/lib"), (tools, f"{BUILD}/bin")):
+        link = os.path.normpath(f"{folder}/{path}")
+        os.makedirs(os.path.dirname(link), exist_ok=True)
+        os.symlink(real, link)
+    return folder
+
+
+def always_on():
+    """mpit for all jobs: a site's file and a TaskProlog. Programs and scripts know nothing of it."""
+    place = Place("site")
+    scripts = installed_site(f"{place.path}/prefix")
+    with open(f"{place.path}/mpit.conf", "w") as file:
+        file.write(f"output = {place.run}/%Y/%u-%j-%p\n")
+    line = ["export MPIT_CONF=" + place.path + "/mpit.conf"]
+    step = f"{' '.join(SRUN)} --task-prolog={scripts}/task-prolog --epilog={scripts}/epilog"
+    process = batch(place, [*line, f"{step} {PROGRAM} {place.path} rounds", "echo first $?", f"MPIT_DISABLE=1 {step} -n 1 true",
+                            "echo second $?"])
+    status, number, err = place.steps(process)
+    judge.holds(status == 0 and "first 0\n" in output_of(place) and "second 0\n" in output_of(place), "always on: status",
+                (status, err, output_of(place)))
+    check("always on: nothing is said", "mpit" not in output_of(place), output_of(place))
+    listed = subprocess.run(["mpit-jobs", "--json", place.run], capture_output=True, text=True)
+    jobs = json.loads(listed.stdout)["jobs"] if listed.returncode == 0 else []
+    check("always on: mpit-jobs has the job", [(job["scheduler_job"], job["size"], job["ranks"], job["messages"]) for job in jobs] ==
+          [(f"slurm {number.strip()}", RANKS, RANKS, place.counts()["send_count"])], (listed.stdout, listed.stderr))
+    check("always on: one file, by user and job", len(glob.glob(f"{place.run}/20??/*-{number.strip()}-{os.path.basename(PROGRAM)}/*")) == 1,
+          glob.glob(f"{place.run}/*/*/*"))
+    holds("always on", place, jobs[0]["source"] if jobs else place.run, False)
+
+
+def always_on_killed():
+    """A job that is killed leaves live files. The epilog brings them to the logs."""
+    place = Place("site-killed")
+    scripts = installed_site(f"{place.path}/prefix")
+    with open(f"{place.path}/mpit.conf", "w") as file:
+        file.write(f"output = {place.run}/%j\nspool = {place.path}/spool\n")
+    os.mkdir(f"{place.path}/spool")
+    process = batch(place, [f"export MPIT_CONF={place.path}/mpit.conf",
+                            f"{' '.join(SRUN)} --task-prolog={scripts}/task-prolog {PROGRAM} {place.path} deadlock"])
+    until(lambda: process.poll() is not None or len(glob.glob(f"{place.path}/spool/mpit-*/*/*.mpit")) == RANKS, "live files")
+    time.sleep(0.5)
+    subprocess.run(["scancel", "--full", "--signal=KILL", process.stdout.readline().strip()], capture_output=True)
+    process.communicate(timeout=PATIENCE)
+    until(lambda: not subprocess.run(["pgrep", "-f", f"{PROGRAM} {place.path}"], capture_output=True).stdout, "the job is dead")
+    check("always on, killed: nothing is in the logs yet", not os.path.isdir(place.run), place.run)
+    ended = subprocess.run([f"{scripts}/epilog"], capture_output=True, text=True,
+                           env=dict(os.environ, SLURM_JOB_USER=subprocess.getoutput("id -un"), MPIT_CONF=f"{place.path}/mpit.conf"))
+    runs = glob.glob(f"{place.run}/*")
+    check("always on, killed: the epilog collects", ended.returncode == 0 and len(runs) == 1, (ended, runs))
+    told = dump("--crash", runs[0]) if runs else None
+    check("always on, killed: who was where", told and is_stuck(told.stdout), told)
+
+
 def main():
     if not program_of("slurmctld") or not program_of("slurmd") or not program_of("srun"):
         judge.skip("jobs of Slurm", "there is no Slurm (CONTRIBUTING.md)")
@@ -292,6 +355,8 @@ def main():
         in_batch()
         exported()
         cancelled()
+        always_on()
+        always_on_killed()
     finally:
         cluster.end()
     return judge.verdict()

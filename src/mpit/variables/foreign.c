@@ -323,6 +323,8 @@ static int foreign_bind(struct foreign *f, void *object, int *count)
     if (f->entry->bind == MPI_T_BIND_MPI_COMM) {
         f->bound_to.comm = *(MPI_Comm *)object;
         object = &f->bound_to;
+    } else if (f->entry->bind == MPI_T_BIND_NO_OBJECT) {
+        object = NULL; /* which the same library looks at all the same */
     }
     int result = code(door.pvar_handle_alloc(f->session, f->entry->native_index, object, &f->handle, &elements));
     if (result != MPI_SUCCESS) {

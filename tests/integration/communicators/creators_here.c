@@ -179,6 +179,8 @@ int creators_here(void)
     inters();
     failures();
     names();
+    if (getenv("CREATORS_UNCONNECTED"))
+        return 0;
     meeting("connect:{0,2}+{1,3}#1");
     meeting("connect:{0,2}+{1,3}#2");
     joining();

@@ -136,11 +136,19 @@ sys.exit(seen != {name: 4 for name in sys.argv[1:]} or bool(lost))' "$@" >>"$wor
         mpit-dump --verify "$run" >>"$work/out" 2>&1 && ok "idup, $case, $mpi" || not_ok "idup, $case, $mpi" "$work/out"
 }
 
-ports=(MPI_Publish_name=1 MPI_Lookup_name=1 MPI_Unpublish_name=1 MPI_Open_port=3 MPI_Close_port=3)
+names=(MPI_Publish_name=1 MPI_Lookup_name=1 MPI_Unpublish_name=1)
 for mpi in openmpi mpich; do
     there_is creators || continue
-    creators $mpi 4 here "${ports[@]}" MPI_Comm_create_group=15 MPI_Intercomm_create=12 MPI_Intercomm_merge=8 \
-        MPI_Comm_accept=4 MPI_Comm_connect=4 MPI_Comm_join=2
+    connected=(MPI_Open_port=3 MPI_Close_port=3 MPI_Comm_accept=4 MPI_Comm_connect=4 MPI_Comm_join=2)
+    mkdir "$work/native"
+    if ! limit=30 launch $mpi 4 "$build/tests/creators-$mpi" here "$work/native" >"$work/out" 2>&1 </dev/null; then
+        skip "$mpi: halves of a world that meet" "MPI_Comm_connect does not return, without mpit either" # MPICH 5.0.2
+        export CREATORS_UNCONNECTED=1
+        connected=(MPI_Open_port=1 MPI_Close_port=1)
+    fi
+    rm -rf "$work/native"
+    creators $mpi 4 here "${names[@]}" "${connected[@]}" MPI_Comm_create_group=15 MPI_Intercomm_create=12 MPI_Intercomm_merge=8
+    unset CREATORS_UNCONNECTED
     for case in grow unmapped value overwritten; do
         idups $case MPI_COMM_WORLD/idup#{1..4}
     done

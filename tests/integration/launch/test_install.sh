@@ -53,6 +53,9 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
 for mpi in "${mpis[@]}"; do
     files+=("$libdir/libmpit-$mpi.so" "libexec/mpit/mpit-list-walk-$mpi" "bin/mpit-dump-$mpi")
 done
+[ ! -e "$build/lib/libmpit-abi.so" ] ||
+    files+=("$libdir/libmpit-abi.so" libexec/mpit/mpit-list-walk-abi bin/mpit-dump-abi share/man/man1/mpit-dump-abi.1
+        share/bash-completion/completions/mpit-dump-abi)
 for file in "${files[@]}"; do
     check "  has $file" test -s "first/$file"
 done

@@ -47,8 +47,11 @@ for mpi in openmpi mpich; do
     fi
     for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
         [ $mpi$how = mpich0 ] && continue
-        timeout 60 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
-        status=$? # of whichever process the launcher hears of first
+        for _ in 1 2 3; do # MPICH 5.0.2 leaves the others alone now and then (1 of 40), without mpit, too
+            timeout 30 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
+            status=$? # of whichever process the launcher hears of first
+            [ $mpi$status = mpich124 ] || break
+        done
         check "$mpi: the first ends with $how, and the launcher learns of it (status $status)" \
             test $status -ne 0 -a $status -ne 124
     done

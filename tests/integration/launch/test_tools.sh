@@ -315,10 +315,14 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     says out "ranks? (has|have) not reached MPI_Finalize: times end"
 done
 if has openmpi && has mpich; then
-    gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
-    says err "; MPICH Version"
-    gives "processes that are alone, whatever the launcher started" 0 mpit-run --output alone-1 mpirun.openmpi -n 2 ./ring-mpich
-    says err "the launcher of Open MPI started 2 processes, but the program is linked to MPICH"
+    if timeout 60 mpirun.openmpi -n 1 ./ring-mpich >out 2>err </dev/null; then
+        gives "the program counts, not the launcher" 0 mpit-run --output mixed mpirun.openmpi -n 1 ./ring-mpich
+        says err "; MPICH Version"
+        gives "processes that are alone, whatever the launcher started" 0 mpit-run --output alone-1 mpirun.openmpi -n 2 ./ring-mpich
+        says err "the launcher of Open MPI started 2 processes, but the program is linked to MPICH"
+    else # MPICH 5: Runtime environment uses unsupported PMI version PMIx
+        skip "a program of MPICH below Open MPI's launcher" "MPI_Init fails, without mpit, too"
+    fi
     gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
     says err "the launcher of MPICH started 2 processes, but the program is linked to Open MPI"
     script both "mpirun.openmpi -n 1 ./ring-openmpi" "mpirun.mpich -n 1 ./ring-mpich"

@@ -47,9 +47,9 @@ for mpi in openmpi mpich; do
     fi
 
     check "$mpi: emptywrites.c" "mpicc.$mpi" -O2 -o "$work/emptywrites" "$here/emptywrites.c"
-    romio=$([ "$openmpi_version" = 4 ] && echo romio321 || echo romio341)
-    for io in ompio $romio; do
-        [ $mpi = openmpi ] || [ $io = $romio ] || continue # MPICH has ROMIO alone
+    # Open MPI 6 has no ROMIO, and MPICH has nothing else
+    [ $mpi = mpich ] && ios=romio || ios=$(ompi_info --parsable | sed -nE 's/^mca:io:([a-z0-9]+):version:.*/\1/p' | sort -u)
+    for io in $ios; do
         export OMPI_MCA_io=$io
         record="$build/bin/mpit-run --quiet --trace --output $work/empty" check "$mpi: collective writes of nothing, $io" \
             launch $mpi 2 "$work/emptywrites" "$work/empty.data"

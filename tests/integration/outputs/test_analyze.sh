@@ -91,10 +91,15 @@ says() { "$dump" --analyze "$2" 2>&1 | tee "$work/text" | grep -qE "$1" || { cat
 
 for mpi in openmpi mpich; do
     there_is waits || continue
-    judged "$mpi: each wait is as long as it was" waits $mpi 3
-    judged "$mpi: --events of one rank, communicator and function" only 0 sender_recv
-    judged "$mpi: --analyze of a part" selected
-    judged "$mpi: text names the patterns" says 'Late Broadcast +[0-9.]+ ms' "$work/waits"
+    mkdir -p "$work/notes"
+    if record='' limit=60 launch $mpi 3 "$build/tests/waits-$mpi" "$work/notes" >"$work/log" 2>&1 </dev/null; then
+        judged "$mpi: each wait is as long as it was" waits $mpi 3
+        judged "$mpi: --events of one rank, communicator and function" only 0 sender_recv
+        judged "$mpi: --analyze of a part" selected
+        judged "$mpi: text names the patterns" says 'Late Broadcast +[0-9.]+ ms' "$work/waits"
+    else
+        skip "$mpi: waits of known lengths" "the program hangs without mpit, too" # Open MPI 6.0.0rc2
+    fi
     recorded traffic $mpi 3 "$build/tests/traffic-$mpi" 11 20
     judged "$mpi: traffic's matrix is that of the tallies" tallies "$work/traffic"
     for case in imbalance chain delay both requests synchronous; do

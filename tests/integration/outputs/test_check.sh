@@ -42,6 +42,14 @@ vite_draws() {
     [ "$arrows" = "$2" ]
 }
 
+# vite_ends: it draws an archive at all
+vite_ends() {
+    "$build/bin/mpit-run" --quiet --otf2 --output "$work/small" "mpirun.$1" -n 1 "$build/tests/heat-$1" --rows 8 --columns 8 \
+        --steps 2 >"$work/out" 2>&1 </dev/null
+    QT_QPA_PLATFORM=offscreen XDG_RUNTIME_DIR=$work timeout 30 vite -e "$work/small.svg" "$work/small/otf2/traces.otf2" >"$work/out" 2>&1
+    [ $? -ne 124 ]
+}
+
 demo() {
     local run=$work/run anchor=$work/run/otf2/traces.otf2
     record="$build/bin/mpit-run --quiet --otf2 --output $run"
@@ -57,7 +65,11 @@ demo() {
     "$build/bin/mpit-dump" --json --check "$run" >"$work/check.json"
     gives "$mpi: otf2-print reads it" 0 otf2-print --silent "$anchor"
     gives "$mpi: Python's otf2 reads $(figure events) events" 0 python_reads "$anchor" "$(figure events)"
-    gives "$mpi: ViTE draws $(figure messages_matched) arrows" 0 vite_draws "$anchor" "$(figure messages_matched)"
+    if [ "$vite" = ends ]; then
+        gives "$mpi: ViTE draws $(figure messages_matched) arrows" 0 vite_draws "$anchor" "$(figure messages_matched)"
+    else # 1.4 of Debian's sid, with the archive of two ranks that ViTE 1.2 draws in 0.1 s
+        skip "$mpi: ViTE draws the arrows" "ViTE does not end with a small archive"
+    fi
     if [ "$(figure messages_matched)" = "$(figure sends)" ] && [ "$(figure sends)" -gt 100 ]; then
         ok "$mpi: all messages of the demo match"
     else
@@ -138,6 +150,7 @@ grep '^not ok' -A 2 "$work/faults"
 if [ "$status" = 0 ]; then ok "planted faults: $(tail -n 1 "$work/faults")"; else not_ok "planted faults" "$work/faults"; fi
 for mpi in openmpi mpich; do
     there_is heat || continue
+    vite=$(vite_ends $mpi && echo ends)
     demo
     killed
 done

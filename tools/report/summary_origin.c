@@ -24,10 +24,18 @@ static const char *time_text(char text[TIME_BYTES], const char *format, uint64_t
     return text;
 }
 
+/* The version of mpit that recorded. Returns false if it is not known. */
+static bool recorder_text(char text[32], const struct summary_origin *origin)
+{
+    uint32_t number = origin->recorder;
+    snprintf(text, 32, "%u.%u.%u", number / 1000000, number / 1000 % 1000, number % 1000);
+    return number != 0;
+}
+
 void summary_origin_print(const struct summary *summary, FILE *out)
 {
     const struct summary_origin *origin = &summary->origin;
-    char begin[TIME_BYTES], end[TIME_BYTES], hosts[HOSTS_BYTES], user[USER_BYTES];
+    char begin[TIME_BYTES], end[TIME_BYTES], hosts[HOSTS_BYTES], user[USER_BYTES], recorder[32];
     if (!origin->told)
         return;
     fprintf(out, "  command    %.*s%s\n", COMMAND_COLUMNS, origin->command,
@@ -40,6 +48,8 @@ void summary_origin_print(const struct summary *summary, FILE *out)
             origin->scheduler_job);
     summary_hosts(summary, hosts, sizeof hosts);
     fprintf(out, "  hosts      %s\n", hosts);
+    if (recorder_text(recorder, origin))
+        fprintf(out, "  recorder   mpit %s\n", recorder);
 }
 
 void summary_when_print(const struct summary *summary, FILE *out)
@@ -185,10 +195,12 @@ static json_t *loads_json(const struct summary *summary)
 json_t *summary_about_json(const struct summary *summary)
 {
     const struct summary_origin *origin = &summary->origin;
+    char recorder[32];
     if (!summary->row_count)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "command",
-                     origin->command[0] ? words_json(origin->command) : json_null(), "start",
+    bool known = recorder_text(recorder, origin);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "recorder", known ? json_string(recorder) : json_null(),
+                     "command", origin->command[0] ? words_json(origin->command) : json_null(), "start",
                      instant_json(origin->begin_ns), "user", user_json(origin), "hosts", loads_json(summary),
                      "scheduler", scheduler_json(origin->scheduler_job));
 }

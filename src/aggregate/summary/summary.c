@@ -463,6 +463,7 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
     const struct origin_record *record = run_reader_origin(reader);
     char host[sizeof header->host];
     origin->rank = run_rank(header);
+    origin->recorder = header->recorder < UINT32_MAX ? (uint32_t)header->recorder : 0;
     origin->begin_ns = header->begin_realtime_ns;
     origin->end_ns = header->end_realtime_ns;
     if (record) {

@@ -180,8 +180,8 @@ struct summary_phase {
 /* The origin of the job: the texts of its process with the lowest rank, and times of all. */
 struct summary_origin {
     int32_t rank;
-    uint32_t told; /* 1: the texts are there */
-    uint32_t uid, reserved;
+    uint32_t told;             /* 1: the texts are there */
+    uint32_t uid, recorder;    /* the version of mpit, as in a run file. 0: not known */
     uint64_t begin_ns, end_ns; /* since the epoch: of the first and of the last process. 0: not known */
     char user[ORIGIN_USER_BYTES];
     char scheduler_job[ORIGIN_JOB_BYTES];

@@ -179,6 +179,7 @@ struct run_header {
     uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
     uint64_t first_path, first_module; /* path_record and module_record. 0: none */
     uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
+    uint64_t recorder; /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

@@ -46,6 +46,8 @@ int reader_version_check(struct run_reader *reader)
         header->first_path = header->first_module = 0;
     if (header->header_bytes < offsetof(struct run_header, processor_set) + sizeof header->processor_set)
         header->processor_set = 0;
+    if (header->header_bytes < offsetof(struct run_header, recorder) + sizeof header->recorder)
+        header->recorder = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {

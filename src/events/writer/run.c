@@ -300,6 +300,7 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
 {
     memcpy(header->magic, RUN_MAGIC, sizeof header->magic);
     header->version = RUN_VERSION;
+    header->recorder = MPIT_RECORDER_NUMBER;
     header->byte_order = RUN_BYTE_ORDER;
     header->header_bytes = sizeof *header;
     header->page_bytes = RUN_PAGE_BYTES;

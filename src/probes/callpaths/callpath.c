@@ -175,15 +175,15 @@ static bool is_below_program(uint64_t pc)
 }
 
 /* Unwinds the stack into finding.frames. Returns how many of finding.words tell of it. */
-static unsigned frames_find(const struct callpaths *paths, enum call kind, const uint64_t *frame, unsigned depth)
+static unsigned frames_find(const struct callpaths *paths, enum call kind, wrapper_call call, unsigned depth)
 {
     struct path_frames *frames = &finding.frames;
     uint32_t flags = 0;
     own_find();
     finding.unwinder.low = paths->low;
     finding.unwinder.high = paths->high;
-    unsigned found =
-        unwind_call(&finding.unwinder, frame, finding.pcs, depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
+    unsigned found = unwind_call(&finding.unwinder, wrapper_frame(call), wrapper_cfa(call), finding.pcs,
+                                 depth + FRAMES_BELOW + FRAMES_ABOVE, &flags, &finding.words);
     unsigned first = 0, count = found;
     while (first + 1 < count && first < FRAMES_BELOW && is_below_program(finding.pcs[first]))
         first++;
@@ -231,7 +231,7 @@ static void ways_table_extend(struct callpaths *paths)
     paths->mask = 4 * room - 1;
     for (size_t i = 0; i < room; i++)
         for (struct path_way *way = old[i], *next; way; way = next) {
-            struct path_way **place = way_place_of(paths, way->caller, way->cfa);
+            struct path_way **place = way_place_of(paths, way->caller, wrapper_cfa(way->call));
             next = way->next;
             way->next = *place;
             *place = way;
@@ -242,9 +242,10 @@ static void ways_table_extend(struct callpaths *paths)
 /* A void way from the same call with as many words, to be used again. */
 static struct path_way *way_find_void(const struct callpaths *paths, const struct path_way *key, size_t words)
 {
-    struct path_way *way = *way_place_of(paths, key->caller, key->cfa);
-    while (way && (way->caller != key->caller || way->cfa != key->cfa || way->key >> 32 == key->key >> 32 ||
-                   (uint32_t)way->key != (uint32_t)key->key || (size_t)(way->end - way->word) != words))
+    struct path_way *way = *way_place_of(paths, key->caller, wrapper_cfa(key->call));
+    while (way &&
+           (way->caller != key->caller || !wrapper_call_is(way->call, key->call) || way->key >> 32 == key->key >> 32 ||
+            (uint32_t)way->key != (uint32_t)key->key || (size_t)(way->end - way->word) != words))
         way = way->next;
     return way;
 }
@@ -267,14 +268,14 @@ static struct path_way *way_add(struct callpaths *paths, const struct path_way *
         if (!(way = way_make(paths, all)))
             return NULL;
         ways_table_extend(paths);
-        struct path_way **place = way_place_of(paths, key->caller, key->cfa);
+        struct path_way **place = way_place_of(paths, key->caller, wrapper_cfa(key->call));
         way->next = *place;
         *place = way;
         paths->count++;
     }
     way->key = key->key;
     way->caller = key->caller;
-    way->cfa = key->cfa;
+    way->call = key->call;
     way->bits = key->bits;
     way->cells = key->cells;
     way->number = key->number;
@@ -305,36 +306,23 @@ static const struct path_way *others_open(struct log *log, bool begun)
     return paths->others;
 }
 
-#if defined(__x86_64__)
-
-const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa)
+const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_call call)
 {
     struct callpaths *paths = &log->paths;
-    const uint64_t *frame = (const uint64_t *)cfa - 2; /* the wrapper has a frame pointer */
+    const uint64_t *frame = wrapper_frame(call);
     unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
-    struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .cfa = cfa};
+    struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .call = call};
     if (!frame[1])
         return paths->none;
     if (paths->others)
         return paths->others;
     pthread_mutex_lock(&lock);
-    size_t words = depth ? frames_find(paths, kind, frame, depth) : 0;
+    size_t words = depth ? frames_find(paths, kind, call, depth) : 0;
     key.cells = paths->none->cells;
-    key.site = depth ? finding.site : frame[1];
+    key.site = depth ? finding.site : return_address(frame[1]);
     uint32_t number = depth ? path_number(&finding.frames) : 0;
     bool counted = !number || way_number(&key, log, number);
     const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;
     pthread_mutex_unlock(&lock);
     return way ? way : others_open(log, number != 0);
 }
-
-#else
-
-/* Wrappers keep no frame pointer in a known place. */
-const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa)
-{
-    (void)kind, (void)cfa, (void)way_number, (void)others_open, (void)frames_find, (void)way_add;
-    return log->paths.none;
-}
-
-#endif

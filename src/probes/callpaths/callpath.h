@@ -29,9 +29,58 @@
 
 struct log;
 
+/*
+ * A call of a wrapper.
+ *
+ *     wrapper_cfa      the stack pointer before the call
+ *     wrapper_frame    where the wrapper stored its caller's frame pointer. The return address is above it. On x86-64 that
+ *                      follows from the CFA, because wrappers have a frame pointer
+ */
+#if defined(__aarch64__)
+typedef struct {
+    uintptr_t cfa;
+    const uint64_t *frame;
+} wrapper_call;
+#define WRAPPER_CALL_NONE ((wrapper_call){0, NULL})
+
+static inline uintptr_t wrapper_cfa(wrapper_call call)
+{
+    return call.cfa;
+}
+
+static inline const uint64_t *wrapper_frame(wrapper_call call)
+{
+    return call.frame;
+}
+
+static inline bool wrapper_call_is(wrapper_call call, wrapper_call other)
+{
+    return call.cfa == other.cfa && call.frame == other.frame;
+}
+#else
+typedef uintptr_t wrapper_call;
+#define WRAPPER_CALL_NONE 0
+
+static inline uintptr_t wrapper_cfa(wrapper_call call)
+{
+    return call;
+}
+
+static inline const uint64_t *wrapper_frame(wrapper_call call)
+{
+    return (const uint64_t *)call - 2;
+}
+
+static inline bool wrapper_call_is(wrapper_call call, wrapper_call other)
+{
+    return call == other;
+}
+#endif
+
 struct path_way {
-    uint64_t key; /* callpath_generation + kind of the call */
-    uintptr_t caller, cfa;
+    uint64_t key;     /* callpath_generation + kind of the call */
+    uintptr_t caller; /* return address as the stack has it */
+    wrapper_call call;
     const struct unwind_word *end; /* of the words: an even number, at least 2 */
     struct path_way *next;         /* in the same place of the table */
     uint64_t bits;                 /* the number, as in event.bytes */
@@ -73,7 +122,7 @@ void callpaths_check(void);
 extern LIBRARY_LOCAL uint64_t callpath_generation;
 
 /* Returns the path of a call that no way leads to yet. Not NULL. */
-const struct path_way *callpath_find(struct log *log, enum call kind, uintptr_t cfa);
+const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_call call);
 
 static inline __attribute__((always_inline, no_sanitize("address"))) bool way_holds(const struct path_way *way)
 {
@@ -86,15 +135,14 @@ static inline __attribute__((always_inline, no_sanitize("address"))) bool way_ho
     return true;
 }
 
-/* Returns the way to the path of a call, or NULL: there is none yet. `cfa`: the stack pointer before the call of the
- * wrapper, whose return address is below it. */
+/* Returns the way to the path of a call, or NULL: there is none yet. */
 static inline __attribute__((always_inline, no_sanitize("address"))) const struct path_way *
-callpath_look_up(const struct callpaths *paths, enum call kind, uintptr_t cfa)
+callpath_look_up(const struct callpaths *paths, enum call kind, wrapper_call call)
 {
-    uintptr_t caller = ((const uintptr_t *)cfa)[-1];
+    uintptr_t caller = wrapper_frame(call)[1];
     uint64_t key = callpath_generation + kind;
-    const struct path_way *way = paths->table[callpath_place(caller, cfa) & paths->mask];
-    while (way && (way->caller != caller || way->cfa != cfa || way->key != key || !way_holds(way)))
+    const struct path_way *way = paths->table[callpath_place(caller, wrapper_cfa(call)) & paths->mask];
+    while (way && (way->caller != caller || !wrapper_call_is(way->call, call) || way->key != key || !way_holds(way)))
         way = way->next;
     return way;
 }

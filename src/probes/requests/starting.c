@@ -47,13 +47,13 @@ static void started_record(struct completion *c, struct request *request)
     request_started(request, lot);
 }
 
-void starting_announce(enum call kind, int count, const MPI_Request *requests, uintptr_t cfa)
+void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call)
 {
     struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
     uintptr_t outer;
     if (!log || !log_in(log, stack_entered(), &outer))
         return;
-    const struct path_way *before = path_announce(log, kind, cfa);
+    const struct path_way *before = path_announce(log, kind, call);
     for (int i = 0; requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
         struct request request;

@@ -65,7 +65,7 @@ static void thread_end(void *value)
     uint64_t now = clock_now();
     moment_thread_end(&log->own, now);
     __atomic_store_n(&log->state->call, CALL_NONE, __ATOMIC_RELEASE);
-    log->entered = 0;
+    log->entered = WRAPPER_CALL_NONE;
     if (log->innermost && !log->below && log->buffer.chunk)
         backlog_repair(log);
     fabric_flush(log);
@@ -201,9 +201,9 @@ void log_turn(struct log *log)
     buffer_set(log, ring, capacity);
 }
 
-void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa)
+void path_enter_apart(struct log *log, enum call kind, wrapper_call call)
 {
-    path_enter(log, kind, cfa);
+    path_enter(log, kind, call);
 }
 
 static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_out, uint64_t bytes_high)

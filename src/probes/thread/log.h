@@ -63,8 +63,8 @@ struct log {
     struct sized_type type;      /* the last predefined type */
     uintptr_t innermost;         /* lowest stack address of the wrapper of the innermost call. 0: in no call */
     bool below;                  /* that call is in the library, and not in the recorder */
-    uintptr_t entered;           /* where a wrapper was called whose call begins in another function. 0: in itself */
-    uintptr_t called;            /* where the wrapper of the call was called that begins */
+    wrapper_call entered;        /* of a wrapper whose call begins in another function. NONE: it begins in itself */
+    wrapper_call called;         /* the call of a wrapper that begins */
     const struct path_way *path; /* of the innermost call, or of the last one */
     struct timing timing;        /* which calls are timed */
     struct stall stall;          /* whether its current call stalls */
@@ -267,12 +267,22 @@ HOT uintptr_t stack_entered(void)
     return (uintptr_t)__builtin_dwarf_cfa();
 }
 
+/* Returns the call of the wrapper that this code is part of. */
+HOT wrapper_call wrapper_called(void)
+{
+#if defined(__aarch64__)
+    return (wrapper_call){stack_entered(), __builtin_frame_address(0)};
+#else
+    return stack_entered();
+#endif
+}
+
 /* Called in a wrapper before a function that is not inlined begins its call. */
 HOT void wrapper_entered(void)
 {
     struct log *log = thread_log;
     if (log)
-        log->entered = stack_entered();
+        log->entered = wrapper_called();
 }
 
 /* Neither the compiler nor a signal handler may move accesses to the log across this. */
@@ -334,24 +344,24 @@ HOT void state_set(struct thread_state *state, uint32_t call, uint32_t comm, int
 /* Enters a call that has a mode. */
 void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer);
 
-/* A call begins. `cfa`: the stack pointer before the call of its wrapper. */
-HOT void path_enter(struct log *log, enum call kind, uintptr_t cfa)
+/* A call begins. `call`: of its wrapper. */
+HOT void path_enter(struct log *log, enum call kind, wrapper_call call)
 {
-    const struct path_way *way = callpath_look_up(&log->paths, kind, cfa);
+    const struct path_way *way = callpath_look_up(&log->paths, kind, call);
     if (__builtin_expect(way == NULL, 0))
-        way = callpath_find(log, kind, cfa);
+        way = callpath_find(log, kind, call);
     log->path = way;
     RELAXED_STORE(&log->state->path, way->number);
 }
 
 /* The same, not inlined. */
-void path_enter_apart(struct log *log, enum call kind, uintptr_t cfa);
+void path_enter_apart(struct log *log, enum call kind, wrapper_call call);
 
 /* Finds the path of a call that has not begun. Returns the path from before, for path_restore. */
-static inline const struct path_way *path_announce(struct log *log, enum call kind, uintptr_t cfa)
+static inline const struct path_way *path_announce(struct log *log, enum call kind, wrapper_call call)
 {
     const struct path_way *before = log->path;
-    path_enter_apart(log, kind, cfa);
+    path_enter_apart(log, kind, call);
     return before;
 }
 
@@ -380,11 +390,11 @@ HOT bool probe_open(struct probe *probe)
     probe->log = log;
     if (__builtin_expect(log == NULL, 0))
         return false;
-    uintptr_t here = log->entered ? log->entered : stack_entered();
-    log->entered = 0;
+    wrapper_call here = wrapper_cfa(log->entered) ? log->entered : wrapper_called();
+    log->entered = WRAPPER_CALL_NONE;
     probe->outer_path = log->path;
     log->called = here;
-    if (__builtin_expect(log_in(log, here, &probe->outer_here), 1))
+    if (__builtin_expect(log_in(log, wrapper_cfa(here), &probe->outer_here), 1))
         return true;
     probe->log = NULL;
     return false;
@@ -447,7 +457,7 @@ HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kin
     probe->unusual = 0;
     probe->outer_here = 0;
     stall_call_begin(&log->stall);
-    path_enter_apart(log, kind, stack_entered());
+    path_enter_apart(log, kind, wrapper_called());
     probe->begin = clock_counter();
     state_set(log->state, kind, comm, peer, probe->begin);
 }

@@ -2,11 +2,11 @@
 #include "unwinder/unwindtable.h"
 
 #include "format/samples.h"
+#include "unwinder/signalframe.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
-#include <ucontext.h>
 
 uint32_t unwind_generation = 1;
 
@@ -14,20 +14,6 @@ void unwind_forget_all(void)
 {
     __atomic_add_fetch(&unwind_generation, 1, __ATOMIC_RELEASE);
 }
-
-#if defined(__x86_64__)
-
-/* Register numbers of x86-64 (System V ABI, 3.6). */
-enum { RBP = 6, RSP = 7, RIP = 16 };
-/* The size of the area below the stack that signal frames leave as it was (3.2.2). Values that an epilogue has popped
- * are still there, at the place that the tables name. */
-enum { RED_ZONE = 128 };
-
-/* In the order of these numbers. */
-static const int context_places[UNWIND_REGISTERS] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
-                                                     REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
-                                                     REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-static const uint8_t saved_registers[UNWIND_SAVED] = {3, RBP, 12, 13, 14, 15};
 
 bool unwind_works(void)
 {
@@ -248,11 +234,24 @@ static bool register_find(const struct unwinder *u, const uint64_t old[UNWIND_RE
 
 enum step { STEP_DONE, STEP_END, STEP_UNKNOWN, STEP_ELSEWHERE };
 
+/* The stack pointer is not known, after a function without a table. The frame pointer most likely leads to the place
+ * where the function saved it, with the return address above it. */
+static bool cfa_guess(const struct unwinder *u, uint64_t *cfa)
+{
+    const struct unwind_row *row = &u->row;
+    int64_t distance = row->values[REGISTER_FRAME];
+    *cfa = u->registers[REGISTER_FRAME] - (uint64_t)distance;
+    return u->known & 1u << REGISTER_FRAME && row->rules[REGISTER_FRAME] == RULE_AT &&
+           row->rules[REGISTER_RETURN] == RULE_AT && row->values[REGISTER_RETURN] == distance + 8;
+}
+
 static bool cfa_find(const struct unwinder *u, uint64_t *cfa)
 {
     const struct unwind_row *row = &u->row;
     if (row->cfa_is_expression)
         return evaluate(u, row->cfa, NULL, cfa);
+    if (row->cfa_register == REGISTER_STACK && !(u->known & 1u << REGISTER_STACK))
+        return cfa_guess(u, cfa);
     if (row->cfa_register >= UNWIND_REGISTERS || !(u->known & 1u << row->cfa_register))
         return false;
     word_note(u, u->sources[row->cfa_register]);
@@ -260,12 +259,23 @@ static bool cfa_find(const struct unwinder *u, uint64_t *cfa)
     return true;
 }
 
-/* Each frame is above the one that it called. */
+/* Each frame is above the one that it called. If calls put nothing on the stack, a function that calls none may have no
+ * frame. */
 static enum step cfa_judge(const struct unwinder *u, uint64_t cfa)
 {
+    bool may_be_empty = RETURN_IS_REGISTER && u->known & 1u << REGISTER_RETURN;
     if (cfa > u->high || cfa < u->floor)
         return STEP_ELSEWHERE;
-    return cfa > u->registers[RSP] ? STEP_DONE : STEP_UNKNOWN;
+    return cfa > u->registers[REGISTER_STACK] - may_be_empty ? STEP_DONE : STEP_UNKNOWN;
+}
+
+/* The return address is found: it is the caller's program counter. A register that had it does not have it there. */
+static void pc_set(struct unwinder *u)
+{
+    word_note(u, u->sources[REGISTER_RETURN]);
+    u->pc = return_address(u->registers[REGISTER_RETURN]);
+    if (RETURN_IS_REGISTER)
+        u->known &= ~(1u << REGISTER_RETURN);
 }
 
 /* Goes to the caller, by unwinder->row. */
@@ -273,7 +283,7 @@ static enum step row_apply(struct unwinder *u)
 {
     uint64_t cfa, old[UNWIND_REGISTERS], fresh[UNWIND_REGISTERS], sources[UNWIND_REGISTERS];
     uint32_t known = 0;
-    if (u->row.rules[RIP] == RULE_UNDEFINED)
+    if (u->row.rules[REGISTER_RETURN] == RULE_UNDEFINED)
         return STEP_END; /* the mark of a function without a caller */
     if (!cfa_find(u, &cfa))
         return STEP_UNKNOWN;
@@ -284,16 +294,16 @@ static enum step row_apply(struct unwinder *u)
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
         if (register_find(u, old, i, cfa, &fresh[i], &sources[i]))
             known |= 1u << i;
-    if (!(known & 1u << RIP))
+    if (!(known & 1u << REGISTER_RETURN))
         return STEP_UNKNOWN;
-    if (!(known & 1u << RSP) || u->row.rules[RSP] == RULE_SAME) {
-        fresh[RSP] = cfa;
-        sources[RSP] = 0; /* it follows from what is noted */
+    if (!(known & 1u << REGISTER_STACK) || u->row.rules[REGISTER_STACK] == RULE_SAME) {
+        fresh[REGISTER_STACK] = cfa;
+        sources[REGISTER_STACK] = 0; /* it follows from what is noted */
     }
-    word_note(u, sources[RIP]);
     memcpy(u->registers, fresh, sizeof fresh);
     memcpy(u->sources, sources, sizeof sources);
-    u->known = known | 1u << RSP;
+    u->known = known | 1u << REGISTER_STACK;
+    pc_set(u);
     return STEP_DONE;
 }
 
@@ -302,25 +312,24 @@ static void row_cache(struct unwinder *u, uint64_t pc)
 {
     const struct unwind_row *row = &u->row;
     struct unwind_cached entry = {.pc = pc, .cfa = (int32_t)row->cfa, .cfa_register = row->cfa_register};
-    if (row->cfa_is_expression || row->cfa != entry.cfa || row->rules[RIP] != RULE_AT || row->values[RIP] != -8)
+    if (row->cfa_is_expression || row->cfa != entry.cfa)
         return;
-    if (row->cfa_register != RSP && row->cfa_register != RBP)
+    if (row->cfa_register != REGISTER_STACK && row->cfa_register != REGISTER_FRAME)
         return;
     for (unsigned i = 0; i < UNWIND_SAVED; i++) {
         uint8_t rule = row->rules[saved_registers[i]];
         int64_t value = row->values[saved_registers[i]];
         if (rule == RULE_SAME)
             continue;
-        if (rule != RULE_AT || value % 8 || value >= 0 || value / -8 > INT8_MAX)
+        if (rule != RULE_AT || value % 8 || value >= 0 || value / -8 > UNWIND_DISTANCE_MOST)
             return;
-        entry.saved[i] = (int8_t)(value / -8);
+        entry.saved[i] = (unwind_distance)(value / -8);
     }
     u->cache[pc % UNWIND_CACHED] = entry;
 }
 
 static enum step cached_apply(struct unwinder *u, const struct unwind_cached *entry)
 {
-    uint64_t pc;
     if (!(u->known & 1u << entry->cfa_register))
         return STEP_UNKNOWN;
     word_note(u, u->sources[entry->cfa_register]);
@@ -328,9 +337,7 @@ static enum step cached_apply(struct unwinder *u, const struct unwind_cached *en
     enum step step = cfa_judge(u, cfa);
     if (step != STEP_DONE)
         return step;
-    if (!word_read_noted(u, cfa - 8, &pc))
-        return STEP_UNKNOWN;
-    uint32_t known = 1u << RSP | 1u << RIP;
+    uint32_t known = 1u << REGISTER_STACK;
     for (unsigned i = 0; i < UNWIND_SAVED; i++) {
         unsigned number = saved_registers[i];
         uint64_t at = cfa - (uint64_t)entry->saved[i] * 8;
@@ -339,66 +346,115 @@ static enum step cached_apply(struct unwinder *u, const struct unwind_cached *en
             u->sources[number] = at;
         known |= (good ? 1u : 0) << number;
     }
-    u->registers[RSP] = cfa;
-    u->sources[RSP] = 0;
-    u->registers[RIP] = pc;
+    if (!(known & 1u << REGISTER_RETURN))
+        return STEP_UNKNOWN;
+    u->registers[REGISTER_STACK] = cfa;
+    u->sources[REGISTER_STACK] = 0;
     u->known = known;
+    pc_set(u);
     return STEP_DONE;
 }
 
-/* True if there is a call before this return address: relative, or through a register or memory. */
-static bool follows_call(uint64_t pc)
+/* True if `stored` is a return address in a function with a table. */
+static bool is_return(struct unwinder *u, uint64_t stored)
 {
-    const uint8_t *code = (const uint8_t *)(uintptr_t)pc;
-    if (code[-5] == 0xe8)
-        return true;
-    for (int bytes = 2; bytes <= 7; bytes++)
-        if (code[-bytes] == 0xff && (code[1 - bytes] & 0x38) == 0x10)
-            return true;
-    return false;
+    uint64_t pc = return_address(stored);
+    return unwind_row_find(u, pc - 1) == UNWIND_FOUND && follows_call(pc);
 }
 
 enum { GUESSED_WORDS = 2 };
 
-/* True if the word at `address` is a return address in a function with a table. */
-static bool return_read(struct unwinder *u, uint64_t address, uint64_t *pc)
+/* The caller of a function that has done little so far. Its return address is in its register, or on top of the stack,
+ * or below one word. */
+static bool begun_leave(struct unwinder *u, bool innermost)
 {
-    return word_read(u, address, pc) && unwind_row_find(u, *pc - 1) == UNWIND_FOUND && follows_call(*pc);
+    uint64_t stored, sp = u->registers[REGISTER_STACK];
+    if (RETURN_IS_REGISTER)
+        return u->known & 1u << REGISTER_RETURN && is_return(u, u->registers[REGISTER_RETURN]);
+    for (unsigned i = 0; innermost && i < GUESSED_WORDS; i++, sp += sizeof stored) {
+        if (!word_read(u, sp, &stored) || !is_return(u, stored))
+            continue;
+        u->registers[REGISTER_RETURN] = stored;
+        u->registers[REGISTER_STACK] = sp + sizeof stored;
+        return true;
+    }
+    return false;
 }
 
-/* For a function without a table, such as the ones that begin and end a library. It may have a frame pointer. Or it is
- * the innermost one and has done little so far. Then its return address is on top, or below one word. */
+/* The caller of a function that has a frame pointer. */
+static bool framed_leave(struct unwinder *u)
+{
+    uint64_t stored, frame = u->registers[REGISTER_FRAME];
+    if (!(u->known & 1u << REGISTER_FRAME) || frame < u->registers[REGISTER_STACK] ||
+        !word_read(u, frame + sizeof stored, &stored) || !is_return(u, stored) ||
+        !word_read(u, frame, &u->registers[REGISTER_FRAME]))
+        return false;
+    u->registers[REGISTER_RETURN] = stored;
+    u->registers[REGISTER_STACK] = frame + 2 * sizeof stored;
+    return true;
+}
+
+enum { STUB_INSTRUCTIONS = 5 };
+
+/* True in a stub, such as those of linkers, which leave the stack as it is. */
+static bool is_stub(uint64_t pc)
+{
+    struct bytes code = unwind_code_at(pc);
+    for (int i = 0; i < STUB_INSTRUCTIONS && code.at; i++)
+        if (is_stub_jump(bytes_number(&code, 4)))
+            return true;
+    return false;
+}
+
+/* For a function without a table, such as the ones that begin and end a library. If calls put nothing on the stack,
+ * nothing tells how large its frame is. */
 static enum step step_guess(struct unwinder *u, bool innermost)
 {
-    uint64_t pc, frame = u->registers[RBP], sp = u->registers[RSP];
-    for (unsigned i = 0; innermost && i < GUESSED_WORDS; i++, sp += sizeof pc) {
-        if (!return_read(u, sp, &pc))
-            continue;
-        u->registers[RIP] = pc;
-        u->registers[RSP] = sp + sizeof pc;
-        return STEP_DONE;
-    }
-    if (!(u->known & 1u << RBP) || frame < u->registers[RSP] || !return_read(u, frame + sizeof pc, &pc) ||
-        !word_read(u, frame, &u->registers[RBP]))
+    if (!begun_leave(u, innermost) && !framed_leave(u))
         return STEP_UNKNOWN;
-    u->registers[RIP] = pc;
-    u->registers[RSP] = frame + 2 * sizeof pc;
+    if (RETURN_IS_REGISTER && !is_stub(u->pc))
+        u->known &= ~(1u << REGISTER_STACK);
+    pc_set(u);
     return STEP_DONE;
+}
+
+/* True at the return of a signal handler, if no table tells the way from there. */
+static bool is_handler_return(const struct unwinder *u)
+{
+    uint64_t mark;
+    return SIGNAL_MARK && u->known & 1u << REGISTER_STACK &&
+           word_read_noted(u, u->registers[REGISTER_STACK] + SIGNAL_MARK_AT, &mark) && mark == SIGNAL_MARK;
+}
+
+/* Goes from there to what the signal interrupted. */
+static enum step signal_leave(struct unwinder *u)
+{
+    uint64_t sp, context = u->registers[REGISTER_STACK] + SIGNAL_CONTEXT_AT;
+    if (!word_read(u, context + context_offset(REGISTER_STACK), &sp) ||
+        !word_read_noted(u, context + CONTEXT_PC, &u->pc))
+        return STEP_UNKNOWN;
+    enum step step = cfa_judge(u, sp);
+    u->known = 0;
+    for (unsigned i = 0; i < UNWIND_REGISTERS; i++) {
+        u->sources[i] = context + context_offset(i);
+        u->known |= (word_read(u, u->sources[i], &u->registers[i]) ? 1u : 0) << i;
+    }
+    return step;
 }
 
 /* Goes to the caller. *exact: its program counter is the next instruction, and not a return address. */
 static enum step step_out(struct unwinder *u, bool innermost, bool *exact)
 {
-    uint64_t pc = u->registers[RIP] - (*exact ? 0 : 1);
+    uint64_t pc = u->pc - (*exact ? 0 : 1);
     const struct unwind_cached *entry = &u->cache[pc % UNWIND_CACHED];
     *exact = false;
-    if (entry->pc == pc)
+    if (entry->pc == pc && u->known & 1u << REGISTER_STACK)
         return cached_apply(u, entry);
     u->misses++;
     enum unwind_result found = unwind_row_find(u, pc);
+    *exact = found == UNWIND_SIGNAL_FRAME || (found == UNWIND_NONE && is_handler_return(u));
     if (found == UNWIND_NONE)
-        return u->words ? STEP_UNKNOWN : step_guess(u, innermost);
-    *exact = found == UNWIND_SIGNAL_FRAME;
+        return *exact ? signal_leave(u) : u->words ? STEP_UNKNOWN : step_guess(u, innermost);
     if (found == UNWIND_FOUND)
         row_cache(u, pc);
     return row_apply(u);
@@ -420,7 +476,7 @@ static unsigned callers_find(struct unwinder *u, bool exact, uint64_t *pcs, unsi
     unsigned count = 1;
     for (;; count++) {
         enum step step = step_out(u, count == 1, &exact);
-        if (step == STEP_END || (step == STEP_DONE && u->registers[RIP] == 0))
+        if (step == STEP_END || (step == STEP_DONE && u->pc == 0))
             return count;
         if (step != STEP_DONE) {
             *flags |= step == STEP_ELSEWHERE ? SAMPLE_ELSEWHERE : SAMPLE_UNKNOWN;
@@ -430,91 +486,54 @@ static unsigned callers_find(struct unwinder *u, bool exact, uint64_t *pcs, unsi
             *flags |= SAMPLE_CUT;
             return count;
         }
-        pcs[count] = u->registers[RIP];
+        pcs[count] = u->pc;
         if (u->words)
             u->words->until[count] = (uint8_t)u->words->count;
     }
 }
 
+static uint64_t context_word(const void *context, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)context + offset);
+}
+
 unsigned unwind_stack(struct unwinder *u, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags)
 {
-    const ucontext_t *interrupted = context;
     for (unsigned i = 0; i < UNWIND_REGISTERS; i++)
-        u->registers[i] = (uint64_t)interrupted->uc_mcontext.gregs[context_places[i]];
-    u->known = (1u << UNWIND_REGISTERS) - 1;
+        u->registers[i] = context_word(context, context_offset(i));
+    u->known = UINT32_MAX >> (32 - UNWIND_REGISTERS);
     *flags = 0;
-    pcs[0] = u->registers[RIP];
-    if (!u->high || u->registers[RSP] < u->low || u->registers[RSP] >= u->high) {
+    pcs[0] = u->pc = context_word(context, CONTEXT_PC);
+    if (!u->high || u->registers[REGISTER_STACK] < u->low || u->registers[REGISTER_STACK] >= u->high) {
         *flags = SAMPLE_ELSEWHERE;
         return 1;
     }
-    u->floor = u->registers[RSP] - RED_ZONE;
+    u->floor = u->registers[REGISTER_STACK] - RED_ZONE;
     if (u->floor < u->low)
         u->floor = u->low;
     u->words = NULL;
     return callers_find(u, true, pcs, most, flags);
 }
 
-unsigned unwind_call(struct unwinder *u, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
-                     struct unwind_words *words)
+unsigned unwind_call(struct unwinder *u, const uint64_t *frame, uintptr_t cfa, uint64_t *pcs, unsigned most,
+                     uint32_t *flags, struct unwind_words *words)
 {
     *flags = 0;
     words->count = 0;
     words->overflow = false;
     words->until[0] = 0;
-    pcs[0] = frame[1];
+    pcs[0] = u->pc = return_address(frame[1]);
     if (!u->high || (uintptr_t)frame < u->low || (uintptr_t)frame >= u->high - 2 * sizeof *frame) {
         *flags = SAMPLE_ELSEWHERE;
         return 1;
     }
     memset(u->sources, 0, sizeof u->sources);
-    u->registers[RIP] = frame[1];
-    u->registers[RSP] = (uintptr_t)(frame + 2);
-    u->registers[RBP] = frame[0];
-    u->sources[RBP] = (uintptr_t)frame;
-    u->known = 1u << RIP | 1u << RSP | 1u << RBP;
-    u->floor = (uintptr_t)(frame + 2);
+    u->registers[REGISTER_RETURN] = frame[1];
+    u->registers[REGISTER_STACK] = cfa;
+    u->registers[REGISTER_FRAME] = frame[0];
+    u->sources[REGISTER_FRAME] = (uintptr_t)frame;
+    u->known = (RETURN_IS_REGISTER ? 0 : 1u << REGISTER_RETURN) | 1u << REGISTER_STACK | 1u << REGISTER_FRAME;
+    u->floor = cfa;
     u->words = words;
     return callers_find(u, false, pcs, most, flags);
 }
-
-#else
-
-bool unwind_works(void)
-{
-    return false;
-}
-
-bool unwind_open(struct unwinder *unwinder, pthread_t thread)
-{
-    (void)thread;
-    memset(unwinder, 0, sizeof *unwinder);
-    return false;
-}
-
-unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
-                     struct unwind_words *words)
-{
-    (void)unwinder, (void)most;
-    words->count = 0;
-    words->overflow = false;
-    pcs[0] = frame[1];
-    *flags = SAMPLE_ELSEWHERE;
-    return 1;
-}
-
-unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *pcs, unsigned most, uint32_t *flags)
-{
-    const ucontext_t *interrupted = context;
-    (void)unwinder, (void)most;
-#if defined(__aarch64__)
-    pcs[0] = interrupted->uc_mcontext.pc;
-#else
-    (void)interrupted;
-    pcs[0] = 0;
-#endif
-    *flags = SAMPLE_ELSEWHERE;
-    return 1;
-}
-
-#endif

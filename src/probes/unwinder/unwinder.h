@@ -16,12 +16,13 @@
 #define MPIT_PROBES_UNWINDER_H
 
 #include "base/linkage.h"
+#include "unwinder/machine.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { UNWIND_REGISTERS = 17, UNWIND_CACHED = 1024, UNWIND_STATES = 4, UNWIND_SAVED = 6 };
+enum { UNWIND_CACHED = 1024, UNWIND_STATES = 4 };
 
 enum unwind_rule {
     RULE_UNDEFINED, /* its value is lost */
@@ -42,13 +43,13 @@ struct unwind_row {
     int64_t values[UNWIND_REGISTERS];
 };
 
-/* The same for the usual kind of frame: the CFA is a register and an offset, the return address is below it, and the
- * caller's saved registers are at offsets. */
+/* The same for the usual kind of frame: the CFA is a register and an offset. The return address and the caller's
+ * registers are saved at offsets. */
 struct unwind_cached {
     uint64_t pc; /* 0: empty */
     int32_t cfa;
     uint8_t cfa_register;
-    int8_t saved[UNWIND_SAVED]; /* words below the CFA. 0: the same */
+    unwind_distance saved[UNWIND_SAVED]; /* words below the CFA. 0: the same */
 };
 
 /* A word of the stack that decided about a stack of calls, and its value then. */
@@ -73,6 +74,7 @@ struct unwinder {
     uint32_t generation; /* of the mappings that the cache knows */
     struct unwind_row row, initial, states[UNWIND_STATES];
     struct unwind_cached cache[UNWIND_CACHED];
+    uint64_t pc; /* of the frame: its next instruction, or a return address */
     uint64_t registers[UNWIND_REGISTERS];
     uint32_t known; /* of them: bits */
     uint64_t misses;
@@ -99,13 +101,13 @@ unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *
 
 /*
  * The same from a call on. `frame`: where the called function stored its caller's frame pointer, with the return
- * address above it. The first program counter is that return address.
+ * address above it. The first program counter is that return address. `cfa`: the stack pointer before the call.
  *
  * `words` gets all words of the stack that decided about the result. While they and the loaded objects are the same, a
- * call with the same `frame` has the same stack of calls. If words->overflow is set, that is not so. `most`: at most
+ * call with the same `frame` and `cfa` has the same stack of calls. If words->overflow is set, that is not so. `most`: at most
  * UNWIND_FRAMES_MOST.
  */
-unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uint64_t *pcs, unsigned most, uint32_t *flags,
-                     struct unwind_words *words);
+unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uintptr_t cfa, uint64_t *pcs, unsigned most,
+                     uint32_t *flags, struct unwind_words *words);
 
 #endif

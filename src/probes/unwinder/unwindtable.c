@@ -6,9 +6,6 @@
 #include <link.h>
 #include <string.h>
 
-/* Register numbers of x86-64 (System V ABI, 3.6). */
-enum { REGISTER_RIP = 16 };
-
 int (*find_object)(void *address, struct found_object *found);
 
 __attribute__((constructor(101))) static void find_object_set(void)
@@ -128,8 +125,8 @@ static bool augmentation_read(struct bytes *entry, const char *letters, struct c
             bytes_pointer(&data, encoding & (uint8_t)~ENCODED_INDIRECT);
         else if (*letter == 'S')
             common->signal = true;
-        else if (*letter != 'L')
-            break; /* the rest after an unknown one cannot be read */
+        else if (*letter != 'L' && *letter != 'B') /* B: how return addresses are signed */
+            break;                                 /* the rest after an unknown one cannot be read */
     }
     entry->at += length;
     return data.at != NULL;
@@ -150,7 +147,7 @@ static bool common_read(const uint8_t *at, struct bytes bounds, struct common *c
     common->code_unit = bytes_uleb(&entry);
     common->data_unit = bytes_sleb(&entry);
     uint64_t returns = version == 1 ? bytes_number(&entry, 1) : bytes_uleb(&entry);
-    if (!entry.at || returns != REGISTER_RIP)
+    if (!entry.at || returns != REGISTER_RETURN)
         return false;
     if (letters[0] == 'z' ? !augmentation_read(&entry, letters, common) : letters[0] != '\0')
         return false;
@@ -158,21 +155,39 @@ static bool common_read(const uint8_t *at, struct bytes bounds, struct common *c
     return true;
 }
 
-/* Returns the mapped range around the tables of an object: the segment that contains the header's table. */
-static struct bytes bounds_of(const struct found_object *object)
+/* Returns the segment of an object that contains an address, or no bytes. */
+static struct bytes segment_of(const struct found_object *object, uintptr_t address)
 {
     const ElfW(Ehdr) *head = object->map_start;
     const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
-    uintptr_t bias = object->link_map ? object->link_map->l_addr : 0, table = (uintptr_t)object->eh_frame;
+    uintptr_t bias = object->link_map ? object->link_map->l_addr : 0;
     if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 - sizeof *parts ||
         head->e_phnum > (4096 - head->e_phoff) / sizeof *parts)
-        return (struct bytes){object->map_start, object->map_end};
+        return (struct bytes){NULL, NULL};
     for (unsigned i = 0; i < head->e_phnum; i++) {
         uintptr_t begin = bias + parts[i].p_vaddr, end = begin + parts[i].p_filesz;
-        if (parts[i].p_type == PT_LOAD && table >= begin && table < end)
+        if (parts[i].p_type == PT_LOAD && address >= begin && address < end)
             return (struct bytes){(const uint8_t *)begin, (const uint8_t *)end};
     }
-    return (struct bytes){object->map_start, object->map_end};
+    return (struct bytes){NULL, NULL};
+}
+
+struct bytes unwind_code_at(uint64_t pc)
+{
+    struct found_object object;
+    if (find_object((void *)(uintptr_t)pc, &object) != 0)
+        return (struct bytes){NULL, NULL};
+    struct bytes code = segment_of(&object, pc);
+    if (code.at)
+        code.at = (const uint8_t *)(uintptr_t)pc;
+    return code;
+}
+
+/* Returns the mapped range around the tables of an object: the segment that contains the header's table. */
+static struct bytes bounds_of(const struct found_object *object)
+{
+    struct bytes bounds = segment_of(object, (uintptr_t)object->eh_frame);
+    return bounds.at ? bounds : (struct bytes){object->map_start, object->map_end};
 }
 
 /* Returns the entry of the function that contains `pc`, by binary search, or NULL: there is none. */
@@ -261,7 +276,9 @@ enum operation {
     VAL_OFFSET,
     VAL_OFFSET_SF,
     VAL_EXPRESSION,
-    GNU_ARGS_SIZE = 0x2e,
+    AARCH64_SIGNED_FROM = 0x2c, /* return addresses are signed, or not any more: they tell themselves */
+    AARCH64_SIGNED,
+    GNU_ARGS_SIZE,
     ADVANCE_LOC = 0x40, /* these have an operand in their lower bits */
     OFFSET = 0x80,
     RESTORE = 0xc0,
@@ -304,6 +321,9 @@ static bool cfa_do(struct run_of_program *run, uint8_t operation)
         row->cfa_is_expression = true;
         row->cfa = expression_skip(program);
         return true;
+    case AARCH64_SIGNED_FROM:
+    case AARCH64_SIGNED:
+        return RETURN_IS_REGISTER;
     case GNU_ARGS_SIZE:
         bytes_uleb(program);
         return true;
@@ -432,9 +452,8 @@ enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc)
         return UNWIND_NONE;
     entry.at += more;
     unwinder->row = (struct unwind_row){.cfa_register = UNWIND_REGISTERS};
-    static const uint8_t kept[] = {3, 6, 12, 13, 14, 15}; /* functions leave these as they were: rbx, rbp, r12-r15 */
-    for (size_t i = 0; i < sizeof kept; i++)
-        unwinder->row.rules[kept[i]] = RULE_SAME;
+    for (size_t i = 0; i < UNWIND_SAME; i++)
+        unwinder->row.rules[saved_registers[i]] = RULE_SAME;
     struct run_of_program run = {unwinder, &common, common.program, 0, UINT64_MAX, 0};
     if (!program_run(&run))
         return UNWIND_NONE;

@@ -34,6 +34,9 @@ int64_t bytes_signed(struct bytes *bytes, size_t size);
 uint64_t bytes_uleb(struct bytes *bytes);
 int64_t bytes_sleb(struct bytes *bytes);
 
+/* Returns the loaded bytes from `pc` to the end of its segment, or no bytes. */
+struct bytes unwind_code_at(uint64_t pc);
+
 enum unwind_result { UNWIND_FOUND, UNWIND_NONE, UNWIND_SIGNAL_FRAME };
 
 /* Sets unwinder->row to the row that is valid at `pc`. Uses `initial` and `states`. NONE: no table leads out of

@@ -33,13 +33,13 @@ HOT void leave_icoll(struct probe *probe, enum call kind, enum collective op, in
 void leave_coll_init(struct probe *probe, enum call kind, enum collective op, int result, int32_t root,
                      struct coll_bytes bytes, const MPI_Request *request);
 
-/* Raises the begin of a collective for listeners. `cfa`: as for path_enter. */
-void collective_announce(enum call kind, MPI_Comm comm, uintptr_t cfa);
+/* Raises the begin of a collective for listeners. `call`: as for path_enter. */
+void collective_announce(enum call kind, MPI_Comm comm, wrapper_call call);
 
 HOT void collective_begins(enum call kind, MPI_Comm comm)
 {
     if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))
-        collective_announce(kind, comm, stack_entered());
+        collective_announce(kind, comm, wrapper_called());
 }
 
 #endif

@@ -36,12 +36,12 @@ HOT void leave_start(struct probe *probe, const struct single *single, enum call
 }
 
 /* Raises the begin of persistent collectives for listeners. */
-void starting_announce(enum call kind, int count, const MPI_Request *requests, uintptr_t cfa);
+void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call);
 
 HOT void starting_begins(enum call kind, int count, const MPI_Request *requests)
 {
     if (__builtin_expect(listened(COLLECTIVE_BEGIN), 0))
-        starting_announce(kind, count, requests, stack_entered());
+        starting_announce(kind, count, requests, wrapper_called());
 }
 
 /* ---- calls on several -------------------------------------------------------------------------------------------- */

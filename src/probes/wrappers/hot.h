@@ -41,7 +41,7 @@ HOT bool hot_ready(const struct hot *hot)
 HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
 {
     stall_call_begin(&hot->log->stall);
-    path_enter(hot->log, kind, stack_entered());
+    path_enter(hot->log, kind, wrapper_called());
     hot->begin = hot->timed ? clock_counter() : 0;
     if (!hot->timed)
         hot->log->timing.wait--;

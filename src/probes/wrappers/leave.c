@@ -70,13 +70,13 @@ void leave_coll_init(struct probe *probe, enum call kind, enum collective op, in
     posted_finish(probe->log);
 }
 
-void collective_announce(enum call kind, MPI_Comm comm, uintptr_t cfa)
+void collective_announce(enum call kind, MPI_Comm comm, wrapper_call call)
 {
     struct log *log = log_get();
     uintptr_t outer;
     if (!log || (call_modes[kind] & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
         return;
-    const struct path_way *before = path_announce(log, kind, cfa);
+    const struct path_way *before = path_announce(log, kind, call);
     raise_begin(log, comm_view(log, comm), kind);
     path_restore(log, before);
     log_out(log, outer);

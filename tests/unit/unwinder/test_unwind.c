@@ -1,9 +1,13 @@
 /*
  * The unwinder against libgcc's, which knows the same tables and does not look where it reads: at every single
  * instruction of functions of all kinds. And where tables are missing or wrong, so that libgcc's could not be asked.
+ *
+ * A process on aarch64 cannot step through itself. There a timer interrupts it, some thousand times, at any instruction.
+ * (QEMU does so only between blocks of instructions, or with QEMU_SINGLESTEP=1 in the environment.)
  */
 #define _GNU_SOURCE
 #include "format/samples.h"
+#include "unwinder/signalframe.h"
 #include "unwinder/unwinder.h"
 
 #include <alloca.h>
@@ -17,20 +21,60 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
 #include <cmocka.h>
 
-#if defined(__x86_64__)
-
 enum { MOST = SAMPLE_FRAMES_MOST, STEPS_LEAST = 2000 };
+
+#if defined(__x86_64__)
+enum { STEP_SIGNAL = SIGTRAP, WITHOUT_TABLES = false };
+#else
+/* Linkers make stubs without tables. libgcc ends there, and we go on. */
+enum { STEP_SIGNAL = SIGALRM, WITHOUT_TABLES = true };
+#endif
 
 static struct unwinder unwinder;
 static volatile int steps, differences;
 static volatile unsigned deepest;
 static char difference[4096];
+
+#if defined(__x86_64__)
+/* The processor's trap flag: a SIGTRAP behind each instruction. */
+#define STEPPER(name, change)                                                                                          \
+    ".type " name ", @function\n" name ":\n\t.cfi_startproc\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\t" change          \
+    "\n\tpopfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n\t.size " name ", .-" name "\n"
+__asm__(".text\n" STEPPER("steps_begin", "orq $0x100, (%rsp)") STEPPER("steps_end", "andq $~0x100, (%rsp)"));
+extern void steps_begin(void);
+extern void steps_end(void);
+
+static void step_next(void)
+{
+}
+#else
+static volatile sig_atomic_t stepping;
+
+static void step_next(void)
+{
+    const struct itimerval soon = {.it_value.tv_usec = 50 + steps * 7 % 100};
+    if (stepping)
+        setitimer(ITIMER_REAL, &soon, NULL);
+}
+
+static void steps_begin(void)
+{
+    stepping = 1;
+    step_next();
+}
+
+static void steps_end(void)
+{
+    stepping = 0;
+}
+#endif
 
 struct frames {
     uint64_t pcs[MOST + 16];
@@ -63,7 +107,8 @@ static void on_step(int number, siginfo_t *info, void *context)
     bool whole = first + same == theirs.count || theirs.pcs[first + same] == 0;
     steps++;
     deepest = count > deepest ? count : deepest;
-    if (same == count && whole && flags == 0)
+    step_next();
+    if (whole && (same == count || (WITHOUT_TABLES && same > 0)) && flags == 0)
         return;
     if (differences++ == 0) {
         int n =
@@ -82,14 +127,6 @@ static void on_step(int number, siginfo_t *info, void *context)
 #else
 #define NOT_WITH_DELAYED_SIGNALS() ((void)0)
 #endif
-
-/* The processor's trap flag: a SIGTRAP behind each instruction. */
-#define STEPPER(name, change)                                                                                          \
-    ".type " name ", @function\n" name ":\n\t.cfi_startproc\n\tpushfq\n\t.cfi_adjust_cfa_offset 8\n\t" change          \
-    "\n\tpopfq\n\t.cfi_adjust_cfa_offset -8\n\tret\n\t.cfi_endproc\n\t.size " name ", .-" name "\n"
-__asm__(".text\n" STEPPER("steps_begin", "orq $0x100, (%rsp)") STEPPER("steps_end", "andq $~0x100, (%rsp)"));
-extern void steps_begin(void);
-extern void steps_end(void);
 
 static void handler_set(int number, void (*handler)(int, siginfo_t *, void *), int flags)
 {
@@ -140,10 +177,30 @@ static __attribute__((noinline)) int with_an_aligned_stack(int n, ...)
     return sum + with_a_stack_of_its_own_size(n * 16) + (int)((uintptr_t)place % 128);
 }
 
+static __attribute__((noinline)) int with_a_large_frame(int n)
+{
+    volatile int place[4000];
+    place[n % 4000] = n;
+    return place[n % 4000] + with_an_aligned_stack(3, 1, 2, n);
+}
+
+#if defined(__aarch64__)
+#define SIGNED __attribute__((noinline, target("branch-protection=pac-ret")))
+#else
+#define SIGNED __attribute__((noinline))
+#endif
+
+/* Its return address is signed, where the processor can do so. */
+static SIGNED int with_a_signed_return_address(int n)
+{
+    volatile int here = n;
+    return here + with_a_large_frame(n);
+}
+
 static __attribute__((noinline)) int recursive(int n)
 {
     volatile int here = n;
-    return n == 0 ? with_an_aligned_stack(3, 1, 2, 3) : here + recursive(n - 1);
+    return n == 0 ? with_a_signed_return_address(3) : here + recursive(n - 1);
 }
 
 static __attribute__((noinline)) int in_a_loop(void)
@@ -157,13 +214,25 @@ static __attribute__((noinline)) int in_a_loop(void)
     return sum + recursive(5) + (int)getppid();
 }
 
+/* Some steps at the least. */
+static void step_through(void)
+{
+    int wanted = steps + STEPS_LEAST;
+    steps_begin();
+    do {
+        volatile int result = in_a_loop();
+        (void)result;
+    } while (steps <= wanted);
+    steps_end();
+}
+
 static int stepped(void **state)
 {
     (void)state;
     steps = differences = 0;
     difference[0] = '\0';
     assert_true(unwind_open(&unwinder, pthread_self()));
-    handler_set(SIGTRAP, on_step, 0);
+    handler_set(STEP_SIGNAL, on_step, 0);
     return 0;
 }
 
@@ -172,10 +241,7 @@ static void each_instruction_has_the_stack_that_libgcc_sees(void **state)
     (void)state;
     for (int round = 0; round < 2; round++) { /* the second one out of the cache, for the most part */
         uint64_t missed = unwinder.misses;
-        steps_begin();
-        volatile int result = in_a_loop();
-        steps_end();
-        (void)result;
+        step_through();
         if (round == 1)
             assert_true(unwinder.misses - missed < missed);
     }
@@ -189,10 +255,7 @@ static void each_instruction_has_the_stack_that_libgcc_sees(void **state)
 static void on_user(int number, siginfo_t *info, void *context)
 {
     (void)number, (void)info, (void)context;
-    steps_begin();
-    volatile int result = in_a_loop();
-    steps_end();
-    (void)result;
+    step_through();
 }
 
 static void a_handler_of_the_programs_leads_to_what_it_interrupted(void **state)
@@ -206,6 +269,83 @@ static void a_handler_of_the_programs_leads_to_what_it_interrupted(void **state)
         print_message("%s\n", difference);
     assert_int_equal(differences, 0);
     assert_true(steps > STEPS_LEAST);
+}
+
+/* ---- from a call on */
+
+static unsigned calls;
+
+/* As a wrapper of an MPI function begins. */
+static __attribute__((noinline, optimize("no-omit-frame-pointer"))) int called(int n)
+{
+    struct frames theirs = {.count = 0};
+    struct unwind_words words;
+    uint64_t pcs[UNWIND_FRAMES_MOST];
+    uint32_t flags;
+    unsigned count = unwind_call(&unwinder, __builtin_frame_address(0), (uintptr_t)__builtin_dwarf_cfa(), pcs,
+                                 UNWIND_FRAMES_MOST, &flags, &words);
+    _Unwind_Backtrace(frame_take, &theirs);
+    assert_int_equal(flags, 0);
+    assert_true(count > 3 && count < theirs.count);
+    assert_memory_equal(pcs, theirs.pcs + 1, count * sizeof *pcs);
+    assert_false(words.overflow);
+    assert_true(words.count > 2 && words.until[count - 1] <= words.count);
+    for (unsigned i = 0; i < words.count; i++)
+        assert_int_equal(*words.list[i].at, words.list[i].value);
+    calls++;
+    return n + 1;
+}
+
+static __attribute__((noinline)) int called_last(int n)
+{
+    return called(n);
+}
+
+static __attribute__((noinline)) int called_with_a_large_frame(int n)
+{
+    volatile int place[4000];
+    place[n] = called_last(n);
+    return place[n] + called(n);
+}
+
+static __attribute__((noinline, optimize("no-omit-frame-pointer"))) int called_with_a_frame_pointer(int n)
+{
+    return called_with_a_large_frame(n) + called(n);
+}
+
+static __attribute__((noinline)) int called_with_alloca(int n)
+{
+    volatile char *memory = alloca((size_t)n * 100);
+    memory[n] = (char)called_with_a_frame_pointer(n);
+    return memory[n] + called(n);
+}
+
+static SIGNED int called_with_a_signed_return_address(int n)
+{
+    return called_with_alloca(n) + called(n);
+}
+
+static int called_through_a_pointer(const void *a, const void *b)
+{
+    return called_with_a_signed_return_address(*(const int *)a) - *(const int *)b;
+}
+
+static void on_call(int number)
+{
+    called_with_alloca(number);
+}
+
+static void a_call_has_the_stack_that_libgcc_sees(void **state)
+{
+    (void)state;
+    assert_true(unwind_open(&unwinder, pthread_self()));
+    int values[2] = {2, 1};
+    qsort(values, 2, sizeof *values, called_through_a_pointer);
+    assert_int_equal(calls, 5);
+    NOT_WITH_DELAYED_SIGNALS();
+    signal(SIGUSR1, on_call);
+    raise(SIGUSR1);
+    assert_int_equal(calls, 9);
 }
 
 /* ---- where there is nothing to go by */
@@ -229,7 +369,8 @@ static int looked(void **state)
     return 0;
 }
 
-/* Kernels in assembler that say nothing of what they push; the program interrupts itself in them. */
+/* Kernels in assembler that say nothing of what they push, or what is wrong. The program interrupts itself in them. */
+#if defined(__x86_64__)
 __asm__(".text\n"
         ".type wild_pusher, @function\n"
         "wild_pusher:\n"
@@ -263,6 +404,45 @@ __asm__(".text\n"
         "\tpopq %rbx\n"
         "\tret\n"
         "\t.size bare, .-bare\n");
+#else
+__asm__(".text\n"
+        ".type wild_pusher, %function\n"
+        "wild_pusher:\n"
+        "\t.cfi_startproc\n"
+        "\t.cfi_def_cfa_offset 16\n"
+        "\t.cfi_offset 29, -8\n"
+        "\t.cfi_offset 30, -16\n" /* the return address seems to be what was pushed last */
+        "\tstp x29, x30, [sp, #-16]!\n"
+        "\tstp x0, x0, [sp, #-16]!\n"
+        "\tmov x29, #0x10\n"
+        "\tblr x1\n"
+        "\tadd sp, sp, #16\n"
+        "\tldp x29, x30, [sp], #16\n"
+        "\tret\n"
+        "\t.cfi_endproc\n"
+        "\t.size wild_pusher, .-wild_pusher\n"
+        ".type begun, %function\n"
+        "begun:\n"
+        "\tsub sp, sp, #32\n"
+        "\tmov x8, #131\n" /* tgkill(process, thread, signal) */
+        "\tadrp x0, process_id\n"
+        "\tldr w0, [x0, :lo12:process_id]\n"
+        "\tadrp x1, thread_id\n"
+        "\tldr w1, [x1, :lo12:thread_id]\n"
+        "\tmov x2, #12\n" /* SIGUSR2 */
+        "\tsvc #0\n"
+        "\tadd sp, sp, #32\n"
+        "\tret\n"
+        "\t.size begun, .-begun\n"
+        ".type bare, %function\n"
+        "bare:\n"
+        "\tstp x29, x30, [sp, #-32]!\n"
+        "\tstr x0, [sp, #16]\n"
+        "\tblr x1\n"
+        "\tldp x29, x30, [sp], #32\n"
+        "\tret\n"
+        "\t.size bare, .-bare\n");
+#endif
 extern void wild_pusher(uint64_t pushed, void (*function)(void));
 extern void bare(uint64_t pushed, void (*function)(void));
 extern void begun(void);
@@ -292,7 +472,9 @@ static void wrong_tables_are_survived(void **state)
     }
 }
 
-static void a_function_without_a_table_that_has_just_begun_is_left(void **state)
+/* With a frame pointer, which is needed where calls put nothing on the stack. */
+static __attribute__((optimize("no-omit-frame-pointer"))) void
+a_function_without_a_table_that_has_just_begun_is_left(void **state)
 {
     (void)state;
     NOT_WITH_DELAYED_SIGNALS();
@@ -301,6 +483,11 @@ static void a_function_without_a_table_that_has_just_begun_is_left(void **state)
     begun();
     assert_true(seen.count > 4 && seen_flags == 0);
     assert_true(seen.pcs[1] - (uintptr_t)a_function_without_a_table_that_has_just_begun_is_left < 512);
+}
+
+static uint64_t *context_word(ucontext_t *context, size_t offset)
+{
+    return (void *)((char *)context + offset);
 }
 
 /* Every register has any value, anywhere in the code: what is not on the stack is not read. */
@@ -315,12 +502,12 @@ static void registers_of_all_values_are_survived(void **state)
     unsigned random = 1, unknown = 0;
     for (int i = 0; i < 200000; i++) {
         context = sound;
-        for (int r = 0; r < 17; r++)
+        for (unsigned r = 0; r < UNWIND_REGISTERS; r++)
             if (rand_r(&random) % 3 == 0)
-                context.uc_mcontext.gregs[r] += (rand_r(&random) % 4096 - 2048) * (rand_r(&random) % 2 ? 8 : 0x100000);
-        context.uc_mcontext.gregs[REG_RIP] =
-            (greg_t)((uintptr_t)(rand_r(&random) % 2 ? (char *)in_a_loop : (char *)qsort) +
-                     (uintptr_t)rand_r(&random) % 8192);
+                *context_word(&context, context_offset(r)) +=
+                    (uint64_t)((rand_r(&random) % 4096 - 2048) * (rand_r(&random) % 2 ? 8 : 0x100000));
+        *context_word(&context, CONTEXT_PC) =
+            (uintptr_t)(rand_r(&random) % 2 ? (char *)in_a_loop : (char *)qsort) + (uintptr_t)rand_r(&random) % 8192;
         unsigned count = unwind_stack(&unwinder, &context, pcs, MOST, &flags);
         assert_true(count >= 1 && count <= MOST);
         unknown += flags != 0;
@@ -391,6 +578,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(each_instruction_has_the_stack_that_libgcc_sees, stepped),
         cmocka_unit_test_setup(a_handler_of_the_programs_leads_to_what_it_interrupted, stepped),
+        cmocka_unit_test(a_call_has_the_stack_that_libgcc_sees),
         cmocka_unit_test_setup(wrong_tables_are_survived, looked),
         cmocka_unit_test_setup(a_function_without_a_table_that_has_just_begun_is_left, looked),
         cmocka_unit_test_setup(registers_of_all_values_are_survived, looked),
@@ -400,12 +588,3 @@ int main(void)
     };
     return unwind_works() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }
-
-#else
-
-int main(void)
-{
-    return 0;
-}
-
-#endif

@@ -241,7 +241,7 @@ static bool cfa_guess(const struct unwinder *u, uint64_t *cfa)
     const struct unwind_row *row = &u->row;
     int64_t distance = row->values[REGISTER_FRAME];
     *cfa = u->registers[REGISTER_FRAME] - (uint64_t)distance;
-    return u->known & 1u << REGISTER_FRAME && row->rules[REGISTER_FRAME] == RULE_AT &&
+    return !u->words && u->known & 1u << REGISTER_FRAME && row->rules[REGISTER_FRAME] == RULE_AT &&
            row->rules[REGISTER_RETURN] == RULE_AT && row->values[REGISTER_RETURN] == distance + 8;
 }
 
@@ -532,7 +532,9 @@ unsigned unwind_call(struct unwinder *u, const uint64_t *frame, uintptr_t cfa, u
     u->registers[REGISTER_STACK] = cfa;
     u->registers[REGISTER_FRAME] = frame[0];
     u->sources[REGISTER_FRAME] = (uintptr_t)frame;
-    u->known = (RETURN_IS_REGISTER ? 0 : 1u << REGISTER_RETURN) | 1u << REGISTER_STACK | 1u << REGISTER_FRAME;
+    u->known = (RETURN_IS_REGISTER ? 0 : 1u << REGISTER_RETURN) | 1u << REGISTER_FRAME;
+    if (cfa > (uintptr_t)frame) /* else the compiler could not tell it: clang on aarch64 */
+        u->known |= 1u << REGISTER_STACK;
     u->floor = cfa;
     u->words = words;
     return callers_find(u, false, pcs, most, flags);

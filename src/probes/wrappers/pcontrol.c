@@ -127,17 +127,19 @@ void pcontrol_find(void)
         "jmp *" next "(%rip)\n\t.cfi_endproc\n\t.size " entry ", .-" entry "\n\t.popsection")
 #elif defined(__aarch64__)
 #define PCONTROL_PASS(entry, called, next)                                                                             \
-    __asm__(".pushsection .text\n\t.p2align 4\n\t.hidden " entry "\n\t.globl " entry "\n\t.type " entry                \
-            ", %function\n" entry ":\n\t"                                                                              \
-            "stp x29, x30, [sp, #-208]!\n\tmov x29, sp\n\t"                                                            \
-            "stp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n\t"     \
-            "stp q0, q1, [sp, #80]\n\tstp q2, q3, [sp, #112]\n\tstp q4, q5, [sp, #144]\n\tstp q6, q7, [sp, #176]\n\t"  \
-            "bl " called "\n\t"                                                                                        \
-            "ldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n\t"     \
-            "ldp q0, q1, [sp, #80]\n\tldp q2, q3, [sp, #112]\n\tldp q4, q5, [sp, #144]\n\tldp q6, q7, [sp, #176]\n\t"  \
-            "ldp x29, x30, [sp], #208\n\t"                                                                             \
-            "adrp x16, " next "\n\tldr x16, [x16, :lo12:" next "]\n\tbr x16\n\t"                                       \
-            ".size " entry ", .-" entry "\n\t.popsection")
+    __asm__(                                                                                                           \
+        ".pushsection .text\n\t.p2align 4\n\t.hidden " entry "\n\t.globl " entry "\n\t.type " entry                    \
+        ", %function\n" entry ":\n\t.cfi_startproc\n\t"                                                                \
+        "stp x29, x30, [sp, #-208]!\n\t.cfi_def_cfa_offset 208\n\t.cfi_offset 29, -208\n\t.cfi_offset 30, -200\n\t"    \
+        "mov x29, sp\n\t"                                                                                              \
+        "stp x0, x1, [sp, #16]\n\tstp x2, x3, [sp, #32]\n\tstp x4, x5, [sp, #48]\n\tstp x6, x7, [sp, #64]\n\t"         \
+        "stp q0, q1, [sp, #80]\n\tstp q2, q3, [sp, #112]\n\tstp q4, q5, [sp, #144]\n\tstp q6, q7, [sp, #176]\n\t"      \
+        "bl " called "\n\t"                                                                                            \
+        "ldp x0, x1, [sp, #16]\n\tldp x2, x3, [sp, #32]\n\tldp x4, x5, [sp, #48]\n\tldp x6, x7, [sp, #64]\n\t"         \
+        "ldp q0, q1, [sp, #80]\n\tldp q2, q3, [sp, #112]\n\tldp q4, q5, [sp, #144]\n\tldp q6, q7, [sp, #176]\n\t"      \
+        "ldp x29, x30, [sp], #208\n\t.cfi_def_cfa_offset 0\n\t.cfi_restore 29\n\t.cfi_restore 30\n\t"                  \
+        "adrp x16, " next "\n\tldr x16, [x16, :lo12:" next "]\n\tbr x16\n\t.cfi_endproc\n\t"                           \
+        ".size " entry ", .-" entry "\n\t.popsection")
 #endif
 
 PCONTROL_PASS("mpit_impl_MPI_Pcontrol", "pcontrol_called", "pcontrol_next");

@@ -33,8 +33,8 @@ struct log;
  * A call of a wrapper.
  *
  *     wrapper_cfa      the stack pointer before the call
- *     wrapper_frame    where the wrapper stored its caller's frame pointer. The return address is above it. On x86-64 that
- *                      follows from the CFA, because wrappers have a frame pointer
+ *     wrapper_frame    where the wrapper stored its caller's frame pointer. The return address is above it. On x86-64
+ *                      that follows from the CFA, because wrappers have a frame pointer
  */
 #if defined(__aarch64__)
 typedef struct {

@@ -5,7 +5,7 @@
  *     REGISTER_...          numbers in the unwind tables. REGISTER_RETURN: the column of the return address
  *     saved_registers       registers that functions leave as they were, the return address last
  *     UNWIND_SAME           how many of them are the same where the tables do not name them
- *     RETURN_IS_REGISTER    a call leaves its return address in a register. A function that calls none may keep it there
+ *     RETURN_IS_REGISTER    a call leaves its return address in a register, where a function without calls may keep it
  *     RED_ZONE              bytes below the stack pointer that signals leave as they were. Values that an epilogue has
  *                           popped are still there, at the place that the tables name
  *

@@ -104,8 +104,8 @@ unsigned unwind_stack(struct unwinder *unwinder, const void *context, uint64_t *
  * address above it. The first program counter is that return address. `cfa`: the stack pointer before the call.
  *
  * `words` gets all words of the stack that decided about the result. While they and the loaded objects are the same, a
- * call with the same `frame` and `cfa` has the same stack of calls. If words->overflow is set, that is not so. `most`: at most
- * UNWIND_FRAMES_MOST.
+ * call with the same `frame` and `cfa` has the same stack of calls. If words->overflow is set, that is not so. `most`:
+ * at most UNWIND_FRAMES_MOST.
  */
 unsigned unwind_call(struct unwinder *unwinder, const uint64_t *frame, uintptr_t cfa, uint64_t *pcs, unsigned most,
                      uint32_t *flags, struct unwind_words *words);

@@ -143,6 +143,8 @@ uint64_t job_number(const char *directory, int size)
     if (size == 1) /* it may have inherited the name from a process that started it, and that process's job */
         return own_number(launch_hash(directory));
     uint64_t number = number_told(directory);
+    if (!strchr(book.run.path, '/')) /* without a live file it cannot tell */
+        return number;
     if (number != asked || !answer) {
         answer = is_inherited(number) ? own_number(launch_hash(directory)) : number;
         asked = number;

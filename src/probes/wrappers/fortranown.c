@@ -7,8 +7,8 @@
  *                     └──> one event more
  *
  * These are completion calls without requests, and some local functions (attributes, their keys, error handlers).
- * mpi_f08 uses ompi_waitall_f or pmpi_waitall_ of the same library. If a version of the layer calls C all the same, the
- * call is counted there, once. So is the call of a tool between two functions of mpit.
+ * mpi_f08 uses ompi_waitall_f or pmpi_waitall_ of the same library, or has functions of its own, as in Open MPI 6. If a
+ * version of the layer calls C all the same, the call is counted there, once. So is the call of a tool between two functions of mpit.
  *
  * The event is written after the call, and takes its time from there. The call itself is shorter than a read of the
  * clock.
@@ -83,8 +83,12 @@ static void local_record(enum call kind, int result)
     OWN_SPELLING(kind, pmpi_##name##_, condition, record);                                                             \
     OWN_SPELLING(kind, ompi_##name##_f, condition, record)
 
-/* The number of requests is the first argument. */
-#define OWN_COMPLETION(kind, name) OWN(kind, name, *(const MPI_Fint *)a == 0, empty_record(CALL_MPI_##kind))
+/* The number of requests is the first argument. The functions of mpi_f08 in Open MPI 6 answer by themselves, too. */
+#define OWN_EMPTY(own, kind, name) own(kind, name, *(const MPI_Fint *)a == 0, empty_record(CALL_MPI_##kind))
+#define OWN_COMPLETION(kind, name)                                                                                     \
+    OWN_EMPTY(OWN, kind, name);                                                                                        \
+    OWN_EMPTY(OWN_SPELLING, kind, mpi_##name##_f08_);                                                                  \
+    OWN_EMPTY(OWN_SPELLING, kind, pmpi_##name##_f08_)
 
 OWN_COMPLETION(Waitall, waitall);
 OWN_COMPLETION(Waitany, waitany);

@@ -25,6 +25,14 @@ enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST =
 
 void (*run_say)(const char *text);
 
+/* True for a folder that the site's pattern leads to. Folders that a user names are the user's. */
+static bool is_of_site(const char *path)
+{
+    const char *pattern = setting_is_of_site("MPIT_OUTPUT") ? setting("MPIT_OUTPUT") : "";
+    size_t plain = strcspn(pattern, "%");
+    return pattern[plain] && strncmp(path, pattern, plain) == 0;
+}
+
 /* Folders of the date are for all users, as the folder that they are in. The last folder has what results have. */
 static void directory_open(char *path, bool last)
 {
@@ -34,7 +42,7 @@ static void directory_open(char *path, bool last)
     char *slash = strrchr(path, '/');
     if (last && setting_mode(&mode, &wrong))
         chmod(path, mode | (mode & 0444) >> 2);
-    if (last || slash == path)
+    if (last || slash == path || !is_of_site(path))
         return;
     *slash = '\0';
     bool shared = stat(path, &above) == 0 && (above.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);

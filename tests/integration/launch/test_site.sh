@@ -38,6 +38,10 @@ for mpi in openmpi mpich; do
     check "  is not recorded" [ "$(jobs_in logs)" = "$file" ]
     gives "$mpi: the environment comes first" 0 env MPIT_OUTPUT="$work/own-$mpi" "mpirun.$mpi" -n 2 ./ring-$mpi
     check "  its file is there" [ "$(jobs_in "own-$mpi" | wc -l)" = 1 ]
+    mkdir -m 1777 open
+    gives "  in a folder of the user's own" 0 env MPIT_OUTPUT="$work/open/mine/run" "mpirun.$mpi" -n 2 ./ring-$mpi
+    access_is 755 open/mine
+    rm -r open
     gives "  also to switch it off" 0 env MPIT_DISABLE=1 "mpirun.$mpi" -n 2 ./ring-$mpi
     check "  without a file" [ "$(jobs_in logs)" = "$file" ]
     gives "  and without a site's file" 0 env MPIT_CONF= "mpirun.$mpi" -n 2 ./ring-$mpi

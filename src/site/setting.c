@@ -142,10 +142,12 @@ bool setting_line(size_t i, const char **variable, int *line)
 bool setting_mode(unsigned *mode, bool *wrong)
 {
     const char *text = setting("MPIT_MODE");
-    char *end = NULL;
-    unsigned long value = text && *text >= '0' && *text <= '7' ? strtoul(text, &end, 8) : 0;
-    bool good = end && !*end && value <= 0777 && (value & 0600) == 0600;
+    const char *digit = text ? text : "";
+    unsigned value = 0;
+    for (; *digit >= '0' && *digit <= '7' && value <= 0777; digit++) /* strtoul is new in glibc 2.38 */
+        value = value * 8 + (unsigned)(*digit - '0');
+    bool good = !*digit && value <= 0777 && (value & 0600) == 0600;
     *wrong = text && *text && !good;
-    *mode = good ? (unsigned)value : 0600;
+    *mode = good ? value : 0600;
     return good;
 }

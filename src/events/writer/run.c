@@ -33,6 +33,17 @@ static bool is_of_site(const char *path)
     return pattern[plain] && strncmp(path, pattern, plain) == 0;
 }
 
+/* Of a folder that was made just now. The owner of the folder above may have put a link in its place. */
+static void directory_mode(const char *path, mode_t mode)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
+        fchmod(fd, mode | (st.st_mode & S_ISGID));
+    if (fd >= 0)
+        close(fd);
+}
+
 /* Folders of the date are for all users, as the folder that they are in. The last folder has what results have. */
 static void directory_open(char *path, bool last)
 {
@@ -41,14 +52,14 @@ static void directory_open(char *path, bool last)
     bool wrong;
     char *slash = strrchr(path, '/');
     if (last && setting_mode(&mode, &wrong))
-        chmod(path, mode | (mode & 0444) >> 2);
+        directory_mode(path, mode | (mode & 0444) >> 2);
     if (last || slash == path || !is_of_site(path))
         return;
     *slash = '\0';
     bool shared = stat(path, &above) == 0 && (above.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
     *slash = '/';
     if (shared)
-        chmod(path, above.st_mode & 07777);
+        directory_mode(path, above.st_mode & 07777);
 }
 
 int run_directory_make(const char *dir)

@@ -1,4 +1,4 @@
-/* Programs that the site leaves alone (MPIT_EXCLUDE): no recorder is loaded into them. */
+/* Programs that are not recorded (MPIT_EXCLUDE): no recorder is loaded into them. */
 #ifndef MPIT_PRELOAD_EXCLUDED_H
 #define MPIT_PRELOAD_EXCLUDED_H
 

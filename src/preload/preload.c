@@ -242,7 +242,7 @@ static bool is_second(void)
 
 static bool is_refused(void)
 {
-    if (!refuses && (getauxval(AT_SECURE) || setting("MPIT_DISABLE") || program_is_excluded() || is_second()))
+    if (!refuses && (getauxval(AT_SECURE) || setting_disabled() || program_is_excluded() || is_second()))
         refuses = true;
     return refuses;
 }

@@ -55,7 +55,7 @@ bool output_expand(const char *pattern, const struct output_values *values, char
         else if (*at == '%')
             piece = value_of(*++at, values, text);
         if (!piece)
-            snprintf(reason, 128, "'%%%.1s' is no pattern; allowed are %%Y %%m %%d %%u %%p %%j %%h %%%%", at);
+            snprintf(reason, 128, "'%%%.1s' is not known; allowed are %%Y %%m %%d %%u %%p %%j %%h %%%%", at);
         else if (used + strlen(piece) >= bytes)
             snprintf(reason, 128, "the path is too long");
         if (reason[0]) {

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "site/setting.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@ enum { SITE_LINES_MOST = 128, SITE_BYTES_MOST = 32 << 10 };
 
 static struct site {
     char file[PATH_MAX];
+    int cut; /* the line from which on there was no room. 0: all fit */
     size_t count;
     struct {
         char variable[SETTING_NAME_BYTES]; /* "": the line has another form */
@@ -40,9 +40,10 @@ static bool variable_write(char variable[SETTING_NAME_BYTES], const char *name)
 {
     size_t used = (size_t)snprintf(variable, SETTING_NAME_BYTES, "MPIT_");
     for (; *name && used < SETTING_NAME_BYTES - 1; name++) {
-        if (!isalnum((unsigned char)*name) && *name != '_')
+        bool small = *name >= 'a' && *name <= 'z'; /* the program's locale may have other letters */
+        if (!small && *name != '_' && !(*name >= 'A' && *name <= 'Z') && !(*name >= '0' && *name <= '9'))
             return false;
-        variable[used++] = (char)toupper((unsigned char)*name);
+        variable[used++] = (char)(small ? *name - 'a' + 'A' : *name);
     }
     variable[used] = '\0';
     return !*name && used > 5;
@@ -51,8 +52,12 @@ static bool variable_write(char variable[SETTING_NAME_BYTES], const char *name)
 static void line_read(struct site *to, char *text, int number)
 {
     text = trimmed(text);
-    if (!*text || *text == '#' || to->count == SITE_LINES_MOST)
+    if (to->cut || !*text || *text == '#')
         return;
+    if (to->count == SITE_LINES_MOST) {
+        to->cut = number;
+        return;
+    }
     char *equals = strchr(text, '='), variable[SETTING_NAME_BYTES];
     if (equals)
         *equals = '\0';
@@ -81,7 +86,10 @@ static void site_read(struct site *to)
         next = strchr(at, '\n');
         if (next)
             *next++ = '\0';
-        line_read(to, at, ++number);
+        number++;
+        if (!next && used == SITE_BYTES_MOST && !to->cut)
+            to->cut = number;
+        line_read(to, at, number);
     }
 }
 
@@ -116,6 +124,18 @@ const char *setting(const char *variable)
 {
     const char *own = getenv(variable);
     return own ? own : site_value(variable);
+}
+
+bool setting_disabled(void)
+{
+    const char *own = getenv("MPIT_DISABLE"), *site_has = own ? NULL : site_value("MPIT_DISABLE");
+    return own || (site_has && strcmp(site_has, "0") != 0);
+}
+
+int setting_cut(void)
+{
+    const struct site *from = site_of();
+    return from ? from->cut : 0;
 }
 
 bool setting_is_of_site(const char *variable)

@@ -2,11 +2,11 @@
  * Settings: of the environment, and of the site's file, which the administrator writes for all programs.
  *
  *   /etc/mpit.conf, or the file in MPIT_CONF:     # a comment
- *                                                 output = /logs/%Y/%m/%d
- *                                                 trace_limit_bytes = 0
+ *                                                 output = /logs/%Y/%m/%d/%u-%p-%j
+ *                                                 call_depth = 7
  *
  * A line has the name of an environment variable, in lower case and without MPIT_. The environment comes first. The file
- * is read once, at the first call. Any thread may call these functions, also from the constructor of a library. They
+ * is read once by each library of mpit, at the first call. Any thread may call these functions, also from the constructor of a library. They
  * need no symbol of a glibc later than 2.17.
  */
 #ifndef MPIT_SITE_SETTING_H
@@ -21,8 +21,14 @@ enum { SETTING_NAME_BYTES = 64 };
  * changed. */
 const char *setting(const char *variable);
 
+/* True if mpit is to record nothing: MPIT_DISABLE has any value in the environment, or another one than 0 in the file. */
+bool setting_disabled(void);
+
 /* True if the setting comes from the site's file. */
 bool setting_is_of_site(const char *variable);
+
+/* The first line of the site's file that had no room, or 0. This one and those after it have no effect. */
+int setting_cut(void);
 
 /* The site's file, or "" if there is none. */
 const char *setting_file(void);

@@ -8,6 +8,7 @@
 #include "collect/processlife.h"
 #include "reader/reader.h"
 #include "collect/resultfile.h"
+#include "collect/resultfolder.h"
 #include "writer/run.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
@@ -394,7 +395,7 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
     size_t kept = 0, merged = 0;
-    int result = run_directory_make(work->spool->output);
+    int result = result_folder_make(work->spool->output);
     if (result) {
         work->sum->left += count;
         errno = result;

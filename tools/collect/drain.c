@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "collect/processlife.h"
 #include "collect/resultfile.h"
+#include "collect/resultfolder.h"
 #include "writer/run.h"
 
 #include <dirent.h>
@@ -250,7 +251,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
     struct pair pair;
     char part[PATH_MAX];
     drain_part_path(spool, name, part);
-    if (run_directory_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
+    if (result_folder_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
         return; /* the excess is lost, and counted there */
     chunks_visit(&pair, chunk_drain);
     pair_close(&pair);

@@ -2,14 +2,12 @@
 #include "collect/resultfile.h"
 
 #include "base/array.h"
+#include "collect/resultfolder.h"
 #include "format/sealed.h"
-#include "site/setting.h"
 #include "summary/summary.h"
 
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,23 +31,6 @@ int result_path(const char *directory, const char *name, int stem, const char *s
         return 0;
     errno = ENAMETOOLONG;
     return -1;
-}
-
-void result_share(int fd)
-{
-    static bool told;
-    unsigned mode;
-    bool wrong;
-    const char *name = setting("MPIT_GROUP");
-    const struct group *group = name && *name ? getgrnam(name) : NULL;
-    if (setting_mode(&mode, &wrong))
-        fchmod(fd, mode);
-    if (wrong && !told)
-        warnx("MPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640; only the user has access",
-              setting("MPIT_MODE"));
-    if (name && *name && (!group || fchown(fd, (uid_t)-1, group->gr_gid) != 0) && !told)
-        warnx("results do not get the group %.60s: %s", name, group ? strerror(errno) : "there is none of this name");
-    told = told || wrong || (name && *name);
 }
 
 static int result_begin(struct result *result, const char *path)
@@ -153,10 +134,25 @@ int bytes_write(int fd, const char *data, size_t bytes)
     return 0;
 }
 
+/* The form without figures of regions, which libraries may have many of. */
+static void *without_regions(const struct summary *summary, size_t *bytes)
+{
+    struct summary less = *summary;
+    less.phase_count = 0;
+    while (less.phase_count < summary->phase_count && !summary->phases[less.phase_count].region)
+        less.phase_count++; /* they are after the phases */
+    less.instruments_left_out += summary->phase_count - less.phase_count;
+    return summary_pack(&less, bytes);
+}
+
 void *result_of_summary(const struct summary *summary, size_t *bytes)
 {
     size_t flat_bytes;
     void *flat = summary_pack(summary, &flat_bytes);
+    if (flat && flat_bytes > SUMMARY_BYTES_MAX) {
+        free(flat);
+        flat = without_regions(summary, &flat_bytes);
+    }
     bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX;
     void *file = fits ? sealed_pack(flat, flat_bytes, bytes) : NULL;
     free(flat);

@@ -46,7 +46,4 @@ int results_sync(char path[PATH_MAX]);
 /* Removes all files of the list. A file with the only copy of its contents gets its temporary name back instead. */
 void results_drop(void);
 
-/* Gives a new file the access and the group that the site or the user wants (MPIT_MODE, MPIT_GROUP). */
-void result_share(int fd);
-
 #endif

@@ -7,6 +7,7 @@
 #include "format/label.h"
 #include "collect/spools.h"
 #include "job/summaryfile.h"
+#include "job/summarysums.h"
 #include "symbols/storednames.h"
 #include "base/array.h"
 #include "base/text.h"
@@ -142,12 +143,26 @@ static struct run_job *job_of_number(struct run_dir *dir, uint64_t number)
     return &dir->jobs[dir->job_count++];
 }
 
+/* A set of ranks. No job has one beyond. */
+enum { RANKS_MOST = 1 << 24 };
+
 static bool has_rank(const struct run_job *job, int32_t rank)
 {
-    for (size_t i = 0; i < job->file_count; i++)
-        if (job->files[i].header.world_rank == rank)
-            return true;
-    return job->stored && summary_row_of(job->stored, rank);
+    return rank >= 0 && (size_t)rank / 8 < job->rank_bytes && job->ranks[rank / 8] >> rank % 8 & 1;
+}
+
+static void rank_note(struct run_job *job, int32_t rank)
+{
+    if (rank < 0 || rank >= RANKS_MOST)
+        return;
+    if ((size_t)rank / 8 >= job->rank_bytes) {
+        size_t bytes = 2 * ((size_t)rank / 8 + 32);
+        job->ranks = array_extend(job->ranks, job->rank_bytes, bytes, 1);
+        if (!job->ranks)
+            err(1, "no memory");
+        job->rank_bytes = bytes;
+    }
+    job->ranks[rank / 8] |= (unsigned char)(1 << rank % 8);
 }
 
 /* True if it is another job of this number, which ran before or after. `rows`: its ranks. */
@@ -155,7 +170,7 @@ static bool is_apart(const struct run_job *job, struct run_span span, const stru
 {
     bool apart = span.begin > job->span.end || span.end < job->span.begin;
     for (size_t i = 0; apart && i < count; i++)
-        if (rows[i].rank >= 0 && has_rank(job, rows[i].rank))
+        if (has_rank(job, rows[i].rank))
             return true;
     return false;
 }
@@ -168,6 +183,8 @@ static struct run_job *job_of(struct run_dir *dir, uint64_t number, struct run_s
         job = job_of_number(dir, ++number);
     job->span.begin = span.begin < job->span.begin ? span.begin : job->span.begin;
     job->span.end = span.end > job->span.end ? span.end : job->span.end;
+    for (size_t i = 0; i < count; i++)
+        rank_note(job, rows[i].rank);
     return job;
 }
 
@@ -238,18 +255,6 @@ static int run_rank_order(const void *one, const void *other)
     if (run_rank(a) != run_rank(b))
         return run_rank(a) < run_rank(b) ? -1 : 1;
     return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-/* Merges `part`, which then belongs to this function. It may be NULL. */
-static struct summary *summary_join(struct summary *whole, struct summary *part)
-{
-    if (!whole || !part)
-        return whole ? whole : part;
-    if (summary_merge(whole, part) != 0)
-        err(1, "no memory");
-    summary_release(part);
-    free(part);
-    return whole;
 }
 
 /* A job may have several: one of each node. */
@@ -419,13 +424,9 @@ void run_job_tallies_rest(const struct run_job *job, size_t i)
     run_reader_rest(&job->files[i]);
 }
 
-/*
- * Merges along a binomial tree: sums[k] contains 2^k files. So a line of the summary is copied log2(files) times, and
- * not once for each later file.
- */
 static struct summary *files_summary(const struct run_job *job)
 {
-    struct summary *sums[8 * sizeof(size_t)] = {NULL}, *whole = NULL;
+    struct summary_sums sums = {{NULL}};
     for (size_t i = 0; i < job->file_count; i++) {
         const struct run_reader *file = run_job_tallies(job, i);
         if (!file)
@@ -434,16 +435,9 @@ static struct summary *files_summary(const struct run_job *job)
         if (!sum || summary_of_run(sum, file) != 0)
             err(1, "no memory");
         run_job_tallies_rest(job, i);
-        size_t k = 0;
-        for (; sums[k]; k++) {
-            sum = summary_join(sums[k], sum);
-            sums[k] = NULL;
-        }
-        sums[k] = sum;
+        summary_sums_add(&sums, sum);
     }
-    for (size_t k = 0; k < sizeof sums / sizeof *sums; k++)
-        whole = summary_join(sums[k], whole);
-    return whole;
+    return summary_sums_end(&sums);
 }
 
 /* Adds the processes from summaries and the processes with run files. Each process is in one of the two. */
@@ -617,6 +611,7 @@ void run_dir_close(struct run_dir *dir)
         for (size_t k = 0; k < job->file_count; k++)
             run_reader_close(&job->files[k]);
         free(job->files);
+        free(job->ranks);
         for (size_t k = 0; k < job->part_count; k++)
             free(job->parts[k]);
         free(job->parts);

@@ -5,9 +5,11 @@
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
  *                     -> names     of functions and lines: JOB.names, if mpit-run has stored them
  *
- * A job is one MPI_COMM_WORLD. A launcher may give a number again when its process numbers come round. So a process of a
- * rank that the job has already, at another time, is of another job. That job gets the next number. An unreadable file is named in problems[] and left out. The others count. A path that
- * names one run file or one summary is treated as a directory with only this file.
+ * A job is one MPI_COMM_WORLD. A launcher may give a number again when its process numbers come round. If a job has a
+ * rank already, and a file has it at another time, the file begins a new job with the next free number.
+ *
+ * An unreadable file is named in problems[] and left out. The others count. A path that names one run file or one
+ * summary is treated as a directory with only this file.
  */
 #ifndef MPIT_TOOLS_RUNDIR_H
 #define MPIT_TOOLS_RUNDIR_H
@@ -42,7 +44,9 @@ struct run_part {
 
 struct run_job {
     uint64_t job;
-    struct run_span span; /* of its processes that are known so far */
+    struct run_span span; /* of its processes that are known so far, */
+    unsigned char *ranks; /* and a bit for each rank of them */
+    size_t rank_bytes;
     /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;

@@ -2,6 +2,7 @@
 #include "jobs/joblist.h"
 
 #include "base/units.h"
+#include "format/label.h"
 #include "job/jsonvalue.h"
 
 #include <string.h>
@@ -13,15 +14,32 @@ static const char *text_of(sqlite3_stmt *row, enum job_column column)
     return text ? text : "";
 }
 
+enum { COLUMN_BYTES = 64 };
+
+/* For a terminal. The index may be somebody else's. */
+static const char *clean_of(char text[COLUMN_BYTES], const char *from)
+{
+    label_clean(text, COLUMN_BYTES, from, strlen(from) + 1);
+    return text;
+}
+
 static bool is_known(sqlite3_stmt *row, enum job_column column)
 {
     return sqlite3_column_type(row, column) != SQLITE_NULL;
 }
 
-const char *job_name(sqlite3_stmt *row)
+/* The batch system's number of the job in this row, or mpit's own. */
+static const char *job_name(sqlite3_stmt *row)
 {
     const char *scheduler = strchr(text_of(row, JOB_SCHEDULER), ' ');
     return scheduler ? scheduler + 1 : text_of(row, JOB_NUMBER);
+}
+
+void job_title_print(sqlite3_stmt *row, FILE *out)
+{
+    char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES];
+    fprintf(out, "%s, %lld ranks, job %s of %s\n", clean_of(program, text_of(row, JOB_PROGRAM)),
+            sqlite3_column_int64(row, JOB_SIZE), clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)));
 }
 
 static const char *share_text(char text[UNIT_TEXT_BYTES], sqlite3_stmt *row, enum job_column column)
@@ -40,18 +58,20 @@ static const char *when_text(char text[32], sqlite3_stmt *row)
 
 static void line_print(sqlite3_stmt *row, FILE *out)
 {
+    char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES], rule[COLUMN_BYTES];
     char when[32], time[UNIT_TEXT_BYTES], mpi[UNIT_TEXT_BYTES], efficiency[UNIT_TEXT_BYTES];
     long long badly = sqlite3_column_int64(row, JOB_ENDED_BADLY),
               lacks = sqlite3_column_int64(row, JOB_SIZE) - sqlite3_column_int64(row, JOB_RANKS);
-    fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %s%s\n", when_text(when, row), job_name(row),
-            text_of(row, JOB_USER), text_of(row, JOB_PROGRAM), sqlite3_column_int64(row, JOB_SIZE),
+    fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %s%s\n", when_text(when, row),
+            clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)),
+            clean_of(program, text_of(row, JOB_PROGRAM)), sqlite3_column_int64(row, JOB_SIZE),
             sqlite3_column_int64(row, JOB_HOSTS),
             is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
             share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL),
             badly > 0   ? "died "
             : lacks > 0 ? "incomplete "
                         : "",
-            text_of(row, JOB_RULE));
+            clean_of(rule, text_of(row, JOB_RULE)));
 }
 
 void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)

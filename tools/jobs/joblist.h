@@ -13,7 +13,7 @@ void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out);
 json_t *job_list_json(sqlite3_stmt *ask, size_t most);
 /* One row as an object: a new reference. */
 json_t *job_json(sqlite3_stmt *row);
-/* The batch system's number of the job in this row, or mpit's own. */
-const char *job_name(sqlite3_stmt *row);
+/* Program, ranks, job and user of a row, in a line. */
+void job_title_print(sqlite3_stmt *row, FILE *out);
 
 #endif

@@ -47,14 +47,15 @@ static const char schema[] =
     " communication_efficiency REAL, messages INTEGER, bytes INTEGER, rule TEXT, finding TEXT);"
     "CREATE INDEX jobs_begin ON jobs (begin);"
     "CREATE INDEX jobs_program ON jobs (program, size);"
-    "CREATE TABLE files (file TEXT PRIMARY KEY, changed INTEGER, bytes INTEGER, part_of TEXT, joined INTEGER);"
+    "CREATE TABLE files (file TEXT PRIMARY KEY, changed INTEGER, bytes INTEGER, part_of TEXT, part INTEGER, joined "
+    "INTEGER);"
     "CREATE INDEX files_part ON files (joined, part_of);"
     "PRAGMA application_id = 0x6d70696a; PRAGMA user_version = 1";
 
 struct job_table {
     sqlite3 *database;
     char name[4096];
-    sqlite3_stmt *has_file, *add_file, *add;
+    sqlite3_stmt *has_file, *add_file, *add, *drop_joined;
 };
 
 __attribute__((noreturn)) static void table_fail(const struct job_table *table)
@@ -83,7 +84,10 @@ struct job_table *job_table_open(const char *path)
     if (!table)
         errx(1, "no memory");
     snprintf(table->name, sizeof table->name, "%s", path ? path : "in memory");
-    if (sqlite3_open(path ? path : ":memory:", &table->database) != SQLITE_OK)
+    mode_t before = umask(077); /* it has what summaries have, which are the users' alone */
+    int opened = sqlite3_open(path ? path : ":memory:", &table->database);
+    umask(before);
+    if (opened != SQLITE_OK)
         table_fail(table);
     sqlite3_busy_timeout(table->database, 60000);
     sql_run(table, "PRAGMA trusted_schema = OFF; BEGIN IMMEDIATE");
@@ -100,8 +104,9 @@ struct job_table *job_table_open(const char *path)
         used += (size_t)snprintf(sql + used, sizeof sql - used, ",?");
     snprintf(sql + used, sizeof sql - used, ")");
     table->add = job_table_ask(table, sql, NULL);
-    table->add_file = job_table_ask(table, "INSERT OR REPLACE INTO files VALUES (?,?,?,?,?4 IS NULL)", NULL);
+    table->add_file = job_table_ask(table, "INSERT OR REPLACE INTO files VALUES (?1,?2,?3,?4,?5,1-?5)", NULL);
     table->has_file = job_table_ask(table, "SELECT changed, bytes FROM files WHERE file = ?", NULL);
+    table->drop_joined = job_table_ask(table, "DELETE FROM jobs WHERE source = 'job ' || ?", NULL);
     return table;
 }
 
@@ -110,6 +115,7 @@ void job_table_close(struct job_table *table)
     sqlite3_finalize(table->add);
     sqlite3_finalize(table->add_file);
     sqlite3_finalize(table->has_file);
+    sqlite3_finalize(table->drop_joined);
     sql_run(table, "COMMIT");
     sqlite3_close(table->database);
     free(table);
@@ -148,14 +154,33 @@ bool job_table_has_file(struct job_table *table, const char *path, const struct 
     return has;
 }
 
-void job_table_add_file(struct job_table *table, const char *path, const struct stat *st, const char *number)
+static void statement_run(sqlite3_stmt *statement)
+{
+    job_row_next(statement);
+    sqlite3_reset(statement);
+}
+
+void job_table_add_file(struct job_table *table, const char *path, const struct stat *st, const char *part_of,
+                        bool part)
 {
     sqlite3_bind_text(table->add_file, 1, path, -1, SQLITE_TRANSIENT);
     sqlite3_bind_int64(table->add_file, 2, changed_of(st));
     sqlite3_bind_int64(table->add_file, 3, (int64_t)st->st_size);
-    sqlite3_bind_text(table->add_file, 4, number, -1, SQLITE_TRANSIENT);
-    job_row_next(table->add_file);
-    sqlite3_reset(table->add_file);
+    sqlite3_bind_text(table->add_file, 4, part_of, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_int(table->add_file, 5, part);
+    statement_run(table->add_file);
+    sqlite3_bind_text(table->drop_joined, 1, part_of, -1, SQLITE_TRANSIENT);
+    if (!part)
+        statement_run(table->drop_joined);
+}
+
+bool job_table_has(struct job_table *table, const char *source)
+{
+    sqlite3_stmt *ask = job_table_ask(table, "SELECT 1 FROM jobs WHERE source = ?", NULL);
+    sqlite3_bind_text(ask, 1, source, -1, SQLITE_TRANSIENT);
+    bool has = job_row_next(ask);
+    sqlite3_finalize(ask);
+    return has;
 }
 
 /* ---- the row of a job -------------------------------------------------------------------------------------------- */
@@ -186,20 +211,24 @@ static void figure_put(sqlite3_stmt *row, enum job_column column, bool known, do
 
 static void hosts_put(sqlite3_stmt *row, const struct summary *summary)
 {
-    char names[1024] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < summary->host_count && used < sizeof names; i++)
-        used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", i ? " " : "", summary->hosts[i].name);
+    char *names = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&names, &bytes);
+    for (size_t i = 0; out && i < summary->host_count; i++)
+        fprintf(out, "%s%s", i ? " " : "", summary->hosts[i].name);
+    if (!out || fclose(out) != 0)
+        errx(1, "no memory");
     count_put(row, JOB_HOSTS, summary->host_count);
-    text_put(row, JOB_HOST_NAMES, names);
+    sqlite3_bind_text(row, JOB_HOST_NAMES + 1, names, -1, free);
 }
 
-/* The owner of the file decides, since the text may tell anything. Root may have moved the file. */
+/* The file's owner. The name in the summary may be any: it counts only if root has moved the file, or if the site hides
+ * names. */
 static void user_put(sqlite3_stmt *row, const struct summary_origin *origin, uid_t owner)
 {
     char name[USER_BYTES];
     user_name(name, owner);
-    bool told = origin->told && origin->user[0] && (owner == 0 || origin->uid == owner);
+    bool told = origin->told && (origin->user[0] == '#' || (owner == 0 && origin->user[0]));
     text_put(row, JOB_USER, told ? origin->user : name);
 }
 
@@ -255,6 +284,5 @@ void job_table_add(struct job_table *table, const char *source, const struct sum
     count_put(row, JOB_ENDED_BADLY, summary->ended_badly);
     figures_put(row, summary);
     finding_put(row, summary);
-    job_row_next(row);
-    sqlite3_reset(row);
+    statement_run(row);
 }

@@ -1,7 +1,8 @@
 /*
  * The table of jobs: one row a job, in a SQLite database.
  *
- *   jobs    a job, with the columns below. source: the file, or "job NUMBER" if the job has several parts
+ *   jobs    a job, with the columns below. source: the file, or "job NUMBER of user UID" if the job has several
+ *           parts
  *   files   the files that were read, so that the next run need not read them again
  *
  * The database is in memory, or in a file, the index, which is kept up to date. Others may read that file with SQLite.
@@ -52,8 +53,13 @@ void job_table_close(struct job_table *table);
 
 /* True if the file was read before, and has not changed. */
 bool job_table_has_file(struct job_table *table, const char *path, const struct stat *st);
-/* Notes a file that was read. `number`: the job's, if the file has only a part of its ranks. Else NULL. */
-void job_table_add_file(struct job_table *table, const char *path, const struct stat *st, const char *number);
+/* Notes a file that was read. `part_of`: the job, and its user. `part`: it has only a part of the ranks. If it has all,
+ * it replaces the row that was joined from parts. */
+enum { JOB_PART_BYTES = 48 };
+void job_table_add_file(struct job_table *table, const char *path, const struct stat *st, const char *part_of,
+                        bool part);
+/* True if there is a row of this source. */
+bool job_table_has(struct job_table *table, const char *source);
 /* Adds the row of a job, or replaces the one of the same source. */
 void job_table_add(struct job_table *table, const char *source, const struct summary *summary, uid_t owner);
 

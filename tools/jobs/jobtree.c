@@ -2,22 +2,28 @@
 #include "jobs/jobtree.h"
 
 #include "base/text.h"
+#include "format/label.h"
 #include "job/summaryfile.h"
+#include "job/summarysums.h"
 
 #include <err.h>
 #include <errno.h>
 #include <fts.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { PROBLEMS_TOLD = 10 };
 
+/* A file's name may have anything in it. */
 static void problem_tell(struct job_tree *tree, const char *path, const char *reason)
 {
+    char clean[PATH_MAX];
+    label_clean(clean, sizeof clean, path, strlen(path) + 1);
     if (tree->problems++ < PROBLEMS_TOLD)
-        warnx("%s %s", path, reason);
+        warnx("%s %s", clean, reason);
 }
 
 /* Returns a summary that the caller frees, or NULL with the problem told. */
@@ -42,7 +48,7 @@ static void summary_free(struct summary *summary)
 
 static void file_take(struct job_tree *tree, struct job_table *table, const char *path, const struct stat *st)
 {
-    char number[24] = "";
+    char part_of[JOB_PART_BYTES];
     uid_t owner = 0;
     tree->files++;
     if (job_table_has_file(table, path, st))
@@ -51,20 +57,21 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     struct summary *summary = file_read(tree, path, &owner);
     if (!summary)
         return; /* the next time it is tried again */
-    if (summary->world_size && summary->ranks < summary->world_size)
-        snprintf(number, sizeof number, "%016" PRIx64, summary->job);
-    else
+    bool whole = !summary->world_size || summary->ranks >= summary->world_size;
+    snprintf(part_of, sizeof part_of, "%016" PRIx64 " of user %u", summary->job, (unsigned)owner);
+    if (whole)
         job_table_add(table, path, summary, owner);
-    job_table_add_file(table, path, st, number[0] ? number : NULL);
+    job_table_add_file(table, path, st, part_of, !whole);
     summary_free(summary);
 }
 
 int job_tree_read(struct job_tree *tree, struct job_table *table, const char *path)
 {
-    char *const roots[] = {(char *)(uintptr_t)path, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    char root_path[PATH_MAX]; /* the same for each way to the directory: it is in the index */
+    char *const roots[] = {root_path, NULL};
+    FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     int error = walk ? 0 : errno;
-    for (FTSENT *entry; walk && (entry = fts_read(walk));) {
+    for (FTSENT *entry; walk && (errno = 0, entry = fts_read(walk));) {
         bool root = entry->fts_level == FTS_ROOTLEVEL;
         if (entry->fts_info == FTS_F && text_ends(entry->fts_name, SUMMARY_SUFFIX))
             file_take(tree, table, entry->fts_accpath, entry->fts_statp);
@@ -74,48 +81,53 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
                 problem_tell(tree, entry->fts_path, strerror(entry->fts_errno));
         }
     }
+    if (walk && !error)
+        error = errno; /* of fts_read, which has ended */
     if (walk)
         fts_close(walk);
     errno = error;
     return error ? -1 : 0;
 }
 
-/* All parts of a job, of this and of earlier times. */
-static void parts_join(struct job_tree *tree, struct job_table *table, const char *number)
+/* All parts of a job, of this and of earlier times. If one is gone since then, the row stays as it is. */
+static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
 {
-    struct summary *whole = NULL;
-    char source[64];
+    struct summary_sums sums = {{NULL}};
+    char source[JOB_PART_BYTES + 4];
     uid_t owner = 0;
-    sqlite3_stmt *ask = job_table_ask(table, "SELECT file FROM files WHERE part_of = ? ORDER BY file", NULL);
-    sqlite3_bind_text(ask, 1, number, -1, SQLITE_TRANSIENT);
+    bool gone = false;
+    sqlite3_stmt *ask =
+        job_table_ask(table, "SELECT file FROM files WHERE part_of = ? AND part = 1 ORDER BY file", NULL);
+    sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
     while (job_row_next(ask)) {
-        struct summary *part = file_read(tree, (const char *)sqlite3_column_text(ask, 0), &owner);
-        if (!whole || !part) {
-            whole = whole ? whole : part;
-            continue;
-        }
-        if (summary_merge(whole, part) != 0)
-            errx(1, "no memory");
-        summary_free(part);
+        const char *path = (const char *)sqlite3_column_text(ask, 0);
+        struct summary *part = path ? file_read(tree, path, &owner) : NULL;
+        if (part)
+            summary_sums_add(&sums, part);
+        gone = gone || !part;
     }
     sqlite3_finalize(ask);
-    if (!whole)
-        return;
-    snprintf(source, sizeof source, "job %s", number);
-    job_table_add(table, source, whole, owner);
-    summary_free(whole);
+    struct summary *whole = summary_sums_end(&sums);
+    snprintf(source, sizeof source, "job %s", part_of);
+    if (whole && !(gone && job_table_has(table, source)))
+        job_table_add(table, source, whole, owner);
+    if (whole)
+        summary_free(whole);
 }
 
 void job_tree_join(struct job_tree *tree, struct job_table *table)
 {
-    sqlite3_stmt *next = job_table_ask(table, "SELECT part_of FROM files WHERE joined = 0 LIMIT 1", NULL);
-    sqlite3_stmt *done = job_table_ask(table, "UPDATE files SET joined = 1 WHERE part_of = ?", NULL);
+    sqlite3_stmt *next = job_table_ask(table, "SELECT part_of, rowid FROM files WHERE joined = 0 LIMIT 1", NULL);
+    sqlite3_stmt *done = job_table_ask(table, "UPDATE files SET joined = 1 WHERE part_of = ? OR rowid = ?", NULL);
     while (job_row_next(next)) {
-        char number[24];
-        snprintf(number, sizeof number, "%s", (const char *)sqlite3_column_text(next, 0));
+        char part_of[JOB_PART_BYTES];
+        const char *text = (const char *)sqlite3_column_text(next, 0);
+        sqlite3_int64 row = sqlite3_column_int64(next, 1);
+        snprintf(part_of, sizeof part_of, "%s", text ? text : "");
         sqlite3_reset(next);
-        parts_join(tree, table, number);
-        sqlite3_bind_text(done, 1, number, -1, SQLITE_TRANSIENT);
+        parts_join(tree, table, part_of);
+        sqlite3_bind_text(done, 1, part_of, -1, SQLITE_TRANSIENT);
+        sqlite3_bind_int64(done, 2, row); /* in an index that somebody else has written the text may be any */
         job_row_next(done);
         sqlite3_reset(done);
     }

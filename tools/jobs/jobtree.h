@@ -2,7 +2,8 @@
  * Reads the summaries of a log tree into the table of jobs.
  *
  *   a file with all ranks of its job    its row at once
- *   a file with a part of them          noted. At the end all parts of its job are read and joined to one row
+ *   a file with a part of them          noted. At the end all parts of its job are read and joined to one row. Files of
+ *                                       several users are never joined
  *
  * A file that is in the table already, and has not changed, is not read again.
  */

@@ -161,7 +161,7 @@ static void filter_read(struct request *request, int option)
 static void request_read(struct request *request, int argc, char *argv[])
 {
     *request = (struct request){.sort = "begin", .limit = 50};
-    bool limited = false;
+    bool limited = false, sorted = false;
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
         case INDEX:
@@ -174,6 +174,7 @@ static void request_read(struct request *request, int argc, char *argv[])
             break;
         case SORT:
             request->sort = column_read(optarg);
+            sorted = true;
             break;
         case LIMIT:
             request->limit = limit_read(optarg);
@@ -189,6 +190,8 @@ static void request_read(struct request *request, int argc, char *argv[])
             filter_read(request, option);
         }
     }
+    if (request->usual && (request->used || limited || sorted))
+        usage_reject("--usual takes no filter, --sort or --limit: it compares with all jobs of the program and size");
     if (request->json && !limited)
         request->limit = 0;
     if (optind == argc && !request->index)

@@ -63,11 +63,11 @@ static void figure_find(struct usual_figure *figure, const struct usual *usual, 
 
 bool usual_find(struct usual *usual, struct job_table *table, const char *name, char error[128])
 {
-    *usual = (struct usual){
-        .job = job_table_ask(table,
-                             "SELECT * FROM jobs WHERE source = ?1 OR job = ?1 OR scheduler_job LIKE '% ' || ?1 "
-                             "ORDER BY begin DESC LIMIT 1",
-                             NULL)};
+    *usual = (struct usual){.job = job_table_ask(table,
+                                                 "SELECT * FROM jobs WHERE source = ?1 OR job = ?1 OR "
+                                                 "substr(scheduler_job, instr(scheduler_job, ' ') + 1) = ?1 "
+                                                 "ORDER BY begin DESC LIMIT 1",
+                                                 NULL)};
     sqlite3_bind_text(usual->job, 1, name, -1, SQLITE_TRANSIENT);
     if (!job_row_next(usual->job)) {
         snprintf(error, 128, "there is no job %.60s; mpit-jobs lists the jobs", name);
@@ -124,9 +124,7 @@ static void figure_print(const struct usual_figure *figure, size_t i, FILE *out)
 void usual_print(const struct usual *usual, FILE *out)
 {
     size_t unusual = 0;
-    fprintf(out, "%s, %lld ranks, job %s of %s\n", sqlite3_column_text(usual->job, JOB_PROGRAM),
-            sqlite3_column_int64(usual->job, JOB_SIZE), job_name(usual->job),
-            sqlite3_column_text(usual->job, JOB_USER));
+    job_title_print(usual->job, out);
     if (usual->others < USUAL_LEAST) {
         fprintf(out,
                 "  %zu other jobs of this program and size ended well. At least %d are needed to tell the usual.\n",

@@ -11,7 +11,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Fewer other jobs have no usual. */
+/* At least so many other jobs are needed. */
 enum { USUAL_LEAST = 3, USUAL_FIGURES = 7 };
 
 struct usual_figure {

@@ -10,6 +10,7 @@
 #include "run/forward.h"
 #include "run/installation.h"
 #include "settings/settings.h"
+#include "site/setting.h"
 #include "run/launched.h"
 #include "run/launcher.h"
 #include "base/options.h"
@@ -197,7 +198,7 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         }
     }
-    if (request.sample_ranks && !request.sample && !getenv("MPIT_SAMPLE_HZ"))
+    if (request.sample_ranks && !request.sample && !setting("MPIT_SAMPLE_HZ"))
         usage_reject(
             "--sample-ranks needs --sample HZ; with --sample 0 sampling begins when a program sets mpit_sample_hz");
     if (optind == argc)
@@ -226,7 +227,7 @@ static bool preload_choose(const struct request *request, char preload[2 * PATH_
 {
     char library[PATH_MAX], sampler[PATH_MAX] = "";
     const struct refusal refusal = refusal_of(request);
-    bool sampled = request->sample || getenv("MPIT_SAMPLE_HZ");
+    bool sampled = request->sample || setting("MPIT_SAMPLE_HZ");
     if (!installed_preload(library) || (sampled && !installed_sampler(sampler))) {
         refusal_say(&refusal, "this installation of mpit is not complete: %s does not exist",
                     sampler[0] ? sampler : library);
@@ -265,7 +266,7 @@ static bool line_sets(char *const words[], const char *name)
 
 static bool recording_disabled(char *const words[])
 {
-    return getenv("MPIT_DISABLE") || line_sets(words, "MPIT_DISABLE");
+    return setting_disabled() || line_sets(words, "MPIT_DISABLE");
 }
 
 /* A program with the address sanitizer requires its runtime to be the first library. Without this check it also runs
@@ -376,7 +377,7 @@ static bool output_choose(const struct request *request, const struct launched *
 static void policy_explain(const struct request *request)
 {
     if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
-        !request->trace_limit && !getenv("MPIT_TRACE_LIMIT_BYTES"))
+        !request->trace_limit && !setting("MPIT_TRACE_LIMIT_BYTES"))
         warnx("note: --trace-policy ring has no effect without a limit; --trace-limit sets a limit");
 }
 
@@ -386,11 +387,11 @@ static void settings_check(bool silent)
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
         char name[KNOB_VARIABLE_BYTES], problem[KNOB_PROBLEM_BYTES];
         uint64_t value;
-        if (knob_from_environment(knob, &value, problem) || !problem[0])
+        knob_variable(knob, name);
+        if (setting_is_of_site(name) || knob_from_environment(knob, &value, problem) || !problem[0])
             continue;
         if (!silent)
             warnx("%s", problem);
-        knob_variable(knob, name);
         unsetenv(name);
     }
 }

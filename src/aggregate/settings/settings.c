@@ -46,6 +46,9 @@ static void site_tell(void (*say)(const char *format, ...))
         else if (!settings_know(variable, strlen(variable)))
             say("mpit: %s:%d: mpit has no setting for %s; see man mpit", setting_file(), line, variable);
     }
+    if (setting_cut())
+        say("mpit: %s:%d: this line and those after it have no effect: the file is too long", setting_file(),
+            setting_cut());
 }
 
 void settings_tell(void (*say)(const char *format, ...))

@@ -1,5 +1,6 @@
 /*
- * The part of a summary for phases of MPI_Pcontrol, and for regions of other libraries: a line for each and process.
+ * The part of a summary for phases of MPI_Pcontrol, and for regions of other libraries: a line for each phase or
+ * region, and process.
  */
 #ifndef MPIT_AGGREGATE_SUMMARYPHASES_H
 #define MPIT_AGGREGATE_SUMMARYPHASES_H

@@ -8,7 +8,6 @@
 #include "format/samples.h"
 
 #include "clock/clock.h"
-#include "site/setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,44 +24,7 @@ enum { ARENA_CHUNK_BYTES = 256 << 10, CREATE_ATTEMPTS = 1000, DESCRIPTOR_LEAST =
 
 void (*run_say)(const char *text);
 
-/* True for a folder that the site's pattern leads to. Folders that a user names are the user's. */
-static bool is_of_site(const char *path)
-{
-    const char *pattern = setting_is_of_site("MPIT_OUTPUT") ? setting("MPIT_OUTPUT") : "";
-    size_t plain = strcspn(pattern, "%");
-    return pattern[plain] && strncmp(path, pattern, plain) == 0;
-}
-
-/* Of a folder that was made just now. The owner of the folder above may have put a link in its place. */
-static void directory_mode(const char *path, mode_t mode)
-{
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid())
-        fchmod(fd, mode | (st.st_mode & S_ISGID));
-    if (fd >= 0)
-        close(fd);
-}
-
-/* Folders of the date are for all users, as the folder that they are in. The last folder has what results have. */
-static void directory_open(char *path, bool last)
-{
-    struct stat above;
-    unsigned mode;
-    bool wrong;
-    char *slash = strrchr(path, '/');
-    if (last && setting_mode(&mode, &wrong))
-        directory_mode(path, mode | (mode & 0444) >> 2);
-    if (last || slash == path || !is_of_site(path))
-        return;
-    *slash = '\0';
-    bool shared = stat(path, &above) == 0 && (above.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
-    *slash = '/';
-    if (shared)
-        directory_mode(path, above.st_mode & 07777);
-}
-
-int run_directory_make(const char *dir)
+int run_directory_make(const char *dir, void (*made)(char *path, bool last))
 {
     char path[PATH_MAX];
     size_t n = strlen(dir);
@@ -74,11 +36,12 @@ int run_directory_make(const char *dir)
             continue;
         char end = *p;
         *p = '\0';
-        bool made = mkdir(path, 0777) == 0;
-        if (!made && errno != EEXIST && errno != EISDIR)
-            return errno;
-        if (made)
-            directory_open(path, end == '\0');
+        if (mkdir(path, 0777) != 0) {
+            if (errno != EEXIST && errno != EISDIR)
+                return errno;
+        } else if (made) {
+            made(path, end == '\0');
+        }
         *p = end;
         if (end == '\0')
             break;

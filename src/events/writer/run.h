@@ -161,7 +161,8 @@ void run_leave(struct run *run);
 extern void (*run_say)(const char *text);
 void run_tell(struct run *run, const char *text);
 
-/* Makes `dir` and its parents. Returns 0 or an errno. */
-int run_directory_make(const char *dir);
+/* Makes `dir` and its parents. Returns 0 or an errno. `made`, unless it is NULL, is called for each one that was
+ * missing, `last` for `dir` itself. It may change the path for a while. */
+int run_directory_make(const char *dir, void (*made)(char *path, bool last));
 
 #endif

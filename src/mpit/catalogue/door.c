@@ -83,7 +83,7 @@ static void gates_pass(void)
 SURFACE(init_thread);
 int MPI_T_init_thread(int required, int *provided)
 {
-    if (!native_find() || setting("MPIT_DISABLE")) {
+    if (!native_find() || setting_disabled()) {
         __typeof__(&MPI_T_init_thread) next = (__typeof__(next))native_symbol("MPI_T_init_thread");
         gates_pass();
         return next && (native.mismatch || native.present) ? next(required, provided) : MPI_T_ERR_CANNOT_INIT;

@@ -237,5 +237,5 @@ extern mpit_monitor_interface_function mpit_monitor_interface;
 GATE(mpit_monitor_interface);
 const struct mpit_monitor_interface *mpit_monitor_interface(uint32_t version)
 {
-    return version > MPIT_MONITOR_VERSION || setting("MPIT_DISABLE") ? NULL : &table;
+    return version > MPIT_MONITOR_VERSION || setting_disabled() ? NULL : &table;
 }

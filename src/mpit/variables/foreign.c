@@ -12,8 +12,8 @@ enum kind { SUM, MARK, CURRENT, GENERIC };
 /* Room for bytes that a library writes beyond the declared count. Open MPI returns an address for no elements. */
 enum { SLACK_BYTES = 64 };
 
-/* The communicator as the library gets it. Open MPI 6.0.0rc2 takes it for a freed one by the memory behind the tool's
- * variable, where it looks for the flags of the communicator. */
+/* The communicator as the library gets it. Open MPI 6.0.0rc2 reads flags behind the tool's variable, and may then call
+ * the communicator freed. So it gets a copy with zeros behind it. */
 struct bound_comm {
     MPI_Comm comm;
     char zeros[504];

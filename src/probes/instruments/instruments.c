@@ -448,7 +448,7 @@ GATE(mpit_instrument_interface);
 const struct mpit_interface *mpit_instrument_interface(uint32_t version)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (version > MPIT_INSTRUMENT_VERSION || setting("MPIT_DISABLE"))
+    if (version > MPIT_INSTRUMENT_VERSION || setting_disabled())
         return NULL;
     pthread_once(&once, prepare);
     return &table;

@@ -2,8 +2,8 @@
 
 /*
  * Sums over all calls of the thread. Each call has an event, so the number of events tells whether the last sums are
- * still true. A region without calls of MPI takes them as they are. A signal handler may be in the middle of a call's
- * record. Its sums are not kept.
+ * still true. A region without calls of MPI takes them as they are. A handler that has interrupted a call's record keeps
+ * no sums.
  */
 static struct call_sums sums_of(struct log *log)
 {

@@ -58,7 +58,7 @@ static void *publish_run(void *unused)
     char *slash = strrchr(task.directory, '/');
     if (slash)
         *slash = '\0';
-    run_directory_make(task.directory);
+    run_directory_make(task.directory, NULL);
     unlink(task.temporary); /* of a process that had this number and was killed */
     int fd = open(task.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && write(fd, task.bytes, sizeof task.bytes) == (ssize_t)sizeof task.bytes;

@@ -30,7 +30,7 @@ static bool leads(const struct launch *launch)
 static void path_find(const struct launch *launch, enum clocks_stage stage, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%s/.mpit-clock-%016" PRIx64 "-%d", recorder_directory(),
-             job_number(recorder_directory(), launch->size), (int)stage);
+             job_number(recorder_asked(), launch->size), (int)stage);
 }
 
 static struct clock_member member_of(const struct launch *launch)

@@ -62,7 +62,9 @@ static void directory_read(struct opened *opened)
     if (!output || !output[0])
         return;
     absolute_write(opened->asked, output);
-    if (pattern_expand(opened, output, path, opened->problem))
+    if (!strchr(output, '%'))
+        strcpy(opened->directory, opened->asked);
+    else if (pattern_expand(opened, output, path, opened->problem))
         absolute_write(opened->directory, path);
 }
 

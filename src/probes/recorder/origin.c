@@ -70,7 +70,7 @@ static bool is_hidden(const char *word)
     return false;
 }
 
-/* Replaces a text by its hash. Equal texts stay equal. Nobody can try out names without the site's key. */
+/* Replaces a text by its hash. Equal texts stay equal. The site's key is part of the hash. */
 static void text_hide(char *text, size_t bytes)
 {
     uint64_t hash = hash_text(hash_text(HASH_BEGIN, setting("MPIT_HIDE_KEY")), text);

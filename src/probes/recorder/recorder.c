@@ -82,10 +82,15 @@ const char *recorder_directory(void)
     return opened.directory[0] ? opened.directory : NULL;
 }
 
+const char *recorder_asked(void)
+{
+    return opened.asked;
+}
+
 /* False: this process takes no part (other ABI, MPIT_DISABLE). */
 static bool takes_part(void)
 {
-    if (native.present && !setting("MPIT_DISABLE")) {
+    if (native.present && !setting_disabled()) {
         mpit_preload.recorded = true;
         return true;
     }
@@ -260,7 +265,7 @@ void recorder_start_below(void)
 {
     uint64_t wanted = 0;
     char problem[KNOB_PROBLEM_BYTES];
-    if (__atomic_load_n(&life, __ATOMIC_ACQUIRE) != LIFE_NONE || !setting("MPIT_FABRIC") || setting("MPIT_DISABLE") ||
+    if (__atomic_load_n(&life, __ATOMIC_ACQUIRE) != LIFE_NONE || !setting("MPIT_FABRIC") || setting_disabled() ||
         !knob_from_environment(KNOB_FABRIC, &wanted, problem) || !wanted || native_find() || native.mismatch)
         return;
     pthread_mutex_lock(&lifetime);

@@ -79,7 +79,7 @@ static int standard_run(void *value)
 
 bool sampler_is_wanted(void)
 {
-    return setting("MPIT_SAMPLE_HZ") != NULL && !setting("MPIT_DISABLE");
+    return setting("MPIT_SAMPLE_HZ") != NULL && !setting_disabled();
 }
 
 static bool wanted(void)

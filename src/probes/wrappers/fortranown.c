@@ -8,7 +8,8 @@
  *
  * These are completion calls without requests, and some local functions (attributes, their keys, error handlers).
  * mpi_f08 uses ompi_waitall_f or pmpi_waitall_ of the same library, or has functions of its own, as in Open MPI 6. If a
- * version of the layer calls C all the same, the call is counted there, once. So is the call of a tool between two functions of mpit.
+ * version of the layer calls C all the same, the call is counted there, once. So is the call of a tool between two
+ * functions of mpit.
  *
  * The event is written after the call, and takes its time from there. The call itself is shorter than a read of the
  * clock.

@@ -47,10 +47,12 @@ for mpi in openmpi mpich; do
     fi
     for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
         [ $mpi$how = mpich0 ] && continue
-        for _ in 1 2 3; do # MPICH 5.0.2 leaves the others alone now and then (1 of 40), without mpit, too
+        tries=1 # MPICH 5.0.2 leaves the others alone now and then (1 of 40), without mpit, too
+        if [ $mpi = mpich ] && [[ $(mpirun.mpich --version) =~ Version:\ +5 ]]; then tries=3; fi
+        while ((tries-- > 0)); do
             timeout 30 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
             status=$? # of whichever process the launcher hears of first
-            [ $mpi$status = mpich124 ] || break
+            [ $status = 124 ] || break
         done
         check "$mpi: the first ends with $how, and the launcher learns of it (status $status)" \
             test $status -ne 0 -a $status -ne 124

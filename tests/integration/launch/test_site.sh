@@ -61,7 +61,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: a value with a folder in it" 0 env MPIT_OUTPUT="$work/logs/%u%%" USER=../../eve "mpirun.$mpi" -n 1 ./ring-$mpi
     check "  adds none" [ "$(jobs_in logs/_._.._eve% | wc -l)" = 1 ]
     gives "$mpi: a pattern that is none" 0 env MPIT_OUTPUT="$work/logs/%x" "mpirun.$mpi" -n 2 ./ring-$mpi
-    one_says 1 "MPIT_OUTPUT=$work/logs/%x cannot be used: '%x' is no pattern; allowed are %Y %m %d %u %p %j %h %%; nothing is written"
+    one_says 1 "MPIT_OUTPUT=$work/logs/%x cannot be used: '%x' is not known; allowed are %Y %m %d %u %p %j %h %%; nothing is written"
     rm -r logs/*
 
     gives "$mpi: mpit-run keeps its own directory" 0 env LD_PRELOAD= mpit-run "mpirun.$mpi" -n 2 ./ring-$mpi
@@ -76,9 +76,34 @@ for mpi in openmpi mpich; do
     says err 'MPIT_MODE=0999 cannot be used: allowed are octal numbers such as 0640; only the user has access'
     access_is 600 "$(jobs_in logs)"
     rm -r logs/*
+    printf 'disable = 0\noutput = %s/logs/%%j\n' "$work" >zero.conf
+    for _ in {1..130}; do echo 'timing = 1'; done >>zero.conf
+    gives "$mpi: a long file, and disable = 0" 0 env MPIT_CONF="$work/zero.conf" "mpirun.$mpi" -n 2 ./ring-$mpi
+    one_says 1 'zero.conf:129: this line and those after it have no effect: the file is too long'
+    check "  records" [ "$(jobs_in logs | wc -l)" = 1 ]
+    rm -r logs/*
+    echo 'disable = 1' >one.conf
+    gives "  disable = 1" 0 env MPIT_CONF="$work/one.conf" MPIT_OUTPUT="$work/off" "mpirun.$mpi" -n 2 ./ring-$mpi
+    check "  does not" [ ! -e off ]
     if [ "$(id -u)" != 0 ]; then skip "$mpi: results for a group" "only root can give files away"; continue; fi
     gives "$mpi: results for a group" 0 env MPIT_GROUP=adm "mpirun.$mpi" -n 1 ./ring-$mpi
     check "  have it" [ "$(stat -c %G "$(jobs_in logs)")" = adm ]
+    check "  and so has their folder" [ "$(stat -c %G:%a "$(dirname "$(jobs_in logs)")")" = adm:750 ]
+    rm -r logs/*
+    chmod g+s logs
+    chgrp adm logs
+    gives "$mpi: a folder that passes its group on" 0 "mpirun.$mpi" -n 1 ./ring-$mpi
+    check "  does so down to the results" [ "$(stat -c %G "$(jobs_in logs)" "$(dirname "$(jobs_in logs)")" | sort -u)" = adm ]
+    access_is 3777 "logs/$day"
+    chmod g-s logs
+    chgrp root logs
+    rm -r logs/*
+    mkdir -p "logs/$day/alice-ring-$mpi-4711"
+    chown 65534 "logs/$day/alice-ring-$mpi-4711"
+    gives "$mpi: a folder that another user has made" 0 "mpirun.$mpi" -n 1 ./ring-$mpi
+    check "  gets no results" [ -z "$(jobs_in logs)" ]
+    says err 'Operation not permitted'
+    mpit-collect --all >/dev/null 2>&1
     rm -r logs/*
 done
 

@@ -49,6 +49,7 @@ for mpi in openmpi mpich; do
     check "$mpi: emptywrites.c" "mpicc.$mpi" -O2 -o "$work/emptywrites" "$here/emptywrites.c"
     # Open MPI 6 has no ROMIO, and MPICH has nothing else
     [ $mpi = mpich ] && ios=romio || ios=$(ompi_info --parsable | sed -nE 's/^mca:io:([a-z0-9]+):version:.*/\1/p' | sort -u)
+    check "$mpi has a component for files" [ -n "$ios" ]
     for io in $ios; do
         export OMPI_MCA_io=$io
         record="$build/bin/mpit-run --quiet --trace --output $work/empty" check "$mpi: collective writes of nothing, $io" \

@@ -58,7 +58,7 @@ def rows_agree(mpi, rows):
         job = json.loads(trial.run([DUMP, "--json", row["source"]], SECONDS, trial.environment()).out)["jobs"][0]
         finding = (job["findings"] or [{"rule": None, "text": None}])[0]
         expected = {
-            "job": job["job"], "user": "root" if os.getuid() == 0 and not job["origin"]["user"] else job["origin"]["user"],
+            "job": job["job"], "user": job["origin"]["user"],
             "scheduler_job": job["origin"]["scheduler_job"], "program": os.path.basename(job["program"]),
             "path": job["program"], "command": job["origin"]["command"], "mpi": job["mpi"], "size": job["world_size"],
             "ranks": job["ranks"], "hosts": 1, "host_names": " ".join(job["origin"]["hosts"]),
@@ -143,6 +143,14 @@ def index(mpi, count):
     first, second = listed("--index", path, LOGS), listed("--index", path, LOGS)
     judge.holds(first["read"] == first["files"] and second["read"] == 0 and second["jobs"] == first["jobs"] and
                 len(first["jobs"]) == count, mpi + ": with an index files are read once", "%s %s" % (first["read"], second["read"]))
+    judge.holds(os.stat(path).st_mode & 0o077 == 0, mpi + ": an index is its user's alone", oct(os.stat(path).st_mode))
+    link = WORK + "/link-" + mpi
+    os.symlink(LOGS, link)
+    ended = trial.run([JOBS, "--json", "--index", path, "."], SECONDS, trial.environment(), cwd=LOGS)
+    again = json.loads(ended.out) if ended.status == 0 else {"read": -1, "jobs": []}
+    linked = listed("--index", path, link)
+    judge.holds(again["read"] == linked["read"] == 0 and again["jobs"] == linked["jobs"] == first["jobs"],
+                mpi + ": whatever the way to the directory", "%s %s" % (again["read"], linked["read"]))
     last = glob.glob(LOGS + "/*/*/*/heat*-1/*.summary")[0]
     shutil.copytree(os.path.dirname(last), LOGS + "/copy")
     third = listed("--index", path, LOGS)
@@ -159,7 +167,14 @@ def index(mpi, count):
     refused = tool("--index", path + "y", LOGS)
     judge.holds(refused.status == 1 and "is not an index of mpit-jobs" in refused.err, mpi + ": another database", str(refused))
     database = sqlite3.connect(path)
+    database.execute("insert into files values ('x', 0, 0, NULL, 1, 0), ('y', 0, 0, ?, 1, 0)", ("z" * 100,))
+    database.execute("update jobs set user = char(27) || ']0;evil' || char(7)")
+    database.commit()
+    strange = tool("--index", path)
+    judge.holds(strange.status == 0 and "evil" in strange.out and "\x1b" not in strange.out + strange.err,
+                mpi + ": an index that somebody has changed", repr(strange.out))
     database.execute("pragma user_version = 99")
+    database.commit()
     database.close()
     refused = tool("--index", path, LOGS)
     judge.holds(refused.status == 1 and "of another version" in refused.err, mpi + ": another version", str(refused))
@@ -190,6 +205,16 @@ def parts(mpi):
     os.rename(files[2] + ".later", files[2])
     rows = row_of("--index", index_, output)
     judge.holds(rows == [expected], mpi + ": until it comes", str(rows))
+    os.rename(files[0], files[0] + ".gone")
+    os.utime(files[1])
+    rows = row_of("--index", index_, output)
+    judge.holds(rows == [expected], mpi + ": parts that are gone leave the row as it is", str(rows))
+    os.rename(files[0] + ".gone", files[0])
+    if os.getuid() == 0:
+        os.chown(files[1], 65534, 65534)
+        rows = row_of(output)
+        judge.holds(sorted(row[1] for row in rows) == [1, 2], mpi + ": files of two users are two jobs", str(rows))
+        os.chown(files[1], 0, 0)
 
 
 def damaged(mpi):
@@ -202,10 +227,11 @@ def damaged(mpi):
         with open("%s/%s.summary" % (tree, name), "wb") as file:
             file.write(content)
     os.mkfifo(tree + "/pipe.summary")
+    os.rename(tree + "/text.summary", tree + "/\x1b]0;text.summary")
     ended = tool("--json", tree)
     told = json.loads(ended.out) if ended.status == 0 else {"jobs": []}
     judge.holds(len(told["jobs"]) == 1 and told["unreadable"] == 4 and
-                all("/%s.summary" % name in ended.err for name in ("cut", "empty", "text", "bent")) and
+                all("%s.summary" % name in ended.err for name in ("/cut", "/empty", "text", "/bent")) and "\x1b" not in ended.err and
                 "4 summaries cannot be read, and are left out" in ended.err, mpi + ": damaged files are named, and the others count",
                 str(ended))
 
@@ -237,6 +263,7 @@ for mpi in trial.mpis(BUILD):
     one_mpi(mpi)
 for words, what in ((("--since", "soon", "/"), "--since soon cannot be used"), (("--ranks", "4-2", "/"), "--ranks 4-2 cannot be used"),
                     (("--limit", "few", "/"), "--limit few cannot be used"), (("--sort", "size)", "/"), "there is no such column"),
+                    (("--usual", "1", "--user", "ann", LOGS), "--usual takes no filter"),
                     (("--where", "size >", LOGS), "--where: "), (("--where", "1; drop table jobs", LOGS), "are not allowed"),
                     ((), "A directory with summaries is missing")):
     ended = tool(*words)

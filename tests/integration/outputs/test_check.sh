@@ -42,6 +42,7 @@ vite_draws() {
     [ "$arrows" = "$2" ]
 }
 
+newer_vite() { dpkg --compare-versions "$(dpkg-query -W -f '${Version}' vite 2>/dev/null)" ge 1.4; }
 # vite_ends: it draws an archive at all
 vite_ends() {
     "$build/bin/mpit-run" --quiet --otf2 --output "$work/small" "mpirun.$1" -n 1 "$build/tests/heat-$1" --rows 8 --columns 8 \
@@ -65,7 +66,7 @@ demo() {
     "$build/bin/mpit-dump" --json --check "$run" >"$work/check.json"
     gives "$mpi: otf2-print reads it" 0 otf2-print --silent "$anchor"
     gives "$mpi: Python's otf2 reads $(figure events) events" 0 python_reads "$anchor" "$(figure events)"
-    if [ "$vite" = ends ]; then
+    if [ "$vite" = ends ] || ! newer_vite; then
         gives "$mpi: ViTE draws $(figure messages_matched) arrows" 0 vite_draws "$anchor" "$(figure messages_matched)"
     else # 1.4 of Debian's sid, with the archive of two ranks that ViTE 1.2 draws in 0.1 s
         skip "$mpi: ViTE draws the arrows" "ViTE does not end with a small archive"

@@ -55,11 +55,11 @@ static void deep_directory_is_made(void **state)
     char deep[128];
     struct stat st;
     snprintf(deep, sizeof deep, "%s/a//b/c/", directory);
-    assert_int_equal(run_directory_make(deep), 0);
-    assert_int_equal(run_directory_make(deep), 0);
+    assert_int_equal(run_directory_make(deep, NULL), 0);
+    assert_int_equal(run_directory_make(deep, NULL), 0);
     assert_int_equal(stat(deep, &st), 0);
     assert_true(S_ISDIR(st.st_mode));
-    assert_int_equal(run_directory_make("/"), 0);
+    assert_int_equal(run_directory_make("/", NULL), 0);
 }
 
 static void objects_are_zeroed_aligned_and_where_their_offset_says(void **state)

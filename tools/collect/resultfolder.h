@@ -1,0 +1,17 @@
+/*
+ * The folder of results, and the access to it (MPIT_MODE, MPIT_GROUP).
+ *
+ *     /logs  /2026  /11   /ann-heat-4711
+ *            └─ of the site's pattern, and of all users, as the folder above    └─ the last one: of the user
+ */
+#ifndef MPIT_TOOLS_RESULTFOLDER_H
+#define MPIT_TOOLS_RESULTFOLDER_H
+
+/* Makes the folder with those above it. Returns 0 or an errno. EPERM: the site's pattern leads to a folder that another
+ * user has made, who could replace the results. */
+int result_folder_make(const char *path);
+
+/* Gives a new file, or the last folder, the mode and the group that are wanted. What cannot be done is reported once. */
+void result_share(int fd);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Sums of many summaries, along a binomial tree: parts[k] has 2^k of them. So a line of a summary is copied log2(number)
+ * times, and not once for each later one.
+ */
+#ifndef MPIT_TOOLS_SUMMARYSUMS_H
+#define MPIT_TOOLS_SUMMARYSUMS_H
+
+#include "summary/summary.h"
+
+struct summary_sums {
+    struct summary *parts[8 * sizeof(size_t)];
+};
+
+/* Merges `part` into `whole`, and returns the sum. Both belong to this function, and may be NULL. Ends the tool without
+ * memory. */
+struct summary *summary_join(struct summary *whole, struct summary *part);
+
+/* Likewise. Begin with zeros. */
+void summary_sums_add(struct summary_sums *sums, struct summary *part);
+/* Returns the sum of all, or NULL: there was none. */
+struct summary *summary_sums_end(struct summary_sums *sums);
+
+#endif

@@ -209,8 +209,8 @@ static void on_error(MPI_Comm *comm, int *code, ...)
 
 unsigned long walk_from_callback(struct walk *walk, unsigned level)
 {
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000 && MPICH_NUMVERSION < 40300000
-    return 0; /* MPICH 4.2.1 ends the program there */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
+    return 0; /* MPICH 4.2.1 and 5.0.2 end the program there: a mutex that the thread has already */
 #endif
     if (!walk->can_nest)
         return 0;

@@ -7,6 +7,7 @@
 #   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
 #   several_contexts MPI        its launcher can start two programs in one job
 #   openmpi_version             4, 5 ...: of mpirun.openmpi
+#   mpich_version               4, 5 ...: of mpirun.mpich
 #   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
@@ -20,6 +21,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # more processes than processors: let those that wait give way. Each launcher of Open MPI has its own word for it
 export OMPI_MCA_mpi_yield_when_idle=1
 openmpi_version=$(mpirun.openmpi --version 2>/dev/null | sed -nE '1s/.* ([0-9]+)\..*/\1/p')
+mpich_version=$(mpirun.mpich --version 2>/dev/null | sed -nE 's/^ *Version: +([0-9]+)\..*/\1/p')
+: "${mpich_version:=4}"
 case ${openmpi_version:=4} in
 4) export OMPI_MCA_rmaps_base_oversubscribe=1 ;;
 5) export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe ;;

@@ -48,22 +48,33 @@ else
     skip "programs of UCX" "this build has none"
 fi
 
-# pingpong PROVIDER TYPE: 50 messages each way, and one that says the end
-pingpong() {
-    local name="fi_pingpong, $1, $2" port side status
-    local program=(timeout --kill-after=5 30 mpit-run --quiet)
-    for _ in 1 2 3; do # another one may have the port
-        port=$((20000 + RANDOM % 20000))
+# pingpong_once PROVIDER TYPE [record]: 50 messages each way, and one that says the end
+pingpong_once() {
+    local port=$((20000 + RANDOM % 20000)) server=() client=() status # another one may have the port
+    if [ "${3:-}" = record ]; then
         rm -rf "$work/server" "$work/client"
-        "${program[@]}" --output "$work/server" fi_pingpong -p "$1" -e "$2" -d lo -I 50 -S 64 -B $port >"$work/out" 2>&1 &
-        for _ in {1..100}; do
-            if ss -Hltn "sport = :$port" | grep -q .; then break; fi
-            sleep 0.1
-        done
-        "${program[@]}" --output "$work/client" fi_pingpong -p "$1" -e "$2" -d lo -I 50 -S 64 -P $port 127.0.0.1 >>"$work/out" 2>&1
-        status=$?
-        wait $! && [ $status = 0 ] && break
+        server=(mpit-run --quiet --output "$work/server")
+        client=(mpit-run --quiet --output "$work/client")
+    fi
+    timeout --kill-after=5 30 "${server[@]}" fi_pingpong -p "$1" -e "$2" -d lo -I 50 -S 64 -B $port >"$work/out" 2>&1 &
+    for _ in {1..100}; do
+        if ss -Hltn "sport = :$port" | grep -q .; then break; fi
+        sleep 0.1
     done
+    timeout --kill-after=5 30 "${client[@]}" fi_pingpong -p "$1" -e "$2" -d lo -I 50 -S 64 -P $port 127.0.0.1 >>"$work/out" 2>&1
+    status=$?
+    wait $! && [ $status = 0 ]
+}
+
+# pingpong PROVIDER TYPE
+pingpong() {
+    local name="fi_pingpong, $1, $2" side
+    pingpong_once "$@" record || pingpong_once "$@" record || pingpong_once "$@" record || {
+        if ! pingpong_once "$@" && ! pingpong_once "$@"; then
+            skip "$name" "it fails without mpit, too: $(tail -n 1 "$work/out")"
+            return
+        fi
+    }
     for side in server client; do
         mpit-dump --json "$work/$side" >"$work/json" 2>>"$work/out"
         check "$name, $side: sends and receives are what it was told to do" python3 - "$work/json" "$1" <<'PYTHON'

@@ -48,7 +48,7 @@ for mpi in openmpi mpich; do
     for how in -1 3 0; do # MPICH waits for the others where one ends with 0, with mpit and without
         [ $mpi$how = mpich0 ] && continue
         tries=1 # MPICH 5.0.2 leaves the others alone now and then (1 of 40), without mpit, too
-        if [ $mpi = mpich ] && [[ $(mpirun.mpich --version) =~ Version:\ +5 ]]; then tries=3; fi
+        if [ $mpi = mpich ] && [ "$mpich_version" = 5 ]; then tries=3; fi
         while ((tries-- > 0)); do
             timeout 30 "mpirun.$mpi" -n 2 mpit-run ./fall-$mpi $how >out 2>err </dev/null
             status=$? # of whichever process the launcher hears of first

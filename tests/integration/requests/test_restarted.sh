@@ -11,6 +11,10 @@ for mpi in openmpi mpich; do
     modes="testsome testany test sends"
     # without mpit, too, MPICH 4.0.2 waits forever in the one, and fails in the other
     [ $mpi = openmpi ] && modes="$modes waitall collectives"
+    if [ $mpi = mpich ] && [ "$mpich_version" -ge 5 ]; then
+        modes=sends
+        skip "mpich: testsome, testany, test" "MPICH $mpich_version completes receives before their messages, or crashes, without mpit, too"
+    fi
     for mode in $modes; do
         run=$work/run-$mpi-$mode
         record="$build/bin/mpit-run --quiet --otf2 --output $run"

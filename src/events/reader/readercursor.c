@@ -376,7 +376,7 @@ static const struct event *wide_show(struct event_cursor *cursor, const struct e
     struct event low = *event;
     struct event_extension extension;
     uint64_t gap = cursor->gap;
-    struct event *shown = (struct event *)(uintptr_t)event_cursor_show(cursor, &low);
+    struct event *shown = event_without_path(cursor, &low);
     cursor->held = event_stored(cursor);
     cursor->held_gap = cursor->gap;
     cursor->gap = gap;

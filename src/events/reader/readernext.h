@@ -5,20 +5,23 @@
 #include "calls.h"
 #include "reader/reader.h"
 
-/* Takes the number of the call path out of an event from the file, into cursor->path. Returns the event without it. The
- * event is not wide. */
-static inline const struct event *event_cursor_show(struct event_cursor *cursor, const struct event *event)
+/* Takes the number of the call path out of a call from the file, into cursor->path. Returns the call without it. */
+static inline struct event *event_without_path(struct event_cursor *cursor, const struct event *event)
 {
-    unsigned kind = event_kind(event);
-    if (kind >= CALL_COUNT || !cursor->has_paths || cursor->raw)
-        return event;
     struct event *shown = &cursor->shown[cursor->shown_count++ & PACK_BACK_MOST];
     *shown = *event;
     cursor->path = (uint32_t)(event->bytes >> EVENT_PATH_SHIFT);
     shown->bytes &= EVENT_BYTES_MASK;
-    if (shown->bytes && call_table[kind].fold == FOLD_COMPLETION) /* when its request was posted */
+    if (shown->bytes && call_table[event_kind(event)].fold == FOLD_COMPLETION) /* when its request was posted */
         shown->bytes = event->begin - ((event->begin - shown->bytes) & EVENT_BYTES_MASK);
     return shown;
+}
+
+/* An event from the file as readers get it: without its call path. The event is not wide. */
+static inline const struct event *event_cursor_show(struct event_cursor *cursor, const struct event *event)
+{
+    bool has_path = event_kind(event) < CALL_COUNT && cursor->has_paths && !cursor->raw;
+    return has_path ? event_without_path(cursor, event) : event;
 }
 
 /* The next record, if it is unpacked already, as nearly all are. Valid as with event_cursor_next. NULL: call

@@ -39,7 +39,7 @@ def wait_for(condition, process=None):
 
 def line(bench, ledgers, end, calls="200", ranks=RANKS):
     """The launcher's line."""
-    return ["mpirun." + bench.mpi, "-n", str(ranks), bench.program, ledgers, "mixed", "1", end, calls]
+    return [*trial.launcher(bench.mpi, ranks), bench.program, ledgers, "mixed", "1", end, calls]
 
 
 def gone(pid):
@@ -307,7 +307,7 @@ def ended_well(bench):
         return sorted(os.listdir("/dev/shm")), sorted(os.listdir(temporary)), sorted(os.listdir(bench.work))
 
     def family(case):
-        return ["mpirun." + bench.mpi, "-n", "2", "%s/tests/children-%s" % (bench.build, bench.mpi)] + case
+        return [*trial.launcher(bench.mpi, 2), "%s/tests/children-%s" % (bench.build, bench.mpi)] + case
 
     ledgers, run = bench.fresh()
     cases = [("a job of four", line(bench, ledgers, "finalize", "200", 4)), ("children of fork", family(["at-once"]))]

@@ -1,11 +1,11 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
 _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
-    --flamegraph --pprof --otf2-samples --internal --verify --compact --check --check-rules --ranks --window --comm
+    --flamegraph --pprof --otf2-samples --internal --verify --compact --unpack --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
-_mpit_collect_options='--all --to --handover --drain --help --version'
+_mpit_collect_options='--all --join --to --handover --drain --help --version'
 _mpit_jobs_options='--user --program --host --ranks --since --until --finding --died --where --sort --limit --usual --index --json
     --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'

@@ -7,6 +7,7 @@
 #include "format/compact.h"
 #include "collect/drain.h"
 #include "base/options.h"
+#include "job/join.h"
 
 #include <err.h>
 #include <fcntl.h>
@@ -22,6 +23,7 @@
 static const struct tool_option options[] = {
     {"all", NULL, 'a', "collect for all output directories of the user"},
     {"to", "DIR", 't', "move to DIR, if the output directory cannot be written"},
+    {"join", NULL, 'j', "then make one file of the files of each job in DIR"},
     {"handover", NULL, 'o', "used by the last process of a job: print only problems"},
     {"drain", NULL, 'd', "move traces of running processes that fill the spool"},
     {.name = NULL},
@@ -47,7 +49,7 @@ static const struct command_line command_line = {
 enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
 
 struct request {
-    bool all, drain, handover;
+    bool all, drain, handover, join;
     char **directories;
     size_t count;
     const char *to; /* NULL: each to its own directory */
@@ -67,6 +69,9 @@ static struct request collect_options_read(int argc, char *argv[])
         case 't':
             request.to = optarg;
             break;
+        case 'j':
+            request.join = true;
+            break;
         case 'o':
             request.handover = true;
             break;
@@ -76,6 +81,8 @@ static struct request collect_options_read(int argc, char *argv[])
     request.count = (size_t)(argc - optind);
     if (request.all && request.to)
         usage_reject("--to cannot be combined with --all");
+    if (request.join && (request.all || request.drain || request.handover))
+        usage_reject("--join cannot be combined with --all, --drain and --handover");
     if (request.all == (request.count > 0))
         usage_reject("nothing to collect is named; allowed are --all, or one or more output directories");
     return request;
@@ -175,6 +182,25 @@ static int directory_collect(const struct request *request, const char *given, c
     return failed;
 }
 
+/* Joins the files of each job in an output directory. Returns 0, or -1 with a line on standard error. */
+static int directory_join(const char *given)
+{
+    struct run_dir dir;
+    char error[512];
+    int failed = 0;
+    if (run_dir_open(&dir, given, error) != 0) {
+        warnx("%s", error);
+        failed = -1;
+    }
+    for (size_t i = 0; i < dir.job_count; i++)
+        if (run_job_join(&dir, &dir.jobs[i]) != 0) {
+            warn("the files of a job in %s stay apart", given);
+            failed = -1;
+        }
+    run_dir_close(&dir);
+    return failed;
+}
+
 /* A process of the job started this tool. It must not disturb the ranks, which may be bound to one processor each. A
  * descriptor that the program has closed must not be used for another file. */
 static void surroundings_leave(void)
@@ -215,6 +241,8 @@ int main(int argc, char *argv[])
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++)
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
+    for (size_t i = 0; request.join && i < request.count; i++)
+        failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true);
     else if (request.handover && !failed) /* files of earlier jobs that were killed */

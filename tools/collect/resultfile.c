@@ -172,10 +172,10 @@ int result_write(const char *directory, const char *name, int stem, const char *
     return -1;
 }
 
-static int range_copy(int to, int from, off_t begin, off_t end)
+static int range_copy(int to, uint64_t place, int from, off_t begin, off_t end)
 {
     enum { PIECE = 1 << 20 };
-    if (lseek(to, begin, SEEK_SET) < 0)
+    if (lseek(to, (off_t)place, SEEK_SET) < 0)
         return -1;
     for (off_t at = begin; at < end;) {
         ssize_t n = sendfile(to, from, &at, end - at < PIECE ? (size_t)(end - at) : PIECE);
@@ -191,13 +191,12 @@ static int range_copy(int to, int from, off_t begin, off_t end)
     return 0;
 }
 
-/* Holes stay holes. */
-static int file_copy(int to, int from, uint64_t bytes)
+int extent_copy(int to, uint64_t place, int from, uint64_t begin, uint64_t bytes)
 {
-    off_t end = (off_t)bytes;
-    if (ftruncate(to, end) != 0)
+    off_t end = (off_t)(begin + bytes);
+    if (ftruncate(to, (off_t)(place + bytes)) != 0)
         return -1;
-    for (off_t at = 0; at < end;) {
+    for (off_t at = (off_t)begin; at < end;) {
         off_t data = lseek(from, at, SEEK_DATA);
         if (data < 0 && errno == ENXIO)
             return 0; /* a hole up to the end */
@@ -206,7 +205,7 @@ static int file_copy(int to, int from, uint64_t bytes)
         hole = hole < data || hole > end ? end : hole;
         if (data >= end)
             return 0;
-        if (range_copy(to, from, data, hole) != 0)
+        if (range_copy(to, place + ((uint64_t)data - begin), from, data, hole) != 0)
             return -1;
         at = hole;
     }
@@ -225,7 +224,7 @@ int result_copy(const char *directory, const char *name, int stem, const char *s
             close(source);
         return -1;
     }
-    int copied = file_copy(result.fd, source, bytes);
+    int copied = extent_copy(result.fd, 0, source, 0, bytes);
     close(source);
     if (copied == 0)
         return result_stage(result.fd, result.temporary, path, false);

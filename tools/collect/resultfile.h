@@ -31,6 +31,10 @@ enum { SUMMARY_BYTES_MAX = 64 << 20 };
 /* Makes the file of a summary, which the caller frees. NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
 void *result_of_summary(const struct summary *summary, size_t *bytes);
 
+/* Copies bytes from `begin` in a file to `place` in another one, which ends there then. Holes stay holes. Returns 0, or
+ * -1 with errno. */
+int extent_copy(int to, uint64_t place, int from, uint64_t begin, uint64_t bytes);
+
 /* Copies the first `bytes` of the file `from`. Returns as above. */
 int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
                 char path[PATH_MAX]);

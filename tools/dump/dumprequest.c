@@ -54,7 +54,8 @@ static const struct tool_option options[] = {
     {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
     {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
     {"verify", NULL, MODE_VERIFY, NULL},
-    {"compact", NULL, MODE_COMPACT, "compare counters and trace; compress the run's files"},
+    {"compact", NULL, MODE_COMPACT, "compare counters, trace; compress files; --unpack DIR"},
+    {"unpack", "DIR", MODE_UNPACK, ""},
     {"check", NULL, MODE_CHECK, NULL},
     {"any-owner", NULL, OPTION_ANY_OWNER, "check an archive (--check-rules); read files of others"},
     {"internal", NULL, OPTION_INTERNAL, ""},
@@ -119,7 +120,7 @@ static bool mode_has_stacks(enum mode mode)
 static bool mode_has_target(enum mode mode)
 {
     return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML || mode == MODE_SQLITE ||
-           (mode_has_stacks(mode) && mode != MODE_PROFILE);
+           mode == MODE_UNPACK || (mode_has_stacks(mode) && mode != MODE_PROFILE);
 }
 
 /* Rejects a mode whose library was missing when the tool was built. */
@@ -151,7 +152,7 @@ static void mode_set(struct request *request, enum mode mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
             "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, "
-            "--compact, "
+            "--compact, --unpack, "
             "--verify and --check at a time");
     if (!is_form)
         request->mode = mode;

@@ -26,6 +26,7 @@ enum mode {
     MODE_CHECK,
     MODE_RULES,
     MODE_COMPACT,
+    MODE_UNPACK,
     MODE_PROFILE,
     MODE_FOLDED,
     MODE_FLAMEGRAPH,

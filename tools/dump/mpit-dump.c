@@ -10,6 +10,7 @@
 #include "database/database_write.h"
 #include "format/compact.h"
 #include "job/compaction.h"
+#include "job/join.h"
 #include "dump/dumprequest.h"
 #include "dump/eventcsv.h"
 #include "dump/eventlist.h"
@@ -187,6 +188,15 @@ static int compact(const struct run_dir *dir)
     return failed ? 1 : 0;
 }
 
+static int unpack(const struct run_dir *dir, const char *to)
+{
+    char error[512];
+    int failed = run_dir_unpack(dir, to, error);
+    if (failed)
+        warnx("%s", error);
+    return failed ? 1 : 0;
+}
+
 static void warnings_tell(const struct otf2_report *report)
 {
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
@@ -323,6 +333,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return analyze(dir, request);
     case MODE_COMPACT:
         return compact(dir);
+    case MODE_UNPACK:
+        return unpack(dir, request->target);
     default:
         return summary(dir, request->full);
     }

@@ -390,6 +390,8 @@ static void *crew_member(void *argument)
             work.sum.already = 1;
         else if (work.run->header.phase != RUN_FINALIZED)
             work.sum.unended = 1;
+        else if (run_reader_is_part(work.run))
+            failed = compaction_fail(&work, "%s is a container: mpit-dump --unpack takes its files out", work.path);
         else
             failed = file_compact(&work);
         work_end(&work);

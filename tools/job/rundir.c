@@ -1,51 +1,23 @@
 #define _GNU_SOURCE
 #include "job/rundir.h"
 
-#include "symbols/sitenames.h"
-
+#include "base/text.h"
 #include "format/compact.h"
 #include "format/label.h"
-#include "collect/spools.h"
-#include "job/summaryfile.h"
+#include "job/runjobs.h"
+#include "job/runpieces.h"
 #include "job/summarysums.h"
+#include "symbols/sitenames.h"
 #include "symbols/storednames.h"
-#include "base/array.h"
-#include "base/text.h"
-#include "base/username.h"
 
 #include <dirent.h>
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <search.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-/* Makes room for one more than `count` elements. Without memory the tool ends. */
-static void *array_enlarge(void *array, size_t count, size_t element)
-{
-    void *longer = array_grow(array, count, element);
-    if (!longer)
-        err(1, "no memory");
-    return longer;
-}
-
-__attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
-{
-    va_list args;
-    dir->problems = array_enlarge(dir->problems, dir->problem_count, sizeof *dir->problems);
-    va_start(args, format);
-    if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
-        err(1, "no memory");
-    va_end(args);
-    text_tidy(dir->problems[dir->problem_count], strlen(dir->problems[dir->problem_count]) + 1); /* a file's name */
-    dir->problem_count++;
-}
 
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES])
 {
@@ -113,139 +85,6 @@ long run_dir_count(const char *path)
     return count;
 }
 
-/* An entry of dir->numbers: the index of a job's number. */
-struct job_place {
-    uint64_t job;
-    size_t place;
-};
-
-static int job_place_order(const void *one, const void *other)
-{
-    const struct job_place *a = one, *b = other;
-    return (a->job > b->job) - (a->job < b->job);
-}
-
-static struct run_job *job_of_number(struct run_dir *dir, uint64_t number)
-{
-    struct job_place *wanted = malloc(sizeof *wanted), **found = NULL;
-    if (wanted) {
-        *wanted = (struct job_place){number, dir->job_count};
-        found = tsearch(wanted, &dir->numbers, job_place_order);
-    }
-    if (!found)
-        err(1, "no memory");
-    if (*found != wanted) {
-        free(wanted);
-        return &dir->jobs[(*found)->place];
-    }
-    dir->jobs = array_enlarge(dir->jobs, dir->job_count, sizeof *dir->jobs);
-    dir->jobs[dir->job_count] = (struct run_job){.job = number, .span = {UINT64_MAX, 0}};
-    return &dir->jobs[dir->job_count++];
-}
-
-/* A set of ranks. No job has one beyond. */
-enum { RANKS_MOST = 1 << 24 };
-
-static bool has_rank(const struct run_job *job, int32_t rank)
-{
-    return rank >= 0 && (size_t)rank / 8 < job->rank_bytes && job->ranks[rank / 8] >> rank % 8 & 1;
-}
-
-static void rank_note(struct run_job *job, int32_t rank)
-{
-    if (rank < 0 || rank >= RANKS_MOST)
-        return;
-    if ((size_t)rank / 8 >= job->rank_bytes) {
-        size_t bytes = 2 * ((size_t)rank / 8 + 32);
-        job->ranks = array_extend(job->ranks, job->rank_bytes, bytes, 1);
-        if (!job->ranks)
-            err(1, "no memory");
-        job->rank_bytes = bytes;
-    }
-    job->ranks[rank / 8] |= (unsigned char)(1 << rank % 8);
-}
-
-/* True if it is another job of this number, which ran before or after. `rows`: its ranks. */
-static bool is_apart(const struct run_job *job, struct run_span span, const struct summary_row *rows, size_t count)
-{
-    bool apart = span.begin > job->span.end || span.end < job->span.begin;
-    for (size_t i = 0; apart && i < count; i++)
-        if (has_rank(job, rows[i].rank))
-            return true;
-    return false;
-}
-
-static struct run_job *job_of(struct run_dir *dir, uint64_t number, struct run_span span,
-                              const struct summary_row *rows, size_t count)
-{
-    struct run_job *job = job_of_number(dir, number);
-    while (is_apart(job, span, rows, count))
-        job = job_of_number(dir, ++number);
-    job->span.begin = span.begin < job->span.begin ? span.begin : job->span.begin;
-    job->span.end = span.end > job->span.end ? span.end : job->span.end;
-    for (size_t i = 0; i < count; i++)
-        rank_note(job, rows[i].rank);
-    return job;
-}
-
-static bool any_owner;
-
-void run_dir_any_owner(void)
-{
-    any_owner = true;
-}
-
-static bool owner_is_trusted(const struct run_dir *dir, uid_t owner)
-{
-    return any_owner || owner == dir->owner || owner == geteuid() || owner == 0;
-}
-
-/* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
-static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
-{
-    char user[USER_BYTES];
-    if (dir->named || owner_is_trusted(dir, owner))
-        return true;
-    user_name(user, owner);
-    if (dir->foreign++ == 0)
-        problem_add(dir,
-                    "%s is left out: it belongs to user %s, not to the owner of the directory; mpit-dump --any-owner "
-                    "includes it",
-                    path, user);
-    return false;
-}
-
-static void run_file_add(struct run_dir *dir, const char *path)
-{
-    struct run_reader reader;
-    bool opened = run_reader_open(&reader, path) == 0;
-    if (!opened && access(path, F_OK) != 0 && errno == ENOENT) {
-        dir->vanished = true; /* it was collected since it was found */
-        return;
-    }
-    if (!opened) {
-        problem_add(dir, "%s %s", path, reader.error);
-        return;
-    }
-    if (!owner_check(dir, path, run_reader_owner(&reader))) {
-        run_reader_close(&reader);
-        return;
-    }
-    if (reader.header.collected) { /* a result in the directory has its figures, or soon will */
-        dir->passing++;
-        run_reader_close(&reader);
-        return;
-    }
-    run_reader_rest(&reader);
-    const struct run_header *header = &reader.header;
-    const struct summary_row row = {.rank = header->world_rank};
-    struct run_span span = {header->begin_realtime_ns,
-                            header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
-    struct run_job *job = job_of(dir, header->job, span, &row, 1);
-    job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
-    job->files[job->file_count++] = reader;
-}
-
 static int run_rank_order(const void *one, const void *other)
 {
     const struct run_header *a = &((const struct run_reader *)one)->header;
@@ -255,107 +94,6 @@ static int run_rank_order(const void *one, const void *other)
     if (run_rank(a) != run_rank(b))
         return run_rank(a) < run_rank(b) ? -1 : 1;
     return (a->pid > b->pid) - (a->pid < b->pid);
-}
-
-/* A job may have several: one of each node. */
-static void summary_add(struct run_dir *dir, const char *path)
-{
-    char error[128];
-    uid_t owner = dir->owner;
-    struct summary *summary = calloc(1, sizeof *summary);
-    if (!summary)
-        err(1, "no memory");
-    int result = summary_file_read(summary, path, &owner, error);
-    bool taken = owner_check(dir, path, owner);
-    if (result != 0 || !taken) {
-        if (taken)
-            problem_add(dir, "%s %s", path, error);
-        if (result == 0)
-            summary_release(summary);
-        free(summary);
-        return;
-    }
-    struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
-    struct run_job *job = job_of(dir, summary->job, span, summary->rows, summary->row_count);
-    summary->job = job->job;
-    job->stored = summary_join(job->stored, summary);
-    job->parts = array_enlarge(job->parts, job->part_count, sizeof *job->parts);
-    if (!(job->parts[job->part_count++] = strdup(path)))
-        err(1, "no memory");
-}
-
-int run_job_unite(struct run_job *job)
-{
-    char *slash = job->part_count > 1 ? strrchr(job->parts[0], '/') : NULL;
-    if (!slash)
-        return 0;
-    char *directory = strndup(job->parts[0], (size_t)(slash - job->parts[0]));
-    int stem = (int)(strlen(slash + 1) - strlen(SUMMARY_SUFFIX));
-    int result = directory ? summary_file_write(job->stored, directory, slash + 1, stem, SUMMARY_SUFFIX) : -1;
-    for (size_t i = 0; result == 0 && i < job->part_count; i++)
-        unlink(job->parts[i]);
-    free(directory);
-    return result;
-}
-
-/* The names of a job are beside its files. Writes their path without the suffix. */
-static void names_stem(const struct run_dir *dir, uint64_t job, char stem[PATH_MAX])
-{
-    const char *slash = dir->named ? strrchr(dir->path, '/') : NULL;
-    int bytes = !dir->named ? (int)strlen(dir->path) : slash ? (int)(slash - dir->path) : 1;
-    snprintf(stem, PATH_MAX, "%.*s/%016" PRIx64, bytes, dir->named && !slash ? "." : dir->path, job);
-}
-
-int run_job_names_write(const struct run_dir *dir, const struct summary *names)
-{
-    char stem[PATH_MAX];
-    names_stem(dir, names->job, stem);
-    return summary_file_add(names, stem, NAMES_SUFFIX);
-}
-
-/* Returns NULL with a reason. */
-static struct stored_names *names_read(const struct run_dir *dir, const char *path, uint64_t job, char error[128])
-{
-    struct summary summary;
-    uid_t owner = dir->owner;
-    if (summary_file_read(&summary, path, &owner, error) != 0)
-        return NULL;
-    if (summary.job == job && owner_is_trusted(dir, owner))
-        return stored_names_open(&summary, error);
-    snprintf(error, 128, summary.job == job ? "belongs to another user" : "is of another job");
-    summary_release(&summary);
-    return NULL;
-}
-
-/* Without stored names they are looked up in files, so that a problem is only a note. */
-static void job_names_read(struct run_dir *dir, struct run_job *job)
-{
-    char error[128], stem[PATH_MAX], path[PATH_MAX];
-    names_stem(dir, job->job, stem);
-    for (unsigned number = 0;; number++) {
-        summary_file_path(path, stem, number, NAMES_SUFFIX);
-        if (access(path, F_OK) != 0)
-            return;
-        struct stored_names *names = names_read(dir, path, job->job, error);
-        if (names) {
-            stored_names_add(&job->names, names);
-            continue;
-        }
-        dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
-        if (asprintf(&dir->notes[dir->note_count],
-                     "%s %s; so names of functions are looked up in the programs on this machine", path, error) < 0)
-            err(1, "no memory");
-        text_tidy(dir->notes[dir->note_count], strlen(dir->notes[dir->note_count]) + 1);
-        dir->note_count++;
-    }
-}
-
-static void file_add(struct run_dir *dir, const char *path)
-{
-    if (text_ends(path, SUMMARY_SUFFIX))
-        summary_add(dir, path);
-    else
-        run_file_add(dir, path);
 }
 
 bool run_job_has_trace(const struct run_job *job)
@@ -498,81 +236,6 @@ void run_job_summarize(struct run_job *job)
     job->from_files = true;
 }
 
-static int entry_order(const struct dirent **a, const struct dirent **b)
-{
-    return strverscmp((*a)->d_name, (*b)->d_name); /* for one host by the process numbers, so that jobs mostly are in
-                                                    * their order of begin */
-}
-
-static int entry_wanted(const struct dirent *entry)
-{
-    return run_dir_owns(entry->d_name);
-}
-
-/* Returns how many of its files are mpit's, or -1 with errno. */
-static int files_add(struct run_dir *dir, const char *path)
-{
-    struct dirent **entries;
-    int count = scandir(path, &entries, entry_wanted, entry_order);
-    if (count < 0)
-        return -1;
-    for (int i = 0; i < count; i++) {
-        char *file;
-        if (asprintf(&file, "%s/%s", path, entries[i]->d_name) < 0)
-            err(1, "no memory");
-        file_add(dir, file);
-        free(file);
-        free(entries[i]);
-    }
-    free(entries);
-    return count;
-}
-
-/* Reads the files of the directory, and its files in the spools of this node that were not collected yet. */
-static int run_files_read(struct run_dir *dir, const char *path, char error[512])
-{
-    struct spool_list spools;
-    int count = files_add(dir, path), problem = count < 0 ? errno : 0;
-    if (spools_find(&spools, path) != 0)
-        err(1, "no memory");
-    for (size_t i = 0; i < spools.count; i++) {
-        int more = files_add(dir, spools.list[i].path);
-        problem = more > 0 ? 0 : problem;
-        count = more > 0 ? (count > 0 ? count : 0) + more : count;
-    }
-    spools_release(&spools);
-    if (problem) {
-        snprintf(error, 512, problem == ENOENT ? "%.300s does not exist" : "%.300s cannot be read: %s", path,
-                 strerror(problem));
-        return -1;
-    }
-    if (dir->foreign > 1)
-        problem_add(dir, "%s: %zu more files of other users are left out", path, dir->foreign - 1);
-    if (count == 0) {
-        snprintf(error, 512,
-                 "%.300s is not a run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file", path);
-        return -1;
-    }
-    return 0;
-}
-
-/* All files, not yet grouped by job. */
-static int contents_read(struct run_dir *dir, const char *path, char error[512])
-{
-    struct stat st;
-    bool exists = stat(path, &st) == 0;
-    *dir = (struct run_dir){0};
-    error[0] = '\0';
-    if (!(dir->path = strdup(path)))
-        err(1, "no memory");
-    dir->named = exists && !S_ISDIR(st.st_mode);
-    dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
-    if (!dir->named)
-        return run_files_read(dir, path, error);
-    file_add(dir, path);
-    return 0;
-}
-
 int run_dir_open(struct run_dir *dir, const char *path, char error[512])
 {
     enum { TRIES = 5 };
@@ -582,7 +245,7 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
         long before = run_dir_count(path);
         if (i)
             run_dir_close(dir);
-        result = contents_read(dir, path, error);
+        result = run_pieces_read(dir, path, error);
         bool missed = dir->vanished || (dir->passing && !dir->job_count);
         if (dir->named || (before == run_dir_count(path) && !missed))
             break;
@@ -592,7 +255,7 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     if (result != 0)
         return -1;
     for (size_t i = 0; i < dir->job_count; i++) {
-        job_names_read(dir, &dir->jobs[i]);
+        run_pieces_read_names(dir, &dir->jobs[i]);
         job_summarize(&dir->jobs[i]);
     }
     for (size_t i = 0; !dir->named && i < dir->job_count; i++)
@@ -612,9 +275,11 @@ void run_dir_close(struct run_dir *dir)
             run_reader_close(&job->files[k]);
         free(job->files);
         free(job->ranks);
-        for (size_t k = 0; k < job->part_count; k++)
-            free(job->parts[k]);
-        free(job->parts);
+        for (size_t k = 0; k < job->piece_count; k++) {
+            free(job->pieces[k].path);
+            free(job->pieces[k].name);
+        }
+        free(job->pieces);
         stored_names_close(job->names);
         summary_drop(job);
         if (job->stored) {
@@ -627,6 +292,7 @@ void run_dir_close(struct run_dir *dir)
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
     tdestroy(dir->numbers, free);
+    tdestroy(dir->members, free);
     free(dir->problems);
     free(dir->notes);
     free(dir->jobs);

@@ -4,6 +4,7 @@
  *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
  *                     -> summary   of the whole job: NAME.summary, or made from the run files
  *                     -> names     of functions and lines: JOB.names, if mpit-run has stored them
+ *                     -> pieces[]  where all these come from: files, or members of a container (container.h)
  *
  * A job is one MPI_COMM_WORLD. A launcher may give a number again when its process numbers come round. If a job has a
  * rank already, and a file has it at another time, the file begins a new job with the next free number.
@@ -42,6 +43,14 @@ struct run_part {
     void (*give_back)(struct run_part *part, size_t i);
 };
 
+/* A file, or a member of a container. */
+struct run_piece {
+    char *path, *name; /* of the file; of the piece, without a directory */
+    struct run_extent extent;
+    dev_t device; /* of the file, before it was read */
+    ino_t inode;
+};
+
 struct run_job {
     uint64_t job;
     struct run_span span; /* of its processes that are known so far, */
@@ -52,8 +61,9 @@ struct run_job {
     size_t file_count;
     struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
     struct summary *summary; /* the summary to show. NULL only without memory */
-    char **parts;            /* the .summary files, one of each node as a rule */
-    size_t part_count;
+    struct run_piece *pieces;
+    size_t piece_count;
+    bool torn;                  /* its container has members that cannot be read */
     bool from_files;            /* the summary was made from the run files */
     struct run_part *part;      /* NULL: all of the job is shown */
     struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
@@ -64,6 +74,7 @@ struct run_dir {
     struct run_job *jobs;
     size_t job_count;
     void *numbers;   /* of the jobs, in a tree (search.h) */
+    void *members;   /* names of members of containers, likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
     bool named;     /* one named file, which is accepted with any owner */
@@ -108,8 +119,6 @@ const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
 /* Stores names (storednames.h) beside the files of their job. Returns 0, or -1 with errno. */
 int run_job_names_write(const struct run_dir *dir, const struct summary *names);
-/* Merges several .summary files into one. Returns 0, or -1 with errno. After an error they stay as they are. */
-int run_job_unite(struct run_job *job);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
 

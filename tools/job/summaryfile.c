@@ -14,22 +14,24 @@
 #include <unistd.h>
 
 /* `owner` is set where the file could be opened. */
-static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char error[128])
+static void *extent_read(const char *path, struct run_extent extent, size_t *bytes, uid_t *owner, char error[128])
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st = {0};
     void *data = NULL;
-    if (fd < 0 || fstat(fd, &st) != 0)
+    bool opened = fd >= 0 && fstat(fd, &st) == 0;
+    size_t wanted = extent.bytes ? extent.bytes : (size_t)st.st_size;
+    if (!opened)
         snprintf(error, 128, "cannot be opened: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode) || st.st_size > SUMMARY_BYTES_MAX)
+    else if (!S_ISREG(st.st_mode) || wanted > SUMMARY_BYTES_MAX)
         snprintf(error, 128, "is not a summary");
-    else if (!(data = malloc((size_t)st.st_size + 1)))
+    else if (!(data = malloc(wanted + 1)))
         snprintf(error, 128, "cannot be read: no memory");
     *bytes = 0;
     if (fd >= 0)
         *owner = st.st_uid;
-    while (data && *bytes < (size_t)st.st_size) {
-        ssize_t got = read(fd, (char *)data + *bytes, (size_t)st.st_size - *bytes);
+    while (data && *bytes < wanted) {
+        ssize_t got = pread(fd, (char *)data + *bytes, wanted - *bytes, (off_t)(extent.begin + *bytes));
         if (got <= 0) {
             snprintf(error, 128, "cannot be read: %s", got < 0 ? strerror(errno) : "it became shorter");
             free(data);
@@ -44,10 +46,11 @@ static void *whole_file_read(const char *path, size_t *bytes, uid_t *owner, char
 }
 
 /* Summaries of older versions are neither compressed nor sealed. */
-int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+int summary_part_read(struct summary *summary, const char *path, struct run_extent extent, uid_t *owner,
+                      char error[128])
 {
     size_t bytes;
-    void *data = whole_file_read(path, &bytes, owner, error);
+    void *data = extent_read(path, extent, &bytes, owner, error);
     if (data && sealed_is(data, bytes)) {
         void *file = data;
         data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
@@ -56,6 +59,11 @@ int summary_file_read(struct summary *summary, const char *path, uid_t *owner, c
     int result = data ? summary_unpack(summary, data, bytes, error) : -1;
     free(data);
     return result;
+}
+
+int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+{
+    return summary_part_read(summary, path, (struct run_extent){0}, owner, error);
 }
 
 int summary_file_write(const struct summary *summary, const char *directory, const char *name, int stem,

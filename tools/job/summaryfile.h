@@ -4,6 +4,7 @@
 #ifndef MPIT_TOOLS_SUMMARYFILE_H
 #define MPIT_TOOLS_SUMMARYFILE_H
 
+#include "reader/reader.h"
 #include "summary/summary.h"
 
 #include <limits.h>
@@ -11,6 +12,9 @@
 
 /* Returns 0, or -1 with a reason. *owner is set if the file could be opened. */
 int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128]);
+/* The same for a summary that is a part of a file, as in a container. */
+int summary_part_read(struct summary *summary, const char *path, struct run_extent extent, uid_t *owner,
+                      char error[128]);
 /* Writes DIRECTORY/STEM SUFFIX in one step. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno.
  * After an error there is no file. */
 int summary_file_write(const struct summary *summary, const char *directory, const char *name, int stem,

@@ -2,7 +2,10 @@
 #include "jobs/jobtree.h"
 
 #include "base/text.h"
+#include "format/compact.h"
 #include "format/label.h"
+#include "job/container.h"
+#include "job/rundir.h"
 #include "job/summaryfile.h"
 #include "job/summarysums.h"
 
@@ -26,6 +29,37 @@ static void problem_tell(struct job_tree *tree, const char *path, const char *re
         warnx("%s %s", clean, reason);
 }
 
+/* The figures of one process. */
+static int run_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+{
+    struct run_reader run;
+    if (run_reader_open(&run, path) != 0) {
+        snprintf(error, 128, "%.127s", run.error);
+        return -1;
+    }
+    *owner = run_reader_owner(&run);
+    if (summary_of_run(summary, &run) != 0)
+        errx(1, "no memory");
+    run_reader_close(&run);
+    return 0;
+}
+
+/* A container has the summary of its job. */
+static int mpit_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+{
+    struct container container;
+    enum container_kind kind = container_read(&container, path, error);
+    if (kind != CONTAINER_READ)
+        return kind == CONTAINER_NONE ? run_read(summary, path, owner, error) : -1;
+    const struct container_member *total = container_find(&container, CONTAINER_TOTAL);
+    struct run_extent extent = total ? (struct run_extent){total->begin, total->bytes} : (struct run_extent){0};
+    container_release(&container);
+    if (total)
+        return summary_part_read(summary, path, extent, owner, error);
+    snprintf(error, 128, "is a container without a summary");
+    return -1;
+}
+
 /* Returns a summary that the caller frees, or NULL with the problem told. */
 static struct summary *file_read(struct job_tree *tree, const char *path, uid_t *owner)
 {
@@ -33,7 +67,7 @@ static struct summary *file_read(struct job_tree *tree, const char *path, uid_t 
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         errx(1, "no memory");
-    if (summary_file_read(summary, path, owner, error) == 0)
+    if ((text_ends(path, SUMMARY_SUFFIX) ? summary_file_read : mpit_read)(summary, path, owner, error) == 0)
         return summary;
     problem_tell(tree, path, error);
     free(summary);
@@ -69,11 +103,12 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
 {
     char root_path[PATH_MAX]; /* the same for each way to the directory: it is in the index */
     char *const roots[] = {root_path, NULL};
+    compact_enable();
     FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     int error = walk ? 0 : errno;
     for (FTSENT *entry; walk && (errno = 0, entry = fts_read(walk));) {
         bool root = entry->fts_level == FTS_ROOTLEVEL;
-        if (entry->fts_info == FTS_F && text_ends(entry->fts_name, SUMMARY_SUFFIX))
+        if (entry->fts_info == FTS_F && run_dir_owns(entry->fts_name))
             file_take(tree, table, entry->fts_accpath, entry->fts_statp);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR) {
             error = root ? entry->fts_errno : error;

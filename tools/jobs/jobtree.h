@@ -1,5 +1,5 @@
 /*
- * Reads the summaries of a log tree into the table of jobs.
+ * Reads the files of a log tree into the table of jobs: summaries, containers, and run files of single processes.
  *
  *   a file with all ranks of its job    its row at once
  *   a file with a part of them          noted. At the end all parts of its job are read and joined to one row. Files of

@@ -8,6 +8,7 @@
 #include "job/postmortem.h"
 #include "profile/jobnames.h"
 #include "base/ranklist.h"
+#include "job/join.h"
 #include "job/rundir.h"
 #include "writer/spool.h"
 #include "report/summary_json.h"
@@ -214,6 +215,18 @@ static void spool_show(const struct outcome *outcome)
         run_dir_close(&dir);
 }
 
+/* Each job becomes one file. It is opened again, since names are stored and traces are compact now. */
+static void files_join(const char *given)
+{
+    struct run_dir dir;
+    char error[512];
+    if (run_dir_open(&dir, given, error) == 0)
+        for (size_t i = 0; i < dir.job_count; i++)
+            if (run_job_join(&dir, &dir.jobs[i]) != 0)
+                warn("note: the files of a job in %s stay apart, and can be read so", given);
+    run_dir_close(&dir);
+}
+
 void outcome_show(const struct outcome *outcome)
 {
     struct run_dir dir;
@@ -255,9 +268,6 @@ void outcome_show(const struct outcome *outcome)
         badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
     if (badly)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
-    for (size_t i = 0; i < dir.job_count; i++)
-        if (run_job_unite(&dir.jobs[i]) != 0)
-            warn("note: the summaries of the nodes in %s are not merged", given);
     job_names_store(&dir, outcome->quiet);
     if (outcome->compact)
         traces_compact(&dir);
@@ -268,4 +278,6 @@ void outcome_show(const struct outcome *outcome)
                                     : " (OTF2 archive: otf2/traces.otf2)",
                 next_option(outcome, &dir), given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
     run_dir_close(&dir);
+    if (outcome->compact)
+        files_join(given);
 }

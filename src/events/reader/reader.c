@@ -290,9 +290,9 @@ static int stretches_find(struct run_reader *reader)
     return 0;
 }
 
-static int file_map(struct run_reader *reader, const char *path)
+static int file_map(struct run_reader *reader, const char *path, struct run_extent extent)
 {
-    reader->map = run_map_open(path, reader->error);
+    reader->map = run_map_open(path, extent, reader->error);
     if (!reader->map)
         return -1;
     if (reader->map->bytes < sizeof(struct compact_header))
@@ -330,7 +330,7 @@ void reader_header_copy(struct run_reader *reader)
 static bool file_has_grown(const struct run_reader *reader, const char *path)
 {
     struct stat st;
-    return reader->header.file_bytes > reader->map->bytes && stat(path, &st) == 0 &&
+    return reader->header.file_bytes > reader->map->bytes && !reader->map->extent.bytes && stat(path, &st) == 0 &&
            (uint64_t)st.st_size >= reader->header.file_bytes;
 }
 
@@ -358,11 +358,11 @@ static bool chunks_move(struct run_reader *reader)
 enum { GROWTH_ATTEMPTS = 100, LOOKS_MOST = 50 };
 
 /* Maps the file as it is now, with everything published. If chunks are asked for, none may be changing its place. */
-static int reader_file_open(struct run_reader *reader, const char *path, bool chunks)
+static int reader_file_open(struct run_reader *reader, const char *path, struct run_extent extent, bool chunks)
 {
     for (int i = 0; i < GROWTH_ATTEMPTS; i++) {
         *reader = (struct run_reader){0};
-        if (file_map(reader, path) != 0)
+        if (file_map(reader, path, extent) != 0)
             return -1;
         reader_header_copy(reader);
         if (reader->file ||
@@ -388,10 +388,10 @@ static int file_parts_find(struct run_reader *reader, bool chunks)
 /*
  * A ring is overwritten while it is read, and then the parts found may not fit together. In that case it reads again.
  */
-int run_reader_open(struct run_reader *reader, const char *path)
+int run_reader_open_part(struct run_reader *reader, const char *path, struct run_extent extent)
 {
     for (int looks = 1;; looks++) {
-        int result = reader_file_open(reader, path, true);
+        int result = reader_file_open(reader, path, extent, true);
         if (result == 0 && file_parts_find(reader, true) == 0) {
             run_gaps_settle(reader);
             return 0;
@@ -405,9 +405,14 @@ int run_reader_open(struct run_reader *reader, const char *path)
     }
 }
 
+int run_reader_open(struct run_reader *reader, const char *path)
+{
+    return run_reader_open_part(reader, path, (struct run_extent){0});
+}
+
 int run_reader_open_tables(struct run_reader *reader, const char *path)
 {
-    if (reader_file_open(reader, path, false) == 0 && file_parts_find(reader, false) == 0)
+    if (reader_file_open(reader, path, (struct run_extent){0}, false) == 0 && file_parts_find(reader, false) == 0)
         return 0;
     run_reader_close(reader);
     return -1;
@@ -426,6 +431,11 @@ bool run_reader_read(const struct run_reader *reader, const void *at, void *to, 
 const char *run_reader_path(const struct run_reader *reader)
 {
     return reader->map->path;
+}
+
+bool run_reader_is_part(const struct run_reader *reader)
+{
+    return reader->map->extent.bytes;
 }
 
 int run_reader_wake(const struct run_reader *reader, char error[128])

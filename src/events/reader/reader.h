@@ -27,6 +27,11 @@ enum { RUN_MAPS_MOST = 4096 }; /* of files at rest. Linux allows a process 65,53
 
 struct run_map;
 
+/* A part of a file. All zero: the whole file. */
+struct run_extent {
+    uint64_t begin, bytes;
+};
+
 /* A block of counters: a copy of its header, and the place of its counters. */
 struct run_block {
     const uint64_t *at;
@@ -88,6 +93,9 @@ struct run_reader {
 
 /* Returns 0, or -1 with reader->error set. After an error the reader needs no closing. */
 int run_reader_open(struct run_reader *reader, const char *path);
+/* The same for a run file that is a part of a file, as in a container. */
+int run_reader_open_part(struct run_reader *reader, const char *path, struct run_extent extent);
+bool run_reader_is_part(const struct run_reader *reader);
 /*
  * The same without the chunks, for tools that read running processes repeatedly. Long traces do not slow it down.
  * Events and samples cannot be read from it. Of the communicators that have lost their slots it has only the latest.

@@ -67,7 +67,7 @@ static void map_fault_take(int number, siginfo_t *info, void *context)
         uintptr_t base = (uintptr_t)map->base;
         if (at < base || at - base >= map->bytes)
             continue;
-        void *page = map->base + (at - base) / page_bytes * page_bytes;
+        void *page = (char *)(at / page_bytes * page_bytes);
         map->torn = true;
         if (mmap(page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
             break;
@@ -77,12 +77,20 @@ static void map_fault_take(int number, siginfo_t *info, void *context)
     sigaction(SIGBUS, &unguarded, NULL); /* not our fault: it will be raised again */
 }
 
-/* Maps the file at `base`, or anywhere if that is NULL. Some file systems do not support shared mappings. */
-static void *descriptor_map(void *base, size_t bytes, int fd)
+/* Maps the extent at map->base, or anywhere if that is NULL. Some file systems do not support shared mappings. */
+static int map_place(struct run_map *map, int fd)
 {
-    int fixed = base ? MAP_FIXED : 0;
-    void *memory = mmap(base, bytes, PROT_READ, MAP_SHARED | fixed, fd, 0);
-    return memory == MAP_FAILED && errno == ENODEV ? mmap(base, bytes, PROT_READ, MAP_PRIVATE | fixed, fd, 0) : memory;
+    int fixed = map->base ? MAP_FIXED : 0;
+    void *at = map->base ? map->base - map->lead : NULL;
+    size_t bytes = map->lead + map->bytes;
+    off_t begin = (off_t)(map->extent.begin - map->lead);
+    void *memory = mmap(at, bytes, PROT_READ, MAP_SHARED | fixed, fd, begin);
+    if (memory == MAP_FAILED && errno == ENODEV)
+        memory = mmap(at, bytes, PROT_READ, MAP_PRIVATE | fixed, fd, begin);
+    if (memory == MAP_FAILED)
+        return -1;
+    map->base = (char *)memory + map->lead;
+    return 0;
 }
 
 void run_map_guard(void)
@@ -94,31 +102,35 @@ void run_map_guard(void)
         unguarded = before;
 }
 
-struct run_map *run_map_open(const char *path, char error[512])
+struct run_map *run_map_open(const char *path, struct run_extent extent, char error[512])
 {
     struct stat st;
     int fd = map_file_open(path, &st, error, 512);
     if (fd < 0)
         return NULL;
-    size_t length = strlen(path) + 1;
+    size_t length = strlen(path) + 1, end = (size_t)st.st_size;
     struct run_map *map = calloc(1, sizeof *map + length);
-    void *base = MAP_FAILED;
+    bool inside = extent.begin <= end && extent.bytes <= end - extent.begin, mapped = false;
+    if (map)
+        *map = (struct run_map){.bytes = extent.bytes ? extent.bytes : end,
+                                .lead = extent.begin % (size_t)sysconf(_SC_PAGESIZE),
+                                .extent = extent,
+                                .device = st.st_dev,
+                                .inode = st.st_ino,
+                                .owner = st.st_uid,
+                                .awake = true,
+                                .fd = -1};
     if (st.st_size == 0)
         snprintf(error, 512, "is not an mpit run file (only 0 bytes long)");
-    else if (!map || (base = descriptor_map(NULL, (size_t)st.st_size, fd)) == MAP_FAILED)
+    else if (!inside)
+        snprintf(error, 512, "is truncated: its container has only %zu bytes", end);
+    else if (!map || !(mapped = map_place(map, fd) == 0))
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
-    if (base == MAP_FAILED) {
+    if (!mapped) {
         free(map);
         return NULL;
     }
-    *map = (struct run_map){.base = base,
-                            .bytes = (size_t)st.st_size,
-                            .device = st.st_dev,
-                            .inode = st.st_ino,
-                            .owner = st.st_uid,
-                            .awake = true,
-                            .fd = -1};
     memcpy(map->path, path, length);
     map_link(map);
     return map;
@@ -141,14 +153,15 @@ void run_map_close(struct run_map *map)
         resting[map->place - 1] = NULL;
     map_unlink(map);
     pthread_mutex_unlock(&resting_lock);
-    munmap(map->base, map->bytes);
+    munmap(map->base - map->lead, map->lead + map->bytes);
     free(map);
 }
 
 /* If the system refuses, the map stays. */
 static void map_drop(struct run_map *map)
 {
-    void *base = mmap(map->base, map->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    void *base = mmap(map->base - map->lead, map->lead + map->bytes, PROT_NONE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     map->awake = base == MAP_FAILED;
     map->place = 0;
 }
@@ -170,7 +183,7 @@ void run_map_rest(struct run_map *map)
     map_read_end(map);
     pthread_mutex_lock(&resting_lock);
     if (map->awake)
-        madvise(map->base, map->bytes, MADV_DONTNEED);
+        madvise(map->base - map->lead, map->lead + map->bytes, MADV_DONTNEED);
     if (map->awake && !map->holds && !map->place)
         resting_add(map);
     pthread_mutex_unlock(&resting_lock);
@@ -189,7 +202,8 @@ void run_map_hold(struct run_map *map, bool held)
 /* True if the open file is the mapped one. */
 static bool map_is_of(const struct run_map *map, const struct stat *st)
 {
-    return st->st_dev == map->device && st->st_ino == map->inode && (size_t)st->st_size >= map->bytes;
+    return st->st_dev == map->device && st->st_ino == map->inode &&
+           (size_t)st->st_size >= map->extent.begin + map->bytes;
 }
 
 bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
@@ -200,7 +214,9 @@ bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
     if (map->fd < 0 && (map->fd = map_file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
         map_read_end(map);
     for (size_t done = 0; done < bytes;) {
-        ssize_t got = map->fd < 0 ? -1 : pread(map->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
+        ssize_t got = map->fd < 0
+                          ? -1
+                          : pread(map->fd, (char *)to + done, bytes - done, (off_t)(map->extent.begin + offset + done));
         if (got <= 0 && !(got < 0 && map->fd >= 0 && errno == EINTR))
             return false;
         done += got > 0 ? (size_t)got : 0;
@@ -218,7 +234,7 @@ static int map_wake(struct run_map *map, char error[128])
         return -1;
     if (!map_is_of(map, &st))
         snprintf(error, 128, "was replaced by another file while it was read");
-    else if (descriptor_map(map->base, map->bytes, fd) == MAP_FAILED)
+    else if (map_place(map, fd) != 0)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
     else
         map->awake = true;

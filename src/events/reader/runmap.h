@@ -15,13 +15,17 @@
 #ifndef MPIT_EVENTS_RUNMAP_H
 #define MPIT_EVENTS_RUNMAP_H
 
+#include "reader/reader.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 struct run_map {
-    char *base;
+    char *base; /* the first byte of the extent, */
     size_t bytes;
+    size_t lead; /* and the bytes before it in its page */
+    struct run_extent extent;
     dev_t device;
     ino_t inode;
     uid_t owner;
@@ -35,7 +39,7 @@ struct run_map {
 };
 
 /* Returns NULL with a reason in error, which has 512 bytes. */
-struct run_map *run_map_open(const char *path, char error[512]);
+struct run_map *run_map_open(const char *path, struct run_extent extent, char error[512]);
 /* NULL may be closed. */
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);

@@ -11,6 +11,7 @@
 #   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
+#   unpacked RUN                the files of its jobs are in $work/unpacked, also those of containers ($build)
 #   sound ARCHIVE               nothing is found in the archive ($build)
 #   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi);
 #                               what it said is in $work/said, its run goes to $keep if that is set
@@ -82,6 +83,12 @@ launch() {
     local mpi=$1 ranks=$2
     shift 2
     timeout --kill-after=10 "${limit:-120}" ${record:-} "mpirun.$mpi" -n "$ranks" "$@"
+}
+
+unpacked() {
+    rm -rf "$work/unpacked"
+    "$build/bin/mpit-dump" --unpack "$work/unpacked" "$1" >/dev/null 2>&1
+    mkdir -p "$work/unpacked" && cp -n "$1"/*.mpit "$work/unpacked" # the file that the container has replaced is there
 }
 
 # sound ARCHIVE: mpit-dump --check finds nothing, no warning either

@@ -57,9 +57,10 @@ script() {
 # files COUNT: so many run files of each host are in the run directory
 files() {
     local host
+    unpacked "$run"
     for host in $hosts_names; do
-        if [ "$(find "$run" -name "$host.*.mpit" | wc -l)" != "$1" ]; then
-            ls "$run"
+        if [ "$(find "$work/unpacked" -name "$host.*.mpit" | wc -l)" != "$1" ]; then
+            ls "$run" "$work/unpacked"
             return 1
         fi
     done

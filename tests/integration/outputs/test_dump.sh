@@ -31,7 +31,7 @@ done
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi ring names hang late waits
-    timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
+    timeout 120 mpit-run --no-compact --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
     if ls crash-$mpi/*.mpit >/dev/null 2>&1; then
         cp -r crash-$mpi "foreign-$mpi"
         check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"

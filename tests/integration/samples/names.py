@@ -71,8 +71,6 @@ def stay(work):
     """The outputs before and after."""
     shutil.copy(f"{BUILD}/tests/hotspots-{MPI}", f"{work}/app")
     recorded(work, "run", "./app", "--trace", "--sample", "500")
-    names = glob.glob(f"{work}/run/*.names")
-    judge.holds(len(names) == 1, "the names are stored in one file", os.listdir(f"{work}/run"))
     before = outputs(work)
     judge.check("all outputs are made", [f"{name}: {one}" for name, one in before.items() if isinstance(one, tuple) and (one[0] or one[2])])
     judge.holds("chemistry" in before["--folded -"][1] and "hotspots.c" in before["--profile"][1], "functions have their names", before["--profile"])
@@ -84,6 +82,12 @@ def stay(work):
     os.rename(f"{work}/run", f"{work}/elsewhere/run")
     judge.check("the same in another directory", differences(before, outputs(f"{work}/elsewhere")))
     os.rename(f"{work}/elsewhere/run", f"{work}/run")
+    judge.holds(len(os.listdir(f"{work}/run")) == 1, "the run is one file, with the names", os.listdir(f"{work}/run"))
+    judge.holds(dump(work, "--unpack", "apart", "run").status == 0, "the container is unpacked")
+    shutil.rmtree(f"{work}/run")
+    os.rename(f"{work}/apart", f"{work}/run")
+    judge.check("the same of its files", differences(before, outputs(work)))
+    judge.holds(len(glob.glob(f"{work}/run/*.names")) == 1, "the names are in one file", os.listdir(f"{work}/run"))
     (names,) = glob.glob(f"{work}/run/*.names")
     file = sorted(glob.glob(f"{work}/run/*.mpit"))[0]
     judge.holds("hotspots.c" in dump(work, "--profile", file).out, "a file alone has its names")
@@ -103,7 +107,7 @@ def damaged(work, names):
         ended = dump(work, "--profile", "run")
         judge.holds(ended.status == 0 and "note: " in ended.err and "in the programs on this machine" in ended.err and
                     "app cannot be read" in ended.out, f"damaged names are reported: {what}", ended)
-    recorded(work, "other", f"{BUILD}/tests/hotspots-{MPI}", "--trace")
+    recorded(work, "other", f"{BUILD}/tests/hotspots-{MPI}", "--trace", "--no-compact")
     others = glob.glob(f"{work}/other/*.names")
     judge.holds(len(others) == 1, "a trace has names, too", os.listdir(f"{work}/other"))
     shutil.copy(others[0], names)

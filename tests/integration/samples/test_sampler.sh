@@ -10,7 +10,8 @@ PATH=$build/bin:$PATH
 # counted RUN: a line of JSON for each sampled thread, into $work/counts
 counted() {
     local file
-    for file in "$1"/*.mpit; do "$build/tests/samplecount" "$file" || return 1; done >"$work/counts"
+    unpacked "$1"
+    for file in "$work/unpacked"/*.mpit; do "$build/tests/samplecount" "$file" || return 1; done >"$work/counts"
 }
 
 # judged TITLE PYTHON: `threads` are the counts, `said` what the program printed; each assert has to hold

@@ -125,7 +125,7 @@ for mpi in openmpi mpich; do
 
     for timing in 0 1 7; do
         run=$work/$mpi-timing-$timing name="$mpi, timing $timing"
-        MPIT_REDUCE=0 run "$name" "$run" --timing $timing -- loop 500
+        MPIT_REDUCE=0 run "$name" "$run" --no-compact --timing $timing -- loop 500
         checked "$name: counts are exact" python3 "$here/filters.py" "$run.out" "$run.json" ""
         checked "$name: times are those of the timed" "$build/tests/filters_times" $timing "$run"/*.mpit
         run "$name, trace" "$run-trace" --otf2 --no-compact --timing $timing -- loop 50

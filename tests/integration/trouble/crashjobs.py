@@ -207,7 +207,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
 
 
 # a launcher does not learn, or does not mind, that one has died: a shell stays in its place
-LENIENT = {"mpich": [], "openmpi": ["--enable-recovery"]}
+LENIENT = {"openmpi": ["--enable-recovery"]}
 SHELL = ["sh", "-c", "\"$@\"; exec sleep 30", "sh"]
 DEAD = r"rank 0 waits for rank 1, which died before"
 CIRCLE = r"rank 2 waits for rank 3, which waits for rank 2: a deadlock"
@@ -225,7 +225,7 @@ def dead_rank(bench, recorded):
     without it, so that only a look while the others live can tell."""
     ledgers, run = bench.fresh()
     launcher = line(bench, ledgers, "hang-dead", "200", 4)
-    launcher[1:1] = LENIENT[bench.mpi]
+    launcher[1:1] = LENIENT.get(bench.mpi, [])
     preload = [] if recorded else ["env", "LD_PRELOAD=" + bench.library, "MPIT_OUTPUT=" + run]
     program = launcher.index(bench.program)
     launcher[program:program] = SHELL + preload

@@ -1,0 +1,58 @@
+/*
+ * A container: the result files of one job in one file. It has the name of one of them, NAME.mpit.
+ *
+ *   container_header | table (sealed.h) | members, each from a multiple of CONTAINER_ALIGN on
+ *
+ * The table is container_head | container_member[]. It comes first, so that a truncated container loses only its last
+ * members. Members are exact copies of the files that mpit-collect has written. Their own checksums protect them. A file
+ * of the same name beside the container is one that it has already, and is ignored: the process that joined them was
+ * stopped before it could remove the file.
+ */
+#ifndef MPIT_TOOLS_CONTAINER_H
+#define MPIT_TOOLS_CONTAINER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define CONTAINER_MAGIC "mpit-all"
+/* The summary of the whole job, for lists of jobs. It is no file: its figures are of the other members. */
+#define CONTAINER_TOTAL "total"
+enum {
+    CONTAINER_ALIGN = 4096,
+    CONTAINER_NAME_BYTES = 112,
+    CONTAINER_MEMBERS_MOST = 1 << 22,
+};
+
+struct container_header {
+    char magic[8];
+    uint64_t table_bytes;
+    uint64_t members; /* where they begin */
+};
+
+struct container_head {
+    uint64_t job, count;
+};
+
+struct container_member {
+    char name[CONTAINER_NAME_BYTES];
+    uint64_t begin, bytes; /* from the begin of the members on; after container_read from the begin of the file */
+};
+
+struct container {
+    uint64_t job;
+    uid_t owner;
+    size_t count;
+    struct container_member *members; /* with names of result files, or CONTAINER_TOTAL */
+};
+
+enum container_kind { CONTAINER_NONE, CONTAINER_READ, CONTAINER_BROKEN };
+
+/* CONTAINER_NONE: the file is something else, or cannot be opened. CONTAINER_BROKEN: with a reason. After CONTAINER_READ
+ * the caller calls container_release. Any thread may call these functions. */
+enum container_kind container_read(struct container *container, const char *path, char error[128]);
+void container_release(struct container *container);
+/* Returns the member, or NULL. */
+const struct container_member *container_find(const struct container *container, const char *name);
+
+#endif

@@ -1,0 +1,303 @@
+#define _GNU_SOURCE
+#include "job/join.h"
+
+#include "base/text.h"
+#include "collect/resultfile.h"
+#include "collect/resultfolder.h"
+#include "format/runfile.h"
+#include "format/sealed.h"
+#include "job/container.h"
+#include "job/summaryfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The container while it is written. */
+struct joining {
+    int fd;
+    char path[PATH_MAX], temporary[PATH_MAX + 8];
+    uint64_t begin; /* of the members, in the file */
+    uint64_t end;   /* of the last member, from there */
+    struct container_head head;
+    struct container_member *members;
+};
+
+/* ---- which jobs -------------------------------------------------------------------------------------------------- */
+
+static bool is_in(const struct run_dir *dir, const struct run_piece *piece)
+{
+    size_t bytes = strlen(dir->path);
+    return strncmp(piece->path, dir->path, bytes) == 0 && piece->path[bytes] == '/' &&
+           !strchr(piece->path + bytes + 1, '/') && strlen(piece->name) < CONTAINER_NAME_BYTES;
+}
+
+static bool is_one_file(const struct run_job *job)
+{
+    for (size_t i = 1; i < job->piece_count; i++)
+        if (strcmp(job->pieces[i].path, job->pieces[0].path) != 0)
+            return false;
+    return true;
+}
+
+static bool can_be_joined(const struct run_dir *dir, const struct run_job *job)
+{
+    if (dir->named || dir->owner != geteuid() || job->part || job->torn || is_one_file(job))
+        return false;
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (!is_in(dir, &job->pieces[i]))
+            return false;
+    return true;
+}
+
+/* ---- summaries alone --------------------------------------------------------------------------------------------- */
+
+/* Only the summaries are replaced by their sum. Names of functions stay a file. */
+static int summaries_unite(const struct run_dir *dir, const struct run_job *job)
+{
+    const struct run_piece *first = NULL;
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (!first && text_ends(job->pieces[i].name, SUMMARY_SUFFIX))
+            first = &job->pieces[i];
+    int stem = first ? (int)(strlen(first->name) - strlen(SUMMARY_SUFFIX)) : 0;
+    int result = first ? summary_file_write(job->stored, dir->path, first->name, stem, SUMMARY_SUFFIX) : 0;
+    for (size_t i = 0; result == 0 && i < job->piece_count; i++)
+        if (text_ends(job->pieces[i].name, SUMMARY_SUFFIX))
+            unlink(job->pieces[i].path);
+    return result;
+}
+
+static size_t summary_count(const struct run_job *job)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < job->piece_count; i++)
+        count += text_ends(job->pieces[i].name, SUMMARY_SUFFIX);
+    return count;
+}
+
+/* ---- the container ----------------------------------------------------------------------------------------------- */
+
+/* The name of a container that is there already, else of the first run file. */
+static const struct run_piece *piece_to_replace(const struct run_job *job)
+{
+    const struct run_piece *found = NULL;
+    for (size_t i = 0; i < job->piece_count; i++) {
+        if (job->pieces[i].extent.bytes)
+            return &job->pieces[i];
+        if (!found && text_ends(job->pieces[i].name, RUN_FILE_SUFFIX))
+            found = &job->pieces[i];
+    }
+    return found;
+}
+
+/* Returns -1 with EEXIST while another process joins the job. A file of a process that was killed is removed. */
+static int joining_begin(struct joining *joining, const struct run_piece *place)
+{
+    enum { ABANDONED_SECONDS = 600 };
+    struct stat st;
+    snprintf(joining->path, sizeof joining->path, "%s", place->path);
+    snprintf(joining->temporary, sizeof joining->temporary, "%s.part", joining->path);
+    if (lstat(joining->temporary, &st) == 0 && time(NULL) - st.st_mtime > ABANDONED_SECONDS)
+        unlink(joining->temporary);
+    joining->fd = open(joining->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (joining->fd < 0)
+        return -1;
+    result_share(joining->fd);
+    return 0;
+}
+
+static int joining_end(struct joining *joining, int result)
+{
+    int problem = errno;
+    if (joining->fd >= 0 && close(joining->fd) != 0 && result == 0) {
+        result = -1;
+        problem = errno;
+    }
+    if (joining->fd >= 0 && result != 0)
+        unlink(joining->temporary);
+    free(joining->members);
+    errno = problem;
+    return result;
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + CONTAINER_ALIGN - 1) / CONTAINER_ALIGN * CONTAINER_ALIGN;
+}
+
+/* Notes a member. */
+static void member_add(struct joining *joining, const char *name, uint64_t bytes)
+{
+    struct container_member *member = &joining->members[joining->head.count++];
+    snprintf(member->name, sizeof member->name, "%s", name);
+    member->begin = joining->end;
+    member->bytes = bytes;
+    joining->end = aligned(joining->end + bytes);
+}
+
+/* Opens the file of a piece. ESTALE: it is not the file that was read. */
+static int piece_open(const struct run_piece *piece, uint64_t *bytes)
+{
+    struct stat st;
+    int fd = open(piece->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool same = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == piece->device && st.st_ino == piece->inode &&
+                st.st_uid == geteuid() && piece->extent.begin + piece->extent.bytes <= (uint64_t)st.st_size;
+    if (same)
+        *bytes = piece->extent.bytes ? piece->extent.bytes : (uint64_t)st.st_size;
+    if (same || fd < 0)
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+static int members_list(struct joining *joining, const struct run_job *job, size_t total_bytes)
+{
+    joining->head.job = job->job;
+    joining->members = calloc(job->piece_count + 1, sizeof *joining->members);
+    if (!joining->members)
+        return -1;
+    if (total_bytes)
+        member_add(joining, CONTAINER_TOTAL, total_bytes);
+    for (size_t i = 0; i < job->piece_count; i++) {
+        uint64_t bytes;
+        int fd = piece_open(&job->pieces[i], &bytes);
+        if (fd < 0)
+            return -1;
+        close(fd);
+        member_add(joining, job->pieces[i].name, bytes);
+    }
+    return 0;
+}
+
+/* Writes the header and the table. */
+static int table_write(struct joining *joining)
+{
+    size_t bytes = sizeof joining->head + joining->head.count * sizeof *joining->members, packed = 0;
+    char *table = malloc(bytes);
+    if (!table)
+        return -1;
+    memcpy(table, &joining->head, sizeof joining->head);
+    memcpy(table + sizeof joining->head, joining->members, bytes - sizeof joining->head);
+    void *file = sealed_pack(table, bytes, &packed);
+    struct container_header header = {.table_bytes = packed, .members = aligned(sizeof header + packed)};
+    memcpy(header.magic, CONTAINER_MAGIC, sizeof header.magic);
+    joining->begin = header.members;
+    int result = file ? bytes_write(joining->fd, (const char *)&header, sizeof header) : -1;
+    if (result == 0)
+        result = bytes_write(joining->fd, file, packed);
+    free(file);
+    free(table);
+    return result;
+}
+
+/* Copies a piece to its place. A file that has become longer since then is another one. */
+static int piece_copy(const struct joining *joining, const struct run_piece *piece,
+                      const struct container_member *member)
+{
+    uint64_t bytes;
+    int from = piece_open(piece, &bytes), result = -1;
+    if (from >= 0 && bytes == member->bytes)
+        result = extent_copy(joining->fd, joining->begin + member->begin, from, piece->extent.begin, bytes);
+    else if (from >= 0)
+        errno = ESTALE;
+    int problem = errno;
+    if (from >= 0)
+        close(from);
+    errno = problem;
+    return result;
+}
+
+static int members_write(struct joining *joining, const struct run_job *job, const void *total, size_t total_bytes)
+{
+    size_t first = total_bytes != 0;
+    if (lseek(joining->fd, (off_t)joining->begin, SEEK_SET) < 0 || bytes_write(joining->fd, total, total_bytes) != 0)
+        return -1;
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (piece_copy(joining, &job->pieces[i], &joining->members[first + i]) != 0)
+            return -1;
+    return 0;
+}
+
+static int container_write(struct joining *joining, const struct run_job *job)
+{
+    size_t total_bytes = 0;
+    void *total = job->summary ? result_of_summary(job->summary, &total_bytes) : NULL;
+    int result = -1;
+    if (members_list(joining, job, total ? total_bytes : 0) == 0 && table_write(joining) == 0 &&
+        members_write(joining, job, total, total ? total_bytes : 0) == 0 && fsync(joining->fd) == 0)
+        result = rename(joining->temporary, joining->path);
+    int problem = errno;
+    free(total);
+    errno = problem;
+    return result;
+}
+
+static int files_join(const struct run_job *job)
+{
+    struct joining joining = {.fd = -1};
+    int result = joining_begin(&joining, piece_to_replace(job));
+    if (result != 0 && errno == EEXIST)
+        return 0;
+    result = joining_end(&joining, result == 0 ? container_write(&joining, job) : -1);
+    for (size_t i = 0; result == 0 && i < job->piece_count; i++)
+        if (strcmp(job->pieces[i].path, joining.path) != 0)
+            unlink(job->pieces[i].path);
+    return result != 0 && (errno == ESTALE || errno == ENOENT) ? 0 : result; /* another process has joined it */
+}
+
+int run_job_join(const struct run_dir *dir, const struct run_job *job)
+{
+    if (!can_be_joined(dir, job))
+        return 0;
+    if (job->file_count)
+        return files_join(job);
+    return summary_count(job) > 1 ? summaries_unite(dir, job) : 0;
+}
+
+/* ---- back to files ----------------------------------------------------------------------------------------------- */
+
+static int piece_unpack(const struct run_piece *piece, const char *to, char error[512])
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%.3800s/%.255s", to, piece->name);
+    int from = open(piece->path, O_RDONLY | O_CLOEXEC);
+    int fd = from >= 0 ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+    int result = fd >= 0 ? extent_copy(fd, 0, from, piece->extent.begin, piece->extent.bytes) : -1;
+    if (fd >= 0 && close(fd) != 0)
+        result = -1;
+    if (result != 0)
+        snprintf(error, 512, "%.300s cannot be %s: %s", from < 0 ? piece->path : path, from < 0 ? "read" : "written",
+                 strerror(errno));
+    if (result != 0 && fd >= 0)
+        unlink(path);
+    if (from >= 0)
+        close(from);
+    return result;
+}
+
+int run_dir_unpack(const struct run_dir *dir, const char *to, char error[512])
+{
+    size_t count = 0;
+    int problem = result_folder_make(to);
+    if (problem) {
+        snprintf(error, 512, "%.300s cannot be made: %s", to, strerror(problem));
+        return -1;
+    }
+    for (size_t i = 0; i < dir->job_count; i++)
+        for (size_t k = 0; k < dir->jobs[i].piece_count; k++) {
+            const struct run_piece *piece = &dir->jobs[i].pieces[k];
+            if (piece->extent.bytes && piece_unpack(piece, to, error) != 0)
+                return -1;
+            count += piece->extent.bytes != 0;
+        }
+    if (count)
+        return 0;
+    snprintf(error, 512, "%.300s has no container: its files are apart already", dir->path);
+    return -1;
+}

@@ -1,0 +1,383 @@
+#define _GNU_SOURCE
+#include "job/runpieces.h"
+
+#include "base/text.h"
+#include "base/username.h"
+#include "collect/spools.h"
+#include "format/label.h"
+#include "format/runfile.h"
+#include "job/container.h"
+#include "job/runjobs.h"
+#include "job/summaryfile.h"
+#include "job/summarysums.h"
+#include "symbols/storednames.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+__attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
+{
+    va_list args;
+    dir->problems = array_enlarge(dir->problems, dir->problem_count, sizeof *dir->problems);
+    va_start(args, format);
+    if (vasprintf(&dir->problems[dir->problem_count], format, args) < 0)
+        err(1, "no memory");
+    va_end(args);
+    text_tidy(dir->problems[dir->problem_count], strlen(dir->problems[dir->problem_count]) + 1); /* a file's name */
+    dir->problem_count++;
+}
+
+static bool any_owner;
+
+void run_dir_any_owner(void)
+{
+    any_owner = true;
+}
+
+static bool owner_is_trusted(const struct run_dir *dir, uid_t owner)
+{
+    return any_owner || owner == dir->owner || owner == geteuid() || owner == 0;
+}
+
+/* Returns whether the file of that owner is accepted. Otherwise adds a problem. */
+static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
+{
+    char user[USER_BYTES];
+    if (dir->named || owner_is_trusted(dir, owner))
+        return true;
+    user_name(user, owner);
+    if (dir->foreign++ == 0)
+        problem_add(dir,
+                    "%s is left out: it belongs to user %s, not to the owner of the directory; mpit-dump --any-owner "
+                    "includes it",
+                    path, user);
+    return false;
+}
+
+/* "PATH", or "PATH, NAME" for a member of a container. */
+static const char *piece_title(const struct run_piece *piece, char text[PATH_MAX])
+{
+    snprintf(text, PATH_MAX, piece->extent.bytes ? "%s, %s" : "%s", piece->path, piece->name);
+    return text;
+}
+
+/* The job gets a copy of the piece. */
+static void piece_add(struct run_job *job, const struct run_piece *piece)
+{
+    struct run_piece copy = *piece;
+    copy.path = strdup(piece->path);
+    copy.name = strdup(piece->name);
+    if (!copy.path || !copy.name)
+        err(1, "no memory");
+    job->pieces = array_enlarge(job->pieces, job->piece_count, sizeof *job->pieces);
+    job->pieces[job->piece_count++] = copy;
+}
+
+/* Returns the job that has the file now, or NULL. */
+static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece *piece)
+{
+    char title[PATH_MAX];
+    struct run_reader reader;
+    bool opened = run_reader_open_part(&reader, piece->path, piece->extent) == 0;
+    if (!opened && access(piece->path, F_OK) != 0 && errno == ENOENT) {
+        dir->vanished = true; /* it was collected, or joined, since it was found */
+        return NULL;
+    }
+    if (!opened) {
+        problem_add(dir, "%s %s", piece_title(piece, title), reader.error);
+        return NULL;
+    }
+    if (!owner_check(dir, piece->path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
+        return NULL;
+    }
+    if (reader.header.collected) { /* a result in the directory has its figures, or soon will */
+        dir->passing++;
+        run_reader_close(&reader);
+        return NULL;
+    }
+    run_reader_rest(&reader);
+    const struct run_header *header = &reader.header;
+    const struct summary_row row = {.rank = header->world_rank};
+    struct run_span span = {header->begin_realtime_ns,
+                            header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
+    struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
+    job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
+    job->files[job->file_count++] = reader;
+    piece_add(job, piece);
+    return job;
+}
+
+/* A job may have several: one of each node. Returns the job, or NULL. */
+static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *piece)
+{
+    char error[128], title[PATH_MAX];
+    uid_t owner = dir->owner;
+    struct summary *summary = calloc(1, sizeof *summary);
+    if (!summary)
+        err(1, "no memory");
+    int result = summary_part_read(summary, piece->path, piece->extent, &owner, error);
+    bool taken = owner_check(dir, piece->path, owner);
+    if (result != 0 || !taken) {
+        if (taken)
+            problem_add(dir, "%s %s", piece_title(piece, title), error);
+        if (result == 0)
+            summary_release(summary);
+        free(summary);
+        return NULL;
+    }
+    struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
+    struct run_job *job = run_job_of(dir, summary->job, span, summary->rows, summary->row_count);
+    summary->job = job->job;
+    job->stored = summary_join(job->stored, summary);
+    piece_add(job, piece);
+    return job;
+}
+
+/* The names of a job are beside its files. Writes their path without the suffix. */
+static void names_stem(const struct run_dir *dir, uint64_t job, char stem[PATH_MAX])
+{
+    const char *slash = dir->named ? strrchr(dir->path, '/') : NULL;
+    int bytes = !dir->named ? (int)strlen(dir->path) : slash ? (int)(slash - dir->path) : 1;
+    snprintf(stem, PATH_MAX, "%.*s/%016" PRIx64, bytes, dir->named && !slash ? "." : dir->path, job);
+}
+
+int run_job_names_write(const struct run_dir *dir, const struct summary *names)
+{
+    char stem[PATH_MAX];
+    names_stem(dir, names->job, stem);
+    return summary_file_add(names, stem, NAMES_SUFFIX);
+}
+
+/* Returns NULL with a reason. */
+static struct stored_names *names_read(const struct run_dir *dir, const struct run_piece *piece, uint64_t job,
+                                       char error[128])
+{
+    struct summary summary;
+    uid_t owner = dir->owner;
+    if (summary_part_read(&summary, piece->path, piece->extent, &owner, error) != 0)
+        return NULL;
+    if (summary.job == job && owner_is_trusted(dir, owner))
+        return stored_names_open(&summary, error);
+    snprintf(error, 128, summary.job == job ? "belongs to another user" : "is of another job");
+    summary_release(&summary);
+    return NULL;
+}
+
+/* Without stored names they are looked up in files, so that a problem is only a note. */
+static void piece_names_read(struct run_dir *dir, struct run_job *job, const struct run_piece *piece)
+{
+    char error[128], title[PATH_MAX];
+    struct stored_names *names = names_read(dir, piece, job->job, error);
+    if (names) {
+        stored_names_add(&job->names, names);
+        return;
+    }
+    dir->notes = array_enlarge(dir->notes, dir->note_count, sizeof *dir->notes);
+    if (asprintf(&dir->notes[dir->note_count],
+                 "%s %s; so names of functions are looked up in the programs on this machine",
+                 piece_title(piece, title), error) < 0)
+        err(1, "no memory");
+    text_tidy(dir->notes[dir->note_count], strlen(dir->notes[dir->note_count]) + 1);
+    dir->note_count++;
+}
+
+/* The piece that is a whole file. Its texts belong to the caller. */
+static struct run_piece file_piece(char *path)
+{
+    struct stat st = {0};
+    stat(path, &st);
+    return (struct run_piece){.path = path, .name = basename(path), .device = st.st_dev, .inode = st.st_ino};
+}
+
+/* Names of functions: members of a container, which are pieces of the job already, and files. */
+void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
+{
+    char stem[PATH_MAX], path[PATH_MAX];
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (text_ends(job->pieces[i].name, NAMES_SUFFIX))
+            piece_names_read(dir, job, &job->pieces[i]);
+    names_stem(dir, job->job, stem);
+    for (unsigned number = 0;; number++) {
+        summary_file_path(path, stem, number, NAMES_SUFFIX);
+        if (access(path, F_OK) != 0)
+            return;
+        struct run_piece piece = file_piece(path);
+        piece_names_read(dir, job, &piece);
+        piece_add(job, &piece);
+    }
+}
+
+static struct run_job *piece_read(struct run_dir *dir, const struct run_piece *piece)
+{
+    return text_ends(piece->name, SUMMARY_SUFFIX) ? summary_add(dir, piece) : run_file_add(dir, piece);
+}
+
+static void file_add(struct run_dir *dir, char *path)
+{
+    struct run_piece piece = file_piece(path);
+    piece_read(dir, &piece);
+}
+
+/* A tree of the names of members (search.h). */
+static int text_order(const void *one, const void *other)
+{
+    return strcmp(one, other);
+}
+
+static void names_note(void **tree, const struct container *container)
+{
+    for (size_t i = 0; i < container->count; i++) {
+        char *name = strdup(container->members[i].name);
+        char **found = name ? tsearch(name, tree, text_order) : NULL;
+        if (!found)
+            err(1, "no memory");
+        if (*found != name)
+            free(name);
+    }
+}
+
+static bool is_member(void *const *tree, const char *name)
+{
+    return tfind(name, tree, text_order) != NULL;
+}
+
+/* All members are of one job. */
+static void members_add(struct run_dir *dir, const struct run_piece *file, const struct container *container)
+{
+    uint64_t number = container->job;
+    bool found = false, torn = false;
+    for (int names = 0; names <= 1; names++)
+        for (size_t i = 0; i < container->count; i++) {
+            struct container_member *member = &container->members[i];
+            struct run_piece piece = *file;
+            piece.name = member->name;
+            piece.extent = (struct run_extent){member->begin, member->bytes};
+            bool is_names = text_ends(member->name, NAMES_SUFFIX);
+            if (strcmp(member->name, CONTAINER_TOTAL) == 0 || is_names != names)
+                continue;
+            if (is_names && found)
+                piece_add(run_job_numbered(dir, number), &piece);
+            struct run_job *job = is_names ? NULL : piece_read(dir, &piece);
+            found = found || job;
+            torn = torn || !(job || is_names);
+            number = job ? job->job : number;
+        }
+    if (found)
+        run_job_numbered(dir, number)->torn = torn;
+}
+
+/* If the file is a container, adds its members, and notes their names. */
+static bool container_add(struct run_dir *dir, char *path)
+{
+    char error[128];
+    struct container container;
+    struct run_piece file = file_piece(path);
+    enum container_kind kind =
+        text_ends(path, RUN_FILE_SUFFIX) ? container_read(&container, path, error) : CONTAINER_NONE;
+    if (kind == CONTAINER_BROKEN)
+        problem_add(dir, "%s %s", path, error);
+    if (kind != CONTAINER_READ)
+        return kind == CONTAINER_BROKEN;
+    if (owner_check(dir, path, container.owner)) {
+        members_add(dir, &file, &container);
+        names_note(&dir->members, &container);
+    }
+    container_release(&container);
+    return true;
+}
+
+static int entry_order(const struct dirent **a, const struct dirent **b)
+{
+    return strverscmp((*a)->d_name, (*b)->d_name); /* for one host by the process numbers, so that jobs mostly are in
+                                                    * their order of begin */
+}
+
+static int entry_wanted(const struct dirent *entry)
+{
+    return run_dir_owns(entry->d_name);
+}
+
+static char *path_of(const char *directory, const char *name)
+{
+    char *path;
+    if (asprintf(&path, "%s/%s", directory, name) < 0)
+        err(1, "no memory");
+    return path;
+}
+
+/* Returns how many of its files are mpit's, or -1 with errno. A file that a container has, too, is left out. */
+static int files_add(struct run_dir *dir, const char *path)
+{
+    struct dirent **entries;
+    int count = scandir(path, &entries, entry_wanted, entry_order);
+    for (int i = 0; i < count; i++) {
+        char *file = path_of(path, entries[i]->d_name);
+        if (container_add(dir, file))
+            entries[i]->d_name[0] = '\0';
+        free(file);
+    }
+    for (int i = 0; i < count; i++) {
+        char *file = path_of(path, entries[i]->d_name);
+        if (entries[i]->d_name[0] && !is_member(&dir->members, entries[i]->d_name))
+            file_add(dir, file);
+        free(file);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return count;
+}
+
+static int run_files_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct spool_list spools;
+    int count = files_add(dir, path), problem = count < 0 ? errno : 0;
+    if (spools_find(&spools, path) != 0)
+        err(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++) {
+        int more = files_add(dir, spools.list[i].path);
+        problem = more > 0 ? 0 : problem;
+        count = more > 0 ? (count > 0 ? count : 0) + more : count;
+    }
+    spools_release(&spools);
+    if (problem) {
+        snprintf(error, 512, problem == ENOENT ? "%.300s does not exist" : "%.300s cannot be read: %s", path,
+                 strerror(problem));
+        return -1;
+    }
+    if (dir->foreign > 1)
+        problem_add(dir, "%s: %zu more files of other users are left out", path, dir->foreign - 1);
+    if (count == 0) {
+        snprintf(error, 512,
+                 "%.300s is not a run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file", path);
+        return -1;
+    }
+    return 0;
+}
+
+int run_pieces_read(struct run_dir *dir, const char *path, char error[512])
+{
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    *dir = (struct run_dir){0};
+    error[0] = '\0';
+    if (!(dir->path = strdup(path)))
+        err(1, "no memory");
+    dir->named = exists && !S_ISDIR(st.st_mode);
+    dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
+    if (!dir->named)
+        return run_files_read(dir, path, error);
+    if (!container_add(dir, dir->path))
+        file_add(dir, dir->path);
+    return 0;
+}

@@ -95,7 +95,7 @@ static void states_print(const struct profile *profile, FILE *out)
     }
     fprintf(out, "  %-22s%8s\n", "on a processor",
             text_of_share(a, (double)profile->sum.on_cpu_ns, (double)profile->sum.ns));
-    fprintf(out, "  +- is the 95 %% confidence interval, 1.96 sqrt(p (1 - p) / n), with n = %.0f samples\n",
+    fprintf(out, "  +- is the 95 %% confidence interval, 1.96 sqrt(p (1 - p) / n), with n = %.0f timer periods\n",
             profile_samples(profile));
     if (exact->none)
         fprintf(out, "  samples are not compared with the timers: %s\n", exact->none);

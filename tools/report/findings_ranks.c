@@ -109,9 +109,11 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
         segment_text(facts, &facts->summary->traced.uneven, where)[0])
         snprintf(rest, sizeof finding->text - (size_t)used, ". Rank %" PRId32 " exceeds the others most %s.",
                  facts->summary->traced.uneven.rank, where);
-    else
+    else if (facts->waiting)
         snprintf(rest, sizeof finding->text - (size_t)used, "; most waiting is in %s.",
                  finding_place_text(facts, facts->waiting, place));
+    else
+        snprintf(rest, sizeof finding->text - (size_t)used, ".");
     return true;
 }
 

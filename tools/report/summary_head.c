@@ -226,7 +226,7 @@ static void losses_print(const struct summary *summary, FILE *out)
     uint32_t later = summary->ended_later, badly = summary->ended_badly > later ? summary->ended_badly - later : 0;
     if (badly) {
         snprintf(text, sizeof text,
-                 "%s rank%s not reached MPI_Finalize: times end with the last call that returned. "
+                 "%s rank%s not finished MPI_Finalize: times end with the last call that returned. "
                  "mpit-dump --crash shows the calls that did not return",
                  text_of_count(a, badly), badly == 1 ? " has" : "s have");
         note_print(text, out);

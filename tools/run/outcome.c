@@ -51,7 +51,7 @@ static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYT
     if (programs->hindrance[0])
         fact_add(facts, "%s", programs->hindrance);
     else if (programs->plain_program[0])
-        fact_add(facts, "%s is linked to no MPI library, and no process on this host called MPI_Init",
+        fact_add(facts, "%s is linked to no MPI library, and no process on this host called MPI_Init through mpit",
                  programs->plain_program);
     else if (programs->mpi_program[0])
         fact_add(facts,

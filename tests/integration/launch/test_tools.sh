@@ -312,7 +312,7 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     status=$?
     check "a crash is the command's failure" test $status -ne 0
     gives "  what it left is shown" 0 mpit-dump crash-$mpi
-    says out "ranks? (has|have) not reached MPI_Finalize: times end"
+    says out "ranks? (has|have) not finished MPI_Finalize: times end"
 done
 if has openmpi && has mpich; then
     if timeout 60 mpirun.openmpi -n 1 ./ring-mpich >out 2>err </dev/null; then

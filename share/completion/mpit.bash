@@ -6,6 +6,7 @@ _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling 
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --join --to --handover --drain --help --version'
+_mpit_clean_options='--older --dry-run --help --version'
 _mpit_jobs_options='--user --program --host --ranks --since --until --finding --died --where --sort --limit --usual --index --json
     --help --version'
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
@@ -95,6 +96,7 @@ _mpit() {
     mpit-run) options=$_mpit_run_options ;;
     mpit-collect) options=$_mpit_collect_options ;;
     mpit-jobs) options=$_mpit_jobs_options ;;
+    mpit-clean) options=$_mpit_clean_options ;;
     mpit-dump*) options=$_mpit_dump_options ;;
     mpit-list) options=$_mpit_list_options ;;
     mpit-top) options=$_mpit_top_options ;;
@@ -112,4 +114,4 @@ _mpit() {
     fi
 }
 
-complete -F _mpit mpit-run mpit-collect mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-dump-abi mpit-list mpit-top mpit-exporter mpit-jobs
+complete -F _mpit mpit-run mpit-collect mpit-dump mpit-dump-openmpi mpit-dump-mpich mpit-dump-abi mpit-list mpit-top mpit-exporter mpit-jobs mpit-clean

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import trial
 
 BUILD, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
-TOOLS = ["mpit-run", "mpit-collect", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter", "mpit-jobs"]
+TOOLS = ["mpit-run", "mpit-collect", "mpit-dump", "mpit-list", "mpit-top", "mpit-exporter", "mpit-jobs", "mpit-clean"]
 ROWS, COLUMNS = 24, 80
 COMMAND_LINES = {"mpit-dump": "dumprequest"}  # files of their own
 MANUAL = os.path.join(SOURCE, "share", "man")

@@ -30,7 +30,7 @@ done
 
 echo "# the installation"
 check "cmake --install into a prefix" cmake --install "$build" --prefix "$work/first"
-files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter bin/mpit-jobs libexec/mpit/mpit-fork-agent
+files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bin/mpit-exporter bin/mpit-jobs bin/mpit-clean libexec/mpit/mpit-fork-agent
     include/mpit/mpi_t.h include/mpit/version.h "$libdir/pkgconfig/mpit.pc"
     "$libdir/cmake/mpit/mpitConfig.cmake" "$libdir/cmake/mpit/mpitConfigVersion.cmake"
     share/doc/mpit/README.md share/doc/mpit/ARCHITECTURE.md share/doc/mpit/CONTRIBUTING.md share/doc/mpit/CHANGELOG.md share/doc/mpit/packaging.md share/doc/mpit/site.md share/doc/mpit/jobs.md share/doc/mpit/platforms.md share/doc/mpit/LICENSE
@@ -39,9 +39,9 @@ files=(bin/mpit-run bin/mpit-collect bin/mpit-dump bin/mpit-list bin/mpit-top bi
     share/doc/mpit/below.md share/doc/mpit/counters.md share/doc/mpit/tutorial.md share/doc/mpit/report.md share/doc/mpit/top.md share/doc/mpit/exporter.md
     share/doc/mpit/index.md share/doc/mpit/summary.md share/doc/mpit/launchers.md share/doc/mpit/cost.md share/doc/mpit/limits.md share/doc/mpit/scaling.md share/doc/mpit/sqlite.md
     share/doc/mpit/environment.md share/doc/mpit/callpaths.md share/doc/mpit/diff.md share/doc/mpit/pictures/top.svg share/doc/mpit/pictures/report.png
-    share/man/man1/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter,jobs}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
+    share/man/man1/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter,jobs,clean}.1 share/man/man7/mpit.7 share/man/man8/mpit-fork-agent.8
     share/man/man3/mpit-{instrument,monitor,collector,mpi_t,version}.3 share/man/man3/MPIX_{Start,End}_monitor.3
-    share/bash-completion/completions/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter,jobs} share/zsh/site-functions/_mpit
+    share/bash-completion/completions/mpit-{run,collect,dump,dump-openmpi,dump-mpich,list,top,exporter,jobs,clean} share/zsh/site-functions/_mpit
     include/mpit/collector.h include/mpit/instrument.h include/mpit/instrument_declare.h include/mpit/instrument_interface.h
     include/mpit/monitor.h include/mpit/monitor_interface.h include/mpit/monitor_report.h
     include/mpit/mpitf.inc include/mpit/mpix_monitor.f90 "$libdir/libmpit.so" "$libdir/libmpit-sampler.so" "$libdir/libmpit-monitor.so.0.1" "$libdir/libmpit-monitor.a"

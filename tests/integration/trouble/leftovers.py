@@ -96,4 +96,73 @@ def judged(judge, build, mpi, directory):
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged)
+def clean(build, directory, *words):
+    """mpit-clean. -> Ended, and how many files it has removed, or would"""
+    ended = trial.run([build + "/bin/mpit-clean", *words], 30, trial.environment(MPIT_SPOOL=directory + "/spool"))
+    counted = re.search(r"(\d+) files (?:would be )?removed", ended.out)
+    return ended, int(counted[1]) if counted else None
+
+
+def aged(path, days):
+    os.utime(path, (time.time() - days * 86400, time.time() - days * 86400), follow_symlinks=False)
+
+
+def spools_cleaned(judge, build, mpi, directory):
+    """Live files: those of dead processes go when they are old, those of a running one stay. Here they are very old, since
+    mpit-clean looks at all spools of the node."""
+    judge.check(f"{mpi}: a killed job leaves its live file again", left(build, mpi, directory, directory + "/cleaned", 400 * 86400))
+    running = trial.Job([*trial.launcher(mpi, 1, {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": directory + "/running",
+                                                  "MPIT_SPOOL": directory + "/spool"}), f"{build}/tests/rounds-{mpi}", directory, "60"],
+                        trial.environment(MPIT_SPOOL=directory + "/spool"))
+    trial.comes(lambda: len(live_files(directory)) == 2)
+    for path in live_files(directory):
+        aged(path, 400)
+    ended, count = clean(build, directory, "--older", "500d")
+    judge.holds(count == 0 and len(live_files(directory)) == 2, f"{mpi}: mpit-clean leaves what is younger", ended)
+    ended, count = clean(build, directory, "--older", "300d", "--dry-run")
+    judge.holds(count == 1 and len(live_files(directory)) == 2, f"{mpi}: --dry-run removes nothing", ended)
+    ended, count = clean(build, directory, "--older", "300d")
+    judge.holds(count == 1 and len(live_files(directory)) == 1, f"{mpi}: the file of the dead process goes, and of the running one stays", ended)
+    trial.killed(running.process)
+    for path in live_files(directory) + glob.glob(directory + "/spool/*/*"):
+        aged(path, 400)
+    ended, count = clean(build, directory, "--older", "300d")
+    judge.holds(count == 1 and not live_files(directory) and len(glob.glob(directory + "/spool/*/*")) < 2, f"{mpi}: and goes when that is dead, with its spool",
+                f"{ended} {glob.glob(directory + '/spool/*/*')}")
+
+
+def trees_cleaned(judge, build, mpi, directory):
+    """Results in a log tree: old ones go with their folders; other files, links and what they lead to stay."""
+    tree = directory + "/tree"
+    for place in ("/2026/01/ann", "/2026/11/ann"):
+        os.makedirs(tree + place)
+    old = ["2026/01/ann/h.1.mpit", "2026/01/ann/h.1.summary", "2026/01/ann/0a.names", "2026/01/ann/h.2.mpit.part", "2026/01/ann/0b.names.part-Xa1bc2",
+           "2026/11/ann/h.4.summary"]
+    stay = ["2026/11/ann/h.3.summary", "2026/11/ann/notes.txt", "2026/11/ann/x.mpit.parts"]
+    for name in old + stay:
+        with open(f"{tree}/{name}", "w", encoding="ascii") as file:
+            file.write("x" * 5000)
+        aged(file.name, 100 if name != stay[0] else 1)
+    os.makedirs(directory + "/outside")
+    with open(directory + "/outside/h.9.summary", "w", encoding="ascii") as file:
+        file.write("x")
+    aged(file.name, 100)
+    os.symlink(directory + "/outside", tree + "/link")
+    os.symlink(file.name, tree + "/link.summary")
+    aged(tree + "/link.summary", 100)
+    ended, count = clean(build, directory, "--older", "90d", "--dry-run", tree)
+    judge.holds(count == len(old) and all(f"{tree}/{name}\n" in ended.out for name in old) and all(os.path.exists(f"{tree}/{name}") for name in old),
+                f"{mpi}: --dry-run lists the old results", ended)
+    ended, count = clean(build, directory, "--older", "90d", tree)
+    judge.holds(count == len(old) and not any(os.path.exists(f"{tree}/{name}") for name in old) and not os.path.exists(tree + "/2026/01"),
+                f"{mpi}: old results go, and their folders", ended)
+    judge.holds(all(os.path.exists(f"{tree}/{name}") for name in stay) and os.path.islink(tree + "/link.summary") and os.path.exists(file.name),
+                f"{mpi}: other files stay, and links, and what is behind them", ended)
+    for words, wanted in (([tree], "--older is missing"), (["--older", "90", tree], "90 cannot be used"), (["--older", "-1d", tree], "cannot be used")):
+        ended, count = clean(build, directory, *words)
+        judge.holds(ended.status == 2 and wanted in ended.err, f"{mpi}: mpit-clean {' '.join(words[:2])[:20]} is refused", ended)
+    ended, count = clean(build, directory, "--older", "1d", directory + "/nowhere")
+    judge.holds(ended.status == 1 and "No such file" in ended.err, f"{mpi}: a tree that is not there is told", ended)
+
+
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, spools_cleaned, trees_cleaned)

@@ -1,0 +1,237 @@
+/*
+ * mpit-clean: removes what is old. In a log tree these are the results of jobs. In the spools of this node these are live
+ * files of processes that are gone, which nobody has collected.
+ */
+#define _GNU_SOURCE
+#include "base/options.h"
+#include "base/text.h"
+#include "collect/processlife.h"
+#include "collect/spools.h"
+#include "format/label.h"
+#include "summary/summary.h"
+#include "symbols/storednames.h"
+#include "writer/spool.h"
+
+#include <dirent.h>
+#include <err.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct tool_option options[] = {
+    {"older", "AGE", 'o', "only what was not written to for so long: 12h, 90d, 8w"},
+    {"dry-run", NULL, 'n', "remove nothing, and list what would go"},
+    {.name = NULL},
+};
+
+static const struct command_line command_line = {
+    .version = "mpit-clean " MPIT_VERSION "\n",
+    .shorts = "+:h",
+    .head = "Usage: mpit-clean --older AGE [--dry-run] [DIR...]\n"
+            "Removes old results of jobs in the log tree DIR, and folders that become empty.\n"
+            "Without DIR: old live files on this node whose processes are gone. root removes\n"
+            "those of all users. mpit-collect keeps their contents.\n"
+            "\n",
+    .options = options,
+    .column = 16,
+    .tail = "\n"
+            "Exit status: 0; 1: something could not be removed; 2: bad options\n"
+            "Example:  mpit-clean --older 90d /logs      (man mpit-clean)\n",
+};
+
+struct cleaning {
+    time_t before; /* files that were written to since then stay */
+    bool dry;
+    size_t files, failed;
+    uint64_t bytes;
+};
+
+static double age_read(const char *text)
+{
+    static const struct {
+        char unit;
+        double seconds;
+    } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
+    char *end;
+    double number = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (end > text && end[0] == units[i].unit && !end[1] && number >= 0 && number < 1e6)
+            return number * units[i].seconds;
+    usage_reject("--older %.40s cannot be used: allowed are a number and m, h, d or w, such as 12h and 90d", text);
+}
+
+/* A name may have anything in it. */
+static const char *clean_path(const char *path)
+{
+    static char clean[PATH_MAX];
+    label_clean(clean, sizeof clean, path, strlen(path) + 1);
+    return clean;
+}
+
+static void removal_count(struct cleaning *cleaning, const char *path, const struct stat *st)
+{
+    cleaning->files++;
+    cleaning->bytes += (uint64_t)st->st_blocks * 512;
+    if (cleaning->dry)
+        printf("%s\n", clean_path(path));
+}
+
+static void failure_tell(struct cleaning *cleaning, const char *path, int problem)
+{
+    enum { TOLD = 10 };
+    if (cleaning->failed++ < TOLD)
+        warnx("%s: %s", clean_path(path), strerror(problem));
+}
+
+/* ---- a log tree -------------------------------------------------------------------------------------------------- */
+
+/* Returns whether it is the name of a result, or of one that was not completed. */
+static bool is_result(const char *name)
+{
+    char whole[NAME_MAX + 1];
+    snprintf(whole, sizeof whole, "%s", name);
+    char *part = strstr(whole, ".part");
+    if (part && (!part[5] || part[5] == '-'))
+        *part = '\0';
+    return text_ends(whole, RUN_FILE_SUFFIX) || text_ends(whole, SUMMARY_SUFFIX) || text_ends(whole, NAMES_SUFFIX);
+}
+
+static void result_remove(struct cleaning *cleaning, FTSENT *entry)
+{
+    if (!cleaning->dry && unlink(entry->fts_accpath) != 0) {
+        failure_tell(cleaning, entry->fts_path, errno);
+        return;
+    }
+    removal_count(cleaning, entry->fts_path, entry->fts_statp);
+    entry->fts_parent->fts_number = 1;
+}
+
+/* Follows no link. The walk changes the working directory, so that nobody can put a link into the path meanwhile. */
+static void tree_clean(struct cleaning *cleaning, char *path)
+{
+    char *const roots[] = {path, NULL};
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
+    if (!walk)
+        err(1, "%s", path);
+    for (FTSENT *entry; (errno = 0, entry = fts_read(walk));) {
+        bool old = entry->fts_info == FTS_F && entry->fts_statp->st_mtime < cleaning->before;
+        if (old && is_result(entry->fts_name))
+            result_remove(cleaning, entry);
+        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR)
+            failure_tell(cleaning, entry->fts_path, entry->fts_errno);
+        else if (entry->fts_info == FTS_DP && entry->fts_number && entry->fts_level > FTS_ROOTLEVEL && !cleaning->dry &&
+                 rmdir(entry->fts_accpath) == 0)
+            entry->fts_parent->fts_number = 1;
+    }
+    if (errno)
+        failure_tell(cleaning, path, errno);
+    fts_close(walk);
+}
+
+/* ---- spools ------------------------------------------------------------------------------------------------------ */
+
+/* Returns whether the live file is old, and its process is gone. */
+static bool is_left_over(const struct cleaning *cleaning, int directory, const char *name, struct stat *st)
+{
+    struct run_header header;
+    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool old = fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_mtime < cleaning->before;
+    bool read = old && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    close(fd);
+    /* a file that is shorter was never begun */
+    return old && (!read || process_life(&header) == LIFE_GONE || process_is_of_earlier_boot(&header));
+}
+
+/* Returns how many live files stay. */
+static size_t live_files_clean(struct cleaning *cleaning, const struct spool *spool, int directory, DIR *stream)
+{
+    size_t stay = 0;
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        char path[PATH_MAX + NAME_MAX];
+        struct stat st;
+        if (!text_ends(entry->d_name, RUN_FILE_SUFFIX))
+            continue;
+        snprintf(path, sizeof path, "%s/%s", spool->path, entry->d_name);
+        bool goes = is_left_over(cleaning, directory, entry->d_name, &st);
+        if (goes && !cleaning->dry && unlinkat(directory, entry->d_name, 0) != 0) {
+            failure_tell(cleaning, path, errno);
+            goes = false;
+        }
+        if (goes)
+            removal_count(cleaning, path, &st);
+        stay += !goes;
+    }
+    return stay;
+}
+
+/* With the lock of the spool, so that nobody collects it meanwhile. */
+static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
+{
+    struct stat st;
+    int directory = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int lock =
+        directory >= 0 && fstat(directory, &st) == 0 && st.st_uid == spool->owner ? spool_lock(spool->path, 0) : -1;
+    DIR *stream = lock >= 0 ? fdopendir(dup(directory)) : NULL;
+    size_t stay = stream ? live_files_clean(cleaning, spool, directory, stream) : 1;
+    if (stream && !stay && !cleaning->dry && st.st_mtime < cleaning->before && !spool_is_watched(spool->path)) {
+        rewinddir(stream);
+        for (struct dirent *entry; (entry = readdir(stream));)
+            if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX)) /* one may begin just now */
+                unlinkat(directory, entry->d_name, 0);
+        rmdir(spool->path);
+    }
+    if (stream)
+        closedir(stream);
+    if (lock >= 0)
+        close(lock);
+    if (directory >= 0)
+        close(directory);
+}
+
+/* root works with the rights of the user, who may have put links into the spool. */
+static void spools_clean(struct cleaning *cleaning)
+{
+    struct spool_list spools;
+    uid_t own = geteuid();
+    if (spools_find(&spools, NULL) != 0)
+        errx(1, "no memory");
+    for (size_t i = 0; i < spools.count; i++)
+        if (seteuid(spools.list[i].owner) == 0) {
+            spool_clean(cleaning, &spools.list[i]);
+            if (seteuid(own) != 0)
+                err(1, "the rights of root are lost");
+        }
+    spools_release(&spools);
+}
+
+int main(int argc, char *argv[])
+{
+    struct cleaning cleaning = {.dry = false};
+    const char *older = NULL;
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
+        if (option == 'o')
+            older = optarg;
+        else
+            cleaning.dry = true;
+    }
+    if (!older)
+        usage_reject("--older is missing: it says what is old, for example --older 90d");
+    cleaning.before = time(NULL) - (time_t)age_read(older);
+    for (int i = optind; i < argc; i++)
+        tree_clean(&cleaning, argv[i]);
+    if (optind == argc)
+        spools_clean(&cleaning);
+    printf("%zu files %s, %.1f MiB\n", cleaning.files, cleaning.dry ? "would be removed" : "removed",
+           (double)cleaning.bytes / (1 << 20));
+    output_close();
+    return cleaning.failed != 0;
+}

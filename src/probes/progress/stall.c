@@ -153,6 +153,7 @@ struct log *sleep_begin(void)
     struct log *log = stall_waiting();
     if (!log || log->stall.since)
         return NULL;
+    log->stall.kept = log->stall.left;
     stall_begin(log, clock_now());
     log->stall.polls = 0;
     log->stall.watched = log->stall.since;
@@ -163,10 +164,12 @@ void sleep_end(struct log *log)
 {
     if (!log->stall.since)
         return;
-    if (log->stall.depth)
+    if (log->stall.depth) {
         log->stall.poll = clock_now(); /* a find of this poll counts from now on */
-    else
-        stall_pause(log, clock_now());
+        return;
+    }
+    stall_pause(log, clock_now());
+    log->stall.left = log->stall.kept; /* a sleep finds nothing: MPICH 5 gives the processor away after each poll */
 }
 
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

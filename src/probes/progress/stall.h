@@ -38,6 +38,7 @@ struct stall {
     uint64_t ticks; /* the stalls that have ended */
     uint64_t poll;  /* when the outermost poll began, during a stall */
     uint32_t times; /* number of stalls. 0: none, and the return of the call needs no work */
+    uint32_t kept;  /* `left` before the sleep that began this stall */
     union {
         uint64_t polling; /* of these all. It is as large as `left` between polls: */
         struct {

@@ -8,6 +8,7 @@
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "format/label.h"
+#include "reader/reader.h"
 #include "summary/summary.h"
 #include "symbols/storednames.h"
 #include "writer/spool.h"
@@ -17,7 +18,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <inttypes.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,15 +94,30 @@ static void failure_tell(struct cleaning *cleaning, const char *path, int proble
 
 /* ---- a log tree -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether it is the name of a result, or of one that was not completed. */
-static bool is_result(const char *name)
+/* Returns whether it is the name of a result. `part`: of one that was not completed. */
+static bool has_result_name(const char *name, bool *part)
 {
     char whole[NAME_MAX + 1];
     snprintf(whole, sizeof whole, "%s", name);
-    char *part = strstr(whole, ".part");
-    if (part && (!part[5] || part[5] == '-'))
-        *part = '\0';
+    char *end = strrchr(whole, '.');
+    *part = end && strncmp(end, ".part", 5) == 0 && (!end[5] || end[5] == '-');
+    if (*part)
+        *end = '\0';
     return text_ends(whole, RUN_FILE_SUFFIX) || text_ends(whole, SUMMARY_SUFFIX) || text_ends(whole, NAMES_SUFFIX);
+}
+
+/* Other programs have files with such names, too. All of mpit's begin alike. One that was not completed may be empty. */
+static bool is_result(const FTSENT *entry)
+{
+    char begin[5] = "";
+    bool part;
+    if (!has_result_name(entry->fts_name, &part))
+        return false;
+    int fd = open(entry->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
+    if (fd >= 0)
+        close(fd);
+    return (got == sizeof begin && memcmp(begin, "mpit-", sizeof begin) == 0) || (got >= 0 && part && !begin[0]);
 }
 
 static void result_remove(struct cleaning *cleaning, FTSENT *entry)
@@ -122,7 +139,7 @@ static void tree_clean(struct cleaning *cleaning, char *path)
         err(1, "%s", path);
     for (FTSENT *entry; (errno = 0, entry = fts_read(walk));) {
         bool old = entry->fts_info == FTS_F && entry->fts_statp->st_mtime < cleaning->before;
-        if (old && is_result(entry->fts_name))
+        if (old && is_result(entry))
             result_remove(cleaning, entry);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR)
             failure_tell(cleaning, entry->fts_path, entry->fts_errno);
@@ -137,40 +154,66 @@ static void tree_clean(struct cleaning *cleaning, char *path)
 
 /* ---- spools ------------------------------------------------------------------------------------------------------ */
 
-/* Returns whether the live file is old, and its process is gone. */
-static bool is_left_over(const struct cleaning *cleaning, int directory, const char *name, struct stat *st)
+/* The last time in the file of a process that has died, as stores to a mapped file may leave its own time as it was.
+ * 0: it cannot be read. */
+static time_t last_sign(const char *path, bool *lives)
 {
-    struct run_header header;
-    int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    bool old = fstat(fd, st) == 0 && S_ISREG(st->st_mode) && st->st_mtime < cleaning->before;
-    bool read = old && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
-    close(fd);
-    /* a file that is shorter was never begun */
-    return old && (!read || process_life(&header) == LIFE_GONE || process_is_of_earlier_boot(&header));
+    struct run_reader run;
+    if (run_reader_open_tables(&run, path) != 0)
+        return 0;
+    uint64_t last = run.header.begin_ticks;
+    for (size_t i = 0; i < run.thread_count; i++)
+        if (run.threads[i] && run.threads[i]->state.since > last)
+            last = run.threads[i]->state.since;
+    uint64_t ns = run.header.begin_realtime_ns + clock_ns(run_reader_scale(&run), last - run.header.begin_ticks);
+    if (run.header.end_realtime_ns > ns)
+        ns = run.header.end_realtime_ns;
+    *lives = process_life(&run.header) != LIFE_GONE && !process_is_of_earlier_boot(&run.header);
+    run_reader_close(&run);
+    return (time_t)(ns / 1000000000);
 }
 
-/* Returns how many live files stay. */
-static size_t live_files_clean(struct cleaning *cleaning, const struct spool *spool, int directory, DIR *stream)
+/* Returns whether all live files of the spool are old, and their processes are gone. One that lives may need the files of
+ * the others. */
+static bool is_left_over(const struct cleaning *cleaning, const struct spool *spool, int directory, DIR *stream)
 {
-    size_t stay = 0;
     for (struct dirent *entry; (entry = readdir(stream));) {
         char path[PATH_MAX + NAME_MAX];
         struct stat st;
+        bool lives = false;
         if (!text_ends(entry->d_name, RUN_FILE_SUFFIX))
             continue;
         snprintf(path, sizeof path, "%s/%s", spool->path, entry->d_name);
-        bool goes = is_left_over(cleaning, directory, entry->d_name, &st);
-        if (goes && !cleaning->dry && unlinkat(directory, entry->d_name, 0) != 0) {
-            failure_tell(cleaning, path, errno);
-            goes = false;
-        }
-        if (goes)
-            removal_count(cleaning, path, &st);
-        stay += !goes;
+        if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
+            st.st_mtime >= cleaning->before || last_sign(path, &lives) >= cleaning->before || lives)
+            return false;
     }
-    return stay;
+    return true;
+}
+
+static void live_files_remove(struct cleaning *cleaning, const struct spool *spool, int directory, DIR *stream)
+{
+    for (struct dirent *entry; (entry = readdir(stream));) {
+        char path[PATH_MAX + NAME_MAX];
+        struct stat st;
+        if (!text_ends(entry->d_name, RUN_FILE_SUFFIX) ||
+            fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_mtime >= cleaning->before)
+            continue; /* a process may begin just now */
+        snprintf(path, sizeof path, "%s/%s", spool->path, entry->d_name);
+        if (!cleaning->dry && unlinkat(directory, entry->d_name, 0) != 0)
+            failure_tell(cleaning, path, errno);
+        else
+            removal_count(cleaning, path, &st);
+    }
+}
+
+static void spool_remove(const struct spool *spool, int directory, DIR *stream)
+{
+    for (struct dirent *entry; (entry = readdir(stream));)
+        if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX))
+            unlinkat(directory, entry->d_name, 0);
+    if (rmdir(spool->path) != 0 && errno == ENOTEMPTY)
+        spool_link(spool->path, spool->output);
 }
 
 /* With the lock of the spool, so that nobody collects it meanwhile. */
@@ -178,16 +221,15 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
 {
     struct stat st;
     int directory = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int lock =
-        directory >= 0 && fstat(directory, &st) == 0 && st.st_uid == spool->owner ? spool_lock(spool->path, 0) : -1;
-    DIR *stream = lock >= 0 ? fdopendir(dup(directory)) : NULL;
-    size_t stay = stream ? live_files_clean(cleaning, spool, directory, stream) : 1;
-    if (stream && !stay && !cleaning->dry && st.st_mtime < cleaning->before && !spool_is_watched(spool->path)) {
+    bool good = directory >= 0 && fstat(directory, &st) == 0 && st.st_uid == spool->owner;
+    int lock = good ? spool_lock(spool->path, 0) : -1;
+    DIR *stream = lock >= 0 && !spool_is_watched(spool->path) ? fdopendir(dup(directory)) : NULL;
+    if (stream && is_left_over(cleaning, spool, directory, stream)) {
         rewinddir(stream);
-        for (struct dirent *entry; (entry = readdir(stream));)
-            if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX)) /* one may begin just now */
-                unlinkat(directory, entry->d_name, 0);
-        rmdir(spool->path);
+        live_files_remove(cleaning, spool, directory, stream);
+        rewinddir(stream);
+        if (!cleaning->dry && st.st_mtime < cleaning->before)
+            spool_remove(spool, directory, stream);
     }
     if (stream)
         closedir(stream);
@@ -197,19 +239,34 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
         close(directory);
 }
 
-/* root works with the rights of the user, who may have put links into the spool. */
+/* Takes the rights of a user, who may have put links into the spool. Returns false if that is not allowed. */
+static bool rights_take(uid_t owner)
+{
+    const struct passwd *user = getpwuid(owner);
+    gid_t group = user ? user->pw_gid : (gid_t)owner;
+    return owner == geteuid() || (setegid(group) == 0 && seteuid(owner) == 0);
+}
+
+static void rights_return(uid_t own, gid_t group)
+{
+    if (seteuid(own) != 0 || setegid(group) != 0)
+        err(1, "the rights of root are lost");
+}
+
 static void spools_clean(struct cleaning *cleaning)
 {
     struct spool_list spools;
     uid_t own = geteuid();
+    gid_t group = getegid();
+    if (own == 0 && setgroups(0, NULL) != 0)
+        warn("the groups of root stay");
     if (spools_find(&spools, NULL) != 0)
         errx(1, "no memory");
-    for (size_t i = 0; i < spools.count; i++)
-        if (seteuid(spools.list[i].owner) == 0) {
+    for (size_t i = 0; i < spools.count; i++) {
+        if (rights_take(spools.list[i].owner))
             spool_clean(cleaning, &spools.list[i]);
-            if (seteuid(own) != 0)
-                err(1, "the rights of root are lost");
-        }
+        rights_return(own, group);
+    }
     spools_release(&spools);
 }
 
@@ -226,6 +283,7 @@ int main(int argc, char *argv[])
     if (!older)
         usage_reject("--older is missing: it says what is old, for example --older 90d");
     cleaning.before = time(NULL) - (time_t)age_read(older);
+    run_reader_guard();
     for (int i = optind; i < argc; i++)
         tree_clean(&cleaning, argv[i]);
     if (optind == argc)

@@ -186,8 +186,11 @@ static int directory_collect(const struct request *request, const char *given, c
 static int directory_join(const char *given)
 {
     struct run_dir dir;
+    struct spool spool;
     char error[512];
     int failed = 0;
+    if (spool_at(&spool, given)) /* live files stay there */
+        given = spool.output;
     if (run_dir_open(&dir, given, error) != 0) {
         warnx("%s", error);
         failed = -1;

@@ -109,14 +109,27 @@ int results_sync(char path[PATH_MAX])
     return 0;
 }
 
+/* Another process may have put a container in the place of a file that was shown (join.h). */
+static bool is_there(const struct staged *file)
+{
+    struct stat own, there;
+    return fstat(file->fd, &own) == 0 && lstat(file->path, &there) == 0 && own.st_dev == there.st_dev &&
+           own.st_ino == there.st_ino;
+}
+
 void results_drop(void)
 {
     int error = errno;
     for (size_t i = 0; i < staged_count; i++)
-        if (!staged[i].only)
-            unlink(staged[i].shown ? staged[i].path : staged[i].temporary);
-        else if (staged[i].shown)
-            rename(staged[i].path, staged[i].temporary);
+        if (!staged[i].shown) {
+            if (!staged[i].only)
+                unlink(staged[i].temporary);
+        } else if (is_there(&staged[i])) {
+            if (staged[i].only)
+                rename(staged[i].path, staged[i].temporary);
+            else
+                unlink(staged[i].path);
+        }
     staged_forget();
     errno = error;
 }

@@ -54,7 +54,7 @@ static const struct tool_option options[] = {
     {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
     {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
     {"verify", NULL, MODE_VERIFY, NULL},
-    {"compact", NULL, MODE_COMPACT, "compare counters, trace; compress files; --unpack DIR"},
+    {"compact", NULL, MODE_COMPACT, "compare counters and trace; compress; --unpack DIR"},
     {"unpack", "DIR", MODE_UNPACK, ""},
     {"check", NULL, MODE_CHECK, NULL},
     {"any-owner", NULL, OPTION_ANY_OWNER, "check an archive (--check-rules); read files of others"},

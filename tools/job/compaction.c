@@ -366,6 +366,7 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
     crew->result->done += work->sum.done;
     crew->result->already += work->sum.already;
     crew->result->unended += work->sum.unended;
+    crew->result->contained += work->sum.contained;
     if (!failed) {
         crew->result->bytes_before += work->sum.bytes_before;
         crew->result->bytes_after += work->sum.bytes_after;
@@ -391,7 +392,7 @@ static void *crew_member(void *argument)
         else if (work.run->header.phase != RUN_FINALIZED)
             work.sum.unended = 1;
         else if (run_reader_is_part(work.run))
-            failed = compaction_fail(&work, "%s is a container: mpit-dump --unpack takes its files out", work.path);
+            work.sum.contained = 1;
         else
             failed = file_compact(&work);
         work_end(&work);

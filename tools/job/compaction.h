@@ -8,6 +8,7 @@
 
 struct compaction {
     size_t done, already, unended;      /* files: newly compact, already compact, process did not reach its end */
+    size_t contained;                   /* in a container, and not compact */
     uint64_t bytes_before, bytes_after; /* of the newly compact files */
     uint64_t events, calls;             /* in the newly compact files */
 };

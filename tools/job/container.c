@@ -120,6 +120,11 @@ void container_release(struct container *container)
     container->count = 0;
 }
 
+int64_t modified_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 const struct container_member *container_find(const struct container *container, const char *name)
 {
     for (size_t i = 0; i < container->count; i++)

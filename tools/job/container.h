@@ -4,9 +4,10 @@
  *   container_header | table (sealed.h) | members, each from a multiple of CONTAINER_ALIGN on
  *
  * The table is container_head | container_member[]. It comes first, so that a truncated container loses only its last
- * members. Members are exact copies of the files that mpit-collect has written. Their own checksums protect them. A file
- * of the same name beside the container is one that it has already, and is ignored: the process that joined them was
- * stopped before it could remove the file.
+ * members. Members are exact copies of the files that mpit-collect has written. Their own checksums protect them.
+ *
+ * A process that joins files may be stopped before it has removed them. So a file beside the container is ignored if a
+ * member has its name, its size and its time.
  */
 #ifndef MPIT_TOOLS_CONTAINER_H
 #define MPIT_TOOLS_CONTAINER_H
@@ -16,7 +17,7 @@
 #include <sys/types.h>
 
 #define CONTAINER_MAGIC "mpit-all"
-/* The summary of the whole job, for lists of jobs. It is no file: its figures are of the other members. */
+/* The summary of the whole job, for lists of jobs. It has the figures of the other members, and was no file. */
 #define CONTAINER_TOTAL "total"
 enum {
     CONTAINER_ALIGN = 4096,
@@ -36,6 +37,7 @@ struct container_head {
 
 struct container_member {
     char name[CONTAINER_NAME_BYTES];
+    int64_t modified_ns;   /* of the original file */
     uint64_t begin, bytes; /* from the begin of the members on; after container_read from the begin of the file */
 };
 
@@ -54,5 +56,8 @@ enum container_kind container_read(struct container *container, const char *path
 void container_release(struct container *container);
 /* Returns the member, or NULL. */
 const struct container_member *container_find(const struct container *container, const char *name);
+
+struct stat;
+int64_t modified_ns(const struct stat *st);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
+#include "format/label.h"
 #include "format/runfile.h"
 #include "format/sealed.h"
 #include "job/container.h"
@@ -14,14 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 /* The container while it is written. */
 struct joining {
     int fd;
-    char path[PATH_MAX], temporary[PATH_MAX + 8];
+    char path[PATH_MAX], temporary[PATH_MAX + 16];
     uint64_t begin; /* of the members, in the file */
     uint64_t end;   /* of the last member, from there */
     struct container_head head;
@@ -47,12 +48,49 @@ static bool is_one_file(const struct run_job *job)
 
 static bool can_be_joined(const struct run_dir *dir, const struct run_job *job)
 {
-    if (dir->named || dir->owner != geteuid() || job->part || job->torn || is_one_file(job))
+    if (dir->named || job->part || job->torn || is_one_file(job))
         return false;
     for (size_t i = 0; i < job->piece_count; i++)
         if (!is_in(dir, &job->pieces[i]))
             return false;
     return true;
+}
+
+/* ---- pieces ------------------------------------------------------------------------------------------------------ */
+
+/* Returns whether it is the file that was read, and a file of this user. */
+static bool piece_is_same(const struct run_piece *piece, const struct stat *st)
+{
+    return S_ISREG(st->st_mode) && st->st_dev == piece->device && st->st_ino == piece->inode &&
+           (uint64_t)st->st_size == piece->file_bytes &&
+           piece->extent.begin + piece->extent.bytes <= piece->file_bytes &&
+           (piece->extent.bytes || modified_ns(st) == piece->modified_ns);
+}
+
+/* Opens the file of a piece. ESTALE: it is not the file that was read. */
+static int piece_open(const struct run_piece *piece)
+{
+    struct stat st;
+    int fd = open(piece->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || (fstat(fd, &st) == 0 && piece_is_same(piece, &st)))
+        return fd;
+    close(fd);
+    errno = ESTALE;
+    return -1;
+}
+
+static bool pieces_are_same(const struct run_job *job)
+{
+    struct stat st;
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (lstat(job->pieces[i].path, &st) != 0 || !piece_is_same(&job->pieces[i], &st) || st.st_uid != geteuid())
+            return false;
+    return true;
+}
+
+static uint64_t piece_bytes(const struct run_piece *piece)
+{
+    return piece->extent.bytes ? piece->extent.bytes : piece->file_bytes;
 }
 
 /* ---- summaries alone --------------------------------------------------------------------------------------------- */
@@ -61,6 +99,8 @@ static bool can_be_joined(const struct run_dir *dir, const struct run_job *job)
 static int summaries_unite(const struct run_dir *dir, const struct run_job *job)
 {
     const struct run_piece *first = NULL;
+    if (!pieces_are_same(job))
+        return 0;
     for (size_t i = 0; i < job->piece_count; i++)
         if (!first && text_ends(job->pieces[i].name, SUMMARY_SUFFIX))
             first = &job->pieces[i];
@@ -95,16 +135,11 @@ static const struct run_piece *piece_to_replace(const struct run_job *job)
     return found;
 }
 
-/* Returns -1 with EEXIST while another process joins the job. A file of a process that was killed is removed. */
 static int joining_begin(struct joining *joining, const struct run_piece *place)
 {
-    enum { ABANDONED_SECONDS = 600 };
-    struct stat st;
     snprintf(joining->path, sizeof joining->path, "%s", place->path);
-    snprintf(joining->temporary, sizeof joining->temporary, "%s.part", joining->path);
-    if (lstat(joining->temporary, &st) == 0 && time(NULL) - st.st_mtime > ABANDONED_SECONDS)
-        unlink(joining->temporary);
-    joining->fd = open(joining->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    snprintf(joining->temporary, sizeof joining->temporary, "%s.part-XXXXXX", joining->path);
+    joining->fd = mkostemp(joining->temporary, O_CLOEXEC);
     if (joining->fd < 0)
         return -1;
     result_share(joining->fd);
@@ -130,30 +165,14 @@ static uint64_t aligned(uint64_t bytes)
     return (bytes + CONTAINER_ALIGN - 1) / CONTAINER_ALIGN * CONTAINER_ALIGN;
 }
 
-/* Notes a member. */
-static void member_add(struct joining *joining, const char *name, uint64_t bytes)
+static void member_note(struct joining *joining, const char *name, int64_t modified, uint64_t bytes)
 {
     struct container_member *member = &joining->members[joining->head.count++];
     snprintf(member->name, sizeof member->name, "%s", name);
+    member->modified_ns = modified;
     member->begin = joining->end;
     member->bytes = bytes;
     joining->end = aligned(joining->end + bytes);
-}
-
-/* Opens the file of a piece. ESTALE: it is not the file that was read. */
-static int piece_open(const struct run_piece *piece, uint64_t *bytes)
-{
-    struct stat st;
-    int fd = open(piece->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool same = fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == piece->device && st.st_ino == piece->inode &&
-                st.st_uid == geteuid() && piece->extent.begin + piece->extent.bytes <= (uint64_t)st.st_size;
-    if (same)
-        *bytes = piece->extent.bytes ? piece->extent.bytes : (uint64_t)st.st_size;
-    if (same || fd < 0)
-        return fd;
-    close(fd);
-    errno = ESTALE;
-    return -1;
 }
 
 static int members_list(struct joining *joining, const struct run_job *job, size_t total_bytes)
@@ -163,15 +182,9 @@ static int members_list(struct joining *joining, const struct run_job *job, size
     if (!joining->members)
         return -1;
     if (total_bytes)
-        member_add(joining, CONTAINER_TOTAL, total_bytes);
-    for (size_t i = 0; i < job->piece_count; i++) {
-        uint64_t bytes;
-        int fd = piece_open(&job->pieces[i], &bytes);
-        if (fd < 0)
-            return -1;
-        close(fd);
-        member_add(joining, job->pieces[i].name, bytes);
-    }
+        member_note(joining, CONTAINER_TOTAL, 0, total_bytes);
+    for (size_t i = 0; i < job->piece_count; i++)
+        member_note(joining, job->pieces[i].name, job->pieces[i].modified_ns, piece_bytes(&job->pieces[i]));
     return 0;
 }
 
@@ -196,16 +209,12 @@ static int table_write(struct joining *joining)
     return result;
 }
 
-/* Copies a piece to its place. A file that has become longer since then is another one. */
-static int piece_copy(const struct joining *joining, const struct run_piece *piece,
-                      const struct container_member *member)
+static int piece_copy(const struct joining *joining, const struct run_piece *piece, uint64_t begin)
 {
-    uint64_t bytes;
-    int from = piece_open(piece, &bytes), result = -1;
-    if (from >= 0 && bytes == member->bytes)
-        result = extent_copy(joining->fd, joining->begin + member->begin, from, piece->extent.begin, bytes);
-    else if (from >= 0)
-        errno = ESTALE;
+    int from = piece_open(piece);
+    int result = from >= 0
+                     ? extent_copy(joining->fd, joining->begin + begin, from, piece->extent.begin, piece_bytes(piece))
+                     : -1;
     int problem = errno;
     if (from >= 0)
         close(from);
@@ -219,9 +228,29 @@ static int members_write(struct joining *joining, const struct run_job *job, con
     if (lseek(joining->fd, (off_t)joining->begin, SEEK_SET) < 0 || bytes_write(joining->fd, total, total_bytes) != 0)
         return -1;
     for (size_t i = 0; i < job->piece_count; i++)
-        if (piece_copy(joining, &job->pieces[i], &joining->members[first + i]) != 0)
+        if (piece_copy(joining, &job->pieces[i], joining->members[first + i].begin) != 0)
             return -1;
     return 0;
+}
+
+static int name_order(const void *one, const void *other)
+{
+    return strcmp(((const struct container_member *)one)->name, ((const struct container_member *)other)->name);
+}
+
+/* Returns whether all of it can be read again, and be unpacked: no two members have one name. */
+static bool container_is_sound(const struct joining *joining)
+{
+    char error[128];
+    struct container container;
+    if (container_read(&container, joining->temporary, error) != CONTAINER_READ)
+        return false;
+    bool sound = container.count == joining->head.count;
+    qsort(container.members, container.count, sizeof *container.members, name_order);
+    for (size_t i = 1; i < container.count; i++)
+        sound = sound && strcmp(container.members[i - 1].name, container.members[i].name) != 0;
+    container_release(&container);
+    return sound;
 }
 
 static int container_write(struct joining *joining, const struct run_job *job)
@@ -230,8 +259,11 @@ static int container_write(struct joining *joining, const struct run_job *job)
     void *total = job->summary ? result_of_summary(job->summary, &total_bytes) : NULL;
     int result = -1;
     if (members_list(joining, job, total ? total_bytes : 0) == 0 && table_write(joining) == 0 &&
-        members_write(joining, job, total, total ? total_bytes : 0) == 0 && fsync(joining->fd) == 0)
-        result = rename(joining->temporary, joining->path);
+        members_write(joining, job, total, total ? total_bytes : 0) == 0 && fsync(joining->fd) == 0) {
+        errno = ESTALE;
+        if (container_is_sound(joining) && pieces_are_same(job))
+            result = rename(joining->temporary, joining->path);
+    }
     int problem = errno;
     free(total);
     errno = problem;
@@ -241,9 +273,7 @@ static int container_write(struct joining *joining, const struct run_job *job)
 static int files_join(const struct run_job *job)
 {
     struct joining joining = {.fd = -1};
-    int result = joining_begin(&joining, piece_to_replace(job));
-    if (result != 0 && errno == EEXIST)
-        return 0;
+    int result = pieces_are_same(job) ? joining_begin(&joining, piece_to_replace(job)) : (errno = ESTALE, -1);
     result = joining_end(&joining, result == 0 ? container_write(&joining, job) : -1);
     for (size_t i = 0; result == 0 && i < job->piece_count; i++)
         if (strcmp(job->pieces[i].path, joining.path) != 0)
@@ -251,13 +281,29 @@ static int files_join(const struct run_job *job)
     return result != 0 && (errno == ESTALE || errno == ENOENT) ? 0 : result; /* another process has joined it */
 }
 
+/* One process at a time joins in a directory. Where a file system has no such locks, the checks above must do. Returns
+ * -1 with EWOULDBLOCK while another process joins. */
+static int directory_lock(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return fd;
+    close(fd);
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
 int run_job_join(const struct run_dir *dir, const struct run_job *job)
 {
-    if (!can_be_joined(dir, job))
+    if (!can_be_joined(dir, job) || (!job->file_count && summary_count(job) < 2))
         return 0;
-    if (job->file_count)
-        return files_join(job);
-    return summary_count(job) > 1 ? summaries_unite(dir, job) : 0;
+    int lock = directory_lock(dir->path);
+    if (lock < 0)
+        return errno == EWOULDBLOCK ? 0 : -1;
+    int result = job->file_count ? files_join(job) : summaries_unite(dir, job), problem = errno;
+    close(lock);
+    errno = problem;
+    return result;
 }
 
 /* ---- back to files ----------------------------------------------------------------------------------------------- */
@@ -266,14 +312,16 @@ static int piece_unpack(const struct run_piece *piece, const char *to, char erro
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%.3800s/%.255s", to, piece->name);
-    int from = open(piece->path, O_RDONLY | O_CLOEXEC);
+    int from = piece_open(piece);
     int fd = from >= 0 ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
     int result = fd >= 0 ? extent_copy(fd, 0, from, piece->extent.begin, piece->extent.bytes) : -1;
     if (fd >= 0 && close(fd) != 0)
         result = -1;
-    if (result != 0)
+    if (result != 0) {
         snprintf(error, 512, "%.300s cannot be %s: %s", from < 0 ? piece->path : path, from < 0 ? "read" : "written",
                  strerror(errno));
+        text_tidy(error, strlen(error) + 1);
+    }
     if (result != 0 && fd >= 0)
         unlink(path);
     if (from >= 0)

@@ -361,7 +361,7 @@ static int nothing_tell(const struct live *live, char error[512])
     if (stat(path, &st) != 0)
         snprintf(error, 512, errno == ENOENT ? "%.300s does not exist" : "%.300s: %s", path, strerror(errno));
     else if (S_ISDIR(st.st_mode) && run_dir_count(path) > 0)
-        snprintf(error, 512, "the job in %.300s has ended and has only a summary; mpit-dump shows it", path);
+        snprintf(error, 512, "the job in %.300s has ended; mpit-dump shows it", path);
     else if (S_ISDIR(st.st_mode))
         snprintf(error, 512, "no run file (*" RUN_FILE_SUFFIX ") in %.300s", path);
     else

@@ -47,8 +47,10 @@ struct run_part {
 struct run_piece {
     char *path, *name; /* of the file; of the piece, without a directory */
     struct run_extent extent;
-    dev_t device; /* of the file, before it was read */
+    int64_t modified_ns; /* of the piece */
+    dev_t device;        /* of the file, before it was read */
     ino_t inode;
+    uint64_t file_bytes; /* likewise */
 };
 
 struct run_job {
@@ -63,7 +65,7 @@ struct run_job {
     struct summary *summary; /* the summary to show. NULL only without memory */
     struct run_piece *pieces;
     size_t piece_count;
-    bool torn;                  /* its container has members that cannot be read */
+    bool torn;                  /* its container has members that are not among these */
     bool from_files;            /* the summary was made from the run files */
     struct run_part *part;      /* NULL: all of the job is shown */
     struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
@@ -74,7 +76,7 @@ struct run_dir {
     struct run_job *jobs;
     size_t job_count;
     void *numbers;   /* of the jobs, in a tree (search.h) */
-    void *members;   /* names of members of containers, likewise */
+    void *members;   /* of containers, by name, likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
     bool named;     /* one named file, which is accepted with any owner */

@@ -196,7 +196,90 @@ static struct run_piece file_piece(char *path)
 {
     struct stat st = {0};
     stat(path, &st);
-    return (struct run_piece){.path = path, .name = basename(path), .device = st.st_dev, .inode = st.st_ino};
+    return (struct run_piece){.path = path,
+                              .name = basename(path),
+                              .modified_ns = modified_ns(&st),
+                              .device = st.st_dev,
+                              .inode = st.st_ino,
+                              .file_bytes = (uint64_t)st.st_size};
+}
+
+static struct run_job *piece_read(struct run_dir *dir, const struct run_piece *piece)
+{
+    return text_ends(piece->name, SUMMARY_SUFFIX) ? summary_add(dir, piece) : run_file_add(dir, piece);
+}
+
+/* A tree of the members of containers, by name (search.h). */
+static int member_order(const void *one, const void *other)
+{
+    return strcmp(((const struct container_member *)one)->name, ((const struct container_member *)other)->name);
+}
+
+static void member_note(struct run_dir *dir, const struct container_member *member)
+{
+    struct container_member *copy = malloc(sizeof *copy), **found = NULL;
+    if (copy) {
+        *copy = *member;
+        found = tsearch(copy, &dir->members, member_order);
+    }
+    if (!found)
+        err(1, "no memory");
+    if (*found != copy)
+        free(copy);
+}
+
+/* Returns whether a container has this file, too. */
+static bool is_member(const struct run_dir *dir, const struct run_piece *file)
+{
+    struct container_member wanted;
+    snprintf(wanted.name, sizeof wanted.name, "%s", file->name);
+    struct container_member *const *found = tfind(&wanted, &dir->members, member_order);
+    return found && (*found)->bytes == file->file_bytes && (*found)->modified_ns == file->modified_ns;
+}
+
+static void file_add(struct run_dir *dir, char *path)
+{
+    struct run_piece piece = file_piece(path);
+    if (!is_member(dir, &piece))
+        piece_read(dir, &piece);
+}
+
+/* Adds the member to its job. Returns the job, or NULL. Names belong to the job of the members before. */
+static struct run_job *member_add(struct run_dir *dir, const struct run_piece *piece, const uint64_t *number)
+{
+    if (!text_ends(piece->name, NAMES_SUFFIX))
+        return piece_read(dir, piece);
+    struct run_job *job = number ? run_job_numbered(dir, *number) : NULL;
+    if (job)
+        piece_add(job, piece);
+    return job;
+}
+
+/* Names come last. If members cannot be read, or are of several jobs, no one may replace the container. */
+static void members_add(struct run_dir *dir, const struct run_piece *file, const struct container *container)
+{
+    uint64_t number = container->job;
+    bool found = false, torn = false;
+    for (int names = 0; names <= 1; names++)
+        for (size_t i = 0; i < container->count; i++) {
+            struct container_member *member = &container->members[i];
+            struct run_piece piece = *file;
+            piece.name = member->name;
+            piece.extent = (struct run_extent){member->begin, member->bytes};
+            piece.modified_ns = member->modified_ns;
+            if (strcmp(member->name, CONTAINER_TOTAL) == 0 || text_ends(member->name, NAMES_SUFFIX) != names)
+                continue;
+            struct run_job *job = member_add(dir, &piece, found ? &number : NULL);
+            torn = torn || !job || (found && job->job != number);
+            if (job)
+                member_note(dir, member);
+            if (job && torn)
+                job->torn = true;
+            number = job && !found ? job->job : number;
+            found = found || job;
+        }
+    if (found && torn)
+        run_job_numbered(dir, number)->torn = true;
 }
 
 /* Names of functions: members of a container, which are pieces of the job already, and files. */
@@ -212,68 +295,11 @@ void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
         if (access(path, F_OK) != 0)
             return;
         struct run_piece piece = file_piece(path);
+        if (is_member(dir, &piece))
+            continue;
         piece_names_read(dir, job, &piece);
         piece_add(job, &piece);
     }
-}
-
-static struct run_job *piece_read(struct run_dir *dir, const struct run_piece *piece)
-{
-    return text_ends(piece->name, SUMMARY_SUFFIX) ? summary_add(dir, piece) : run_file_add(dir, piece);
-}
-
-static void file_add(struct run_dir *dir, char *path)
-{
-    struct run_piece piece = file_piece(path);
-    piece_read(dir, &piece);
-}
-
-/* A tree of the names of members (search.h). */
-static int text_order(const void *one, const void *other)
-{
-    return strcmp(one, other);
-}
-
-static void names_note(void **tree, const struct container *container)
-{
-    for (size_t i = 0; i < container->count; i++) {
-        char *name = strdup(container->members[i].name);
-        char **found = name ? tsearch(name, tree, text_order) : NULL;
-        if (!found)
-            err(1, "no memory");
-        if (*found != name)
-            free(name);
-    }
-}
-
-static bool is_member(void *const *tree, const char *name)
-{
-    return tfind(name, tree, text_order) != NULL;
-}
-
-/* All members are of one job. */
-static void members_add(struct run_dir *dir, const struct run_piece *file, const struct container *container)
-{
-    uint64_t number = container->job;
-    bool found = false, torn = false;
-    for (int names = 0; names <= 1; names++)
-        for (size_t i = 0; i < container->count; i++) {
-            struct container_member *member = &container->members[i];
-            struct run_piece piece = *file;
-            piece.name = member->name;
-            piece.extent = (struct run_extent){member->begin, member->bytes};
-            bool is_names = text_ends(member->name, NAMES_SUFFIX);
-            if (strcmp(member->name, CONTAINER_TOTAL) == 0 || is_names != names)
-                continue;
-            if (is_names && found)
-                piece_add(run_job_numbered(dir, number), &piece);
-            struct run_job *job = is_names ? NULL : piece_read(dir, &piece);
-            found = found || job;
-            torn = torn || !(job || is_names);
-            number = job ? job->job : number;
-        }
-    if (found)
-        run_job_numbered(dir, number)->torn = torn;
 }
 
 /* If the file is a container, adds its members, and notes their names. */
@@ -288,10 +314,8 @@ static bool container_add(struct run_dir *dir, char *path)
         problem_add(dir, "%s %s", path, error);
     if (kind != CONTAINER_READ)
         return kind == CONTAINER_BROKEN;
-    if (owner_check(dir, path, container.owner)) {
+    if (owner_check(dir, path, container.owner))
         members_add(dir, &file, &container);
-        names_note(&dir->members, &container);
-    }
     container_release(&container);
     return true;
 }
@@ -328,7 +352,7 @@ static int files_add(struct run_dir *dir, const char *path)
     }
     for (int i = 0; i < count; i++) {
         char *file = path_of(path, entries[i]->d_name);
-        if (entries[i]->d_name[0] && !is_member(&dir->members, entries[i]->d_name))
+        if (entries[i]->d_name[0])
             file_add(dir, file);
         free(file);
         free(entries[i]);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { PROBLEMS_TOLD = 10 };
 
@@ -104,6 +105,7 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     char root_path[PATH_MAX]; /* the same for each way to the directory: it is in the index */
     char *const roots[] = {root_path, NULL};
     compact_enable();
+    run_reader_guard(); /* files of others may become shorter at any time */
     FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
     int error = walk ? 0 : errno;
     for (FTSENT *entry; walk && (errno = 0, entry = fts_read(walk));) {
@@ -124,24 +126,37 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     return error ? -1 : 0;
 }
 
+static bool is_container(const char *path)
+{
+    char error[128];
+    struct container container;
+    bool is = container_read(&container, path, error) == CONTAINER_READ;
+    if (is)
+        container_release(&container);
+    return is;
+}
+
 /* All parts of a job, of this and of earlier times. If one is gone since then, the row stays as it is. */
 static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
 {
     struct summary_sums sums = {{NULL}};
     char source[JOB_PART_BYTES + 4];
     uid_t owner = 0;
-    bool gone = false;
+    bool gone = false, joined = false;
     sqlite3_stmt *ask =
         job_table_ask(table, "SELECT file FROM files WHERE part_of = ? AND part = 1 ORDER BY file", NULL);
     sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
     while (job_row_next(ask)) {
         const char *path = (const char *)sqlite3_column_text(ask, 0);
-        struct summary *part = path ? file_read(tree, path, &owner) : NULL;
+        bool here = path && access(path, F_OK) == 0;
+        struct summary *part = here ? file_read(tree, path, &owner) : NULL;
         if (part)
             summary_sums_add(&sums, part);
+        joined = joined || (part && is_container(path));
         gone = gone || !part;
     }
     sqlite3_finalize(ask);
+    gone = gone && !joined; /* a container has the parts that went */
     struct summary *whole = summary_sums_end(&sums);
     snprintf(source, sizeof source, "job %s", part_of);
     if (whole && !(gone && job_table_has(table, source)))

@@ -216,14 +216,14 @@ static void spool_show(const struct outcome *outcome)
 }
 
 /* Each job becomes one file. It is opened again, since names are stored and traces are compact now. */
-static void files_join(const char *given)
+static void files_join(const char *given, bool compact)
 {
     struct run_dir dir;
     char error[512];
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++)
-            if (run_job_join(&dir, &dir.jobs[i]) != 0)
-                warn("note: the files of a job in %s stay apart, and can be read so", given);
+            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i]) != 0)
+                warn("note: the files of a job in %s stay apart; all tools read them", given);
     run_dir_close(&dir);
 }
 
@@ -278,6 +278,5 @@ void outcome_show(const struct outcome *outcome)
                                     : " (OTF2 archive: otf2/traces.otf2)",
                 next_option(outcome, &dir), given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
     run_dir_close(&dir);
-    if (outcome->compact)
-        files_join(given);
+    files_join(given, outcome->compact);
 }

@@ -22,9 +22,9 @@
 #include <sys/types.h>
 
 struct run_map {
-    char *base; /* the first byte of the extent, */
+    char *base; /* the first byte of the extent */
     size_t bytes;
-    size_t lead; /* and the bytes before it in its page */
+    size_t lead; /* bytes that are mapped before it: a map begins at a page */
     struct run_extent extent;
     dev_t device;
     ino_t inode;

@@ -169,7 +169,7 @@ void sleep_end(struct log *log)
         return;
     }
     stall_pause(log, clock_now());
-    log->stall.left = log->stall.kept; /* a sleep finds nothing: MPICH 5 gives the processor away after each poll */
+    log->stall.left = log->stall.kept; /* MPICH 5 sleeps after each poll, so its empty polls are counted on */
 }
 
 bool stall_end(struct log *log, const struct probe *probe, const struct event *call, uint64_t duration,

@@ -3,6 +3,7 @@
 
 Joined by mpit-run and by mpit-collect --join; unpacked again; after a join that was stopped, at once with another one, with a
 part that comes later, with a damaged file; 1,000 parts."""
+import fcntl
 import glob
 import json
 import multiprocessing.pool
@@ -93,7 +94,7 @@ def join(mpi, directory, before):
     os.rename(late, f"{directory}/late")
     ended = joined(directory, "join")
     judge.holds(ended.status == 0 and len(os.listdir(run)) == 1, f"{mpi}: three of four are joined", f"{ended} {os.listdir(run)}")
-    shutil.copy(f"{directory}/late", late)
+    shutil.copy2(f"{directory}/late", late)
     judge.check(f"{mpi}: the fourth comes later", whole(directory, "join", 2))
     joined(directory, "join")
     judge.check(f"{mpi}: and is joined, too", whole(directory, "join"))
@@ -113,16 +114,28 @@ def stopped(mpi, directory, before):
     (name,) = os.listdir(f"{directory}/join")
     shutil.copy(f"{directory}/join/{name}", f"{run}/{name}")
     judge.check(f"{mpi}: parts that the container has are not counted twice", differences(before, same_name(directory, "stopped", "seen")))
-    # while it is written
+    # another file has the name of a member
+    run = f"{directory}/again"
+    shutil.copytree(f"{directory}/join", run)
+    other = sorted(glob.glob(f"{directory}/parts/*.mpit"))[3]
+    tool(directory, "mpit-run", "--quiet", "--trace", "--no-compact", "--output", "another", *trial.launcher(mpi, 1), f"{BUILD}/tests/hotspots-{mpi}")
+    (another,) = glob.glob(f"{directory}/another/*.mpit")
+    shutil.copy(another, f"{run}/{os.path.basename(other)}")
+    seen = tool(directory, "mpit-dump", "--json", "again")
+    jobs = json.loads(seen.out)["jobs"]
+    judge.holds(sorted(job["ranks"] for job in jobs) == [1, 4] and not seen.err, f"{mpi}: another job's file with the name of a member is read", seen)
+    joined(directory, "again")
+    judge.holds(len(os.listdir(run)) == 2, f"{mpi}: and stays a file of its own", os.listdir(run))
+    # while somebody else joins
     run = f"{directory}/begun"
     shutil.copytree(f"{directory}/parts", run)
-    place = sorted(glob.glob(f"{run}/*.mpit"))[0] + ".part"
-    open(place, "w", encoding="ascii").close()
+    descriptor = os.open(run, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
     ended = joined(directory, "begun")
-    judge.holds(ended.status == 0 and len(os.listdir(run)) == 6, f"{mpi}: another one joins: the files stay", f"{ended} {os.listdir(run)}")
-    os.utime(place, (time.time() - 3600, time.time() - 3600))
+    judge.holds(ended.status == 0 and len(os.listdir(run)) == 5, f"{mpi}: another one joins: the files stay", f"{ended} {os.listdir(run)}")
+    os.close(descriptor)
     joined(directory, "begun")
-    judge.check(f"{mpi}: that one was killed an hour ago: they are joined", whole(directory, "begun"))
+    judge.check(f"{mpi}: when it has ended they are joined", whole(directory, "begun"))
     # several at once
     run = f"{directory}/race"
     shutil.copytree(f"{directory}/parts", run)
@@ -169,7 +182,7 @@ def uncompressed(mpi, directory):
     judge.holds(len(glob.glob(f"{directory}/plain/*.mpit")) == 2, f"{mpi}: with --no-compact files stay apart", os.listdir(f"{directory}/plain"))
     joined(directory, "plain")
     ended = tool(directory, "mpit-dump", "--compact", "plain")
-    judge.holds(ended.status == 1 and "--unpack" in ended.err, f"{mpi}: --compact says that a container comes apart first", ended)
+    judge.holds(ended.status == 0 and "2 files are unchanged" in ended.out and "--unpack" in ended.out, f"{mpi}: --compact says that a container comes apart first", ended)
     judge.holds(tool(directory, "mpit-dump", "--verify", "plain").status == 0, f"{mpi}: its trace gives the counters")
 
 

@@ -10,6 +10,7 @@ nobody can read goes after a day, too. What needs no next job: an end by exit(),
 import glob
 import os
 import re
+import struct
 import sys
 import time
 
@@ -107,6 +108,19 @@ def aged(path, days):
     os.utime(path, (time.time() - days * 86400, time.time() - days * 86400), follow_symlinks=False)
 
 
+BEGIN_AT = 80  # where struct run_header (runfile.h) has begin_realtime_ns
+
+
+def live_file_aged(path, days):
+    """As if its process had begun, and died, so long ago."""
+    with open(path, "r+b") as file:
+        file.seek(BEGIN_AT)
+        begin = struct.unpack("<Q", file.read(8))[0]
+        file.seek(BEGIN_AT)
+        file.write(struct.pack("<Q", begin - days * 86400 * 10**9))
+    aged(path, days)
+
+
 def spools_cleaned(judge, build, mpi, directory):
     """Live files: those of dead processes go when they are old, those of a running one stay. Here they are very old, since
     mpit-clean looks at all spools of the node."""
@@ -117,6 +131,10 @@ def spools_cleaned(judge, build, mpi, directory):
     trial.comes(lambda: len(live_files(directory)) == 2)
     for path in live_files(directory):
         aged(path, 400)
+    ended, count = clean(build, directory, "--older", "300d")
+    judge.holds(count == 0 and len(live_files(directory)) == 2, f"{mpi}: the time of the file says nothing: its last call does", ended)
+    for path in live_files(directory):
+        live_file_aged(path, 400)
     ended, count = clean(build, directory, "--older", "500d")
     judge.holds(count == 0 and len(live_files(directory)) == 2, f"{mpi}: mpit-clean leaves what is younger", ended)
     ended, count = clean(build, directory, "--older", "300d", "--dry-run")
@@ -139,9 +157,12 @@ def trees_cleaned(judge, build, mpi, directory):
     old = ["2026/01/ann/h.1.mpit", "2026/01/ann/h.1.summary", "2026/01/ann/0a.names", "2026/01/ann/h.2.mpit.part", "2026/01/ann/0b.names.part-Xa1bc2",
            "2026/11/ann/h.4.summary"]
     stay = ["2026/11/ann/h.3.summary", "2026/11/ann/notes.txt", "2026/11/ann/x.mpit.parts"]
+    with open(f"{tree}/2026/11/ann/other.summary", "w", encoding="ascii") as file:
+        file.write("a summary of another program")
+    aged(file.name, 100)
     for name in old + stay:
         with open(f"{tree}/{name}", "w", encoding="ascii") as file:
-            file.write("x" * 5000)
+            file.write("" if ".part" in name else "mpit-run" + "x" * 5000)
         aged(file.name, 100 if name != stay[0] else 1)
     os.makedirs(directory + "/outside")
     with open(directory + "/outside/h.9.summary", "w", encoding="ascii") as file:

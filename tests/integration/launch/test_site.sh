@@ -21,6 +21,19 @@ output = $work/logs/%Y/%m/%d/%u-%p-%j
 exclude = fall-*, */there-is-none
 END
 export LD_PRELOAD=$build/lib/libmpit.so MPIT_CONF=$work/site.conf USER=alice LSB_JOBID=4711
+# told VARIABLE=VALUE PATTERN: the job runs, and the collector's message is seen. A busy machine may make the program go on
+# without it, so there are three tries.
+told() {
+    for _ in 1 2 3; do
+        rm -rf logs/*
+        env "$1" "mpirun.$mpi" -n 1 ./ring-$mpi >out 2>err </dev/null
+        ended=$?
+        if grep -Eq -- "$2" err; then break; fi
+    done
+    check "$mpi: $1" [ $ended = 0 ]
+    says err "$2"
+}
+
 for mpi in openmpi mpich; do
     has $mpi || continue
     LD_PRELOAD='' built $mpi ring fall
@@ -69,11 +82,9 @@ for mpi in openmpi mpich; do
     gives "  and takes % as it is" 0 env LD_PRELOAD= mpit-run --output "100%p-$mpi" "mpirun.$mpi" -n 2 ./ring-$mpi
     check "  there" [ "$(jobs_in "100%p-$mpi" | wc -l)" = 1 ]
     check "  nothing went to the site's logs" [ -z "$(ls logs)" ]
-    gives "$mpi: a group that there is not" 0 env MPIT_GROUP=there-is-none "mpirun.$mpi" -n 1 ./ring-$mpi
-    says err 'results do not get the group there-is-none: there is none of this name'
+    told MPIT_GROUP=there-is-none 'results do not get the group there-is-none: there is none of this name'
     rm -r logs/*
-    gives "$mpi: an access that is none" 0 env MPIT_MODE=0999 "mpirun.$mpi" -n 1 ./ring-$mpi
-    says err 'MPIT_MODE=0999 cannot be used: allowed are octal numbers such as 0640; only the user has access'
+    told MPIT_MODE=0999 'MPIT_MODE=0999 cannot be used: allowed are octal numbers such as 0640; only the user has access'
     access_is 600 "$(jobs_in logs)"
     rm -r logs/*
     printf 'disable = 0\noutput = %s/logs/%%j\n' "$work" >zero.conf

@@ -315,6 +315,10 @@ static int piece_unpack(const struct run_piece *piece, const char *to, char erro
     int from = piece_open(piece);
     int fd = from >= 0 ? open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
     int result = fd >= 0 ? extent_copy(fd, 0, from, piece->extent.begin, piece->extent.bytes) : -1;
+    const struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, /* of the original */
+                                      {piece->modified_ns / 1000000000, piece->modified_ns % 1000000000}};
+    if (result == 0)
+        futimens(fd, times);
     if (fd >= 0 && close(fd) != 0)
         result = -1;
     if (result != 0) {

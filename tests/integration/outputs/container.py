@@ -4,6 +4,7 @@
 Joined by mpit-run and by mpit-collect --join; unpacked again; after a join that was stopped, at once with another one, with a
 part that comes later, with a damaged file; 1,000 parts."""
 import fcntl
+import filecmp
 import glob
 import json
 import multiprocessing.pool
@@ -99,6 +100,10 @@ def join(mpi, directory, before):
     joined(directory, "join")
     judge.check(f"{mpi}: and is joined, too", whole(directory, "join"))
     judge.check(f"{mpi}: it says the same", differences(before, same_name(directory, "join", "seen")))
+    tool(directory, "mpit-dump", "--unpack", "again-apart", "run")
+    joined(directory, "again-apart")
+    (name,) = os.listdir(f"{directory}/again-apart")
+    judge.holds(filecmp.cmp(f"{directory}/again-apart/{name}", f"{directory}/run/{name}", False), f"{mpi}: unpacked and joined, it is the same file")
     (name,) = os.listdir(run)
     with open(f"{run}/{name}", "rb") as file:
         data = file.read()

@@ -6,8 +6,8 @@
  *                                                 call_depth = 7
  *
  * A line has the name of an environment variable, in lower case and without MPIT_. The environment comes first. The file
- * is read once by each library of mpit, at the first call. Any thread may call these functions, also from the constructor of a library. They
- * need no symbol of a glibc later than 2.17.
+ * is read once by each library of mpit, at the first call. Any thread may call these functions, also from the constructor
+ * of a library. They need no symbol of a glibc later than 2.17.
  */
 #ifndef MPIT_SITE_SETTING_H
 #define MPIT_SITE_SETTING_H

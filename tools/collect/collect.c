@@ -456,8 +456,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
 
 /* ---- the spool --------------------------------------------------------------------------------------------------- */
 
-/* Removes a spool without live files. A process that begins in it prevents this. */
-static void spool_remove(const struct spool *spool)
+void spool_remove(const struct spool *spool)
 {
     bool empty = !spool_is_watched(spool->path);
     DIR *directory = opendir(spool->path);

@@ -47,4 +47,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
 
+/* Removes a spool without live files. A process that begins in it prevents this. The caller holds its lock. */
+void spool_remove(const struct spool *spool);
+
 #endif

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base/options.h"
 #include "base/text.h"
+#include "collect/collect.h"
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "format/label.h"
@@ -161,11 +162,8 @@ static time_t last_sign(const char *path, bool *lives)
     struct run_reader run;
     if (run_reader_open_tables(&run, path) != 0)
         return 0;
-    uint64_t last = run.header.begin_ticks;
-    for (size_t i = 0; i < run.thread_count; i++)
-        if (run.threads[i] && run.threads[i]->state.since > last)
-            last = run.threads[i]->state.since;
-    uint64_t ns = run.header.begin_realtime_ns + clock_ns(run_reader_scale(&run), last - run.header.begin_ticks);
+    uint64_t ticks = run_reader_last_ticks(&run) - run.header.begin_ticks;
+    uint64_t ns = run.header.begin_realtime_ns + clock_ns(run_reader_scale(&run), ticks);
     if (run.header.end_realtime_ns > ns)
         ns = run.header.end_realtime_ns;
     *lives = process_life(&run.header) != LIFE_GONE && !process_is_of_earlier_boot(&run.header);
@@ -207,15 +205,6 @@ static void live_files_remove(struct cleaning *cleaning, const struct spool *spo
     }
 }
 
-static void spool_remove(const struct spool *spool, int directory, DIR *stream)
-{
-    for (struct dirent *entry; (entry = readdir(stream));)
-        if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX))
-            unlinkat(directory, entry->d_name, 0);
-    if (rmdir(spool->path) != 0 && errno == ENOTEMPTY)
-        spool_link(spool->path, spool->output);
-}
-
 /* With the lock of the spool, so that nobody collects it meanwhile. */
 static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
 {
@@ -227,9 +216,8 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
     if (stream && is_left_over(cleaning, spool, directory, stream)) {
         rewinddir(stream);
         live_files_remove(cleaning, spool, directory, stream);
-        rewinddir(stream);
         if (!cleaning->dry && st.st_mtime < cleaning->before)
-            spool_remove(spool, directory, stream);
+            spool_remove(spool);
     }
     if (stream)
         closedir(stream);

@@ -120,6 +120,11 @@ void container_release(struct container *container)
     container->count = 0;
 }
 
+int container_member_order(const void *one, const void *other)
+{
+    return strcmp(((const struct container_member *)one)->name, ((const struct container_member *)other)->name);
+}
+
 int64_t modified_ns(const struct stat *st)
 {
     return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;

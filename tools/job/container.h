@@ -57,6 +57,9 @@ void container_release(struct container *container);
 /* Returns the member, or NULL. */
 const struct container_member *container_find(const struct container *container, const char *name);
 
+/* By name, for qsort and trees. */
+int container_member_order(const void *one, const void *other);
+
 struct stat;
 int64_t modified_ns(const struct stat *st);
 

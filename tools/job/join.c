@@ -58,7 +58,7 @@ static bool can_be_joined(const struct run_dir *dir, const struct run_job *job)
 
 /* ---- pieces ------------------------------------------------------------------------------------------------------ */
 
-/* Returns whether it is the file that was read, and a file of this user. */
+/* Returns whether it is the file that was read. */
 static bool piece_is_same(const struct run_piece *piece, const struct stat *st)
 {
     return S_ISREG(st->st_mode) && st->st_dev == piece->device && st->st_ino == piece->inode &&
@@ -233,11 +233,6 @@ static int members_write(struct joining *joining, const struct run_job *job, con
     return 0;
 }
 
-static int name_order(const void *one, const void *other)
-{
-    return strcmp(((const struct container_member *)one)->name, ((const struct container_member *)other)->name);
-}
-
 /* Returns whether all of it can be read again, and be unpacked: no two members have one name. */
 static bool container_is_sound(const struct joining *joining)
 {
@@ -246,7 +241,7 @@ static bool container_is_sound(const struct joining *joining)
     if (container_read(&container, joining->temporary, error) != CONTAINER_READ)
         return false;
     bool sound = container.count == joining->head.count;
-    qsort(container.members, container.count, sizeof *container.members, name_order);
+    qsort(container.members, container.count, sizeof *container.members, container_member_order);
     for (size_t i = 1; i < container.count; i++)
         sound = sound && strcmp(container.members[i - 1].name, container.members[i].name) != 0;
     container_release(&container);

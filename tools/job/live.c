@@ -58,16 +58,6 @@ static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_
     return process->run.header.clock_kind == CLOCK_KIND_TSC ? clock_counter() : live_monotonic_ns();
 }
 
-/* Returns the last time in the file of a process that has died. */
-static uint64_t ticks_last(const struct run_reader *run)
-{
-    uint64_t last = run->header.begin_ticks;
-    for (size_t i = 0; i < run->thread_count; i++)
-        if (run->threads[i] && run->threads[i]->state.since > last)
-            last = run->threads[i]->state.since;
-    return last;
-}
-
 void live_now(struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
@@ -88,7 +78,7 @@ static void file_time(struct live_file *file, uint64_t realtime_ns)
     else if (header->end_ticks || header->end_realtime_ns)
         process->now_ticks = header->end_ticks ? header->end_ticks : ticks_at(process, header->end_realtime_ns);
     else
-        process->now_ticks = file->last_ticks ? file->last_ticks : ticks_last(&process->run);
+        process->now_ticks = file->last_ticks ? file->last_ticks : run_reader_last_ticks(&process->run);
     process->now_ns = live_between(process, header->begin_ticks, process->now_ticks);
 }
 

@@ -209,18 +209,12 @@ static struct run_job *piece_read(struct run_dir *dir, const struct run_piece *p
     return text_ends(piece->name, SUMMARY_SUFFIX) ? summary_add(dir, piece) : run_file_add(dir, piece);
 }
 
-/* A tree of the members of containers, by name (search.h). */
-static int member_order(const void *one, const void *other)
-{
-    return strcmp(((const struct container_member *)one)->name, ((const struct container_member *)other)->name);
-}
-
 static void member_note(struct run_dir *dir, const struct container_member *member)
 {
     struct container_member *copy = malloc(sizeof *copy), **found = NULL;
     if (copy) {
         *copy = *member;
-        found = tsearch(copy, &dir->members, member_order);
+        found = tsearch(copy, &dir->members, container_member_order);
     }
     if (!found)
         err(1, "no memory");
@@ -233,7 +227,7 @@ static bool is_member(const struct run_dir *dir, const struct run_piece *file)
 {
     struct container_member wanted;
     snprintf(wanted.name, sizeof wanted.name, "%s", file->name);
-    struct container_member *const *found = tfind(&wanted, &dir->members, member_order);
+    struct container_member *const *found = tfind(&wanted, &dir->members, container_member_order);
     return found && (*found)->bytes == file->file_bytes && (*found)->modified_ns == file->modified_ns;
 }
 

@@ -433,6 +433,15 @@ const char *run_reader_path(const struct run_reader *reader)
     return reader->map->path;
 }
 
+uint64_t run_reader_last_ticks(const struct run_reader *reader)
+{
+    uint64_t last = reader->header.begin_ticks;
+    for (size_t i = 0; i < reader->thread_count; i++)
+        if (reader->threads[i] && reader->threads[i]->state.since > last)
+            last = reader->threads[i]->state.since;
+    return last;
+}
+
 bool run_reader_is_part(const struct run_reader *reader)
 {
     return reader->map->extent.bytes;

@@ -144,6 +144,8 @@ const char *run_reader_path(const struct run_reader *reader);
 extern const struct compact_codec *reader_compact;
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
+/* The last time in the live states: a sign of life of a process that has died. */
+uint64_t run_reader_last_ticks(const struct run_reader *reader);
 /* Measurements of this kernel's clock, in any order. Returns how many. The file must be awake. */
 size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync list[CLOCK_SYNCS_MOST]);
 const uint64_t *tally_cells(const struct run_block *block);

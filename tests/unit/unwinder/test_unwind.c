@@ -480,8 +480,7 @@ static void wrong_tables_are_survived(void **state)
 }
 
 /* With a frame pointer, which is needed where calls put nothing on the stack. */
-static __attribute__((WITH_FRAME_POINTER)) void
-a_function_without_a_table_that_has_just_begun_is_left(void **state)
+static __attribute__((WITH_FRAME_POINTER)) void a_function_without_a_table_that_has_just_begun_is_left(void **state)
 {
     (void)state;
     NOT_WITH_DELAYED_SIGNALS();

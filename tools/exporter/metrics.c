@@ -15,12 +15,13 @@ struct emission {
     struct observation *observation;
     const struct metrics_choice *choice;
     struct metric_family *families[METRICS_MOST]; /* by metric */
-    size_t used, left_out;                        /* series */
+    struct series_room room;
+    uid_t owner; /* of the job whose series are added */
     struct textbuffer labels;
 };
 
-/* The number of series of each process in addition to its variables (process_series_add). */
-enum { PROCESS_SERIES = 10 };
+/* The number of series of each job (job_series_add), and of each process (process_series_add), without variables. */
+enum { JOB_SERIES = 5, PROCESS_SERIES = 10 };
 enum { SLOT_NAME_BYTES = 64 };
 
 /* A process that is gone without a recorded end was killed, or ended by _exit(). */
@@ -74,12 +75,7 @@ static void process_labels(struct textbuffer *labels, const struct observed_job 
 
 static bool series_admit(struct emission *emission, size_t series)
 {
-    if (emission->used + series > emission->choice->series_most) {
-        emission->left_out += series;
-        return false;
-    }
-    emission->used += series;
-    return true;
+    return series_room_take(&emission->room, emission->owner, series);
 }
 
 static struct metric_family *metric_family(struct emission *emission, size_t number)
@@ -214,6 +210,9 @@ static void metric_figures_add(struct emission *emission)
     for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
         for (size_t j = 0; j < observation->job_count; j++) {
             struct observed_job *job = &observation->jobs[j];
+            emission->owner = job->owner;
+            if (!job->shown)
+                continue;
             if (emission->choice->by == BY_JOB) {
                 job_labels(&emission->labels, job);
                 figure_set_add(emission, &job->total, shapes[s], true, true, true);
@@ -264,7 +263,8 @@ static void time_add(struct emission *emission, const char *name, const char *he
         family_add_seconds(family, &emission->labels, ns);
 }
 
-static void job_add(struct emission *emission, const struct observed_job *job)
+/* JOB_SERIES. */
+static void job_series_add(struct emission *emission, const struct observed_job *job)
 {
     uint64_t alive = 0, longest = 0;
     for (size_t i = 0; i < job->count; i++) {
@@ -282,7 +282,11 @@ static void job_add(struct emission *emission, const struct observed_job *job)
     text_label(&emission->labels, "program", job->program, sizeof job->program);
     text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
     labels_add(&emission->labels, "user", job->user);
-    info_add(emission, "mpit_job", "The job's program and MPI library.");
+    if (job->scheduler_job[0]) {
+        labels_add(&emission->labels, "scheduler", job->scheduler);
+        labels_add(&emission->labels, "scheduler_job", job->scheduler_job);
+    }
+    info_add(emission, "mpit_job", "The job's program and MPI library, its user, and its number in the batch system.");
 }
 
 /* PROCESS_SERIES. */
@@ -329,6 +333,7 @@ static void process_series_add(struct emission *emission, const struct observed_
 /* Adds the communicators of one process that are exported separately, by their names in the program. */
 static void comm_series_add(struct emission *emission, const struct observed_job *job, struct observed_process *process)
 {
+    emission->owner = job->owner;
     for (size_t i = 0; i < process->comm_count; i++) {
         struct observed_comm *comm = &process->comms[i];
         if (!comm->shown && (!comm->figures.shown || !series_admit(emission, 1)))
@@ -347,7 +352,11 @@ static void jobs_add(struct emission *emission)
     struct observation *observation = emission->observation;
     for (size_t j = 0; j < observation->job_count; j++) {
         struct observed_job *job = &observation->jobs[j];
-        job_add(emission, job);
+        emission->owner = job->owner;
+        if (!job->shown && !series_admit(emission, JOB_SERIES))
+            continue;
+        job->shown = true;
+        job_series_add(emission, job);
         for (size_t i = 0; emission->choice->by != BY_JOB && i < job->count; i++) {
             struct observed_process *process = job->processes[i];
             if (process_is_replaced(job, i) || (!process->shown && !series_admit(emission, PROCESS_SERIES)))
@@ -398,7 +407,7 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     gauge_add(emission, "mpit_exporter_processes", "Processes in this scrape, including ended ones.", processes);
     gauge_add(emission, "mpit_exporter_series", "Series of jobs, processes and their variables.", samples);
     gauge_add(emission, "mpit_exporter_series_left_out", "Series left out, because of --max-series.",
-              emission->left_out);
+              emission->room.left_out);
     gauge_add(emission, "mpit_exporter_processes_unreadable",
               "Processes left out, because their run files could not be read.", observation->unreadable_now);
     gauge_add(emission, "mpit_exporter_processes_without_rank", "Processes left out, because they have no rank yet.",
@@ -426,14 +435,18 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
 void metrics_make(struct exposition *exposition, struct observation *observation, const struct metrics_choice *choice,
                   const struct exporter_facts *facts)
 {
-    struct emission emission = {.exposition = exposition, .observation = observation, .choice = choice};
+    struct emission emission = {.exposition = exposition,
+                                .observation = observation,
+                                .choice = choice,
+                                .room = {.most = choice->series_most, .shared = choice->shared}};
     for (size_t j = 0; j < observation->job_count; j++) {
         struct observed_job *job = &observation->jobs[j];
         if (choice->by == BY_JOB)
             exposition->failed |= observation_sum(observation, job) != 0;
-        emission.used += job->total.shown;
+        size_t shown = job->total.shown + (job->shown ? JOB_SERIES : 0);
         for (size_t i = 0; i < job->count; i++)
-            emission.used += set_shown(job->processes[i]);
+            shown += set_shown(job->processes[i]);
+        exposition->failed |= series_room_note(&emission.room, job->owner, shown) != 0;
     }
     jobs_add(&emission);
     metric_figures_add(&emission);
@@ -444,4 +457,5 @@ void metrics_make(struct exposition *exposition, struct observation *observation
     exporter_add(&emission, facts);
     exposition->failed |= emission.labels.failed;
     text_free(&emission.labels);
+    series_room_free(&emission.room);
 }

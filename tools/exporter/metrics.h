@@ -2,7 +2,7 @@
  * The metrics of the observed jobs: families of metrics with their labels, limited to the requested number of series.
  *
  * A series that was exported once is exported again as long as its object exists. New series are added only while there
- * is room. First come the series of each process, then variables with one value, sizes of messages, and variables with
+ * is room (seriesroom.h). First come the series of each job and process, then variables with one value, sizes of messages, and variables with
  * many slots.
  */
 #ifndef MPIT_TOOLS_METRICS_H
@@ -10,6 +10,7 @@
 
 #include "exporter/observation.h"
 #include "exporter/openmetrics.h"
+#include "exporter/seriesroom.h"
 
 enum metrics_by { BY_JOB, BY_RANK, BY_COMM };
 
@@ -19,6 +20,7 @@ enum metrics_by { BY_JOB, BY_RANK, BY_COMM };
 struct metrics_choice {
     enum metrics_by by;
     size_t series_most;
+    bool shared;    /* by the jobs of several users (seriesroom.h) */
     bool all_sizes; /* every bucket of sizes, and not every second */
 };
 

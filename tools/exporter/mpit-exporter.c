@@ -177,6 +177,7 @@ static struct request exporter_options_read(int argc, char *argv[])
             request.listen);
     request.observation.by_comm = request.metrics.by == BY_COMM;
     request.observation.named = optind < argc;
+    request.metrics.shared = request.all_users && !request.observation.named;
     return request;
 }
 

@@ -116,6 +116,19 @@ static struct observed_job *job_find(struct observation *observation, const stru
     return job;
 }
 
+/* The recorder writes "slurm 4711", after the header. */
+static void scheduler_take(struct observed_job *job, const struct run_reader *run)
+{
+    const struct origin_record *origin = run_reader_origin(run);
+    char text[ORIGIN_JOB_BYTES];
+    if (!origin || job->scheduler_job[0])
+        return;
+    label_clean(text, sizeof text, origin->scheduler_job, sizeof origin->scheduler_job);
+    size_t name = strcspn(text, " ");
+    snprintf(job->scheduler, sizeof job->scheduler, "%.*s", (int)name, text);
+    snprintf(job->scheduler_job, sizeof job->scheduler_job, "%s", text[name] ? text + name + 1 : "");
+}
+
 static bool is_process(const struct observed_process *process, const struct run_header *header)
 {
     return process->rank == header->world_rank && process->pid == header->pid &&
@@ -239,6 +252,7 @@ static int live_process_take(struct observation *observation, struct live_proces
     if (header->mpi[0])
         snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
     job->stall_known |= header->stall_known != 0;
+    scheduler_take(job, &live->run);
     process->phase = header->phase;
     if (!live->alive && process->gone_ns)
         return 0;

@@ -39,9 +39,9 @@ waits_for() {
 }
 
 echo "# a job of daemon's, and root's tools"
-"${daemon[@]}" mpit-run --quiet --output home/run "./waits-$mpi" >job.out 2>&1 </dev/null &
+"${daemon[@]}" SLURM_JOB_ID=4711 mpit-run --quiet --output home/run "./waits-$mpi" >job.out 2>&1 </dev/null &
 job=$!
-info="^mpit_job_info\{.*program=\"[^\"]*waits-$mpi\".*user=\"daemon\""
+info="^mpit_job_info\{.*program=\"[^\"]*waits-$mpi\".*user=\"daemon\",scheduler=\"slurm\",scheduler_job=\"4711\""
 check "the metrics of a named run say whose it is" waits_for "$info" mpit-exporter --once home/run
 
 check "root's exporter finds it" waits_for "$info" mpit-exporter --once --by job --variables ''
@@ -51,10 +51,19 @@ gives "  nor does that of another user" 0 "${nobody[@]}" mpit-exporter --once --
 says_not out "waits-$mpi"
 gives "  that of the job's user does" 0 "${daemon[@]}" mpit-exporter --once --by job --variables ''
 says out "$info"
-if setpriv --bounding-set -all true 2>/dev/null; then # as a service has it (exporter.md)
-    gives "  root's with two capabilities does" 0 setpriv --bounding-set -all,+sys_ptrace,+dac_read_search \
+unit=$build/share/site/mpit-exporter.service
+if setpriv --bounding-set -all true 2>/dev/null; then # as the service has it
+    capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sed 's/CAP_/,+/' | tr -d '\n' | tr '[:upper:]' '[:lower:]')
+    gives "  root's with the capabilities of the service does" 0 setpriv --bounding-set "-all$capabilities" \
         mpit-exporter --once --by job --variables ''
     says out "$info"
+fi
+if command -v systemd-analyze >/dev/null; then
+    sed "s|^ExecStart=[^ ]*|ExecStart=$work/place/bin/mpit-exporter|" "$unit" >mpit-exporter.service
+    gives "systemd knows all that the service says" 0 systemd-analyze verify --man=no "$work/mpit-exporter.service"
+    check "  and has no remark" [ ! -s err ]
+else
+    skip "the service of systemd" "there is no systemd-analyze"
 fi
 check "mpit-top --all-users finds it" waits_for "waits-$mpi  of daemon  1 of 1 ranks running" \
     mpit-top --all-users --once --interval 0.1

@@ -8,6 +8,7 @@ import concurrent.futures
 import json
 import math
 import os
+import pwd
 import signal
 import socket
 import subprocess
@@ -336,9 +337,13 @@ def dashboard(prometheus, number):
         except TimeoutError:
             silent.append((title, text))
     equal(f"the {len(queries)} queries of the dashboard have answers", silent, [])
-    told("it has variables for the data source, the job and the age of a call", set(names) == {"datasource", "job", "hang"}, names)
-    label = names["job"]["definition"].removeprefix("label_values(").removesuffix(")").split(", ")
-    told("the list of jobs has this one", any(labels.get(label[1]) == number for labels, _ in prometheus.query(label[0])), label)
+    told("it has variables for the data source, users, jobs and the age of a call",
+         set(names) == {"datasource", "user", "scheduler_job", "job", "hang"}, names)
+    user = pwd.getpwuid(os.getuid()).pw_name
+    for name, value in (("user", user), ("scheduler_job", "4711"), ("job", number)):
+        query, label = names[name]["definition"].removeprefix("label_values(").removesuffix(")").rsplit(", ", 1)
+        query = query.replace("$user", user).replace("$scheduler_job", "4711")
+        told(f"the list of {label} has this one", any(labels.get(label) == value for labels, _ in prometheus.query(query)), query)
     places = [(x, y) for panel in board["panels"] for g in [panel["gridPos"]] for x in range(g["x"], g["x"] + g["w"])
               for y in range(g["y"], g["y"] + g["h"])]
     told("panels have a place of their own, and a description",
@@ -382,7 +387,7 @@ def part_limits():
     wide = Exporter("--by", "comm", "--communicators", "2000", "--max-series", "3000", job.run)
     narrow = Exporter("--by", "comm", "--communicators", "8", job.run)
     chosen = Exporter("--variables", "mpit_send*,!*bytes", "--all-sizes", job.run)
-    small = Exporter("--max-series", "20", job.run)
+    small = Exporter("--max-series", "25", job.run)
     number = wide.job(job)
     metrics, before = wide.scrape(), wide.glance()
     told("no more series than wanted", 2500 < metrics.one("mpit_exporter_series") <= 3100,
@@ -409,7 +414,7 @@ def part_limits():
     equal("all sizes", sizes_of(found, number, 0), cumulative(counts[0]["sizes"], every))
     small.job(job)
     found = small.scrape()
-    equal("what is told of processes comes first", len(found.get("mpit_process_up")), 2)
+    equal("what is told of jobs and processes comes first", len(found.get("mpit_process_up")), 2)
     told("and variables have what is left", found.one("mpit_exporter_series_left_out") > 50)
     equal("the job is as it was", job.end(), 0)
     for exporter in (wide, narrow, chosen, small):

@@ -51,7 +51,7 @@ gives "  nor does that of another user" 0 "${nobody[@]}" mpit-exporter --once --
 says_not out "waits-$mpi"
 gives "  that of the job's user does" 0 "${daemon[@]}" mpit-exporter --once --by job --variables ''
 says out "$info"
-unit=$build/share/site/mpit-exporter.service
+unit=$build/share/site/systemd/mpit-exporter.service
 if setpriv --bounding-set -all true 2>/dev/null; then # as the service has it
     capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sed 's/CAP_/,+/' | tr -d '\n' | tr '[:upper:]' '[:lower:]')
     gives "  root's with the capabilities of the service does" 0 setpriv --bounding-set "-all$capabilities" \

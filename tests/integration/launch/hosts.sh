@@ -1,18 +1,20 @@
 # shellcheck shell=bash
-# Hosts for the tests: two of them on this machine. Sourced by a script that runs as root in a PID and a mount namespace
+# Hosts for the tests: some of them on this machine. Sourced by a script that runs as root in a PID and a mount namespace
 # of its own (hosts_alone); what happens in there ends with it.
 #
-#   mpit-a, mpit-b   each with its own host name, network (a cable between them: 10.77.0.1, 10.77.0.2), /dev/shm, /tmp
-#                    and IPC namespace. The rest of the file system is shared.
+#   mpit-a, mpit-b   each with its own host name, network (10.77.0.1, 10.77.0.2; the first one has the switch), /dev/shm,
+#                    /tmp and IPC namespace. The rest of the file system is shared. hosts_names has others, if wanted.
 #
 #   hosts_possible            whether namespaces are permitted here; else a reason in $hosts_refused
 #   hosts_open DIRECTORY KEPT makes the hosts, with what they need in DIRECTORY, which is below the directory KEPT; that
 #                             is shared also where it is below /tmp. DIRECTORY/private is each host's own.
 #   hosts_on HOST COMMAND...  runs it there
+#   hosts_die HOST            kills all that runs there
+#   mpirun_on MPI HOST:SLOTS,... sets $mpirun: the launcher of processes on these hosts
 #   $hosts_agent              a launch agent in place of ssh: HOST WORDS...; like sshd, with an environment that has PATH
 #                             and HOME alone
 
-hosts_names="mpit-a mpit-b"
+: "${hosts_names:=mpit-a mpit-b}"
 
 hosts_possible() {
     if [ "$(id -u)" != 0 ]; then
@@ -21,7 +23,7 @@ hosts_possible() {
         ! command -v ip >/dev/null; then
         hosts_refused="needs unshare, nsenter, setpriv and ip (util-linux, iproute2)"
     elif ! hosts_refused=$(timeout 20 unshare --pid --fork --kill-child=KILL --mount --mount-proc unshare --net --uts \
-        --ipc --mount sh -c 'mount -t tmpfs none /dev/shm && hostname mpit-try && ip link add mpit0 type veth peer name mpit1' \
+        --ipc --mount sh -c 'mount -t tmpfs none /dev/shm && hostname mpit-try && ip link add mpit0 type veth peer name mpit1 && ip link add mpit2 type bridge' \
         2>&1 >/dev/null); then
         hosts_refused="namespaces are not permitted here: $hosts_refused"
     else
@@ -49,9 +51,13 @@ hosts_end() {
 
 hosts_open() {
     hosts_directory=$1 hosts_agent=$1/agent
-    local host
+    local host number=0
     mkdir "$1/private"
-    printf '127.0.0.1 localhost\n10.77.0.1 mpit-a\n10.77.0.2 mpit-b\n' >"$1/hosts"
+    echo '127.0.0.1 localhost' >"$1/hosts"
+    for host in $hosts_names; do
+        number=$((number + 1))
+        echo "10.77.0.$number $host" >>"$1/hosts"
+    done
     cat >"$1/host" <<'END_OF_HOST'
 #!/bin/bash
 # DIRECTORY KEPT NAME
@@ -84,24 +90,64 @@ END_OF_AGENT
     for host in $hosts_names; do
         unshare --net --mount --uts --ipc "$1/host" "$1" "$2" "$host" &
         echo $! >"$1/$host.pid"
+        disown # its end is not told
     done
+    for host in $hosts_names; do
+        hosts_wait test -e "$1/$host.ready" || return
+    done
+    hosts_network || return
+    for host in $hosts_names; do # the ends learn of each other a little later
+        hosts_wait hosts_on "$host" sh -c "ip -o link show eth0 | grep -q 'state UP'" || return
+    done
+}
+
+# The first host has a switch, and a cable to each of the others.
+hosts_network() {
+    local host number=1 first=${hosts_names%% *}
+    hosts_on "$first" ip link add eth0 type bridge && hosts_on "$first" ip addr add 10.77.0.1/24 dev eth0 &&
+        hosts_on "$first" ip link set eth0 up || return
+    for host in ${hosts_names#* }; do
+        number=$((number + 1))
+        hosts_on "$first" ip link add "cable$number" type veth peer name eth0 netns "$(cat "$hosts_directory/$host.pid")" &&
+            hosts_on "$first" ip link set "cable$number" master eth0 up &&
+            hosts_on "$host" ip addr add "10.77.0.$number/24" dev eth0 && hosts_on "$host" ip link set eth0 up || return
+    done
+}
+
+hosts_wait() {
     for _ in $(seq 200); do
-        [ -e "$1/mpit-a.ready" ] && [ -e "$1/mpit-b.ready" ] && break
-        sleep 0.05
-    done
-    hosts_on mpit-a ip link add eth0 type veth peer name eth0 netns "$(cat "$1/mpit-b.pid")" &&
-        hosts_on mpit-a ip addr add 10.77.0.1/24 dev eth0 && hosts_on mpit-b ip addr add 10.77.0.2/24 dev eth0 &&
-        hosts_on mpit-a ip link set eth0 up && hosts_on mpit-b ip link set eth0 up || return
-    for _ in $(seq 200); do # the ends learn of each other a little later
-        if hosts_on mpit-a ip -o link show eth0 | grep -q 'state UP' &&
-            hosts_on mpit-b ip -o link show eth0 | grep -q 'state UP'; then return 0; fi
+        "$@" && return
         sleep 0.05
     done
     return 1
+}
+
+hosts_die() {
+    local place process
+    place=$(readlink "/proc/$(cat "$hosts_directory/$1.pid")/ns/uts")
+    for process in /proc/[0-9]*; do
+        [ "$(readlink "$process/ns/uts" 2>/dev/null)" != "$place" ] || kill -KILL "${process#/proc/}" 2>/dev/null
+    done
 }
 
 hosts_on() {
     local host=$1
     shift
     nsenter -t "$(cat "$hosts_directory/$host.pid")" -n -m -u -i --wd="$PWD" "$@"
+}
+
+# The launcher's words.
+mpirun_on() {
+    case $1 in
+    openmpi)
+        mpirun=(mpirun.openmpi --mca btl_tcp_if_include eth0)
+        if [ "$openmpi_version" = 4 ]; then
+            mpirun+=(--mca plm_rsh_agent "$hosts_agent" --mca oob_tcp_if_include eth0)
+        else
+            export PRTE_MCA_plm_ssh_agent=$hosts_agent PRTE_MCA_prte_if_include=eth0
+        fi
+        mpirun+=(--host "$2")
+        ;;
+    mpich) mpirun=(mpirun.mpich -launcher ssh -launcher-exec "$hosts_agent" -hosts "$2") ;;
+    esac
 }

@@ -106,22 +106,6 @@ everywhere() {
     for host in $hosts_names; do says out "^$host:$1"; done
 }
 
-# mpirun_on MPI HOST:SLOTS,...: the launcher's words, in $mpirun
-mpirun_on() {
-    case $1 in
-    openmpi)
-        mpirun=(mpirun.openmpi --mca btl_tcp_if_include eth0)
-        if [ "$openmpi_version" = 4 ]; then
-            mpirun+=(--mca plm_rsh_agent "$hosts_agent" --mca oob_tcp_if_include eth0)
-        else
-            export PRTE_MCA_plm_ssh_agent=$hosts_agent PRTE_MCA_prte_if_include=eth0
-        fi
-        mpirun+=(--host "$2")
-        ;;
-    mpich) mpirun=(mpirun.mpich -launcher ssh -launcher-exec "$hosts_agent" -hosts "$2") ;;
-    esac
-}
-
 programs_started() {
     local mpi=$1
     gives "$mpi: heat without mpit" 0 "${mpirun[@]}" -n 4 "${heat[@]}"

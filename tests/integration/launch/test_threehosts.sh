@@ -103,6 +103,18 @@ without_library() {
     says out "rank 2 is missing|ranks +3, 2 of them recorded"
 }
 
+# What an epilog does on the hosts that live. The launcher may end their processes a while after its own end.
+two_are_kept() {
+    local host
+    rm -rf together && mkdir together
+    for host in mpit-a mpit-b; do
+        hosts_on $host env MPIT_OUTPUT="$work/private/logs" "$build/bin/mpit-collect" --all
+        # shellcheck disable=SC2016 # words of the inner shell
+        hosts_on $host sh -c 'cp "$0"/logs/* "$1"' "$work/private" "$work/together"
+    done
+    jobs together 'found == [(3, 2)]'
+}
+
 # Its processes are gone, and so are their live files. The other ranks are ended by the launcher.
 host_dies() {
     local job
@@ -116,13 +128,7 @@ host_dies() {
     hosts_die "$third"
     wait $job
     check "  the job ends (status $?), and not by the time limit" sh -c "! grep -q 'timed out' err"
-    for host in mpit-a mpit-b; do hosts_on $host env MPIT_OUTPUT="$work/private/logs" "$build/bin/mpit-collect" --all; done >collected 2>&1
-    rm -rf together && mkdir together
-    for host in mpit-a mpit-b; do
-        # shellcheck disable=SC2016 # words of the inner shell
-        hosts_on $host sh -c 'cp "$0"/logs/* "$1"' "$work/private" "$work/together"
-    done 2>/dev/null
-    check "  the other two ranks are kept" jobs together 'found == [(3, 2)]'
+    check "  the other two ranks are kept" hosts_wait two_are_kept
     "$build/bin/mpit-dump" together >out 2>&1
     says out "rank 2 is missing|ranks +3, 2 of them recorded"
 }

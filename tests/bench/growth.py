@@ -21,7 +21,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import trial
 
 MODES = {  # of what, how many, and in how many processes
-    "ranks": ("processes on one node", [(n, n) for n in (1, 2, 4, 8, 16, 32, 64)]),
+    "ranks": ("processes on one node", [(n, n) for n in (1, 2, 4, 8, 16, 32, 64, 128, 256)]),
     "threads": ("threads at once", [(n, 1) for n in (1, 4, 16, 64, 256)]),
     "comms": ("communicators alive", [(n, 1) for n in (10, 100, 1000, 10000)]),
     "cycles": ("communicators made and freed", [(n, 1) for n in (100, 10000, 1000000)]),
@@ -48,7 +48,7 @@ class Bench:
             extra = {"LD_PRELOAD": f"{self.library}:{self.marks}", "MPIT_OUTPUT": directory} if recorded else {}
             forward = [word for name in extra for word in ("-x", name)] if "--oversubscribe" in self.launcher else []
             line = [*self.launcher, *forward, "-n", str(ranks), self.program, mode, str(n)]
-            done = subprocess.run(line, env=trial.clean(**extra), capture_output=True, text=True, timeout=900)
+            done = subprocess.run(line, env=trial.clean(**extra), capture_output=True, text=True, timeout=1800)
             if done.returncode:
                 raise SystemExit(f"growth.py: {' '.join(line)}: status {done.returncode}\n{done.stderr[-2000:]}")
             values = [float(word) for word in done.stdout.split()[-9:]]

@@ -43,7 +43,7 @@ static void record_copy(struct comm_record *copy, const struct comm_record *reco
 }
 
 /* Finds the communicators with a slot. They come first, ordered by slot, then the others. */
-static int slots_find(struct run_reader *reader, struct found *found, bool seen[MAX_SLOTS])
+static int slots_find(struct run_reader *reader, struct found *found, unsigned char seen[MAX_SLOTS / 8])
 {
     for (uint64_t offset = reader->header.first_comm, next; offset; offset = next) {
         const struct comm_record *record = reader_object(reader, offset, sizeof *record);
@@ -55,9 +55,9 @@ static int slots_find(struct run_reader *reader, struct found *found, bool seen[
         record_copy(copy, record);
         if (!record_is_sound(copy))
             return reader_fail(reader, "is damaged: communicator record at byte %llu", (unsigned long long)offset);
-        if (seen[copy->slot]) /* the list may also be a circle */
+        if (seen[copy->slot / 8] >> copy->slot % 8 & 1) /* the list may also be a circle */
             return reader_fail(reader, "is damaged: it has two records of communicator slot %u", copy->slot);
-        seen[copy->slot] = true;
+        seen[copy->slot / 8] |= (unsigned char)(1 << copy->slot % 8);
         copy->end_ticks = UINT64_MAX;
         next = copy->next;
         if (copy->slot >= reader->slot_count)
@@ -121,11 +121,33 @@ static int chunk_take(struct run_reader *reader, const struct chunk_header *ther
     return 0;
 }
 
-/* The communicator in a slot. */
-struct place {
-    uint64_t since_ticks;
-    bool is_sum;
+/* The communicators in the slots of the file. */
+struct places {
+    struct {
+        uint64_t since_ticks;
+        bool is_sum;
+    } * list; /* by slot */
+    size_t count;
 };
+
+static int places_note(struct run_reader *reader, const struct found *found, size_t current, struct places *places)
+{
+    *places = (struct places){calloc(reader->slot_count + 1, sizeof *places->list), reader->slot_count};
+    if (!places->list)
+        return reader_fail(reader, "has more communicators than memory can hold");
+    for (size_t i = 0; i < current; i++) {
+        places->list[found->list[i].slot].since_ticks = found->list[i].since_ticks;
+        places->list[found->list[i].slot].is_sum = found->list[i].flags & COMM_SUM;
+    }
+    return 0;
+}
+
+/* True if the communicator had lost its slot, and its sum was made, before the records of the slots were copied. */
+static bool is_past(const struct places *places, const struct comm_record *record)
+{
+    return record->slot < places->count && record->since_ticks < places->list[record->slot].since_ticks &&
+           record->sum < places->count && places->list[record->sum].is_sum;
+}
 
 /* The number of appended records, even if the process did not get to store it. */
 static uint64_t records_appended(const struct run_reader *reader)
@@ -140,7 +162,7 @@ static uint64_t records_appended(const struct run_reader *reader)
 }
 
 /* Takes the latest records. Skips records that a running process overwrites meanwhile. */
-static int comm_ring_take(struct run_reader *reader, struct found *found, const struct place *places)
+static int comm_ring_take(struct run_reader *reader, struct found *found, const struct places *places)
 {
     bool lives = reader->header.phase != RUN_FINALIZED;
     uint64_t offset = reader->header.past;
@@ -165,8 +187,8 @@ static int comm_ring_take(struct run_reader *reader, struct found *found, const 
         if (!record_is_sound(&record))
             return reader_fail(reader, "is damaged: the record of freed communicator %llu is not valid",
                                (unsigned long long)n);
-        if (lives && (record.since_ticks >= places[record.slot].since_ticks || !places[record.sum].is_sum))
-            continue; /* it lost its slot, or its sum was made, after these copies */
+        if (lives && !is_past(places, &record))
+            continue;
         struct comm_record *copy = found_add(found);
         if (!copy)
             return reader_fail(reader, "has more communicators than memory can hold");
@@ -272,10 +294,9 @@ static int numbers_give(struct run_reader *reader, struct found *found, size_t c
 int reader_comms_find(struct run_reader *reader)
 {
     struct found found = {0};
-    bool *seen = calloc(MAX_SLOTS, sizeof *seen);
-    int result =
-        seen ? slots_find(reader, &found, seen) : reader_fail(reader, "has more communicators than memory can hold");
-    free(seen);
+    struct places places = {NULL, 0};
+    unsigned char seen[MAX_SLOTS / 8] = {0};
+    int result = slots_find(reader, &found, seen);
     size_t current = found.count;
     for (size_t i = 0; result == 0 && i < reader->rare_count; i++) {
         if (reader->rare[i]->kind == CHUNK_COMMS)
@@ -283,14 +304,11 @@ int reader_comms_find(struct run_reader *reader)
         if (i % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
     }
-    struct place *places = calloc(MAX_SLOTS, sizeof *places);
-    if (!places)
-        result = reader_fail(reader, "has more communicators than memory can hold");
-    for (size_t i = 0; result == 0 && i < current; i++)
-        places[found.list[i].slot] = (struct place){found.list[i].since_ticks, (found.list[i].flags & COMM_SUM) != 0};
     if (result == 0)
-        result = comm_ring_take(reader, &found, places);
-    free(places);
+        result = places_note(reader, &found, current, &places);
+    if (result == 0)
+        result = comm_ring_take(reader, &found, &places);
+    free(places.list);
     if (result == 0)
         result = numbers_give(reader, &found, current);
     reader->comm_records = found.list;

@@ -1,27 +1,45 @@
 /* The call paths of a run file, and the modules that they refer to. All are copies. */
+#include "base/array.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes a table of `count` pointers, by number. */
-static bool numbers_room(void **table, size_t count)
+/* A table of pointers by number gets room for `number`. Most files have few of the numbers that are possible. */
+static bool number_room(void **table, size_t *room, uint32_t number)
 {
-    *table = calloc(count, sizeof(void *));
-    return *table != NULL;
+    enum { FIRST = 16 };
+    if (number < *room)
+        return true;
+    size_t more = array_room(*room, FIRST, number + (size_t)1);
+    void *longer = array_extend(*table, *room, more, sizeof(void *));
+    if (!longer)
+        return false;
+    *table = longer;
+    *room = more;
+    return true;
+}
+
+static struct module_record *module_of(const struct run_reader *reader, uint64_t number)
+{
+    return number < reader->module_count ? reader->modules[number] : NULL;
 }
 
 static int module_take(struct run_reader *reader, const struct module_record *record, uint64_t offset)
 {
     uint32_t number = record ? record->number : 0;
-    if (number == 0 || number >= PATH_MODULES_MOST || reader->modules[number] ||
+    if (number == 0 || number >= PATH_MODULES_MOST || module_of(reader, number) ||
         record->build_id_bytes > MODULE_BUILD_ID_BYTES)
         return reader_fail(reader, "is damaged: the record of a library at byte %llu is not valid",
                            (unsigned long long)offset);
     struct module_record *copy = malloc(sizeof *copy);
-    if (!copy)
+    void *table = reader->modules;
+    if (!copy || !number_room(&table, &reader->module_count, number)) {
+        free(copy);
         return reader_fail(reader, "has more libraries than memory can hold");
+    }
+    reader->modules = table;
     memcpy(copy, record, sizeof *copy);
     if (copy->build_id_bytes > MODULE_BUILD_ID_BYTES)
         copy->build_id_bytes = 0;
@@ -37,35 +55,30 @@ static int path_take(struct run_reader *reader, const struct path_record *record
 {
     uint32_t number = record ? record->number : 0, frames = record ? record->frames : 0;
     size_t bytes = sizeof *record + frames * sizeof record->frame[0];
-    if (number == 0 || number >= EVENT_PATHS_MOST || frames > PATH_FRAMES_MOST || reader->paths[number] ||
+    if (number == 0 || number >= EVENT_PATHS_MOST || frames > PATH_FRAMES_MOST || run_reader_path_of(reader, number) ||
         !reader_object(reader, offset, bytes))
         return reader_fail(reader, "is damaged: the call path at byte %llu is not valid", (unsigned long long)offset);
     struct path_record *copy = malloc(bytes);
-    if (!copy)
+    void *table = reader->paths;
+    if (!copy || !number_room(&table, &reader->path_count, number)) {
+        free(copy);
         return reader_fail(reader, "has more call paths than memory can hold");
+    }
+    reader->paths = table;
     memcpy(copy, record, bytes);
     copy->frames = frames;
     for (uint32_t i = 0; i < frames; i++) {
         uint64_t module = copy->frame[i] >> PATH_MODULE_SHIFT;
-        if (module >= PATH_MODULES_MOST || !reader->modules[module])
+        if (!module_of(reader, module))
             copy->frame[i] &= PATH_OFFSET_MASK;
     }
     reader->paths[number] = copy;
-    if (number >= reader->path_count)
-        reader->path_count = number + 1;
     return 0;
 }
 
 int reader_paths_find(struct run_reader *reader)
 {
-    void *modules = NULL, *paths = NULL;
     uint64_t module = reader->header.first_module, path = reader->header.first_path;
-    bool good =
-        (!module && !path) || (numbers_room(&modules, PATH_MODULES_MOST) && numbers_room(&paths, EVENT_PATHS_MOST));
-    reader->modules = modules;
-    reader->paths = paths;
-    if (!good)
-        return reader_fail(reader, "has more call paths than memory can hold");
     while (module) {
         const struct module_record *record = reader_object(reader, module, sizeof *record);
         if (module_take(reader, record, module) != 0)
@@ -83,15 +96,15 @@ int reader_paths_find(struct run_reader *reader)
 
 void reader_paths_release(struct run_reader *reader)
 {
-    for (size_t i = 0; reader->paths && i < EVENT_PATHS_MOST; i++)
+    for (size_t i = 0; i < reader->path_count; i++)
         free(reader->paths[i]);
-    for (size_t i = 0; reader->modules && i < PATH_MODULES_MOST; i++)
+    for (size_t i = 0; i < reader->module_count; i++)
         free(reader->modules[i]);
     free(reader->paths);
     free(reader->modules);
     reader->paths = NULL;
     reader->modules = NULL;
-    reader->path_count = 0;
+    reader->path_count = reader->module_count = 0;
 }
 
 const struct path_record *run_reader_path_of(const struct run_reader *reader, uint32_t number)
@@ -101,6 +114,5 @@ const struct path_record *run_reader_path_of(const struct run_reader *reader, ui
 
 const struct module_record *run_reader_module(const struct run_reader *reader, uint64_t frame)
 {
-    uint64_t number = frame >> PATH_MODULE_SHIFT;
-    return reader->modules && number < PATH_MODULES_MOST ? reader->modules[number] : NULL;
+    return module_of(reader, frame >> PATH_MODULE_SHIFT);
 }

@@ -169,13 +169,19 @@ static struct summary *files_summary(const struct run_job *job)
         const struct run_reader *file = run_job_tallies(job, i);
         if (!file)
             continue;
-        struct summary *sum = calloc(1, sizeof *sum);
-        if (!sum || summary_of_run(sum, file) != 0)
-            err(1, "no memory");
+        summary_sums_add_file(&sums, file);
         run_job_tallies_rest(job, i);
-        summary_sums_add(&sums, sum);
     }
     return summary_sums_end(&sums);
+}
+
+/* The sum of the files that were read, or NULL. */
+static struct summary *sums_take(struct run_job *job)
+{
+    struct summary *sum = job->sums ? summary_sums_end(job->sums) : NULL;
+    free(job->sums);
+    job->sums = NULL;
+    return sum;
 }
 
 /* Adds the processes from summaries and the processes with run files. Each process is in one of the two. */
@@ -187,7 +193,7 @@ static void job_summarize(struct run_job *job)
     job->summary = job->stored;
     if (!job->file_count)
         return;
-    job->summary = files_summary(job);
+    job->summary = sums_take(job);
     if (job->summary) {
         job->summary->job = job->job;
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
@@ -281,6 +287,8 @@ void run_dir_close(struct run_dir *dir)
         }
         free(job->pieces);
         stored_names_close(job->names);
+        summary_drop(job);
+        job->summary = sums_take(job); /* it was not asked for */
         summary_drop(job);
         if (job->stored) {
             summary_release(job->stored);

@@ -29,6 +29,7 @@ struct run_span {
 
 /* The part of a job to show, unless it is all (jobpart.h). */
 struct selection;
+struct summary_sums;
 struct run_part {
     const struct selection *selection;
     bool anew;        /* counted again from the trace, so figures of whole processes are not known */
@@ -61,8 +62,9 @@ struct run_job {
     /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
-    struct summary *summary; /* the summary to show. NULL only without memory */
+    struct summary_sums *sums; /* of these files, until all files were read. NULL: none */
+    struct summary *stored;    /* from .summary files: processes without a run file, or NULL for none */
+    struct summary *summary;   /* the summary to show. NULL only without memory */
     struct run_piece *pieces;
     size_t piece_count;
     bool torn;                  /* its container has members that are not among these */

@@ -105,12 +105,15 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
         run_reader_close(&reader);
         return NULL;
     }
-    run_reader_rest(&reader);
     const struct run_header *header = &reader.header;
     const struct summary_row row = {.rank = header->world_rank};
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
+    if (!job->sums && !(job->sums = calloc(1, sizeof *job->sums)))
+        err(1, "no memory");
+    summary_sums_add_file(job->sums, &reader);
+    run_reader_rest(&reader);
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
     piece_add(job, piece);

@@ -80,7 +80,7 @@ static int patients_find(struct ward *ward, bool runs)
     if (!(ward->patients = calloc(most + 1, sizeof *ward->patients)))
         return -1;
     for (size_t i = 0; i < ward->job->file_count; i++) {
-        const struct run_reader *file = run_job_file(ward->job, i);
+        const struct run_reader *file = &ward->job->files[i];
         enum process_life life = life_of(file);
         bool ended = file->header.phase == RUN_FINALIZED, unseen = life == LIFE_UNSEEN;
         bool alive = life == LIFE_HERE || (unseen && runs);
@@ -94,6 +94,9 @@ static int patients_find(struct ward *ward, bool runs)
                      (int64_t)(realtime - file->header.begin_realtime_ns);
             sign_of_life(ward, end_ns);
         }
+        if (ended) /* its end is in the header, and comes after its last call */
+            continue;
+        run_job_file(ward->job, i);
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
             const struct thread_record *record = file->threads[thread];
             if (!record || (record->end_ticks && thread))
@@ -114,8 +117,7 @@ static int patients_find(struct ward *ward, bool runs)
             patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
             if (since)
                 sign_of_life(ward, patient.since_ns);
-            if (!ended)
-                ward->patients[ward->count++] = patient;
+            ward->patients[ward->count++] = patient;
         }
         run_reader_rest(file);
     }

@@ -83,7 +83,7 @@ struct run_reader {
     size_t object_count;
     struct path_record **paths; /* call paths by number, and their modules. NULL: the file has none */
     size_t path_count;
-    struct module_record **modules;
+    struct module_record **modules; /* their paths end at the NUL: do not copy these records */
     size_t module_count;
     /*
      * Copies of these three tables if a running process could change them. Else NULL, and the tables are in the file.

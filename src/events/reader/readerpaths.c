@@ -3,6 +3,7 @@
 #include "format/label.h"
 #include "reader/readercomms.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,7 +48,9 @@ static int module_take(struct run_reader *reader, const struct module_record *re
         memcpy(copy->path, reader->header.program, sizeof reader->header.program);
     copy->path[sizeof copy->path - 1] = '\0';
     text_tidy(copy->path, sizeof copy->path);
-    reader->modules[number] = copy;
+    /* Of the room for a path only its text is kept, as a job may have very many files. */
+    struct module_record *shorter = realloc(copy, offsetof(struct module_record, path) + strlen(copy->path) + 1);
+    reader->modules[number] = shorter ? shorter : copy;
     return 0;
 }
 

@@ -1,5 +1,6 @@
 /*
- * scale RANKS: the parts of mpit that all ranks of a job share, carried on to jobs that no machine here can run.
+ * scale RANKS
+ * scale RANKS NODES DIRECTORY: the parts of mpit that all ranks of a job share, carried on to jobs that no machine here can run.
  *
  * The summary's reduction is the code of the library itself (summary_pack, _unpack, _merge), along a binomial
  * tree, for a job whose processes form a square: each is in MPI_COMM_WORLD, MPI_COMM_SELF,
@@ -12,7 +13,11 @@
  *     work_ms      of that at rank 0 itself
  *     message_KiB  the longest message
  *     path_KiB     the most memory of parts that a process has at once: its own and the one that arrives
+ *
+ * With a directory: writes the summaries of such a job's nodes there, as mpit-collect does, for tools to read.
  */
+#include "format/runfile.h"
+#include "format/sealed.h"
 #include "summary/summary.h"
 
 #include <stdio.h>
@@ -62,6 +67,59 @@ static struct summary part_make(long rank)
     line_fill(&part.comms[3], column, job.side);
     qsort(part.comms, part.comm_count, sizeof *part.comms, by_name);
     return part;
+}
+
+/* The part of a rank as a process on a node leaves it, with its row. */
+static struct summary process_make(long rank, long node)
+{
+    struct summary part = part_make(rank);
+    part.job = 0x5ca1e;
+    snprintf(part.program, sizeof part.program, "scale");
+    part.rows = calloc(1, sizeof *part.rows);
+    part.hosts = calloc(1, sizeof *part.hosts);
+    if (!part.rows || !part.hosts)
+        exit(1);
+    part.row_count = part.host_count = 1;
+    part.rows[0] = (struct summary_row){.rank = (int32_t)rank,
+                                        .pid = (uint32_t)(1000 + rank),
+                                        .phase = RUN_FINALIZED,
+                                        .run_ns = 1000000000 + (uint64_t)rank,
+                                        .mpi_ns = (uint64_t)(rank * 7919 % 1000003) * 500,
+                                        .sent = 12,
+                                        .sent_bytes = 96,
+                                        .threads = 1};
+    snprintf(part.hosts[0].name, sizeof part.hosts[0].name, "node%05ld", node);
+    return part;
+}
+
+static void node_write(const char *directory, long node, long first, long end)
+{
+    char path[4096];
+    size_t flat_bytes, bytes = 0;
+    struct summary whole = {.ranks = 0};
+    for (long rank = first; rank < end; rank++) {
+        struct summary part = process_make(rank, node);
+        if (summary_merge(&whole, &part) != 0)
+            exit(1);
+        summary_release(&part);
+    }
+    snprintf(path, sizeof path, "%.3900s/node%05ld.%ld" SUMMARY_SUFFIX, directory, node, 1000 + first);
+    void *flat = summary_pack(&whole, &flat_bytes), *file = flat ? sealed_pack(flat, flat_bytes, &bytes) : NULL;
+    FILE *out = file ? fopen(path, "w") : NULL;
+    if (!out || fwrite(file, 1, bytes, out) != bytes || fclose(out) != 0) {
+        perror(path);
+        exit(1);
+    }
+    free(file);
+    free(flat);
+    summary_release(&whole);
+}
+
+static int nodes_write(long nodes, const char *directory)
+{
+    for (long node = 0; node < nodes; node++)
+        node_write(directory, node, job.ranks * node / nodes, job.ranks * (node + 1) / nodes);
+    return 0;
 }
 
 static size_t part_bytes(const struct summary *part)
@@ -118,14 +176,17 @@ static int totals_compare(const struct summary *whole)
 
 int main(int argc, char *argv[])
 {
-    char *end = argc == 2 ? argv[1] : NULL;
+    char *end = argc == 2 || argc == 4 ? argv[1] : NULL;
+    long nodes = argc == 4 ? atol(argv[2]) : 1;
     job.ranks = end ? strtol(argv[1], &end, 10) : 0;
-    if (job.ranks < 1 || job.ranks > 10000000 || *end) {
-        fprintf(stderr, "usage: scale RANKS (1 to 10000000)\n");
+    if (job.ranks < 1 || job.ranks > 10000000 || *end || nodes < 1 || nodes > job.ranks) {
+        fprintf(stderr, "usage: scale RANKS (1 to 10000000) [NODES DIRECTORY]\n");
         return 2;
     }
     for (job.side = 1; (job.side + 1) * (job.side + 1) <= job.ranks;)
         job.side++;
+    if (argc == 4)
+        return nodes_write(nodes, argv[3]);
     long span = 1;
     while (span < job.ranks)
         span <<= 1;

@@ -175,25 +175,17 @@ static struct summary *files_summary(const struct run_job *job)
     return summary_sums_end(&sums);
 }
 
-/* The sum of the files that were read, or NULL. */
-static struct summary *sums_take(struct run_job *job)
-{
-    struct summary *sum = job->sums ? summary_sums_end(job->sums) : NULL;
-    free(job->sums);
-    job->sums = NULL;
-    return sum;
-}
-
 /* Adds the processes from summaries and the processes with run files. Each process is in one of the two. */
 static void job_summarize(struct run_job *job)
 {
     if (job->file_count > 1)
         qsort(job->files, job->file_count, sizeof *job->files, run_rank_order);
+    job->stored = summary_sums_take(&job->stored_sums);
     job->from_files = job->file_count > 0 && !job->stored;
     job->summary = job->stored;
     if (!job->file_count)
         return;
-    job->summary = sums_take(job);
+    job->summary = summary_sums_take(&job->sums);
     if (job->summary) {
         job->summary->job = job->job;
         summary_sites_trim(job->summary, SUMMARY_SITES_MAX);
@@ -288,8 +280,10 @@ void run_dir_close(struct run_dir *dir)
         free(job->pieces);
         stored_names_close(job->names);
         summary_drop(job);
-        job->summary = sums_take(job); /* it was not asked for */
+        job->summary = summary_sums_take(&job->sums); /* it was not asked for */
         summary_drop(job);
+        if (job->stored_sums) /* likewise */
+            job->stored = summary_sums_take(&job->stored_sums);
         if (job->stored) {
             summary_release(job->stored);
             free(job->stored);

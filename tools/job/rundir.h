@@ -62,9 +62,10 @@ struct run_job {
     /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    struct summary_sums *sums; /* of these files, until all files were read. NULL: none */
-    struct summary *stored;    /* from .summary files: processes without a run file, or NULL for none */
-    struct summary *summary;   /* the summary to show. NULL only without memory */
+    /* Sums of these files, and of .summary files, until all files were read. NULL: none */
+    struct summary_sums *sums, *stored_sums;
+    struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
+    struct summary *summary; /* the summary to show. NULL only without memory */
     struct run_piece *pieces;
     size_t piece_count;
     bool torn;                  /* its container has members that are not among these */

@@ -110,9 +110,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
-    if (!job->sums && !(job->sums = calloc(1, sizeof *job->sums)))
-        err(1, "no memory");
-    summary_sums_add_file(job->sums, &reader);
+    summary_sums_add_file(summary_sums_of(&job->sums), &reader);
     run_reader_rest(&reader);
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
@@ -141,7 +139,7 @@ static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *
     struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
     struct run_job *job = run_job_of(dir, summary->job, span, summary->rows, summary->row_count);
     summary->job = job->job;
-    job->stored = summary_join(job->stored, summary);
+    summary_sums_add(summary_sums_of(&job->stored_sums), summary);
     piece_add(job, piece);
     return job;
 }

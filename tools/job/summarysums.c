@@ -39,3 +39,18 @@ struct summary *summary_sums_end(struct summary_sums *sums)
         whole = summary_join(sums->parts[k], whole);
     return whole;
 }
+
+struct summary_sums *summary_sums_of(struct summary_sums **sums)
+{
+    if (!*sums && !(*sums = calloc(1, sizeof **sums)))
+        err(1, "no memory");
+    return *sums;
+}
+
+struct summary *summary_sums_take(struct summary_sums **sums)
+{
+    struct summary *sum = *sums ? summary_sums_end(*sums) : NULL;
+    free(*sums);
+    *sums = NULL;
+    return sum;
+}

@@ -22,4 +22,8 @@ void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *f
 /* Returns the sum of all, or NULL: there was none. */
 struct summary *summary_sums_end(struct summary_sums *sums);
 
+/* Sums that were allocated by the first call: the one for *sums, and the end, which frees it. NULL: none. */
+struct summary_sums *summary_sums_of(struct summary_sums **sums);
+struct summary *summary_sums_take(struct summary_sums **sums);
+
 #endif

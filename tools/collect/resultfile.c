@@ -36,8 +36,12 @@ int result_path(const char *directory, const char *name, int stem, const char *s
 static int result_begin(struct result *result, const char *path)
 {
     snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
-    unlink(result->temporary); /* left by a killed process, because this one holds the spool's lock */
-    result->fd = open(result->temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    result->fd = open(result->temporary, flags, 0600);
+    if (result->fd < 0 && errno == EEXIST) { /* left by a killed process, because this one holds the spool's lock */
+        unlink(result->temporary);
+        result->fd = open(result->temporary, flags, 0600);
+    }
     if (result->fd < 0)
         return -1;
     result_share(result->fd);

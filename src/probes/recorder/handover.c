@@ -13,15 +13,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { WAIT_MS = 1000, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
+enum { WAIT_MS = 800, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
 
 /* ---- is it the last? --------------------------------------------------------------------------------------------- */
 
@@ -91,7 +93,7 @@ static bool words_take(int told, char text[TEXT_BYTES])
     return n > 0;
 }
 
-/* Reads the output of mpit-collect until its results can be seen. False: it has done nothing for a second, or the whole
+/* Reads the output of mpit-collect until its results can be seen. False: it has done nothing for WAIT_MS, or the whole
  * has taken too long. */
 static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
 {
@@ -164,13 +166,42 @@ void handover_drain(const char *spool, const char *output)
     errno = error;
 }
 
+static bool is_collected(void)
+{
+    return __atomic_load_n(&book.run.header->collected, __ATOMIC_ACQUIRE); /* mpit-collect writes it into the file */
+}
+
+/*
+ * Processes that end at once may all be the last. One of them starts mpit-collect. Else each process of a large node
+ * would start one, and each of these asks for the output directory. The others wait until their files are collected.
+ * If the first one soon ends without that, the next one tries. If it gives up after a longer time, all others do.
+ */
+static void collector_run_once(const char *spool, const char *output)
+{
+    enum { LOOK_NS = 2000000 };
+    char path[PATH_MAX];
+    int64_t begin_ms = now_ms();
+    snprintf(path, sizeof path, "%.3900s/ending-%016" PRIx64, spool, book.run.header->job);
+    int claim = is_collected() ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    bool mine = claim < 0;
+    while (!mine && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
+        mine = flock(claim, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
+        if (!mine)
+            nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+    }
+    if (mine && !is_collected() && now_ms() - begin_ms < WAIT_MS)
+        collector_run(spool, output);
+    if (claim >= 0)
+        close(claim);
+}
+
 void handover_end(const char *spool, const char *output)
 {
     if (!spool[0] || !book.run.header || book.run.detached)
         return;
     int cancel = cancel_hold(), error = errno;
     if (is_last(spool))
-        collector_run(spool, output);
+        collector_run_once(spool, output);
     cancel_release(cancel);
     errno = error;
 }

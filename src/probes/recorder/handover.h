@@ -3,7 +3,7 @@
  *
  * A process only marks its live file as ended. Sometimes it finds no other process of its job at work on this node.
  * Then it runs mpit-collect, which makes the node's part of the results from the live files. The process waits until
- * the results can be seen. If mpit-collect has done nothing for a second, the process goes on by itself.
+ * the results can be seen. If mpit-collect has done nothing for 0.8 seconds, the process goes on by itself.
  */
 #ifndef MPIT_PROBES_HANDOVER_H
 #define MPIT_PROBES_HANDOVER_H

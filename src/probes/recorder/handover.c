@@ -144,7 +144,8 @@ static void collector_run(const char *spool, const char *output)
 /* True for the first process of a node, if the launcher tells which one that is. */
 static bool is_first_of_node(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"};
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+                                        "PMI_LOCAL_RANK", "FLUX_TASK_LOCAL_ID"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
             return atoi(getenv(names[i])) == 0;

@@ -5,7 +5,6 @@
 #include "registry/book.h"
 #include "native.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -59,11 +58,6 @@ static bool proxy_hash(int pid, uint64_t *hash)
     return port;
 }
 
-static uint64_t launch_hash(const char *directory)
-{
-    return hash_text(hash_text(HASH_BEGIN, directory), getenv("SLURM_JOB_ID"));
-}
-
 /* Returns the time of the first call in this process. A program that is executed later in the process is a job of its
  * own. So are processes with the same number in other places and at other times. */
 static uint64_t born(void)
@@ -113,20 +107,19 @@ static uint64_t own_number(uint64_t hash)
 
 /* PRRTE names a job after its own process number: prterun-HOST-PID@N. In containers that number comes again. On one node
  * the address of the daemon tells such jobs apart. */
-static const char *daemon_address(const char *namespace)
+static const char *daemon_address(const char *name)
 {
     struct launch launch = job_launch();
-    bool near = strchr(namespace, '@') && launch.local_size > 0 && !job_launch_is_wide(&launch);
+    bool near = strchr(name, '@') && launch.local_size > 0 && !job_launch_is_wide(&launch);
     return near ? getenv("PMIX_SERVER_URI4") : NULL;
 }
 
 static uint64_t number_told(const char *directory)
 {
-    static const char *const names[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
-    uint64_t hash = launch_hash(directory);
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (getenv(names[i]))
-            return hash_text(hash_text(hash, getenv(names[i])), daemon_address(getenv(names[i])));
+    uint64_t hash = batch_hash(directory);
+    const char *name = launch_name();
+    if (name)
+        return hash_text(hash_text(hash, name), daemon_address(name));
     for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
         uint64_t by_proxy = hash; /* other processes, such as a shell, may be between */
         if (proxy_hash(pid, &by_proxy))
@@ -141,50 +134,20 @@ uint64_t job_number(const char *directory, int size)
 {
     static uint64_t asked, answer;
     if (size == 1) /* it may have inherited the name from a process that started it, and that process's job */
-        return own_number(launch_hash(directory));
+        return own_number(batch_hash(directory));
     uint64_t number = number_told(directory);
     if (!strchr(book.run.path, '/')) /* without a live file it cannot tell */
         return number;
     if (number != asked || !answer) {
-        answer = is_inherited(number) ? own_number(launch_hash(directory)) : number;
+        answer = is_inherited(number) ? own_number(batch_hash(directory)) : number;
         asked = number;
     }
     return answer;
 }
 
-/* Returns -1 if it is not set to a number. */
-static int32_t number_set(const char *name)
-{
-    const char *text = getenv(name);
-    char *end = NULL;
-    errno = 0;
-    long number = text && *text >= '0' && *text <= '9' ? strtol(text, &end, 10) : -1;
-    return number < 0 || *end || errno || number > INT32_MAX ? -1 : (int32_t)number;
-}
-
 struct launch job_launch(void)
 {
-    static const struct {
-        const char *family; /* that it launches. NULL: any, as Slurm does */
-        const char *rank, *size, *local_rank, *local_size, *nodes;
-    } names[] = {{"Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
-                  "OMPI_COMM_WORLD_LOCAL_SIZE", ""},
-                 {"MPICH", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS", ""},
-                 {NULL, "PMI_RANK", "PMI_SIZE", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"},
-                 {NULL, "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "", "SLURM_STEP_NUM_NODES"}};
-    bool slurm = getenv("SLURM_STEP_ID") != NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct launch launch = {.rank = number_set(names[i].rank),
-                                .size = number_set(names[i].size),
-                                .local_rank = number_set(names[i].local_rank),
-                                .local_size = number_set(names[i].local_size),
-                                .nodes = number_set(names[i].nodes)};
-        bool fits = names[i].family ? strcmp(names[i].family, native_family()) == 0 : slurm;
-        bool local = launch.local_rank >= 0 || launch.nodes >= 0;
-        if (fits && launch.rank >= 0 && launch.size > launch.rank && (local || !slurm || !names[i].family))
-            return launch;
-    }
-    return (struct launch){-1, 0, -1, -1, -1};
+    return launch_told(native_family());
 }
 
 bool job_launch_is_wide(const struct launch *launch)
@@ -210,7 +173,7 @@ uint64_t job_parent_number(const char *directory)
         return 0;
     memcpy(space, port, bytes);
     space[bytes] = '\0';
-    return hash_text(launch_hash(directory), space);
+    return hash_text(batch_hash(directory), space);
 }
 
 bool world_is_spawned(void)

@@ -2,6 +2,8 @@
 #ifndef MPIT_PROBES_JOB_H
 #define MPIT_PROBES_JOB_H
 
+#include "recorder/batch.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -15,13 +17,7 @@
  */
 uint64_t job_number(const char *directory, int size);
 
-/* The launcher of this MPI tells the process before MPI_Init can: its rank (-1: not known), and the number of processes
- * (0: not known). */
-struct launch {
-    int32_t rank, size;
-    int32_t local_rank, local_size; /* among the job's processes on this node. -1: not known */
-    int32_t nodes;                  /* -1: not known */
-};
+/* What the launcher of this MPI tells before MPI_Init can. */
 struct launch job_launch(void);
 /* True if the launcher says that the job has processes on several nodes. */
 bool job_launch_is_wide(const struct launch *launch);

@@ -47,7 +47,7 @@ static bool pattern_expand(const struct opened *opened, const char *pattern, cha
     char user[ORIGIN_USER_BYTES], scheduler[ORIGIN_JOB_BYTES] = "", number[24], host[64] = "";
     struct launch launch = job_launch();
     origin_user(user);
-    origin_scheduler_job(scheduler);
+    batch_job(scheduler);
     snprintf(number, sizeof number, "%016" PRIx64, job_number(opened->asked, launch.size > 0 ? launch.size : 1));
     gethostname(host, sizeof host - 1);
     const char *blank = strchr(scheduler, ' ');

@@ -2,6 +2,7 @@
 #include "recorder/origin.h"
 
 #include "base/hash.h"
+#include "recorder/batch.h"
 #include "site/setting.h"
 
 #include <fcntl.h>
@@ -11,22 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Notes the job that a batch system runs the process in. */
-void origin_scheduler_job(char text[ORIGIN_JOB_BYTES])
-{
-    static const struct {
-        const char *name, *variable;
-    } schedulers[] = {{"slurm", "SLURM_JOB_ID"}, {"pbs", "PBS_JOBID"},  {"lsf", "LSB_JOBID"},
-                      {"flux", "FLUX_JOB_ID"},   {"pals", "PALS_APID"}, {"sge", "JOB_ID"}};
-    for (size_t i = 0; i < sizeof schedulers / sizeof schedulers[0]; i++) {
-        const char *value = getenv(schedulers[i].variable);
-        if (value && *value) {
-            snprintf(text, ORIGIN_JOB_BYTES, "%s %s", schedulers[i].name, value);
-            return;
-        }
-    }
-}
 
 /* /proc/self/cmdline has a NUL after each word. Words with blanks get quotes. */
 static void command_note(char text[ORIGIN_COMMAND_BYTES])
@@ -104,7 +89,7 @@ void origin_note(struct run *run)
     if (!origin || !offset)
         return;
     origin_user(origin->user);
-    origin_scheduler_job(origin->scheduler_job);
+    batch_job(origin->scheduler_job);
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';

@@ -4,9 +4,8 @@
 
 #include "writer/run.h"
 
-/* The user's name, or "", and the batch system's name of the job: "slurm 4711", or what was in the text. */
+/* The user's name, or "". */
 void origin_user(char text[ORIGIN_USER_BYTES]);
-void origin_scheduler_job(char text[ORIGIN_JOB_BYTES]);
 
 /* Writes it into the run. Once, when the run begins. */
 void origin_note(struct run *run);

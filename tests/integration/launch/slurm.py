@@ -3,124 +3,32 @@
 
     slurm.py BUILD MPI DIRECTORY
 
-A controller and a node of the test's own, on 127.0.0.1 and ports that are free, as the user that runs it. The daemons are
-installed, or unpacked in BUILD/slurm (quickstart does that); status 77 without them. livejob.c counts its messages itself.
+A cluster of the test's own (slurmcluster.py), status 77 without Slurm. livejob.c counts its messages itself.
 """
 import glob
 import json
 import os
 import re
 import shutil
-import signal
-import socket
 import subprocess
 import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import slurmcluster
 import trial
+from slurmcluster import PATIENCE, free_ports, until
 
 BUILD, MPI, DIRECTORY = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
 DOCUMENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "share", "doc", "exporter.md")
-UNPACKED = f"{BUILD}/slurm"
 SRUN = ["srun", "--overlap", "--mpi=" + {"openmpi": "pmix", "mpich": "pmi2"}[MPI]]
 PROGRAM = f"{BUILD}/tests/livejob-{MPI}"
-RANKS, ROUNDS, PATIENCE = 3, 4, 60
-CONFIGURATION = """\
-ClusterName=mpit
-SlurmctldHost={host}(127.0.0.1)
-SlurmctldPort={controller_port}
-SlurmdPort={node_port}
-SlurmUser={user}
-SlurmdUser={user}
-AuthType=auth/none
-CredType=cred/none
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-SelectType=select/cons_tres
-JobAcctGatherType=jobacct_gather/none
-AccountingStorageType=accounting_storage/none
-CommunicationParameters=NoInAddrAny
-SlurmdParameters=config_overrides
-ReturnToService=2
-KillWait=2
-SlurmctldPidFile={home}/controller.pid
-SlurmdPidFile={home}/node.pid
-StateSaveLocation={home}/state
-SlurmdSpoolDir={home}/spool
-TmpFS={home}/tmp
-PluginDir={plugins}
-NodeName={host} NodeAddr=127.0.0.1 CPUs=8 Boards=1 SocketsPerBoard=1 CoresPerSocket=8 ThreadsPerCore=1 State=UNKNOWN
-PartitionName=test Nodes={host} Default=YES MaxTime=INFINITE State=UP OverSubscribe=FORCE:8
-"""
+RANKS, ROUNDS = 3, 4
 judge = trial.Judge()
 
 
 def check(what, good, seen=""):
     judge.holds(good, what, seen)
-
-
-def until(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            raise TimeoutError(f"{what}: not in {PATIENCE} s")
-        time.sleep(0.05)
-
-
-def program_of(name):
-    """Debian calls a daemon NAME-wlm, and has a link from NAME only where it is installed."""
-    for place in (f"{UNPACKED}/usr/sbin", f"{UNPACKED}/usr/bin", "/usr/sbin", "/usr/bin"):
-        for suffix in ("-wlm", ""):
-            if os.access(f"{place}/{name}{suffix}", os.X_OK):
-                return f"{place}/{name}{suffix}"
-    return None
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-class Cluster:
-    def __init__(self):
-        self.home = f"{DIRECTORY}/cluster"
-        self.daemons = []
-        for folder in ("state", "spool", "tmp"):
-            os.makedirs(f"{self.home}/{folder}")
-        controller_port, node_port = free_ports(2)
-        plugins = os.path.dirname(glob.glob(f"{UNPACKED if os.path.isdir(UNPACKED) else ''}/usr/lib/*/slurm-wlm/auth_none.so")[0])
-        with open(f"{self.home}/slurm.conf", "w") as file:
-            file.write(CONFIGURATION.format(host=socket.gethostname().split(".")[0], home=self.home, plugins=plugins,
-                                            controller_port=controller_port, node_port=node_port,
-                                            user=subprocess.getoutput("id -un")))
-        os.environ["SLURM_CONF"] = f"{self.home}/slurm.conf"
-        os.environ["LD_LIBRARY_PATH"] = plugins
-        os.environ["PATH"] = f"{BUILD}/bin:{UNPACKED}/usr/bin:{os.environ['PATH']}"
-
-    def begin(self):
-        for name, more in (("slurmctld", []), ("slurmd", ["-d", program_of("slurmstepd")])):
-            with open(f"{self.home}/{name}.log", "w") as log:
-                self.daemons.append(subprocess.Popen([program_of(name), "-D", *more], stdout=log, stderr=log,
-                                                     start_new_session=True))
-        until(lambda: subprocess.run(["sinfo", "-h", "-o", "%t"], capture_output=True, text=True).stdout.strip() == "idle",
-              "Slurm has a node")
-
-    def end(self):
-        """The jobs first: the programs of a deadlock never end, and would take the processors of the tests that follow."""
-        subprocess.run(["scancel", "--full", "--signal=KILL", "--state=RUNNING"], capture_output=True, timeout=PATIENCE)
-        until(lambda: not subprocess.run(["squeue", "-h"], capture_output=True, text=True).stdout, "the jobs have ended")
-        for daemon in reversed(self.daemons):
-            try:
-                os.killpg(daemon.pid, signal.SIGTERM)
-                daemon.wait(10)
-                os.killpg(daemon.pid, signal.SIGKILL)
-            except (ProcessLookupError, subprocess.TimeoutExpired):
-                pass
 
 
 class Place:
@@ -276,27 +184,10 @@ def cancelled():
             check("cancelled: mpit-run tells it", "a deadlock" in output_of(place), output_of(place))
 
 
-def installed_site(where):
-    """share/site as it is installed, without the rest. -> its folder slurm"""
-    folder = f"{where}/share/mpit/site/slurm"
-    os.makedirs(folder)
-    for script in ("task-prolog", "epilog"):
-        shutil.copy(f"{BUILD}/share/site/{script}", folder)
-    with open(f"{folder}/task-prolog") as file:
-        library = re.search(r'dirname "\$0"\)/([^"]*)/libmpit', file.read()).group(1)
-    with open(f"{folder}/epilog") as file:
-        tools = re.search(r'dirname "\$0"\)/(\S*)/mpit-collect', file.read()).group(1)
-    for path, real in ((library, f"{BUILD}/lib"), (tools, f"{BUILD}/bin")):
-        link = os.path.normpath(f"{folder}/{path}")
-        os.makedirs(os.path.dirname(link), exist_ok=True)
-        os.symlink(real, link)
-    return folder
-
-
 def always_on():
     """mpit for all jobs: a site's file and a TaskProlog. Programs and scripts know nothing of it."""
     place = Place("site")
-    scripts = installed_site(f"{place.path}/prefix")
+    scripts = slurmcluster.installed_site(BUILD, f"{place.path}/prefix")
     with open(f"{place.path}/mpit.conf", "w") as file:
         file.write(f"output = {place.run}/%Y/%u-%j-%p\n")
     line = ["export MPIT_CONF=" + place.path + "/mpit.conf"]
@@ -319,7 +210,7 @@ def always_on():
 def always_on_killed():
     """A job that is killed leaves live files. The epilog brings them to the logs."""
     place = Place("site-killed")
-    scripts = installed_site(f"{place.path}/prefix")
+    scripts = slurmcluster.installed_site(BUILD, f"{place.path}/prefix")
     with open(f"{place.path}/mpit.conf", "w") as file:
         file.write(f"output = {place.run}/%j\nspool = {place.path}/spool\n")
     os.mkdir(f"{place.path}/spool")
@@ -340,14 +231,14 @@ def always_on_killed():
 
 
 def main():
-    if not program_of("slurmctld") or not program_of("slurmd") or not program_of("srun"):
+    if not slurmcluster.is_there(BUILD):
         judge.skip("jobs of Slurm", "there is no Slurm (CONTRIBUTING.md)")
         return judge.verdict()
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     os.makedirs(DIRECTORY)
     for name in [name for name in os.environ if name.startswith(("MPIT_", "SLURM_")) or name == "LD_PRELOAD"]:
         del os.environ[name]
-    cluster = Cluster()
+    cluster = slurmcluster.Cluster(BUILD, DIRECTORY)
     try:
         cluster.begin()
         in_front_and_behind()

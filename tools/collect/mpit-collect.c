@@ -81,8 +81,8 @@ static struct request collect_options_read(int argc, char *argv[])
     request.count = (size_t)(argc - optind);
     if (request.all && request.to)
         usage_reject("--to cannot be combined with --all");
-    if (request.join && (request.all || request.drain || request.handover))
-        usage_reject("--join cannot be combined with --all, --drain and --handover");
+    if (request.join && (request.drain || request.handover))
+        usage_reject("--join cannot be combined with --drain and --handover");
     if (request.all == (request.count > 0))
         usage_reject("nothing to collect is named; allowed are --all, or one or more output directories");
     return request;
@@ -99,20 +99,45 @@ static void output_take(struct spool *spool, const char *to)
         usage_reject("--to '%.100s...' is too long", to);
 }
 
-/* Returns how many spools could not be collected. */
-static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told)
+/* Joins the files of each job in an output directory. Returns 0, or -1 with a line on standard error. */
+static int directory_join(const char *given)
+{
+    struct run_dir dir;
+    struct spool spool;
+    char error[512];
+    int failed = 0;
+    if (spool_at(&spool, given)) /* live files stay there */
+        given = spool.output;
+    if (run_dir_open(&dir, given, error) != 0) {
+        warnx("%s", error);
+        failed = -1;
+    }
+    for (size_t i = 0; i < dir.job_count; i++)
+        if (run_job_join(&dir, &dir.jobs[i]) != 0) {
+            warn("the files of a job in %s stay apart", given);
+            failed = -1;
+        }
+    run_dir_close(&dir);
+    return failed;
+}
+
+/* Collects all spools of the user. `join` joins the files in the output directories that got some. Returns how many spools
+ * could not be collected, or directories not be joined. */
+static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
     struct spool_list spools;
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     if (spools_find(&spools, NULL) != 0)
         errx(1, "no memory");
-    for (size_t i = 0; i < spools.count; i++)
-        if (spools.list[i].owner == geteuid() && collect_spool(&spools.list[i], wish, sum, problem) != 0) {
-            failed++;
-            if (told)
-                warnx("%s", problem);
-        }
+    for (size_t i = 0; i < spools.count; i++) {
+        const struct spool *spool = &spools.list[i];
+        size_t before = sum->merged + sum->kept;
+        bool collected = spool->owner != geteuid() || collect_spool(spool, wish, sum, problem) == 0;
+        if (!collected && told)
+            warnx("%s", problem);
+        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output) != 0);
+    }
     spools_release(&spools);
     return failed;
 }
@@ -182,28 +207,6 @@ static int directory_collect(const struct request *request, const char *given, c
     return failed;
 }
 
-/* Joins the files of each job in an output directory. Returns 0, or -1 with a line on standard error. */
-static int directory_join(const char *given)
-{
-    struct run_dir dir;
-    struct spool spool;
-    char error[512];
-    int failed = 0;
-    if (spool_at(&spool, given)) /* live files stay there */
-        given = spool.output;
-    if (run_dir_open(&dir, given, error) != 0) {
-        warnx("%s", error);
-        failed = -1;
-    }
-    for (size_t i = 0; i < dir.job_count; i++)
-        if (run_job_join(&dir, &dir.jobs[i]) != 0) {
-            warn("the files of a job in %s stay apart", given);
-            failed = -1;
-        }
-    run_dir_close(&dir);
-    return failed;
-}
-
 /* A process of the job started this tool. It must not disturb the ranks, which may be bound to one processor each. A
  * descriptor that the program has closed must not be used for another file. */
 static void surroundings_leave(void)
@@ -247,9 +250,10 @@ int main(int argc, char *argv[])
     for (size_t i = 0; request.join && i < request.count; i++)
         failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
     if (request.all)
-        failed += all_collect(&wish, &sum, true);
+        failed += all_collect(&wish, &sum, true, request.join);
     else if (request.handover && !failed) /* files of earlier jobs that were killed */
-        all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false);
+        all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false,
+                    false);
     if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still in use, %zu left\n", sum.merged, sum.kept, sum.at_work,
                sum.left);

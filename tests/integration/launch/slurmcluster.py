@@ -14,6 +14,9 @@ import time
 
 PATIENCE = 60
 PROCESSORS = 8  # of a node, as Slurm counts
+# For jobs on hosts in namespaces: the kernel is one, and UCX would copy from process to process. On one host MPICH's end then
+# hangs now and then, with and without mpit.
+BETWEEN_HOSTS = "export UCX_NET_DEVICES=eth0 UCX_TLS=tcp,self"
 CONFIGURATION = """\
 ClusterName=mpit
 SlurmctldHost={host}({address})
@@ -26,6 +29,7 @@ ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
 SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 CommunicationParameters=NoInAddrAny
@@ -155,3 +159,16 @@ def installed_site(build, where):
         os.makedirs(os.path.dirname(link), exist_ok=True)
         os.symlink(real, link)
     return folder
+
+
+def always_on(build, where, output, more=()):
+    """mpit for all jobs: the site's file, and its TaskProlog and Epilog in slurm.conf. -> lines of slurm.conf"""
+    scripts = installed_site(build, f"{where}/prefix")
+    with open(f"{where}/mpit.conf", "w") as file:
+        file.write("\n".join([f"output = {output}", *more, ""]))
+    for name, lines in (("prolog", [f"echo export MPIT_CONF={where}/mpit.conf", f"exec {scripts}/task-prolog"]),
+                        ("epilog", [f"MPIT_CONF={where}/mpit.conf exec {scripts}/epilog"])):
+        with open(f"{where}/{name}", "w") as file:
+            file.write("\n".join(["#!/bin/sh", *lines, ""]))
+        os.chmod(f"{where}/{name}", 0o755)
+    return [f"TaskProlog={where}/prolog", f"Epilog={where}/epilog"]

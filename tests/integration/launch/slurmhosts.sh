@@ -3,7 +3,7 @@
 #
 # Runs a Python script that makes a Slurm of two nodes (slurmcluster.py). As root, and where namespaces are permitted, the
 # nodes are hosts of their own (hosts.sh): the script runs in the network of the first, with their names and processes in
-# SLURM_TEST_HOSTS, and may mount what it likes. Else it runs as it is, and has two nodes on this host.
+# SLURM_TEST_HOSTS, and there are users user1 to user5. Else it runs as it is, and has two nodes on this host.
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/hosts.sh"
 
@@ -11,6 +11,7 @@ if [ "$1" != inside ]; then
     build=$(cd "${2:?usage: slurmhosts.sh SCRIPT BUILD ARGUMENT...}" && pwd) || exit 2
     hosts_possible || exec python3 "$@"
     shared=$(mktemp -d "$build/mpit-slurm.XXXXXX") || exit 2
+    chmod 755 "$shared" # for all users
     trap 'hosts_end; rm -rf "$shared"' EXIT
     trap 'exit 130' INT TERM HUP
     hosts_alone bash "$0" inside "$shared" "$build" "$@"
@@ -19,10 +20,9 @@ fi
 shared=$2 build=$3
 shift 3
 mount --make-rprivate / || exit 2
-hosts_passwd=${SLURM_TEST_PASSWD:+$shared/passwd}
-if [ -n "$hosts_passwd" ]; then # users of the test alone
-    (cat /etc/passwd && printf '%s' "$SLURM_TEST_PASSWD") >"$hosts_passwd" && mount --bind "$hosts_passwd" /etc/passwd || exit 2
-fi
+# users of the test alone
+(cat /etc/passwd && for number in 1 2 3 4 5; do echo "user$number:x:6420$number:65534::/tmp:/bin/sh"; done) >"$shared/passwd" &&
+    mount --bind "$shared/passwd" /etc/passwd || exit 2
 hosts_open "$shared" "$build" || exit 2
 a=$(cat "$shared/mpit-a.pid") b=$(cat "$shared/mpit-b.pid")
 for host in $hosts_names; do

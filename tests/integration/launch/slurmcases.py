@@ -1,0 +1,216 @@
+#!/usr/bin/python3
+"""The jobs that Slurm knows, with mpit on for all of them: arrays, several steps, components, --export=NONE, jobs that are
+queued again, cancelled, too long, or that lose a rank to SIGKILL. What is recorded of each.
+
+    slurmhosts.sh slurmcases.py BUILD MPI DIRECTORY
+
+A cluster of two nodes of the test's own (slurmcluster.py); status 77 without Slurm. manyjobs.c counts its messages itself.
+The table in site.md has the outcome.
+"""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import slurmcluster
+import trial
+from slurmcluster import output_of, until
+
+BUILD, MPI, DIRECTORY = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+SRUN = "srun --overlap --mpi=" + {"openmpi": "pmix", "mpich": "pmi2"}[MPI]
+PROGRAM = f"{BUILD}/tests/manyjobs-{MPI}"
+LOGS = f"{DIRECTORY}/logs"
+APART = bool(os.environ.get("SLURM_TEST_HOSTS"))  # the nodes are hosts of their own
+judge = trial.Judge()
+
+
+class Case:
+    """A batch job. %d in its lines is the folder that the ranks write their counts to."""
+
+    def __init__(self, name, *options):
+        self.path, self.options, self.number = f"{DIRECTORY}/{name}", options, ""
+        os.makedirs(f"{self.path}/counts")
+
+    def submit(self, *lines):
+        client = [f"export {name}='{os.environ[name]}'" for name in ("SLURM_CONF", "LD_LIBRARY_PATH", "PATH")]
+        with open(f"{self.path}/script", "w") as file:
+            file.write("\n".join(["#!/bin/sh", *client, *[line.replace("%d", f"{self.path}/counts") for line in lines], ""]))
+        told = subprocess.run(["sbatch", "--parsable", "--open-mode=append", "-o", f"{self.path}/out", *self.options,
+                               f"{self.path}/script"], capture_output=True, text=True, cwd=self.path)
+        self.number = told.stdout.strip()
+        assert self.number.isdigit(), told.stderr
+        return self
+
+    def ended(self):
+        """Until Slurm has forgotten it, and its epilogs have run."""
+        until(lambda: self.number not in output_of("squeue", "-h", "-o", "%A %F").split(), f"{self.path} ends", 150)
+        return self
+
+    def began(self, ranks, start=0):
+        until(lambda: len(self.counts(start)) == ranks, f"{self.path}: {ranks} ranks are at their end")
+
+    def counts(self, start=0):
+        """What the ranks have counted: [messages, bytes, collectives, size] of each."""
+        found = []
+        for name in glob.glob(f"{self.path}/counts/*.{start}"):
+            with open(name) as file:
+                found.append([int(word) for word in file.read().split()])
+        return found
+
+    def messages(self, start=0):
+        return sum(count[0] for count in self.counts(start))
+
+    def said(self):
+        with open(f"{self.path}/out") as file:
+            return file.read()
+
+
+def rows(number):
+    """mpit-jobs' lines of a job of Slurm, in the order in which they began."""
+    told = subprocess.run(["mpit-jobs", "--json", "--limit", "0", "--where", f"scheduler_job = 'slurm {number}'", LOGS],
+                          capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    return sorted(json.loads(told.stdout)["jobs"], key=lambda row: row["begin"])
+
+
+def figures(found):
+    return [(row["size"], row["ranks"], row["messages"], row["ended_badly"]) for row in found]
+
+
+def recorded(title, number, expected, well=False):
+    """EXPECTED: (size, ranks, messages, ranks that ended badly) of each launch; WELL: of those that ended well."""
+    def seen():
+        return [row for row in rows(number) if not (well and row["ended_badly"])]
+    trial.comes(lambda: figures(seen()) == expected)
+    found = seen()
+    judge.holds(figures(found) == expected, title, (expected, found))
+    return found
+
+
+def arrays():
+    case = Case("array", "-n2", "--array=3,5").submit(f"mkdir %d/$SLURM_ARRAY_TASK_ID",
+                                                     f"{SRUN} {PROGRAM} %d/$SLURM_ARRAY_TASK_ID 2 $SLURM_ARRAY_TASK_ID normal").ended()
+    for task in (3, 5):
+        recorded(f"array: task {task} is a job of its own, {task} messages a round", f"{case.number}_{task}", [(2, 2, 4 * task, 0)])
+    names = [os.path.basename(path) for path in glob.glob(f"{LOGS}/*-{case.number}_*")]
+    judge.holds(len(names) == 2, "array: a folder a task, named after it", names)
+
+
+def steps():
+    case = Case("steps", "-n3").submit(f"{SRUN} -n 3 {PROGRAM} %d 1 1 normal", f"{SRUN} -n 2 {PROGRAM} %d 1 2 normal",
+                                       f"{SRUN} -n 2 {PROGRAM} %d 1 4 normal & {SRUN} -n 2 {PROGRAM} %d 1 8 normal", "wait").ended()
+    found = trial.comes(lambda: len(rows(case.number)) == 4) and rows(case.number)
+    judge.holds(found and sorted(figures(found)) == [(2, 2, 4, 0), (2, 2, 8, 0), (2, 2, 16, 0), (3, 3, 3, 0)],
+                "several steps: all kept, listed apart", rows(case.number))
+    judge.holds(found and len({row["job"] for row in found}) == 4, "several steps: no two have one number", found)
+
+
+def over_nodes(words):
+    """MPICH's end over TCP hangs now and then, with and without mpit: up to three launches."""
+    return f"{slurmcluster.BETWEEN_HOSTS if APART else ':'}; for try in 1 2 3; do timeout 20 {SRUN} {words} && break; done"
+
+
+def nodes():
+    if MPI == "openmpi" and not APART:
+        return judge.skip("two nodes", "PMIx needs two hosts, and namespaces are not permitted here")
+    case = Case("nodes", "-N2", "-n4").submit(over_nodes(f"{PROGRAM} %d 2 3 normal")).ended()
+    found = recorded("two nodes: one job", case.number, [(4, 4, case.messages(), 0)], True)
+    judge.holds(found and found[0]["hosts"] == (2 if APART else 1) and case.messages() == 24, "two nodes: hosts and messages", found)
+    het = Case("het", "-n2", ":", "-n1").submit(over_nodes(f"--het-group=0,1 {PROGRAM} %d 2 3 normal"),
+                                               f"{SRUN} --het-group=1 {PROGRAM} %d 2 3 normal").ended()
+    recorded("components: one MPI_COMM_WORLD over both is one job, a step of one is another", het.number,
+             [(3, 3, 18, 0), (1, 1, 6, 0)], True)
+
+
+def export_none():
+    case = Case("export", "-n2", "--export=NONE").submit(f"{SRUN} --export=NONE {PROGRAM} %d 2 3 normal").ended()
+    recorded("--export=NONE: recorded by the TaskProlog", case.number, [(2, 2, 12, 0)])
+    run = Case("export-run", "-n2").submit(f"MPIT_DISABLE= {BUILD}/bin/mpit-run --output %d/run {SRUN} --export=NONE {PROGRAM} %d 2 3 normal",
+                                           "echo status $?").ended()
+    judge.holds("status 0" in run.said() and "add LD_PRELOAD,MPIT_OUTPUT to --export" in run.said(),
+                "--export=NONE: mpit-run says what it lacks", run.said())
+
+
+def requeued():
+    """The first start is in a deadlock when Slurm queues the job again; the second comes to its end."""
+    case = Case("requeued", "-n2", "--requeue").submit(
+        f'[ "$SLURM_RESTART_COUNT" ] && end=normal || end=deadlock', f"{SRUN} {PROGRAM} %d 2 3 $end")
+    case.began(2)
+    time.sleep(0.5)
+    subprocess.run(["scontrol", "requeue", case.number], check=True)
+    until(lambda: output_of("squeue", "-h", "-o", "%t", "-j", case.number).strip() == "PD", "it waits again")
+    subprocess.run(["scontrol", "update", f"JobId={case.number}", "StartTime=now"], check=True)
+    case.began(2, 1)
+    case.ended()
+    found = recorded("queued again: two starts of one number are two jobs", case.number, [(2, 2, 12, 2), (2, 2, 12, 0)])
+    judge.holds(len({row["job"] for row in found}) == 2 and len({row["source"] for row in found}) == 2,
+                "queued again: with two numbers and two files", found)
+
+
+def stopped(title, case):
+    """A job in a deadlock that Slurm has ended."""
+    recorded(f"{title}: recorded by the epilog, and that all died", case.ended().number, [(3, 3, 18, 3)])
+    files = glob.glob(f"{LOGS}/*-{case.number}/*")
+    judge.holds(len(files) == 1, f"{title}: the epilog made one file of it", files)
+    told = subprocess.run(["mpit-dump", "--crash", *glob.glob(f"{LOGS}/*-{case.number}")], capture_output=True, text=True)
+    judge.holds("rank 0: in MPI_Recv on MPI_COMM_WORLD" in told.stdout, f"{title}: who was where", told)
+
+
+def in_deadlock(name, *options):
+    return Case(name, "-n3", *options).submit(f"{SRUN} {PROGRAM} %d 2 3 deadlock")
+
+
+def cancelled():
+    case = in_deadlock("cancelled")
+    case.began(3)
+    time.sleep(1.2)  # what lasts shorter than a second is not called a deadlock
+    subprocess.run(["scancel", case.number], check=True)
+    stopped("cancelled", case)
+
+
+def rank_killed():
+    """As the OOM killer does: SIGKILL for one rank, and Slurm ends the others."""
+    case = Case("oom", "-n3").submit(f"{SRUN} --kill-on-bad-exit=1 {PROGRAM} %d 2 3 kill", "echo status $?").ended()
+    recorded("a rank killed: recorded, and that all died", case.number, [(3, 3, 18, 3)])
+    judge.holds(re.search("status (137|143)$", case.said(), re.M), "a rank killed: the status is Slurm's", case.said())
+
+
+def silent():
+    """Nothing of mpit's is in the output of jobs that do not call mpit-run."""
+    for path in glob.glob(f"{DIRECTORY}/*/out"):
+        if "export-run" not in path:
+            with open(path) as file:
+                text = file.read()
+            judge.holds("mpit:" not in text, f"nothing is said in {os.path.basename(os.path.dirname(path))}", text)
+
+
+def main():
+    if not slurmcluster.is_there(BUILD):
+        judge.skip("jobs of Slurm", "there is no Slurm (CONTRIBUTING.md)")
+        return judge.verdict()
+    shutil.rmtree(DIRECTORY, ignore_errors=True)
+    os.makedirs(LOGS)
+    for name in [name for name in os.environ if name.startswith(("MPIT_", "SLURM_")) and not name.startswith("SLURM_TEST_") or
+                 name == "LD_PRELOAD"]:
+        del os.environ[name]
+    lines = slurmcluster.always_on(BUILD, DIRECTORY, f"{LOGS}/%u-%p-%j")
+    cluster = slurmcluster.Cluster(BUILD, DIRECTORY, slurmcluster.two_nodes(), lines)
+    try:
+        cluster.begin()
+        long = in_deadlock("too-long", "--time=1")  # Slurm's clock has minutes
+        for part in (arrays, steps, nodes, export_none, requeued, cancelled, rank_killed):
+            part()
+        stopped("time limit", long)
+        judge.holds("DUE TO TIME LIMIT" in long.said(), "time limit: Slurm says so", long.said())
+        silent()
+    finally:
+        cluster.end()
+    return judge.verdict()
+
+
+sys.exit(main())

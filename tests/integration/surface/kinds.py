@@ -59,7 +59,7 @@ def run(build, mpi, work, program, ranks, arguments, options):
     for argument in arguments:
         if argument.startswith("{work}/") and not argument.endswith("/file"):
             os.mkdir(argument.format(work=work))
-    line = [f"{build}/bin/mpit-run", "--quiet", *options, "--output", output, f"mpirun.{mpi}", "-n", str(ranks),
+    line = [f"{build}/bin/mpit-run", "--quiet", *options, "--output", output, "mpirun" if mpi == "abi" else f"mpirun.{mpi}", "-n", str(ranks),
             f"{build}/tests/{program}-{mpi}", *(a.format(work=work) for a in arguments)]
     with subprocess.Popen(line, env=trial.environment(**trial.OSC), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, start_new_session=True) as job:

@@ -56,9 +56,12 @@ static void text_label(struct textbuffer *labels, const char *name, const char *
 
 static void job_labels(struct textbuffer *labels, const struct observed_job *job)
 {
-    char number[24];
+    char number[40];
     text_clear(labels);
-    snprintf(number, sizeof number, "%016" PRIx64, job->job);
+    if (job->namesake)
+        snprintf(number, sizeof number, "%016" PRIx64 "-%u", job->job, (unsigned)job->owner);
+    else
+        snprintf(number, sizeof number, "%016" PRIx64, job->job);
     labels_add(labels, "job", number);
 }
 

@@ -101,15 +101,19 @@ static void process_free(struct observed_process *process)
 
 static struct observed_job *job_find(struct observation *observation, const struct run_header *header, uid_t owner)
 {
+    bool namesake = false;
     for (size_t i = 0; i < observation->job_count; i++)
-        if (observation->jobs[i].job == header->job)
-            return &observation->jobs[i];
+        if (observation->jobs[i].job == header->job) {
+            if (observation->jobs[i].owner == owner)
+                return &observation->jobs[i];
+            namesake = true;
+        }
     struct observed_job *jobs = array_grow(observation->jobs, observation->job_count, sizeof *jobs);
     if (!jobs)
         return NULL;
     observation->jobs = jobs;
     struct observed_job *job = &jobs[observation->job_count++];
-    *job = (struct observed_job){.job = header->job, .owner = owner};
+    *job = (struct observed_job){.job = header->job, .owner = owner, .namesake = namesake};
     user_name(job->user, owner);
     snprintf(job->program, sizeof job->program, "%.*s", (int)sizeof job->program - 1, header->program);
     snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
@@ -238,10 +242,6 @@ static int live_process_take(struct observation *observation, struct live_proces
     struct observed_job *job = job_find(observation, header, run_reader_owner(&live->run));
     if (!job)
         return -1;
-    if (job->owner != run_reader_owner(&live->run)) { /* it would show another user's job */
-        process_excuse(observation, live, "names another user as its owner");
-        return 0;
-    }
     struct observed_process *process = process_find(job, header);
     if (!process && !live->alive && !observation->choice.named) /* it ended before the first look */
         return 0;

@@ -84,8 +84,9 @@ struct observed_job {
     int32_t world_size;
     bool stall_known;
     char program[256], mpi[64];
-    uid_t owner;                                                       /* of its run files */
-    char user[USER_BYTES];                                             /* name of the owner */
+    uid_t owner;           /* of its run files. Files of another user are another job */
+    bool namesake;         /* of another user's job of this number, which came first */
+    char user[USER_BYTES]; /* name of the owner */
     char scheduler[ORIGIN_JOB_BYTES], scheduler_job[ORIGIN_JOB_BYTES]; /* "slurm", "4711"; "" = none */
     struct observed_process **processes;                               /* by rank */
     size_t count;

@@ -552,6 +552,11 @@ static void summary_begin(struct summary *summary, const struct summary *other)
 
 int summary_merge(struct summary *summary, const struct summary *other)
 {
+    bool lower = other->origin.told && (uint32_t)other->origin.rank < (uint32_t)summary->origin.rank;
+    if (lower && summary->ranks && other->ranks) { /* ranks may run several programs. The one of the lowest is shown */
+        memcpy(summary->program, other->program, sizeof summary->program);
+        memcpy(summary->mpi, other->mpi, sizeof summary->mpi);
+    }
     if (summary_rows_merge(summary, other) != 0)
         return -1;
     if (!summary->ranks) {

@@ -59,13 +59,13 @@ uint64_t batch_hash(const char *directory)
 
 /*
  * Flux and PALS may have started what then called mpiexec. Hydra's name comes before theirs, and is not in the
- * environment. PMI_JOBID of Cray's systems has no step: PALS_APID has it.
+ * environment. All its processes have MPI_LOCALNRANKS. PMI_JOBID of Cray's systems has no step: PALS_APID has it.
  */
 const char *launch_name(void)
 {
     static const char *const names[] = {"PALS_APID", "PMI_JOBID", "SLURM_STEP_ID", "FLUX_JOB_ID"};
     const char *name = getenv("PMIX_NAMESPACE");
-    for (size_t i = 0; !name && !getenv("HYDI_CONTROL_FD") && i < sizeof names / sizeof names[0]; i++)
+    for (size_t i = 0; !name && !getenv("MPI_LOCALNRANKS") && i < sizeof names / sizeof names[0]; i++)
         name = getenv(names[i]);
     return name;
 }

@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,28 +173,42 @@ static bool is_collected(void)
     return __atomic_load_n(&book.run.header->collected, __ATOMIC_ACQUIRE); /* mpit-collect writes it into the file */
 }
 
+/* A process has lately found that the output directory does not answer. */
+static bool is_given_up(int claim)
+{
+    struct stat st;
+    return fstat(claim, &st) == 0 && st.st_size > 0 && time(NULL) - st.st_mtime < WHOLE_MS / 1000;
+}
+
 /*
- * Processes that end at once may all be the last. One of them starts mpit-collect. Else each process of a large node
- * would start one, and each of these asks for the output directory. The others wait until their files are collected.
- * If the first one soon ends without that, the next one tries. If it gives up after a longer time, all others do.
+ * Processes that end at once may all be the last. One of them starts mpit-collect. If all did, each would ask for the
+ * output directory. The others wait until their files are collected. If the first one gives up, all others do.
  */
 static void collector_run_once(const char *spool, const char *output)
 {
-    enum { LOOK_NS = 2000000 };
+    enum { LOOK_MOST_NS = 50000000 };
     char path[PATH_MAX];
     int64_t begin_ms = now_ms();
+    struct timespec look = {.tv_nsec = 1000000};
     snprintf(path, sizeof path, "%.3900s/ending-%016" PRIx64, spool, book.run.header->job);
     int claim = is_collected() ? -1 : open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool mine = claim < 0;
     while (!mine && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
         mine = flock(claim, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
-        if (!mine)
-            nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
+        if (mine)
+            break;
+        nanosleep(&look, NULL);
+        look.tv_nsec = look.tv_nsec < LOOK_MOST_NS / 2 ? 2 * look.tv_nsec : LOOK_MOST_NS;
     }
-    if (mine && !is_collected() && now_ms() - begin_ms < WAIT_MS)
+    if (mine && !is_collected() && !(claim >= 0 && is_given_up(claim))) {
         collector_run(spool, output);
-    if (claim >= 0)
+        if (claim >= 0 && !is_collected() && write(claim, "x", 1) != 1)
+            opened_say("mpit: %.200s cannot be written: %s", path, strerror(errno));
+    }
+    if (claim >= 0) {
+        flock(claim, LOCK_UN); /* a child that the program forked meanwhile has the descriptor, too */
         close(claim);
+    }
 }
 
 void handover_end(const char *spool, const char *output)

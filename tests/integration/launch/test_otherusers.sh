@@ -65,6 +65,11 @@ if command -v systemd-analyze >/dev/null; then
 else
     skip "the service of systemd" "there is no systemd-analyze"
 fi
+live=$(find /dev/shm -name '*.mpit' -user daemon -printf '%T@ %p\n' | sort -n | tail -n 1 | cut -d' ' -f2)
+mkdir copied && cp "$live" copied/host.1.mpit && chown nobody copied/host.1.mpit
+gives "jobs of two users that have one number are two jobs" 0 mpit-exporter --once --by job "$live" copied/host.1.mpit
+says out '^mpit_job_info\{job="[0-9a-f]{16}",'
+says out '^mpit_job_info\{job="[0-9a-f]{16}-[0-9]+",'
 check "mpit-top --all-users finds it" waits_for "waits-$mpi  of daemon  1 of 1 ranks running" \
     mpit-top --all-users --once --interval 0.1
 gives "  and says the user in JSON" 0 mpit-top --all-users --once --json --interval 0.1

@@ -109,7 +109,7 @@ static void others(void **state)
     one_job("FLUX_JOB_ID=f4WxyZ FLUX_TASK_RANK=0 PMI_RANK=0", "FLUX_JOB_ID=f4WxyZ FLUX_TASK_RANK=7 PMI_RANK=7");
     two_jobs("FLUX_JOB_ID=f4WxyZ", "FLUX_JOB_ID=f4Wxza");
     /* hydra in a task of Flux: its name is not in the environment */
-    variables_set("FLUX_JOB_ID=f4WxyZ HYDI_CONTROL_FD=7");
+    variables_set("FLUX_JOB_ID=f4WxyZ MPI_LOCALNRANKS=2");
     assert_null(launch_name());
 }
 

@@ -99,8 +99,14 @@ static void output_take(struct spool *spool, const char *to)
         usage_reject("--to '%.100s...' is too long", to);
 }
 
-/* Joins the files of each job in an output directory. Returns 0, or -1 with a line on standard error. */
-static int directory_join(const char *given)
+/* Collectors of several nodes may run at the same time, and a lock may hold on one node only. */
+static bool is_of_one_node(const struct run_job *job)
+{
+    return job->summary && job->summary->host_count == 1 && job->summary->row_count == job->summary->world_size;
+}
+
+/* Joins the files of each job in an output directory, or only of jobs of one node. Returns 0, or -1 with a line on standard error. */
+static int directory_join(const char *given, bool one_node)
 {
     struct run_dir dir;
     struct spool spool;
@@ -113,7 +119,7 @@ static int directory_join(const char *given)
         failed = -1;
     }
     for (size_t i = 0; i < dir.job_count; i++)
-        if (run_job_join(&dir, &dir.jobs[i]) != 0) {
+        if ((!one_node || is_of_one_node(&dir.jobs[i])) && run_job_join(&dir, &dir.jobs[i]) != 0) {
             warn("the files of a job in %s stay apart", given);
             failed = -1;
         }
@@ -121,7 +127,7 @@ static int directory_join(const char *given)
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files in the output directories that got some. Returns how many spools
+/* Collects all spools of the user. `join` joins the files in the output directories that got some, of jobs of one node. Returns how many spools
  * could not be collected, or directories not be joined. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
@@ -136,7 +142,7 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
         bool collected = spool->owner != geteuid() || collect_spool(spool, wish, sum, problem) == 0;
         if (!collected && told)
             warnx("%s", problem);
-        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output) != 0);
+        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output, true) != 0);
     }
     spools_release(&spools);
     return failed;
@@ -248,7 +254,7 @@ int main(int argc, char *argv[])
     for (size_t i = 0; i < request.count; i++)
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
     for (size_t i = 0; request.join && i < request.count; i++)
-        failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
+        failed += directory_join(request.to ? request.to : request.directories[i], false) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true, request.join);
     else if (request.handover && !failed) /* files of earlier jobs that were killed */

@@ -105,7 +105,8 @@ static bool is_of_one_node(const struct run_job *job)
     return job->summary && job->summary->host_count == 1 && job->summary->row_count == job->summary->world_size;
 }
 
-/* Joins the files of each job in an output directory, or only of jobs of one node. Returns 0, or -1 with a line on standard error. */
+/* Joins the files of each job in an output directory, or only of jobs of one node. Returns 0, or -1 with a line on
+ * standard error. */
 static int directory_join(const char *given, bool one_node)
 {
     struct run_dir dir;
@@ -127,7 +128,7 @@ static int directory_join(const char *given, bool one_node)
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files in the output directories that got some, of jobs of one node. Returns how many spools
+/* Collects all spools of the user. `join` joins the files of one-node jobs in the output directories that got some. Returns how many spools
  * could not be collected, or directories not be joined. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {

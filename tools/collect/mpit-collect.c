@@ -128,8 +128,8 @@ static int directory_join(const char *given, bool one_node)
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files of one-node jobs in the output directories that got some. Returns how many spools
- * could not be collected, or directories not be joined. */
+/* Collects all spools of the user. `join` joins the files of jobs of one node in the output directories that got some.
+ * Returns how many spools could not be collected, or directories not be joined. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
     struct spool_list spools;

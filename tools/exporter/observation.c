@@ -220,7 +220,7 @@ static void activity_clear(struct observed_process *process)
  * ----------------------------------------------------------------------------------------------------------
  */
 
-/* The file of the process cannot be read at this look, or is not used. That is not the end of the process. */
+/* The file of the process cannot be read at this look. That is not the end of the process. */
 static void process_excuse(struct observation *observation, const struct live_process *live, const char *reason)
 {
     for (size_t i = 0; i < observation->job_count; i++)

@@ -195,10 +195,10 @@ static void collector_run_once(const char *spool, const char *output)
     bool mine = claim < 0;
     while (!mine && !is_collected() && now_ms() - begin_ms < WHOLE_MS) {
         mine = flock(claim, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
-        if (mine)
-            break;
-        nanosleep(&look, NULL);
-        look.tv_nsec = look.tv_nsec < LOOK_MOST_NS / 2 ? 2 * look.tv_nsec : LOOK_MOST_NS;
+        if (!mine) {
+            nanosleep(&look, NULL);
+            look.tv_nsec = look.tv_nsec < LOOK_MOST_NS / 2 ? 2 * look.tv_nsec : LOOK_MOST_NS;
+        }
     }
     if (mine && !is_collected() && !(claim >= 0 && is_given_up(claim))) {
         collector_run(spool, output);

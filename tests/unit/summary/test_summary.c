@@ -562,6 +562,21 @@ static void regions_follow_the_phases(void **state)
     free(summary);
 }
 
+/* Ranks may run several programs, and their files come in any order. */
+static void the_program_is_the_one_of_the_lowest_rank(void **state)
+{
+    (void)state;
+    struct summary sum = {0}, low = {.ranks = 1, .origin = {.told = 1, .rank = 0}, .program = "master"},
+                   high = {.ranks = 1, .origin = {.told = 1, .rank = 1}, .program = "worker"};
+    assert_int_equal(summary_merge(&sum, &high), 0);
+    assert_string_equal(sum.program, "worker");
+    assert_int_equal(summary_merge(&sum, &low), 0);
+    assert_string_equal(sum.program, "master");
+    assert_int_equal(summary_merge(&sum, &high), 0);
+    assert_string_equal(sum.program, "master");
+    summary_release(&sum);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, parts_setup, parts_teardown)
@@ -575,6 +590,7 @@ int main(void)
         TEST(packed_summary_comes_back_the_same),
         TEST(cut_pack_is_an_error_at_every_length),
         TEST(damaged_pack_is_an_error_or_a_summary),
+        cmocka_unit_test(the_program_is_the_one_of_the_lowest_rank),
         cmocka_unit_test(regions_follow_the_phases),
         cmocka_unit_test(run_file_that_could_not_grow_has_no_figures),
         cmocka_unit_test(killed_run_lasts_to_its_last_call),

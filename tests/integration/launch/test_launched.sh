@@ -27,6 +27,13 @@ for mpi in openmpi mpich; do
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
         --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
     one_says 1 'a trace needs the time of every call'
+    gives "$mpi: a run of two files" 0 mpit-run --output "$mpi-two" --trace --no-compact "mpirun.$mpi" -n 2 ./ring-$mpi
+    script late-$mpi "set -- '$PWD/$mpi-two'/*.mpit" 'cp "$1" "$MPIT_OUTPUT"' '(sleep 1; cp "$2" "$MPIT_OUTPUT") >&- 2>&- &'
+    gives "$mpi: results of another host that come a second later" 0 mpit-run --output "$mpi-late" --otf2 ./late-$mpi
+    one_says 1 'ranks      2 on '
+    check "  no rank is missing" sh -c "! grep missing out err"
+    gives "  nor in the archive" 0 mpit-dump --check "$mpi-late/otf2/traces.otf2"
+    says out '2 (ranks|locations|processes)'
     gives "$mpi: the directory of another run" 0 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     one_says 1 "$mpi-1 already has a recorded run, so this run is written to $mpi-1.1"
     one_says 1 "recorded in $mpi-1.1;"

@@ -102,8 +102,10 @@ def arrays():
 
 
 def steps():
-    case = Case("steps", "-n3").submit(f"{SRUN} -n 3 {PROGRAM} %d 1 1 normal", f"{SRUN} -n 2 {PROGRAM} %d 1 2 normal",
-                                       f"{SRUN} -n 2 {PROGRAM} %d 1 4 normal & {SRUN} -n 2 {PROGRAM} %d 1 8 normal", "wait").ended()
+    def step(ranks, number):
+        """Each has a folder for its counts: two of them run at the same time."""
+        return f"{SRUN} -n {ranks} {PROGRAM} %d/{number} 1 {number} normal"
+    case = Case("steps", "-n3").submit("mkdir %d/1 %d/2 %d/4 %d/8", step(3, 1), step(2, 2), f"{step(2, 4)} & {step(2, 8)}", "wait").ended()
     found = trial.comes(lambda: len(rows(case.number)) == 4) and rows(case.number)
     judge.holds(found and sorted(figures(found)) == [(2, 2, 4, 0), (2, 2, 8, 0), (2, 2, 16, 0), (3, 3, 3, 0)],
                 "several steps: all kept, listed apart", rows(case.number))

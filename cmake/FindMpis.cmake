@@ -1,11 +1,17 @@
 # Finds every MPI on the machine, one for each ABI: MPIT_MPIS is a list of names from Backends.cmake; for each NAME
 # MPIT_<NAME>_INCLUDES, MPIT_<NAME>_CC (its compiler wrapper) and MPIT_<NAME>_RUN (its launcher).
-# A wrapper that is not on PATH under these names can be given with -DMPIT_openmpi_CC=... (and so on). OFF leaves an MPI out.
+# Another wrapper can be given with -DMPIT_openmpi_CC=... (and so on), by its path or by its name on PATH. OFF leaves an MPI
+# out.
 
 include(${CMAKE_CURRENT_LIST_DIR}/Backends.cmake)
 
 foreach(mpi ${MPIT_BACKENDS})
-  find_program(MPIT_${mpi}_CC NAMES ${MPIT_${mpi}_WRAPPERS} DOC "C compiler wrapper of ${MPIT_${mpi}_TITLE}")
+  set(names ${MPIT_${mpi}_WRAPPERS})
+  if(MPIT_${mpi}_CC AND NOT MPIT_${mpi}_CC MATCHES "/")
+    set(names ${MPIT_${mpi}_CC})
+    unset(MPIT_${mpi}_CC CACHE)
+  endif()
+  find_program(MPIT_${mpi}_CC NAMES ${names} DOC "C compiler wrapper of ${MPIT_${mpi}_TITLE}")
 endforeach()
 find_program(MPIT_any_CC NAMES mpicc)
 

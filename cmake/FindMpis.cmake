@@ -6,12 +6,12 @@
 include(${CMAKE_CURRENT_LIST_DIR}/Backends.cmake)
 
 foreach(mpi ${MPIT_BACKENDS})
-  set(names ${MPIT_${mpi}_WRAPPERS})
   if(MPIT_${mpi}_CC AND NOT MPIT_${mpi}_CC MATCHES "/")
-    set(names ${MPIT_${mpi}_CC})
+    set(name ${MPIT_${mpi}_CC})
     unset(MPIT_${mpi}_CC CACHE)
+    find_program(MPIT_${mpi}_CC NAMES ${name} REQUIRED)
   endif()
-  find_program(MPIT_${mpi}_CC NAMES ${names} DOC "C compiler wrapper of ${MPIT_${mpi}_TITLE}")
+  find_program(MPIT_${mpi}_CC NAMES ${MPIT_${mpi}_WRAPPERS} DOC "C compiler wrapper of ${MPIT_${mpi}_TITLE}")
 endforeach()
 find_program(MPIT_any_CC NAMES mpicc)
 

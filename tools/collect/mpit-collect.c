@@ -99,28 +99,23 @@ static void output_take(struct spool *spool, const char *to)
         usage_reject("--to '%.100s...' is too long", to);
 }
 
-/* Collectors of several nodes may run at the same time, and a lock may hold on one node only. */
-static bool is_of_one_node(const struct run_job *job)
+/* Joins the files of each job in an output directory. `whole`: of each job without a missing rank, after a wait for other
+ * nodes. Returns 0, or -1 with a line on standard error. */
+static int directory_join(const char *given, bool whole)
 {
-    return job->summary && job->summary->host_count == 1 && job->summary->row_count == job->summary->world_size;
-}
-
-/* Joins the files of each job in an output directory, or only of jobs of one node. Returns 0, or -1 with a line on
- * standard error. */
-static int directory_join(const char *given, bool one_node)
-{
+    enum { OTHERS_MS = 5000 };
     struct run_dir dir;
     struct spool spool;
-    char error[512];
+    char error[512], ranks[MISSING_TEXT_BYTES];
     int failed = 0;
     if (spool_at(&spool, given)) /* live files stay there */
         given = spool.output;
-    if (run_dir_open(&dir, given, error) != 0) {
+    if (run_dir_open_whole(&dir, given, whole ? OTHERS_MS : 0, error) != 0) {
         warnx("%s", error);
         failed = -1;
     }
     for (size_t i = 0; i < dir.job_count; i++)
-        if ((!one_node || is_of_one_node(&dir.jobs[i])) && run_job_join(&dir, &dir.jobs[i]) != 0) {
+        if (!(whole && run_job_ranks_missing(&dir.jobs[i], ranks)) && run_job_join(&dir, &dir.jobs[i]) != 0) {
             warn("the files of a job in %s stay apart", given);
             failed = -1;
         }
@@ -128,8 +123,9 @@ static int directory_join(const char *given, bool one_node)
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files of jobs of one node in the output directories that got some.
- * Returns how many spools could not be collected, or directories not be joined. */
+/* Collects all spools of the user. `join` joins the files of each job whose rank 0 was on this node: collectors of several
+ * nodes run at the same time, and a lock may hold on one node only. Returns how many spools could not be collected, or
+ * directories not be joined. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
     struct spool_list spools;
@@ -139,11 +135,11 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
         errx(1, "no memory");
     for (size_t i = 0; i < spools.count; i++) {
         const struct spool *spool = &spools.list[i];
-        size_t before = sum->merged + sum->kept;
+        size_t before = sum->first;
         bool collected = spool->owner != geteuid() || collect_spool(spool, wish, sum, problem) == 0;
         if (!collected && told)
             warnx("%s", problem);
-        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output, true) != 0);
+        failed += !collected || (join && sum->first > before && directory_join(spool->output, true) != 0);
     }
     spools_release(&spools);
     return failed;

@@ -265,6 +265,36 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     return 0;
 }
 
+static bool some_are_missing(const struct run_dir *dir)
+{
+    char ranks[MISSING_TEXT_BYTES];
+    for (size_t i = 0; i < dir->job_count; i++)
+        if (run_job_ranks_missing(&dir->jobs[i], ranks))
+            return true;
+    return false;
+}
+
+/* Returns whether the number of files has changed. */
+static bool files_await(const char *path, long before, int wait_ms)
+{
+    enum { LOOK_MS = 50 };
+    for (int waited = 0; waited < wait_ms && run_dir_count(path) == before; waited += LOOK_MS)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    return run_dir_count(path) != before;
+}
+
+int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512])
+{
+    long before = run_dir_count(path);
+    int opened = run_dir_open(dir, path, error);
+    while (opened == 0 && some_are_missing(dir) && files_await(path, before, wait_ms)) {
+        run_dir_close(dir);
+        before = run_dir_count(path);
+        opened = run_dir_open(dir, path, error);
+    }
+    return opened;
+}
+
 void run_dir_close(struct run_dir *dir)
 {
     for (size_t i = 0; i < dir->job_count; i++) {

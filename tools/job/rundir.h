@@ -102,6 +102,8 @@ void run_dir_any_owner(void);
  * problems[] may have entries, and the caller must call run_dir_close.
  */
 int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
+/* The same. While ranks of a job are missing it waits for files of other nodes, until none has come for wait_ms. */
+int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
 void run_dir_close(struct run_dir *dir);
 
 /* Returns whether a process of the job was set to keep all of its events. */

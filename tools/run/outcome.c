@@ -23,9 +23,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
-enum { FACTS_BYTES = 4096, LINES_MOST = 6 };
+enum {
+    FACTS_BYTES = 4096,
+    LINES_MOST = 6,
+    OTHERS_MS = 2000 /* results of other hosts may come later */
+};
 
 static bool is_json(const char *path)
 {
@@ -216,34 +219,6 @@ static void spool_show(const struct outcome *outcome)
         run_dir_close(&dir);
 }
 
-static bool some_missing(const struct run_dir *dir)
-{
-    char ranks[MISSING_TEXT_BYTES];
-    for (size_t i = 0; i < dir->job_count; i++)
-        if (run_job_ranks_missing(&dir->jobs[i], ranks))
-            return true;
-    return false;
-}
-
-/* Opens the results. Those of other hosts may not be there yet, so it waits for them, as long as some come. */
-static int results_open(const struct outcome *outcome, struct run_dir *dir, char error[512])
-{
-    enum { WAIT_MS = 2000, LOOK_MS = 50 };
-    const char *given = outcome->output->given;
-    int opened = run_dir_open(dir, given, error);
-    for (int waited = 0; opened == 0 && outcome->status == 0 && waited < WAIT_MS && some_missing(dir);) {
-        long before = run_dir_count(given);
-        for (; waited < WAIT_MS && run_dir_count(given) == before; waited += LOOK_MS)
-            nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
-        if (run_dir_count(given) == before)
-            break;
-        waited = 0;
-        run_dir_close(dir);
-        opened = run_dir_open(dir, given, error);
-    }
-    return opened;
-}
-
 /* Each job becomes one file. It is opened again, since names are stored and traces are compact now. */
 static void files_join(const char *given, bool compact)
 {
@@ -275,7 +250,7 @@ void outcome_show(const struct outcome *outcome)
         nothing_say(outcome);
         return;
     }
-    int opened = results_open(outcome, &dir, error);
+    int opened = outcome->status == 0 ? run_dir_open_whole(&dir, given, OTHERS_MS, error) : run_dir_open(&dir, given, error);
     for (size_t i = 0; i < dir.problem_count; i++)
         warnx("%s", dir.problems[i]);
     for (size_t i = 0; i < dir.note_count; i++)

@@ -172,11 +172,14 @@ def in_deadlock(name, *options):
 
 
 def cancelled():
-    case = in_deadlock("cancelled")
-    case.began(3)
-    time.sleep(1.2)  # what lasts shorter than a second is not called a deadlock
-    subprocess.run(["scancel", case.number], check=True)
-    stopped("cancelled", case)
+    cases = [("cancelled", in_deadlock("cancelled"))]
+    if APART:
+        cases.append(("cancelled on two nodes", in_deadlock("cancelled-nodes", "-N2")))
+    for title, case in cases:
+        case.began(3)
+        time.sleep(1.2)  # what lasts shorter than a second is not called a deadlock
+        subprocess.run(["scancel", case.number], check=True)
+        stopped(title, case)
 
 
 def rank_killed():

@@ -25,7 +25,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
 import trial
 
-RANKS = 2
+RANKS, MANY = 2, 24
 STALL = 12  # seconds
 LONGER = 0.5  # seconds that a round may last longer than the native job's longest
 LATER = 5  # seconds that a recorded job may end later
@@ -155,19 +155,20 @@ def sent(number):
     return lambda place: place.process.send_signal(number)
 
 
-# name, place, what is done before the job, what once all ranks have begun, seconds of rounds
+# name, place, what is done before the job, what once all ranks have begun, seconds of rounds, ranks
 TROUBLES = [
-    (f"frozen for {STALL} s", ext4, None, freeze, LONG),
-    (f"FUSE, stalls for {STALL} s", fuse(), None, sent(signal.SIGUSR2), LONG),
-    (f"FUSE, stalls for {STALL} s around the end", fuse(), None, stall_at_end, SHORT),
-    ("FUSE, refuses shared mappings", fuse("--direct-io"), None, None, SHORT),
-    ("FUSE, fails with EIO", fuse(), None, sent(signal.SIGUSR1), SHORT),
-    ("FUSE, its server is killed", fuse(), None, sent(signal.SIGKILL), SHORT),
-    ("full from the start", tmpfs("size=64k"), fill, None, SHORT),
-    ("fills up", tmpfs("size=2m"), None, fill, SHORT),
-    ("deleted", plain, None, remove, SHORT),
-    ("live files cut off", plain, None, cut_off, SHORT),
-    ("read-only", tmpfs("size=2m"), read_only, None, SHORT),
+    (f"frozen for {STALL} s", ext4, None, freeze, LONG, RANKS),
+    (f"FUSE, stalls for {STALL} s", fuse(), None, sent(signal.SIGUSR2), LONG, RANKS),
+    (f"FUSE, stalls for {STALL} s around the end", fuse(), None, stall_at_end, SHORT, RANKS),
+    (f"FUSE, stalls for {STALL} s around the end of {MANY} ranks", fuse(), None, stall_at_end, SHORT, MANY),
+    ("FUSE, refuses shared mappings", fuse("--direct-io"), None, None, SHORT, RANKS),
+    ("FUSE, fails with EIO", fuse(), None, sent(signal.SIGUSR1), SHORT, RANKS),
+    ("FUSE, its server is killed", fuse(), None, sent(signal.SIGKILL), SHORT, RANKS),
+    ("full from the start", tmpfs("size=64k"), fill, None, SHORT, RANKS),
+    ("fills up", tmpfs("size=2m"), None, fill, SHORT, RANKS),
+    ("deleted", plain, None, remove, SHORT, RANKS),
+    ("live files cut off", plain, None, cut_off, SHORT, RANKS),
+    ("read-only", tmpfs("size=2m"), read_only, None, SHORT, RANKS),
 ]
 
 
@@ -182,29 +183,29 @@ class Outcome:
         self.longest = max((float(seconds) for _, seconds in lines), default=0.0)
 
 
-def started(ledgers, job):
+def started(ledgers, job, ranks):
     """All ranks make rounds, or the job has ended."""
     until = time.monotonic() + 60
-    while len(os.listdir(ledgers)) < RANKS and job.process.poll() is None and time.monotonic() < until:
+    while len(os.listdir(ledgers)) < ranks and job.process.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
 
 
-def native(build, mpi):
+def native(build, mpi, ranks):
     """The job without mpit."""
     with tempfile.TemporaryDirectory(prefix="mpit-trouble.") as ledgers:
-        return Outcome(trial.run([*trial.launcher(mpi, RANKS), f"{build}/tests/rounds-{mpi}", ledgers, str(SHORT)], 60), SHORT)
+        return Outcome(trial.run([*trial.launcher(mpi, ranks), f"{build}/tests/rounds-{mpi}", ledgers, str(SHORT)], 60), SHORT)
 
 
-def words_of(build, mpi, traced, run):
+def words_of(build, mpi, traced, run, ranks):
     """What stands in front of the program."""
     if not traced:
-        return [build + "/bin/mpit-run", "--mpi", mpi, "--output", run, *trial.launcher(mpi, RANKS)]
-    return trial.launcher(mpi, RANKS, {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": run, "MPIT_TRACE": "1"})
+        return [build + "/bin/mpit-run", "--mpi", mpi, "--output", run, *trial.launcher(mpi, ranks)]
+    return trial.launcher(mpi, ranks, {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": run, "MPIT_TRACE": "1"})
 
 
 def recorded(build, mpi, traced, trouble):
     """One job in trouble. -> (Outcome, what mpit-dump says of it afterwards); None: not possible here"""
-    _, made, before, after, seconds = trouble
+    _, made, before, after, seconds, ranks = trouble
     with tempfile.TemporaryDirectory(prefix="mpit-trouble.", ignore_cleanup_errors=True) as work, trial.spool() as spool, \
             contextlib.ExitStack() as stack:
         try:
@@ -215,11 +216,11 @@ def recorded(build, mpi, traced, trouble):
         os.mkdir(ledgers)
         if before:
             before(place)
-        job = trial.Job([*words_of(build, mpi, traced, place.run), f"{build}/tests/rounds-{mpi}", ledgers, str(seconds)],
+        job = trial.Job([*words_of(build, mpi, traced, place.run, ranks), f"{build}/tests/rounds-{mpi}", ledgers, str(seconds)],
                         trial.environment(MPIT_SPOOL=spool))
         try:
             if after:
-                started(ledgers, job)
+                started(ledgers, job, ranks)
                 after(place)
         finally:
             outcome = Outcome(job.ended(seconds + STALL + 40), seconds)
@@ -242,7 +243,7 @@ def said(text):
             and not re.match(r"mpit-run: (recorded in |MPIT_SPOOL )", line)]
 
 
-def faults(outcome, dumped, bare):
+def faults(outcome, dumped, bare, ranks):
     """What is wrong, by what is judged."""
     ended = outcome.ended
     wrong = {"ends as natively": [], "longest round as natively": [], "one line of the ranks at the most": []}
@@ -253,8 +254,8 @@ def faults(outcome, dumped, bare):
     of_ranks = [line for line in ended.err.splitlines() if line.startswith("mpit: ")]
     if len(of_ranks) > 1:
         wrong["one line of the ranks at the most"] += [f"{len(of_ranks)} lines"] + of_ranks[:4]
-    if outcome.ranks < RANKS:
-        wrong["longest round as natively"].append(f"{outcome.ranks} of {RANKS} ranks came to the end of their rounds")
+    if outcome.ranks < ranks:
+        wrong["longest round as natively"].append(f"{outcome.ranks} of {ranks} ranks came to the end of their rounds")
         return wrong
     if outcome.longest > bare.longest + LONGER:
         wrong["longest round as natively"].append(f"{outcome.longest:.3f} s, natively {bare.longest:.3f} s")
@@ -277,7 +278,7 @@ def tried(case):
         outcome, dumped = recorded(build, mpi, traced, trouble)
         if dumped is None:
             return name, {}, outcome
-        wrong = faults(outcome, dumped, bare)
+        wrong = faults(outcome, dumped, bare, trouble[5])
         slow = max(outcome.longest - bare.longest - LONGER, outcome.besides - bare.besides - LATER)
         if outcome.ended.hung or outcome.ended.status != bare.ended.status or not 0 < slow < STALL / 2:
             break
@@ -300,8 +301,8 @@ def main():
         judge.skip("output directories that fail", "file systems cannot be mounted without root")
         sys.exit(judge.verdict())
     mpis = trial.mpis(words.build)
-    bare = {mpi: native(words.build, mpi) for mpi in mpis}
-    cases = [(words.build, mpi, traced, trouble, bare[mpi]) for number, trouble in enumerate(TROUBLES) if words.only in trouble[0]
+    bare = {(mpi, ranks): native(words.build, mpi, ranks) for mpi in mpis for ranks in (RANKS, MANY)}
+    cases = [(words.build, mpi, traced, trouble, bare[mpi, trouble[5]]) for number, trouble in enumerate(TROUBLES) if words.only in trouble[0]
              for traced in (False, True) for turn, mpi in enumerate(mpis) if words.all or (number + traced + turn) % len(mpis) == 0]
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
         outcomes = list(pool.map(tried, cases))

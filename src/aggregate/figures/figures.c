@@ -8,15 +8,25 @@
 static const struct variable_record *record_find(const struct figures *figures, const char *name,
                                                  enum variable_class class, const struct variable **own)
 {
-    size_t count = figures->run ? figures->run->variable_count : variable_number();
-    for (size_t i = 0; i < count; i++) {
-        const struct variable_record *record = figures->run ? &figures->run->variables[i] : &variable_at(i)->record;
+    if (figures->run)
+        return run_reader_variable(figures->run, name, class);
+    for (size_t i = 0; i < variable_number(); i++) {
+        const struct variable_record *record = &variable_at(i)->record;
         if (record->class == class && strcmp(record->name, name) == 0) {
-            *own = figures->run ? NULL : variable_at(i);
+            *own = variable_at(i);
             return record;
         }
     }
     return NULL;
+}
+
+/* The kinds of blocks that have a part of the variable, a bit for each. */
+static uint64_t block_kinds(const struct variable_record *record)
+{
+    uint64_t kinds = 0;
+    for (unsigned t = 0; t < VARIABLE_TERMS; t++)
+        kinds |= record->terms[t].block < 64 ? UINT64_C(1) << record->terms[t].block : 0;
+    return kinds;
 }
 
 static void run_values(const struct run_reader *run, const struct variable_record *record,
@@ -24,8 +34,11 @@ static void run_values(const struct run_reader *run, const struct variable_recor
 {
     variable_clear(record, values, count);
     uint32_t slot = comm ? comm->slot : 0;
+    uint64_t kinds = block_kinds(record);
     for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
         const struct run_block *block = &run->blocks[i];
+        if (!(kinds >> block->kind & 1))
+            continue;
         variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
     }
     if (!comm)

@@ -142,6 +142,7 @@ static bool variables_take(struct replay_part *part)
     for (size_t i = 0; part->cells->variables && i < count; i++)
         part->cells->variables[i] = variable_at(i)->record;
     part->reader.variables = part->cells->variables;
+    part->reader.variable_order = NULL;
     part->reader.variable_count = count;
     return part->cells->variables != NULL;
 }

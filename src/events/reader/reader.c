@@ -379,8 +379,7 @@ static int file_parts_find(struct run_reader *reader, bool chunks)
     if (reader_header_check(reader) != 0 || (chunks && chunks_find(reader) != 0) || threads_find(reader) != 0 ||
         reader_comms_find(reader) != 0 || instruments_find(reader) != 0 || providers_find(reader) != 0 ||
         reader_objects_find(reader) != 0 || reader_paths_find(reader) != 0 || reader_blocks_find(reader) != 0 ||
-        stretches_find(reader) != 0 ||
-        reader_tables_find(reader, !chunks || reader->header.phase != RUN_FINALIZED) != 0)
+        stretches_find(reader) != 0 || reader_tables_find(reader) != 0)
         return -1;
     return 0;
 }

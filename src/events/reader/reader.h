@@ -85,10 +85,9 @@ struct run_reader {
     size_t path_count;
     struct module_record **modules; /* their paths end at the NUL: do not copy these records */
     size_t module_count;
-    /*
-     * Copies of these three tables if a running process could change them. Else NULL, and the tables are in the file.
-     */
+    /* Copies of these three tables. NULL: the reader shares the table with the readers of equal files. */
     void *variables_copy, *calls_copy, *counters_copy;
+    const uint16_t *variable_order; /* of a shared table: places in it, sorted by name. Else NULL */
     char error[512];
 };
 
@@ -152,6 +151,8 @@ size_t run_reader_clock_syncs(const struct run_reader *reader, struct clock_sync
 const uint64_t *tally_cells(const struct run_block *block);
 /* Where the process comes from. The texts are untrusted and may lack their NUL. NULL: not known. */
 const struct origin_record *run_reader_origin(const struct run_reader *reader);
+/* The variable of this name and class (enum variable_class), or NULL. */
+const struct variable_record *run_reader_variable(const struct run_reader *reader, const char *name, uint32_t class);
 /* Returns "?" for a kind without a name in the file. */
 const char *run_reader_call_name(const struct run_reader *reader, unsigned kind);
 

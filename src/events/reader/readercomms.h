@@ -23,8 +23,7 @@ __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader,
 int reader_header_check(struct run_reader *reader);
 void reader_header_copy(struct run_reader *reader);
 int reader_blocks_find(struct run_reader *reader);
-/* `copies`: copies the tables, since a running process may change them. */
-int reader_tables_find(struct run_reader *reader, bool copies);
+int reader_tables_find(struct run_reader *reader);
 void reader_tables_release(struct run_reader *reader);
 int reader_comms_find(struct run_reader *reader);
 int reader_objects_find(struct run_reader *reader);

@@ -1,9 +1,8 @@
 /*
  * Blocks of counters, and the tables that describe their meaning.
  *
- * The reader copies tables, and then checks the copies. Tools that read a running process repeatedly follow counts and
- * offsets in these tables. The process, or another writer of its file, may change the originals meanwhile. Only
- * counters are read in place.
+ * The reader copies tables, and then checks the copies. The process, or another writer of its file, may change the
+ * originals meanwhile. Only counters are read in place.
  */
 #define _GNU_SOURCE
 #include "base/array.h"
@@ -12,6 +11,7 @@
 #include "reader/readercomms.h"
 #include "reader/readerversions.h"
 
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,15 +112,59 @@ const uint64_t *tally_cells(const struct run_block *block)
 
 /* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* Returns the table of `bytes` at `offset`, as a copy if the caller wants one. NULL, with the reader's error: `what`
- * is not in the file, or there is no memory. */
-static const void *table_take(struct run_reader *reader, uint64_t offset, size_t bytes, void **copy, const char *what)
+enum table_kind { TABLE_COUNTERS, TABLE_VARIABLES, TABLE_CALLS };
+
+/*
+ * The files of a job have the same tables. So a table is checked once, and the readers of all equal ones share it. The
+ * process keeps it until its end. A hostile directory may have very many tables: beyond these a reader has its own.
+ */
+enum { SHARED_MOST = 32 };
+static struct shared_table {
+    enum table_kind kind;
+    size_t bytes;
+    void *table;
+    uint16_t *order; /* of variables: their places, sorted by name */
+} shared[SHARED_MOST];
+static size_t shared_count;
+static pthread_mutex_t shared_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Returns the shared table that is equal to this one, or NULL. */
+static const struct shared_table *table_shared(enum table_kind kind, const void *table, size_t bytes)
+{
+    const struct shared_table *found = NULL;
+    pthread_mutex_lock(&shared_lock);
+    for (size_t i = 0; i < shared_count && !found; i++)
+        if (shared[i].kind == kind && shared[i].bytes == bytes && memcmp(shared[i].table, table, bytes) == 0)
+            found = &shared[i];
+    pthread_mutex_unlock(&shared_lock);
+    return found;
+}
+
+/* Gives a checked table to all readers. Then it does not belong to this one any more. */
+static const struct shared_table *table_share(enum table_kind kind, void **table, size_t bytes, uint16_t *order)
+{
+    const struct shared_table *place = NULL;
+    pthread_mutex_lock(&shared_lock);
+    if (shared_count < SHARED_MOST) {
+        place = &shared[shared_count];
+        shared[shared_count++] = (struct shared_table){kind, bytes, *table, order};
+        *table = NULL;
+    }
+    pthread_mutex_unlock(&shared_lock);
+    return place;
+}
+
+/* Returns the table of `bytes` at `offset`: a shared one, which is checked, or a copy. NULL, with the reader's error:
+ * `what` is not in the file, or there is no memory. */
+static const void *table_take(struct run_reader *reader, uint64_t offset, size_t bytes, enum table_kind kind,
+                              void **copy, const struct shared_table **common, const char *what)
 {
     const void *there = reader_object(reader, offset, bytes);
+    *common = NULL;
     if (!there)
         reader_fail(reader, "is damaged: its table of %s is outside the file", what);
-    if (!there || !copy)
-        return there;
+    if (!there || (*common = table_shared(kind, there, bytes)))
+        return there ? (*common)->table : NULL;
     *copy = malloc(bytes);
     if (!*copy)
         reader_fail(reader, "has a table of %s that does not fit into memory", what);
@@ -141,35 +185,34 @@ static bool text_is_plain(const char *text)
     return !*text;
 }
 
-/* Cleans the texts of a table. A file may hold any bytes, and the texts are shown on terminals. A table with unclean
- * texts becomes a copy. Returns the table. NULL, with the reader's error: no memory. */
-static const void *texts_clean(struct run_reader *reader, const void *table, size_t bytes, void **copy,
-                               struct table_texts texts)
+/* Cleans the texts of a copied table. A file may hold any bytes, and the texts are shown on terminals. Returns whether
+ * all were clean: else the table is not the one in the file any more. */
+static bool texts_clean(char *table, struct table_texts texts)
 {
+    bool clean = true;
     for (size_t i = 0; i < texts.count; i++) {
-        size_t at = texts.begin + i * texts.entry_bytes;
-        if (text_is_plain((const char *)table + at))
+        char *text = table + texts.begin + i * texts.entry_bytes;
+        if (text_is_plain(text))
             continue;
-        if (!*copy && !(*copy = malloc(bytes))) {
-            reader_fail(reader, "has texts that do not fit into memory");
-            return NULL;
-        }
-        if (table != *copy)
-            table = memcpy(*copy, table, bytes);
-        text_tidy((char *)*copy + at, texts.bytes);
+        clean = false;
+        text_tidy(text, texts.bytes);
     }
-    return table;
+    return clean;
 }
 
-static int counters_find(struct run_reader *reader, bool copies)
+static int counters_find(struct run_reader *reader)
 {
     uint64_t offset = reader->header.counters;
-    if (offset && !(reader->counters = table_take(reader, offset, sizeof *reader->counters,
-                                                  copies ? &reader->counters_copy : NULL, "counters")))
-        return -1;
-    if (reader->counters && reader->counters->count > COUNTERS_NAMED_MOST)
+    const struct shared_table *common;
+    if (!offset)
+        return 0;
+    reader->counters = table_take(reader, offset, sizeof *reader->counters, TABLE_COUNTERS, &reader->counters_copy,
+                                  &common, "counters");
+    if (!reader->counters || common)
+        return reader->counters ? 0 : -1;
+    if (reader->counters->count > COUNTERS_NAMED_MOST)
         return reader_fail(reader, "is damaged: its table of counters is too long");
-    for (size_t i = 0; reader->counters && i < COUNTERS_NAMED_MOST; i++)
+    for (size_t i = 0; i < COUNTERS_NAMED_MOST; i++)
         if (!reader_text_ends(reader->counters->list[i].name, COUNTER_NAME_BYTES) ||
             !reader_text_ends(reader->counters->list[i].unit, VARIABLE_UNIT_BYTES))
             return reader_fail(reader, "is damaged: the name of counter %zu has no end", i);
@@ -178,22 +221,55 @@ static int counters_find(struct run_reader *reader, bool copies)
     struct table_texts units = names;
     units.begin = offsetof(struct counter_table, list[0].unit);
     units.bytes = VARIABLE_UNIT_BYTES;
-    if (reader->counters)
-        reader->counters =
-            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, names);
-    if (reader->counters)
-        reader->counters =
-            texts_clean(reader, reader->counters, sizeof *reader->counters, &reader->counters_copy, units);
-    return offset && !reader->counters ? -1 : 0;
+    bool clean = texts_clean(reader->counters_copy, names);
+    if (texts_clean(reader->counters_copy, units) && clean)
+        table_share(TABLE_COUNTERS, &reader->counters_copy, sizeof *reader->counters, NULL);
+    return 0;
 }
 
-static int variables_find(struct run_reader *reader, bool copies)
+static int name_order(const void *one, const void *other, void *table)
 {
-    size_t count = reader->header.variable_count;
-    if (count && !(reader->variables = table_take(reader, reader->header.variables, count * sizeof *reader->variables,
-                                                  copies ? &reader->variables_copy : NULL, "variables")))
+    const struct variable_record *variables = table;
+    const uint16_t *a = one, *b = other;
+    int order = strcmp(variables[*a].name, variables[*b].name);
+    return order ? order : *a - *b;
+}
+
+/* Without memory there is no order. */
+static uint16_t *variables_order(const struct run_reader *reader)
+{
+    uint16_t *order = calloc(reader->variable_count + 1, sizeof *order);
+    for (size_t i = 0; order && i < reader->variable_count; i++)
+        order[i] = (uint16_t)i;
+    if (order)
+        qsort_r(order, reader->variable_count, sizeof *order, name_order, reader->variables_copy);
+    return order;
+}
+
+static void variables_share(struct run_reader *reader, size_t bytes)
+{
+    uint16_t *order = variables_order(reader);
+    const struct shared_table *common =
+        order ? table_share(TABLE_VARIABLES, &reader->variables_copy, bytes, order) : NULL;
+    reader->variable_order = common ? order : NULL;
+    if (!common)
+        free(order);
+}
+
+static int variables_find(struct run_reader *reader)
+{
+    const struct shared_table *common;
+    size_t count = reader->header.variable_count, bytes = count * sizeof *reader->variables;
+    if (!count)
+        return 0;
+    reader->variables = table_take(reader, reader->header.variables, bytes, TABLE_VARIABLES, &reader->variables_copy,
+                                   &common, "variables");
+    if (!reader->variables)
         return -1;
     reader->variable_count = count;
+    reader->variable_order = common ? common->order : NULL;
+    if (common)
+        return 0;
     for (size_t i = 0; i < count; i++)
         if (!reader_text_ends(reader->variables[i].name, VARIABLE_NAME_BYTES) ||
             !reader_text_ends(reader->variables[i].unit, VARIABLE_UNIT_BYTES))
@@ -202,32 +278,32 @@ static int variables_find(struct run_reader *reader, bool copies)
                                 VARIABLE_NAME_BYTES};
     struct table_texts units = {offsetof(struct variable_record, unit), sizeof *reader->variables, count,
                                 VARIABLE_UNIT_BYTES};
-    size_t bytes = count * sizeof *reader->variables;
-    if (count)
-        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, names);
-    if (reader->variables)
-        reader->variables = texts_clean(reader, reader->variables, bytes, &reader->variables_copy, units);
-    return count && !reader->variables ? -1 : 0;
+    bool clean = texts_clean(reader->variables_copy, names);
+    if (texts_clean(reader->variables_copy, units) && clean)
+        variables_share(reader, bytes);
+    return 0;
 }
 
-static int calls_find(struct run_reader *reader, bool copies)
+static int calls_find(struct run_reader *reader)
 {
-    size_t count = reader->header.call_count;
-    if (count && !(reader->calls = table_take(reader, reader->header.calls, count * sizeof *reader->calls,
-                                              copies ? &reader->calls_copy : NULL, "calls")))
+    const struct shared_table *common;
+    size_t count = reader->header.call_count, bytes = count * sizeof *reader->calls;
+    if (!count)
+        return reader_calls_check(reader);
+    reader->calls = table_take(reader, reader->header.calls, bytes, TABLE_CALLS, &reader->calls_copy, &common, "calls");
+    if (!reader->calls)
         return -1;
     reader->call_count = count;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count && !common; i++)
         if (!reader_text_ends(reader->calls[i].name, CALL_NAME_BYTES))
             return reader_fail(reader, "is damaged: the name of call %zu has no end", i);
     struct table_texts names = {offsetof(struct call_record, name), sizeof *reader->calls, count, CALL_NAME_BYTES};
-    if (count && !(reader->calls =
-                       texts_clean(reader, reader->calls, count * sizeof *reader->calls, &reader->calls_copy, names)))
-        return -1;
+    if (!common && texts_clean(reader->calls_copy, names))
+        table_share(TABLE_CALLS, &reader->calls_copy, bytes, NULL);
     return reader_calls_check(reader);
 }
 
-int reader_tables_find(struct run_reader *reader, bool copies)
+int reader_tables_find(struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
     if (header->origin && !reader_object(reader, header->origin, sizeof(struct origin_record)))
@@ -236,11 +312,33 @@ int reader_tables_find(struct run_reader *reader, bool copies)
         return reader_fail(reader, "is damaged: its clock measurements are outside the file");
     if (header->gaps && !reader_object(reader, header->gaps, sizeof(struct gap_table)))
         return reader_fail(reader, "is damaged: its causes of gaps are outside the file");
-    if (counters_find(reader, copies) != 0)
+    if (counters_find(reader) != 0)
         return -1;
     if (header->variable_count > 10000 || header->call_count > EVENT_KIND_MASK)
         return reader_fail(reader, "is damaged: its tables have invalid lengths");
-    return variables_find(reader, copies) == 0 ? calls_find(reader, copies) : -1;
+    return variables_find(reader) == 0 ? calls_find(reader) : -1;
+}
+
+const struct variable_record *run_reader_variable(const struct run_reader *reader, const char *name, uint32_t class)
+{
+    const uint16_t *order = reader->variable_order;
+    size_t low = 0, high = order ? reader->variable_count : 0, end = reader->variable_count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (strcmp(reader->variables[order[middle]].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < end; low++) {
+        const struct variable_record *record = &reader->variables[order ? order[low] : low];
+        bool same = strcmp(record->name, name) == 0;
+        if (same && record->class == class)
+            return record;
+        if (order && !same)
+            return NULL;
+    }
+    return NULL;
 }
 
 void reader_tables_release(struct run_reader *reader)
@@ -254,6 +352,7 @@ void reader_tables_release(struct run_reader *reader)
     reader->comm_blocks = NULL;
     reader->variables_copy = reader->calls_copy = reader->counters_copy = NULL;
     reader->variables = NULL;
+    reader->variable_order = NULL;
     reader->calls = NULL;
     reader->counters = NULL;
     reader->block_count = reader->variable_count = reader->call_count = 0;

@@ -65,10 +65,12 @@ bool process_is_here(const struct run_header *header)
     return process_has_this_kernel(header) && (header->pid_namespace == 0 || header->pid_namespace == namespace_own());
 }
 
-/* If a running program was replaced or removed, the kernel appends " (deleted)" to its name. */
+/* If a running program was replaced or removed, the kernel appends " (deleted)" to its name. A hidden name may be any. */
 static bool is_program(const char *now, const struct run_header *header)
 {
     size_t length = strnlen(header->program, sizeof header->program - 1);
+    if (header->program[0] == '#')
+        return true;
     if (strncmp(now, header->program, length) != 0)
         return false;
     return length == sizeof header->program - 1 || !now[length] || strcmp(now + length, " (deleted)") == 0;

@@ -58,7 +58,9 @@ static void job_labels(struct textbuffer *labels, const struct observed_job *job
 {
     char number[40];
     text_clear(labels);
-    if (job->namesake)
+    if (job->namesake && job->user[0] == '#') /* the site hides users */
+        snprintf(number, sizeof number, "%016" PRIx64 "-%.20s", job->job, job->user);
+    else if (job->namesake)
         snprintf(number, sizeof number, "%016" PRIx64 "-%u", job->job, (unsigned)job->owner);
     else
         snprintf(number, sizeof number, "%016" PRIx64, job->job);

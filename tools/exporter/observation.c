@@ -120,11 +120,13 @@ static struct observed_job *job_find(struct observation *observation, const stru
     return job;
 }
 
-/* The recorder writes "slurm 4711", after the header. */
-static void scheduler_take(struct observed_job *job, const struct run_reader *run)
+/* The recorder writes "slurm 4711", after the header. If the site hides users, their names are hashes. */
+static void origin_take(struct observed_job *job, const struct run_reader *run)
 {
     const struct origin_record *origin = run_reader_origin(run);
     char text[ORIGIN_JOB_BYTES];
+    if (origin && origin->user[0] == '#')
+        label_clean(job->user, sizeof job->user, origin->user, sizeof origin->user);
     if (!origin || job->scheduler_job[0])
         return;
     label_clean(text, sizeof text, origin->scheduler_job, sizeof origin->scheduler_job);
@@ -252,7 +254,7 @@ static int live_process_take(struct observation *observation, struct live_proces
     if (header->mpi[0])
         snprintf(job->mpi, sizeof job->mpi, "%.*s", (int)sizeof job->mpi - 1, header->mpi);
     job->stall_known |= header->stall_known != 0;
-    scheduler_take(job, &live->run);
+    origin_take(job, &live->run);
     process->phase = header->phase;
     if (!live->alive && process->gone_ns)
         return 0;

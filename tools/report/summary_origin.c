@@ -144,9 +144,9 @@ json_t *summary_origin_json(const struct summary *summary)
         json_array_append_new(hosts, json_string(summary->hosts[i].name));
     return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "command", optional_text_json(origin->command),
                      "directory", optional_text_json(origin->directory), "user", user_json(origin), "uid",
-                     origin->told ? json_integer(origin->uid) : json_null(), "scheduler_job",
-                     optional_text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns), "end_ns",
-                     ns_json(origin->end_ns), "hosts", hosts);
+                     origin->told && origin->uid != ORIGIN_UID_HIDDEN ? json_integer(origin->uid) : json_null(),
+                     "scheduler_job", optional_text_json(origin->scheduler_job), "begin_ns", ns_json(origin->begin_ns),
+                     "end_ns", ns_json(origin->end_ns), "hosts", hosts);
 }
 
 /* ---- about ------------------------------------------------------------------------------------------------------- */

@@ -1,9 +1,36 @@
 #include "instruments/instrument.h"
 
+#include "base/text.h"
+#include "site/hide.h"
+
 #include <stdio.h>
 #include <string.h>
 
 bool instrument_run_open; /* under the register's lock */
+
+static void text_write(char *to, size_t bytes, const char *text)
+{
+    if (hides(HIDE_REGIONS))
+        hide_text(to, bytes, text);
+    else
+        snprintf(to, bytes, "%s", text);
+}
+
+/* The component of phases, and the prefix of their names, are mpit's. They stay. */
+static void names_write(struct instrument_record *record, const struct instrument *instrument)
+{
+    bool phase = strcmp(instrument->component, PHASE_COMPONENT) == 0 && text_begins(instrument->name, PHASE_PREFIX);
+    size_t prefix = phase ? sizeof PHASE_PREFIX - 1 : 0;
+    memcpy(record->name, PHASE_PREFIX, prefix);
+    text_write(record->name + prefix, sizeof record->name - prefix, instrument->name + prefix);
+    if (phase)
+        snprintf(record->component, sizeof record->component, PHASE_COMPONENT);
+    else
+        text_write(record->component, sizeof record->component, instrument->component);
+    if (phase || !hides(HIDE_REGIONS))
+        snprintf(record->description, sizeof record->description, "%.*s", (int)sizeof record->description - 1,
+                 instrument->description);
+}
 
 static uint64_t items_write(const struct instrument_enumeration *names)
 {
@@ -16,7 +43,7 @@ static uint64_t items_write(const struct instrument_enumeration *names)
         return 0;
     for (uint32_t i = 0; i < known->count; i++) {
         items[i].value = known->items[i].value;
-        snprintf(items[i].name, sizeof items[i].name, "%s", known->items[i].name);
+        text_write(items[i].name, sizeof items[i].name, known->items[i].name);
     }
     known->items_offset = offset;
     return offset;
@@ -68,11 +95,8 @@ void instrument_record_make(struct instrument_instance *instance)
     record->items = items_write(instrument->names);
     record->item_count = record->items ? instrument->names->count : 0;
     record->values = instance->published_offset = values;
-    snprintf(record->name, sizeof record->name, "%s", instrument->name);
+    names_write(record, instrument);
     snprintf(record->unit, sizeof record->unit, "%s", instrument_unit(instrument));
-    snprintf(record->component, sizeof record->component, "%s", instrument->component);
-    snprintf(record->description, sizeof record->description, "%.*s", (int)sizeof record->description - 1,
-             instrument->description);
     values_copy(instance);
     __atomic_store_n(&instance->record, record, __ATOMIC_RELEASE); /* pairs with instrument_publish */
     if (offset)

@@ -7,6 +7,7 @@
 #include "registry/paths.h"
 #include "format/label.h"
 #include "handles/windows.h"
+#include "site/hide.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -289,6 +290,8 @@ void book_comm_label(struct comm *comm, const char *label, size_t most)
 {
     char clean[COMM_LABEL_BYTES];
     label_clean(clean, sizeof clean, label, most);
+    if (hides(HIDE_COMMUNICATORS))
+        hide_text(clean, sizeof clean, clean);
     pthread_mutex_lock(&book.lock);
     memset(comm->record->label, 0, sizeof comm->record->label);
     memcpy(comm->record->label, clean, strlen(clean));

@@ -2,6 +2,7 @@
 
 #include "registry/commmap.h"
 #include "format/label.h"
+#include "site/hide.h"
 
 #include <string.h>
 
@@ -89,6 +90,9 @@ void objects_name(enum object_kind kind, uint32_t slot, uint32_t number, uint64_
     record->slot = slot;
     record->number = number;
     record->ticks = ticks;
-    object_name_fit(record->name, name);
+    if (hides(kind == OBJECT_WINDOW ? HIDE_COMMUNICATORS : HIDE_FILES))
+        hide_path(record->name, sizeof record->name, name);
+    else
+        object_name_fit(record->name, name);
     run_link(&book.run, &book.run.header->first_object, &record->next, offset);
 }

@@ -2,6 +2,7 @@
 
 #include "base/pages.h"
 #include "base/signals.h"
+#include "site/hide.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -140,11 +141,14 @@ static const struct module_record *module_make(const struct path_module *module)
 uint32_t path_module_number(const struct path_module *module)
 {
     const struct module_record *record = NULL;
+    char room[HIDE_MODULE_BYTES];
+    struct path_module shown = *module;
+    shown.path = hide_module(module->path, book.run.header->program, room);
     pthread_mutex_lock(&lock);
     for (uint32_t i = module_count; !record && i-- > 0;)
-        record = is_module(modules[i], module) ? modules[i] : NULL;
+        record = is_module(modules[i], &shown) ? modules[i] : NULL;
     if (!record)
-        record = module_make(module);
+        record = module_make(&shown);
     pthread_mutex_unlock(&lock);
     return record ? record->number : 0;
 }

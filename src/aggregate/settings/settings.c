@@ -1,5 +1,6 @@
 #include "settings/settings.h"
 
+#include "site/hide.h"
 #include "site/setting.h"
 
 #include <pthread.h>
@@ -59,5 +60,10 @@ void settings_tell(void (*say)(const char *format, ...))
         if (!knob_from_environment(knob, &value, problem) && problem[0])
             say("mpit: %s", problem);
     }
+    char unknown[HIDE_PROBLEM_BYTES];
+    bool of_site = setting_is_of_site("MPIT_HIDE");
+    if (!hide_is_known(unknown))
+        say("mpit: %s%sMPIT_HIDE=%s cannot be used: %s. mpit hides all of them.", of_site ? setting_file() : "",
+            of_site ? ": " : "", setting("MPIT_HIDE"), unknown);
     site_tell(say);
 }

@@ -136,8 +136,8 @@ struct run_header {
     uint64_t lost[LOSS_PLACES]; /* by enum loss_cause */
     char mpi[64];               /* the version text of the MPI library */
     char host[64];
-    char boot[40]; /* identifies the running kernel. Processes with the same one share the counter */
-    char program[256];
+    char boot[40];             /* identifies the running kernel. Processes with the same one share the counter */
+    char program[256];         /* its path. Texts that begin with # are hashes (site/hide.h) */
     uint64_t first_stretch;    /* of the trace, the latest first. Only with TRACED_IN_PART */
     uint64_t sampling;         /* one of how many calls is timed, as in mpit_timing */
     uint32_t sampling_changed; /* 1: the value was another one before */
@@ -169,7 +169,7 @@ struct run_header {
     /* What the launcher reports before world_size is set: the rank + 1, and the number of processes. 0: not known. */
     uint32_t launched_as, launched_size;
     uint64_t origin;        /* struct origin_record. 0: not known */
-    uint32_t uid;           /* of the user, if origin is known */
+    uint32_t uid;           /* of the user, if origin is known, or ORIGIN_UID_HIDDEN */
     uint32_t apart;         /* 1: the file is kept as it is when the process has ended (MPIT_REDUCE=0) */
     uint64_t drained;       /* bytes of its chunks that were moved to the output directory already (drain.h) */
     uint64_t spool_limit;   /* limit of this file in the spool. 0: none */
@@ -183,6 +183,7 @@ struct run_header {
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */
+#define ORIGIN_UID_HIDDEN UINT32_MAX
 enum { ORIGIN_USER_BYTES = 64, ORIGIN_JOB_BYTES = 128, ORIGIN_COMMAND_BYTES = 1024, ORIGIN_DIRECTORY_BYTES = 512 };
 struct origin_record {
     char user[ORIGIN_USER_BYTES];

@@ -8,6 +8,7 @@
 #include "format/samples.h"
 
 #include "clock/clock.h"
+#include "site/hide.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -299,6 +300,8 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     line_read("/proc/sys/kernel/random/boot_id", header->boot, sizeof header->boot);
     ssize_t n = readlink("/proc/self/exe", header->program, sizeof header->program - 1);
     header->program[n > 0 ? n : 0] = '\0';
+    if (hides(HIDE_PROGRAM))
+        hide_path(header->program, sizeof header->program, header->program);
     __atomic_store_n(&header->phase, RUN_STARTING, __ATOMIC_RELEASE);
 }
 

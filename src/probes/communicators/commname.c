@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "format/label.h"
+#include "site/hide.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -254,6 +255,8 @@ static void mark_tell(const struct comm_origin *origin, const struct comm_facts 
         break;
     case MARK_TEXT:
         label_clean(text, sizeof text, origin->text ? origin->text : "", SIZE_MAX);
+        if (hides(HIDE_COMMUNICATORS))
+            hide_text(text, sizeof text, text);
         snprintf(mark, bytes, ":%s:%s", group, text);
         break;
     case MARK_PARENTS:

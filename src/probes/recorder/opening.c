@@ -15,6 +15,7 @@
 #include "progress/stall.h"
 #include "wrappers/switchboard.h"
 #include "settings/tracing.h"
+#include "site/hide.h"
 #include "site/outputpattern.h"
 #include "site/setting.h"
 
@@ -44,14 +45,15 @@ static void absolute_write(char path[PATH_MAX], const char *output)
 /* Puts the date, the user, the job and so on into the pattern. */
 static bool pattern_expand(const struct opened *opened, const char *pattern, char path[PATH_MAX], char reason[128])
 {
-    char user[ORIGIN_USER_BYTES], scheduler[ORIGIN_JOB_BYTES] = "", number[24], host[64] = "";
+    char user[ORIGIN_USER_BYTES], program[NAME_MAX + 1], scheduler[ORIGIN_JOB_BYTES] = "", number[24], host[64] = "";
     struct launch launch = job_launch();
     origin_user(user);
+    origin_program(program);
     batch_job(scheduler);
     snprintf(number, sizeof number, "%016" PRIx64, job_number(opened->asked, launch.size > 0 ? launch.size : 1));
     gethostname(host, sizeof host - 1);
     const char *blank = strchr(scheduler, ' ');
-    struct output_values values = {time(NULL), user, program_invocation_short_name, blank ? blank + 1 : number, host};
+    struct output_values values = {time(NULL), user, program, blank ? blank + 1 : number, host};
     return output_expand(pattern, &values, path, PATH_MAX, reason);
 }
 
@@ -149,6 +151,7 @@ bool run_start(struct opened *opened)
 {
     struct run_problem problem;
     const char *reduce = setting("MPIT_REDUCE");
+    hide_read();
     directory_read(opened);
     run_say = run_problem_say;
     clock_open();

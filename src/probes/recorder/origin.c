@@ -3,10 +3,10 @@
 
 #include "base/hash.h"
 #include "recorder/batch.h"
-#include "site/setting.h"
+#include "site/hide.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,19 +16,25 @@
 /* /proc/self/cmdline has a NUL after each word. Words with blanks get quotes. */
 static void command_note(char text[ORIGIN_COMMAND_BYTES])
 {
-    char words[ORIGIN_COMMAND_BYTES];
+    char words[ORIGIN_COMMAND_BYTES], hidden[ORIGIN_COMMAND_BYTES];
     int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
     ssize_t bytes = fd < 0 ? -1 : read(fd, words, sizeof words - 1);
     if (fd >= 0)
         close(fd);
     size_t used = 0;
-    for (ssize_t at = 0; at < bytes && used < ORIGIN_COMMAND_BYTES - 1;) {
+    for (ssize_t at = 0, length; at < bytes && used < ORIGIN_COMMAND_BYTES - 1; at += length + 1) {
         const char *word = words + at;
         words[bytes] = '\0';
+        length = (ssize_t)strlen(word);
+        if (!at && hides(HIDE_PROGRAM)) {
+            hide_path(hidden, sizeof hidden, word);
+            word = hidden;
+        }
         const char *quote = strpbrk(word, " \t\n") || !*word ? "'" : "";
         int n = snprintf(text + used, ORIGIN_COMMAND_BYTES - used, "%s%s%s%s", at ? " " : "", quote, word, quote);
         used += n > 0 ? (size_t)n : 0;
-        at += (ssize_t)strlen(word) + 1;
+        if (hides(HIDE_ARGUMENTS))
+            return;
     }
 }
 
@@ -39,38 +45,18 @@ void origin_user(char text[ORIGIN_USER_BYTES])
     if (!name || !*name)
         name = getenv("LOGNAME");
     snprintf(text, ORIGIN_USER_BYTES, "%s", name ? name : "");
+    if (!hides(HIDE_USER))
+        return;
+    if (!*text) /* tools would look up the name */
+        snprintf(text, ORIGIN_USER_BYTES, "%lu", (unsigned long)geteuid());
+    hide_text(text, ORIGIN_USER_BYTES, text);
 }
 
-/* True if the site wants the text hidden: MPIT_HIDE names it. */
-static bool is_hidden(const char *word)
+void origin_program(char text[NAME_MAX + 1])
 {
-    const char *list = setting("MPIT_HIDE");
-    size_t bytes = strlen(word);
-    for (size_t length; list && *list; list += length) {
-        list += strspn(list, ", \t");
-        length = strcspn(list, ", \t");
-        if (length == bytes && strncmp(list, word, bytes) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Replaces a text by its hash. Equal texts stay equal. The site's key is part of the hash. */
-static void text_hide(char *text, size_t bytes)
-{
-    uint64_t hash = hash_text(hash_text(HASH_BEGIN, setting("MPIT_HIDE_KEY")), text);
-    if (*text)
-        snprintf(text, bytes, "#%016" PRIx64, hash);
-}
-
-static void texts_hide(struct origin_record *origin)
-{
-    if (is_hidden("user"))
-        text_hide(origin->user, sizeof origin->user);
-    if (is_hidden("arguments"))
-        origin->command[strcspn(origin->command, " ")] = '\0';
-    if (is_hidden("directory"))
-        text_hide(origin->directory, sizeof origin->directory);
+    snprintf(text, NAME_MAX + 1, "%s", program_invocation_short_name);
+    if (hides(HIDE_PROGRAM))
+        hide_text(text, NAME_MAX + 1, text);
 }
 
 static void processors_note(struct run_header *header)
@@ -93,8 +79,9 @@ void origin_note(struct run *run)
     command_note(origin->command);
     if (!getcwd(origin->directory, sizeof origin->directory))
         origin->directory[0] = '\0';
-    texts_hide(origin);
-    run->header->uid = (uint32_t)geteuid();
+    if (hides(HIDE_DIRECTORY))
+        hide_text(origin->directory, sizeof origin->directory, origin->directory);
+    run->header->uid = hides(HIDE_USER) ? ORIGIN_UID_HIDDEN : (uint32_t)geteuid();
     processors_note(run->header);
     __atomic_store_n(&run->header->origin, offset, __ATOMIC_RELEASE);
 }

@@ -13,6 +13,7 @@
 #include "sampler/shield.h"
 #include "unwinder/loaded.h"
 #include "unwinder/unwinder.h"
+#include "site/hide.h"
 #include "site/setting.h"
 
 #include <errno.h>
@@ -107,12 +108,13 @@ static bool module_is_known(const struct sampler *s, uint64_t pc)
 static bool module_note(struct sampler *s, uint64_t pc)
 {
     struct loaded *loaded = &s->loaded;
+    char room[HIDE_MODULE_BYTES];
     if (module_is_known(s, pc) || !loaded_find(pc, loaded))
         return true;
     struct sample_module module = {
         .begin = loaded->begin, .end = loaded->end, .bias = loaded->bias, .build_id_bytes = loaded->build_id_bytes};
     memcpy(module.build_id, loaded->build_id, loaded->build_id_bytes);
-    if (!sample_put_module(&s->writer, &module, loaded->path))
+    if (!sample_put_module(&s->writer, &module, hide_module(loaded->path, book.run.header->program, room)))
         return false;
     if (s->module_count == MODULES_KNOWN)
         s->module_count = 0;
@@ -129,6 +131,8 @@ static bool thread_note(struct sampler *s)
     if (s->writer.chunk->packed_bytes && thread == s->thread && !s->changed)
         return true;
     prctl(PR_GET_NAME, name);
+    if (hides(HIDE_PROGRAM)) /* the first thread has the name of the program */
+        hide_text(name, sizeof name, name);
     if (!sample_put_thread(&s->writer, thread, sampled_self.tid, s->period_ns, name))
         return false;
     s->thread = thread;

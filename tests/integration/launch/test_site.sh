@@ -71,6 +71,13 @@ for mpi in openmpi mpich; do
     member "$file" 'job["origin"]["command"] == "./ring-'$mpi'"'
     rm -r logs/*
 
+    printf '%s\n' "output = $work/logs/%u-%p" 'hide = user, programs' >hide.conf
+    gives "$mpi: a text to hide that mpit does not know" 0 env MPIT_CONF="$work/hide.conf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
+    one_says 1 "hide.conf: MPIT_HIDE=user, programs cannot be used: 'programs' is not known; allowed are user, arguments, directory, program, .*mpit hides all of them"
+    check "  names of folders have hashes, too" [ "$(find logs -mindepth 1 -type d | grep -Ec '^logs/_[0-9a-f]{16}-_[0-9a-f]{16}$')" = 1 ]
+    member "$(jobs_in logs)" 'job["program"][0] == "#" and job["origin"]["uid"] is None and " " not in job["origin"]["command"]'
+    rm -r logs/*
+
     gives "$mpi: a value with a folder in it" 0 env MPIT_OUTPUT="$work/logs/%u%%" USER=../../eve "mpirun.$mpi" -n 1 ./ring-$mpi
     check "  adds none" [ "$(jobs_in logs/_._.._eve% | wc -l)" = 1 ]
     gives "$mpi: a pattern that is none" 0 env MPIT_OUTPUT="$work/logs/%x" "mpirun.$mpi" -n 2 ./ring-$mpi

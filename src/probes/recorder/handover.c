@@ -116,6 +116,19 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
     return false;
 }
 
+/* A container may lack its libraries. */
+static void words_say(const char *text, const char *spool, const char *output)
+{
+    static const char loader[] = "mpit-collect: error while loading shared libraries: ";
+    if (strncmp(text, loader, sizeof loader - 1) == 0)
+        opened_say(
+            "mpit: mpit-collect does not run here (%s). The recording stays in %.200s. \"mpit-collect %.200s\" moves "
+            "it to the output directory",
+            text + sizeof loader - 1, spool, output);
+    else if (text[0])
+        opened_say("%s", text);
+}
+
 static void collector_run(const char *spool, const char *output)
 {
     char text[TEXT_BYTES] = "";
@@ -138,8 +151,7 @@ static void collector_run(const char *spool, const char *output)
     if (pipe_ends[0] >= 0)
         close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';
-    if (text[0])
-        opened_say("%s", text);
+    words_say(text, spool, output);
 }
 
 /* True for the first process of a node, if the launcher tells which one that is. */

@@ -282,7 +282,7 @@ static void stall_learn(void)
     bool known = stall_opal_here() || stall_ucx_here() || stall_fabric_here();
     RELAXED_STORE(&book.run.header->stall_known, known);
     if (!known)
-        native_say(
+        opened_say(
             "mpit: this MPI library makes progress in a way that mpit does not know: all time inside of MPI counts as "
             "work, and mpit_stall_known is 0");
 }

@@ -27,8 +27,9 @@ struct listing {
     FILE *out;
     const struct run_job *job;
     const struct selection *selection;
-    size_t csv_job; /* number of the job for comma-separated values, else 0 */
-    uint64_t last;  /* show only this many records of each, without records from below MPI. 0: all */
+    size_t csv_job;     /* number of the job for comma-separated values, else 0 */
+    uint64_t last;      /* show only this many records of each, without records from below MPI. 0: all */
+    const bool *firsts; /* show only these files. NULL: all */
     struct timeline line;
     struct stream *streams;
     size_t count;
@@ -258,22 +259,28 @@ static void stream_skip(const struct listing *listing, struct stream *stream)
     }
 }
 
-/* If only the last records are shown, opens only the processes that did not reach their end. */
+/* If only the last records are shown, then only of processes that did not reach their end. */
+static bool file_is_shown(const struct listing *listing, size_t i)
+{
+    return (!listing->last || listing->job->files[i].header.phase != RUN_FINALIZED) &&
+           (!listing->firsts || listing->firsts[i]);
+}
+
 static int streams_open(struct listing *listing)
 {
     const struct run_job *job = listing->job;
     size_t most = 0;
     for (size_t i = 0; i < job->file_count; i++)
-        most += job->files[i].thread_count;
+        most += file_is_shown(listing, i) ? job->files[i].thread_count : 0;
     listing->streams = calloc(most + 1, sizeof *listing->streams);
     listing->heap = calloc(most + 1, sizeof(struct stream *));
     if (!listing->streams || !listing->heap)
         return -1;
     for (size_t i = 0; i < job->file_count; i++) {
+        if (!file_is_shown(listing, i))
+            continue;
         const struct run_reader *file = run_job_file(job, i);
         for (uint32_t thread = 0; thread < file->thread_count; thread++) {
-            if (listing->last && file->header.phase == RUN_FINALIZED)
-                continue;
             struct stream *stream = &listing->streams[listing->count];
             *stream = (struct stream){.file = file, .thread = thread, .gap_ns = -1};
             event_cursor_open(&stream->cursor, stream->file, thread);
@@ -324,6 +331,8 @@ static void missing_print(const struct listing *listing, const struct stream *st
 static void columns_measure(struct listing *listing)
 {
     for (size_t i = 0; i < listing->job->file_count; i++) {
+        if (listing->firsts && !listing->firsts[i])
+            continue;
         const struct run_reader *file = run_job_file(listing->job, i);
         eventtext_measure(&listing->columns, &listing->line, file);
         run_reader_rest(file);
@@ -360,30 +369,36 @@ static int event_list_print(struct listing *listing)
     return 0;
 }
 
-static int list_print(const struct run_job *job, const struct selection *selection, size_t csv_job, uint64_t last,
-                      FILE *out)
+static int list_print(struct listing *listing)
 {
-    struct listing listing = {.out = out,
-                              .job = job,
-                              .selection = selection,
-                              .csv_job = csv_job,
-                              .last = last,
-                              .columns = TEXT_COLUMNS_LEAST};
+    const struct run_job *job = listing->job;
+    listing->columns = TEXT_COLUMNS_LEAST;
     if (!job->file_count)
         return 0;
-    if (last && !(listing.places = call_places_open(job->names)))
+    if (listing->last && !(listing->places = call_places_open(job->names)))
         return -1;
-    int result = event_list_print(&listing);
-    call_places_close(listing.places);
+    int result = event_list_print(listing);
+    call_places_close(listing->places);
     return result;
 }
 
 int events_print(const struct run_job *job, const struct selection *selection, size_t csv_job, FILE *out)
 {
-    return list_print(job, selection, csv_job, 0, out);
+    struct listing listing = {.out = out, .job = job, .selection = selection, .csv_job = csv_job};
+    return list_print(&listing);
 }
 
-int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records, FILE *out)
+int events_print_last(const struct run_job *job, const struct selection *selection, uint64_t records,
+                      const bool *firsts, FILE *out)
 {
-    return list_print(job, selection, 0, records, out);
+    struct listing listing = {.out = out, .job = job, .selection = selection, .last = records};
+    size_t count = 0;
+    for (size_t i = 0; i < job->file_count; i++)
+        count += job->files[i].header.phase != RUN_FINALIZED &&
+                 selection_has_rank(selection, run_rank(&job->files[i].header));
+    if (count > EVENTS_LAST_MOST) {
+        listing.firsts = firsts;
+        fprintf(out, "The last calls of the first process of each line above; --ranks LIST shows those of others:\n\n");
+    }
+    return list_print(&listing);
 }

@@ -102,18 +102,22 @@ static int events(const struct run_dir *dir, const struct selection *selection, 
     return status;
 }
 
-/* Prints the processes that did not reach their end, and the last calls of each. */
+/* Prints the processes of a job that did not reach their end, and the last calls of each. */
+static void job_crash(const struct run_job *job, const struct selection *selection)
+{
+    bool *firsts = calloc(job->file_count + 1, sizeof *firsts);
+    bool ended = firsts && !postmortem_print_all(job, selection, firsts, stdout);
+    puts(ended ? "all known processes ended normally" : "");
+    if (!firsts || (!ended && events_print_last(job, selection, LAST_RECORDS, firsts, stdout) != 0))
+        errx(1, "out of memory for the list of events");
+    free(firsts);
+}
+
 static int crash(const struct run_dir *dir, const struct selection *selection)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
         job_title_print(dir, i);
-        if (!postmortem_print(&dir->jobs[i], selection, SIZE_MAX, stdout)) {
-            printf("all known processes ended normally\n");
-            continue;
-        }
-        printf("\n");
-        if (events_print_last(&dir->jobs[i], selection, LAST_RECORDS, stdout) != 0)
-            errx(1, "out of memory for the list of events");
+        job_crash(&dir->jobs[i], selection);
     }
     return 0;
 }

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "job/postmortem.h"
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "calls.h"
 #include "format/label.h"
@@ -47,6 +48,44 @@ static bool state_is_same(const struct patient *one, const struct patient *other
            one->unseen == other->unseen &&
            (one->state.call != CALL_NONE || one->last == other->last ||
             (one->last && other->last && strcmp(one->last, other->last) == 0));
+}
+
+/* The threads in an order in which those with the same state are neighbors. */
+struct neighbour {
+    uint64_t hash; /* of the state */
+    size_t patient;
+};
+
+static uint64_t state_hash(const struct patient *patient)
+{
+    const struct comm_record *comm = patient_comm(patient);
+    uint64_t hash = hash_text(HASH_BEGIN, comm ? comm->name : NULL);
+    hash = hash_add(hash_add(hash, patient->state.call), patient->place);
+    hash = hash_add(hash, patient->file->header.phase);
+    hash = hash_add(hash, (uint64_t)patient->alive << 1 | patient->unseen);
+    return patient->state.call == CALL_NONE ? hash_text(hash, patient->last) : hash;
+}
+
+static int neighbour_order(const void *one, const void *other)
+{
+    const struct neighbour *a = one, *b = other;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return (a->patient > b->patient) - (a->patient < b->patient);
+}
+
+/* The caller frees it, and the place of each thread in it. NULL: no memory. */
+static struct neighbour *neighbours_find(const struct ward *ward, size_t **places)
+{
+    struct neighbour *list = calloc(ward->count + 1, sizeof *list);
+    *places = calloc(ward->count + 1, sizeof **places);
+    for (size_t i = 0; list && i < ward->count; i++)
+        list[i] = (struct neighbour){state_hash(&ward->patients[i]), i};
+    if (list)
+        qsort(list, ward->count, sizeof *list, neighbour_order);
+    for (size_t i = 0; list && *places && i < ward->count; i++)
+        (*places)[list[i].patient] = i;
+    return list;
 }
 
 /* ---- as text -------------------------------------------------------------------------------------------------------
@@ -125,17 +164,32 @@ static void group_print(const struct ward *ward, const struct patient *const *gr
 
 enum { DEAD_LINES_MOST = 8 };
 
+/* Returns whether somebody may have waited for long when this thread's process was dead. */
+static bool died_early(const struct ward *ward, const struct patient *dead, int64_t last_ns, bool anybody_lives)
+{
+    size_t i = (size_t)(dead - ward->patients);
+    bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
+    return first && !dead->alive && (anybody_lives || (dead->end_ns >= 0 && last_ns - dead->end_ns >= WAIT_LONG_NS));
+}
+
 /* Prints which ranks wait for dead ranks. This is the reason why they hang, no matter which calls the dead ranks were
  * in. */
 static void dead_print(const struct ward *ward, FILE *out)
 {
     int32_t *ranks = calloc(ward->count + 1, sizeof *ranks);
     size_t lines = 0;
+    int64_t last_ns = INT64_MIN;
+    bool anybody_lives = false;
+    for (size_t i = 0; i < ward->count; i++) {
+        int64_t end_ns = patient_end(ward, &ward->patients[i]);
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+        anybody_lives = anybody_lives || ward->patients[i].alive;
+    }
     for (size_t i = 0; ranks && i < ward->count && lines < DEAD_LINES_MOST; i++) {
         const struct patient *dead = &ward->patients[i];
         size_t count = 0;
-        bool first = i == 0 || ward->patients[i - 1].file != dead->file; /* of its rank's threads */
-        for (size_t k = 0; first && k < ward->count; k++)
+        bool early = died_early(ward, dead, last_ns, anybody_lives);
+        for (size_t k = 0; early && k < ward->count; k++)
             if (patient_waits_for_dead(ward, &ward->patients[k], dead))
                 ranks[count++] = run_rank(&ward->patients[k].file->header);
         char text[RANKS_TEXT_BYTES];
@@ -176,22 +230,37 @@ static void ward_circle_print(const struct ward *ward, FILE *out)
     free(ranks);
 }
 
-/* Ranks in the same state share a line. In a small job, ranks that wait for different ones have separate lines. */
-static void groups_print(struct ward *ward, size_t most, FILE *out)
+enum { LINES_EACH = 8 };
+
+/* Takes the threads in the state of thread i, with it. Returns how many. In a small job, ranks that wait for different
+ * ones have separate lines. */
+static size_t group_take(struct ward *ward, size_t i, const struct neighbour *list, size_t place,
+                         const struct patient **group)
 {
-    enum { LINES_EACH = 8 };
+    size_t count = 0;
+    for (size_t n = place; n < ward->count && list[n].hash == list[place].hash; n++) {
+        struct patient *other = &ward->patients[list[n].patient];
+        if (other->shown || !state_is_same(&ward->patients[i], other) ||
+            (ward->count <= LINES_EACH && !waits_are_same(&ward->patients[i].waits, &other->waits)))
+            continue;
+        other->shown = true;
+        group[count++] = other;
+    }
+    return count;
+}
+
+/* Ranks in the same state share a line. `firsts` as in postmortem_print_all, or NULL. */
+static void groups_print(struct ward *ward, size_t most, bool *firsts, FILE *out)
+{
     const struct patient **group = calloc(ward->count + 1, sizeof *group);
-    size_t lines = 0, left = 0;
-    for (size_t i = 0; group && i < ward->count; i++) {
+    size_t *places, lines = 0, left = 0;
+    struct neighbour *list = neighbours_find(ward, &places);
+    for (size_t i = 0; group && list && places && i < ward->count; i++) {
         if (ward->patients[i].shown)
             continue;
-        size_t count = 0;
-        for (size_t k = i; k < ward->count; k++)
-            if (!ward->patients[k].shown && state_is_same(&ward->patients[i], &ward->patients[k]) &&
-                (ward->count > LINES_EACH || waits_are_same(&ward->patients[i].waits, &ward->patients[k].waits))) {
-                ward->patients[k].shown = true;
-                group[count++] = &ward->patients[k];
-            }
+        size_t count = group_take(ward, i, list, places[i], group);
+        if (firsts)
+            firsts[ward->patients[i].file - ward->job->files] = true;
         if (lines++ < most)
             group_print(ward, group, count, out);
         else
@@ -200,6 +269,8 @@ static void groups_print(struct ward *ward, size_t most, FILE *out)
     if (left)
         fprintf(out, "             and %zu more\n", left);
     free(group);
+    free(list);
+    free(places);
 }
 
 static void others_hide(struct ward *ward, const struct selection *selection)
@@ -209,7 +280,8 @@ static void others_hide(struct ward *ward, const struct selection *selection)
             ward->patients[i].shown = true;
 }
 
-size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out)
+static size_t job_print(const struct run_job *job, const struct selection *selection, size_t most, bool *firsts,
+                        FILE *out)
 {
     struct ward ward;
     if (job->file_count == 0)
@@ -229,7 +301,7 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
                     of == 1 ? "" : "es");
         if (selection)
             others_hide(&ward, selection);
-        groups_print(&ward, most, out);
+        groups_print(&ward, most, firsts, out);
         if (!selection)
             absent_print(&ward, out);
         dead_print(&ward, out);
@@ -238,6 +310,16 @@ size_t postmortem_print(const struct run_job *job, const struct selection *selec
     size_t processes = ward.processes;
     ward_release(&ward);
     return processes;
+}
+
+size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out)
+{
+    return job_print(job, selection, most, NULL, out);
+}
+
+size_t postmortem_print_all(const struct run_job *job, const struct selection *selection, bool *firsts, FILE *out)
+{
+    return job_print(job, selection, SIZE_MAX, firsts, out);
 }
 
 /* ---- when the command has ended ------------------------------------------------------------------------------------

@@ -17,6 +17,8 @@
  * all). Prints no lines for a job that ended well. Returns how many processes of the job did not reach their end, among
  * the processes with run files. */
 size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
+/* The same with all lines. firsts[i] becomes true if file i is the first of a line (job->file_count of them). */
+size_t postmortem_print_all(const struct run_job *job, const struct selection *selection, bool *firsts, FILE *out);
 
 /* Waits until all processes with run files have reached their end, or one of them has ended otherwise. For processes
  * that cannot be seen from here it waits some seconds at most. */

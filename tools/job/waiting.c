@@ -7,11 +7,10 @@
 #include "archive/otf2_job.h"
 #include "archive/otf2_requests.h"
 #include "job/pending.h"
+#include "job/waitmembers.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LONG_NS = 1000000000 }; /* no message takes so long */
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
@@ -19,15 +18,6 @@ const struct comm_record *patient_comm(const struct patient *patient)
 {
     uint32_t number = run_reader_comm_at(patient->file, patient->state.comm, patient->state.since);
     return number ? patient->file->comms[number] : NULL;
-}
-
-/* Returns the process's own record of a communicator with this name. */
-static const struct comm_record *comm_named(const struct run_reader *file, const char *name)
-{
-    for (size_t slot = 1; slot < file->slot_count; slot++)
-        if (file->comms[slot] && !(file->comms[slot]->flags & COMM_SUM) && strcmp(file->comms[slot]->name, name) == 0)
-            return file->comms[slot];
-    return NULL;
 }
 
 static bool is_world(const char *name)
@@ -40,13 +30,23 @@ static int32_t world_rank_of(const struct ward *ward, const struct comm_record *
 {
     if (comm && is_world(comm->name)) /* a process in MPI_Init has no record of it yet */
         return member;
-    for (size_t i = 0; comm && member >= 0 && i < ward->job->file_count; i++) {
-        const struct run_reader *file = &ward->job->files[i];
-        const struct comm_record *theirs = comm_named(file, comm->name);
-        if (theirs && theirs->rank == member && (!(comm->flags & COMM_INTER) || theirs->group != comm->group))
-            return file->header.world_rank;
-    }
-    return -1;
+    size_t file = comm && member >= 0 ? members_rank(members_of(ward->members, comm->name), comm, member) : SIZE_MAX;
+    return file < SIZE_MAX ? ward->job->files[file].header.world_rank : -1;
+}
+
+/* A list that several threads share is copied before it is changed. */
+static bool waits_own(struct waits *waits)
+{
+    if (!waits->shared)
+        return true;
+    size_t room = array_room(0, 1, waits->count + 1); /* as array_grow makes it */
+    struct wait *list = calloc(room, sizeof *list);
+    if (!list)
+        return false;
+    memcpy(list, waits->list, waits->count * sizeof *list);
+    waits->list = list;
+    waits->shared = false;
+    return true;
 }
 
 static bool wait_add(struct waits *waits, int32_t rank, enum wait_kind kind)
@@ -54,12 +54,26 @@ static bool wait_add(struct waits *waits, int32_t rank, enum wait_kind kind)
     for (size_t i = 0; i < waits->count; i++)
         if (waits->list[i].rank == rank && waits->list[i].kind == kind)
             return true;
-    struct wait *list = array_grow(waits->list, waits->count, sizeof *list);
+    struct wait *list = waits_own(waits) ? array_grow(waits->list, waits->count, sizeof *list) : NULL;
     if (!list)
         return false;
     waits->list = list;
     waits->list[waits->count++] = (struct wait){rank, kind};
     return true;
+}
+
+static bool absence_take(struct waits *waits, const struct absence *absence)
+{
+    bool good = true;
+    if (!waits->count) {
+        waits->list = absence->list;
+        waits->count = absence->count;
+        waits->shared = true;
+        return true;
+    }
+    for (size_t i = 0; good && i < absence->count; i++)
+        good = wait_add(waits, absence->list[i].rank, WAIT_ALL);
+    return good;
 }
 
 static bool peer_add(const struct ward *ward, struct waits *waits, const struct comm_record *comm, int32_t peer,
@@ -131,14 +145,28 @@ static bool works_on(const struct patient *patient, const char *name)
     return patient->state.call == CALL_MPI_Finalize ? is_world(name) : comm_is(patient, name);
 }
 
-/* Finds an earlier patient in the same collective. In a large job all processes are in it, and wait for the same few
- * ranks. */
-static const struct patient *companion(const struct ward *ward, const struct patient *patient, const char *name)
+/* A question about a thread that is in a call of a job. */
+typedef bool patient_test(const struct patient *patient, uint32_t call, const char *name);
+
+static bool is_in_call(const struct patient *patient, uint32_t call, const char *name)
 {
-    for (const struct patient *other = ward->patients; other < patient; other++)
-        if (other->state.call == patient->state.call && other->done == patient->done && works_on(other, name))
-            return other;
-    return NULL;
+    return patient->state.call == call && works_on(patient, name);
+}
+
+static bool is_in_collective(const struct patient *patient, uint32_t call, const char *name)
+{
+    (void)call;
+    return patient->state.call < CALL_COUNT && call_table[patient->state.call].class == CLASS_COLLECTIVE &&
+           comm_is(patient, name);
+}
+
+/* Returns whether this is true of a thread of file i. Threads of one file are neighbors. */
+static bool any_thread(const struct ward *ward, size_t i, patient_test *test, uint32_t call, const char *name)
+{
+    for (size_t k = ward->first_of_file[i]; k < ward->first_of_file[i + 1]; k++)
+        if (test(&ward->patients[k], call, name))
+            return true;
+    return false;
 }
 
 /* Returns whether no process leaves the call before all have come. */
@@ -160,40 +188,74 @@ static bool is_of_all(uint32_t call)
     }
 }
 
-/* Finds the members of the communicator that have not come to the patient's collective. The patient waits for them. A
- * member that has completed more collectives has already left this one. */
+/* Returns how many collectives the process of file i has begun on the communicator before its present one. */
+static uint64_t collectives_of(const struct ward *ward, struct member_list *members, size_t i)
+{
+    struct member *member = members_find(members, i);
+    if (member && !member->counted) {
+        const struct run_reader *file = run_job_file(ward->job, i);
+        member->done = collectives_done(file, members->name);
+        member->counted = true;
+        run_reader_rest(file);
+    }
+    return member ? member->done : 0;
+}
+
+/* Lists the members of the communicator that have not come to a collective, the `done` + 1st there. A member that has
+ * completed more collectives has already left this one. `call`: CALL_NONE for any collective. In a large job all
+ * processes are in it, and wait for the same few ranks. Returns NULL without memory. */
+static const struct absence *absent_find(const struct ward *ward, struct member_list *members, uint32_t call,
+                                         uint64_t done, patient_test *test)
+{
+    const struct run_job *job = ward->job;
+    const struct absence *known = absence_find(members, call, done);
+    struct absence *absence = known ? NULL : absence_make(members, call, done);
+    bool good = absence != NULL, world = is_world(members->name) && call != CALL_NONE;
+    for (size_t k = 0; good && k < (world ? job->file_count : members->count); k++) {
+        size_t i = world ? k : members->list[k].file;
+        bool starting = world && job->files[i].header.world_size == 0; /* it has no record of it yet */
+        bool inside = (world && !starting && !members_find(members, i)) ||
+                      any_thread(ward, i, test, call, members->name) || collectives_of(ward, members, i) > done;
+        good = inside || absence_add(absence, run_rank(&job->files[i].header));
+    }
+    return known ? known : good ? absence : NULL;
+}
+
+/* Adds the members that have not come to the patient's collective. The patient waits for them. */
 static bool absent_add(const struct ward *ward, struct patient *patient)
 {
     const struct comm_record *comm = patient_comm(patient);
-    bool good = true;
+    struct member_list *members = comm ? members_of(ward->members, comm->name) : NULL;
     if (!comm)
         return true;
-    patient->done = collectives_done(patient->file, comm->name);
     patient->waits.of_all = is_of_all(patient->state.call);
-    const struct patient *like = companion(ward, patient, comm->name);
-    for (size_t i = 0; like && good && i < like->waits.count; i++)
-        good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
-    for (size_t i = 0; !like && good && i < ward->job->file_count; i++) {
-        const struct run_reader *file = run_job_file(ward->job, i);
-        bool starting = file->header.world_size == 0 && is_world(comm->name); /* it has no record of it yet */
-        bool inside =
-            (!comm_named(file, comm->name) && !starting) || collectives_done(file, comm->name) > patient->done;
-        for (size_t k = 0; k < ward->count && !inside; k++)
-            inside = ward->patients[k].file == file && ward->patients[k].state.call == patient->state.call &&
-                     comm_is(&ward->patients[k], comm->name);
-        good = inside || wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
-    }
-    return good;
+    if (!members)
+        return true;
+    patient->done = collectives_of(ward, members, (size_t)(patient->file - ward->job->files));
+    if (members->absence_count >= ABSENCES_MOST)
+        return true;
+    const struct absence *absence = absent_find(ward, members, patient->state.call, patient->done, is_in_call);
+    return absence && absence_take(&patient->waits, absence);
 }
 
-/* Returns whether another process is in the same call there. */
-static bool another_is_inside(const struct ward *ward, const struct run_reader *file, uint32_t call, const char *name)
+/* The same as absent_find for a gathering call. */
+static const struct absence *missing_find(const struct ward *ward, struct member_list *members, uint32_t call,
+                                          uint64_t done)
 {
-    bool inside = false;
-    for (size_t i = 0; i < ward->count && !inside; i++)
-        inside = ward->patients[i].file == file && ward->patients[i].state.call == call &&
-                 works_on(&ward->patients[i], name);
-    return inside;
+    const struct run_job *job = ward->job;
+    const struct absence *known = absence_find(members, call, done);
+    struct absence *absence = known ? NULL : absence_make(members, call, done);
+    bool good = absence != NULL, world = is_world(members->name);
+    for (size_t k = 0; good && k < (world ? job->file_count : members->count); k++) {
+        size_t i = world ? k : members->list[k].file;
+        if (job->files[i].header.phase == RUN_FINALIZED || any_thread(ward, i, is_in_call, call, members->name))
+            continue;
+        const struct run_reader *file = run_job_file(job, i);
+        if (calls_done(file, call) <= done)
+            good = absence_add(absence, run_rank(&file->header));
+        run_reader_rest(file);
+    }
+    return known ? known : good ? absence : NULL;
 }
 
 /* The same as absent_add for a gathering call. The number of such calls of a process is only known over all
@@ -202,42 +264,27 @@ static bool missing_add(const struct ward *ward, struct patient *patient)
 {
     uint32_t call = patient->state.call;
     const struct comm_record *comm = call == CALL_MPI_Finalize ? NULL : patient_comm(patient);
-    const char *name = comm ? comm->name : "MPI_COMM_WORLD";
-    bool good = true;
     if (!comm && call != CALL_MPI_Finalize)
         return true;
+    struct member_list *members = members_of(ward->members, comm ? comm->name : "MPI_COMM_WORLD");
     patient->done = calls_done(patient->file, call);
     patient->waits.of_all = true;
-    const struct patient *like = companion(ward, patient, name);
-    for (size_t i = 0; like && good && i < like->waits.count; i++)
-        good = wait_add(&patient->waits, like->waits.list[i].rank, WAIT_ALL);
-    for (size_t i = 0; !like && good && i < ward->job->file_count; i++) {
-        const struct run_reader *file = run_job_file(ward->job, i);
-        bool left = file->header.phase == RUN_FINALIZED || calls_done(file, call) > patient->done;
-        bool member = is_world(name) || comm_named(file, name);
-        if (file != patient->file && member && !left && !another_is_inside(ward, file, call, name))
-            good = wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
-    }
-    return good;
+    if (members && members->absence_count >= ABSENCES_MOST)
+        return true;
+    const struct absence *absence = members ? missing_find(ward, members, call, patient->done) : NULL;
+    return !members || (absence && absence_take(&patient->waits, absence));
 }
 
 /* Adds the processes that have not begun the oldest nonblocking collective that the process has under way on that
  * communicator. */
 static bool late_add(const struct ward *ward, struct patient *patient, const struct comm_record *comm)
 {
-    bool good = true;
+    struct member_list *members = members_of(ward->members, comm->name);
+    run_job_file(ward->job, (size_t)(patient->file - ward->job->files)); /* others were read since it was woken */
     uint64_t posted = collectives_posted(patient->file, comm->name);
     uint64_t before = collectives_done(patient->file, comm->name) - posted;
-    for (size_t i = 0; good && i < ward->job->file_count; i++) {
-        const struct run_reader *file = run_job_file(ward->job, i);
-        bool begun = !comm_named(file, comm->name) || collectives_done(file, comm->name) > before;
-        for (size_t k = 0; k < ward->count && !begun; k++) /* a blocking one */
-            begun = ward->patients[k].file == file && ward->patients[k].state.call < CALL_COUNT &&
-                    call_table[ward->patients[k].state.call].class == CLASS_COLLECTIVE &&
-                    comm_is(&ward->patients[k], comm->name);
-        good = begun || wait_add(&patient->waits, run_rank(&file->header), WAIT_ALL);
-    }
-    return good;
+    const struct absence *absence = members ? absent_find(ward, members, CALL_NONE, before, is_in_collective) : NULL;
+    return !members || (absence && absence_take(&patient->waits, absence));
 }
 
 /* Adds the partners of the process's requests under way. */
@@ -309,8 +356,25 @@ static bool patient_waits(const struct ward *ward, struct patient *patient)
            (!patient->state.partner || peer_add(ward, waits, comm, patient->state.partner - 1, WAIT_TO));
 }
 
+/* Notes which patients are of which file. They are in the order of the files. */
+static bool patients_index(struct ward *ward)
+{
+    size_t next = 0, files = ward->job->file_count;
+    ward->first_of_file = calloc(files + 1, sizeof *ward->first_of_file);
+    for (size_t i = 0; ward->first_of_file && i < files; i++) {
+        while (next < ward->count && ward->patients[next].file == &ward->job->files[i])
+            next++;
+        ward->first_of_file[i + 1] = next;
+    }
+    return ward->first_of_file != NULL;
+}
+
 int waits_find(struct ward *ward)
 {
+    if (!ward->count)
+        return 0;
+    if (!patients_index(ward) || !(ward->members = members_open(ward->job)))
+        return -1;
     for (size_t i = 0; i < ward->count; i++) {
         if (run_reader_wake(ward->patients[i].file, (char[128]){0}) != 0)
             continue;
@@ -327,193 +391,26 @@ int64_t patient_end(const struct ward *ward, const struct patient *patient)
     return patient->end_ns >= 0 && !patient->alive ? patient->end_ns : ward->end_ns;
 }
 
-/* Returns whether the process has recorded its end. It then does not wait for any rank. */
-static bool is_leaving(const struct patient *patient)
-{
-    uint32_t phase = patient->file->header.phase;
-    return phase == RUN_ABORTED || phase == RUN_CLOSED || phase == RUN_EXITED;
-}
-
 bool patient_waits_for_dead(const struct ward *ward, const struct patient *patient, const struct patient *dead)
 {
-    bool waits = false;
-    for (size_t i = 0; i < patient->waits.count; i++)
-        waits = waits || patient->waits.list[i].rank == run_rank(&dead->file->header);
-    if (!waits || dead->alive || patient->file == dead->file)
+    if (dead->alive || patient->file == dead->file)
         return false;
-    if (patient->alive)
-        return true;
-    if (dead->end_ns < 0)
+    if (!patient->alive && dead->end_ns < 0)
         return false; /* it may have died with the others */
     int64_t from = patient->since_ns > dead->end_ns ? patient->since_ns : dead->end_ns;
-    return patient_end(ward, patient) - from >= LONG_NS;
+    if (!patient->alive && patient_end(ward, patient) - from < WAIT_LONG_NS)
+        return false;
+    for (size_t i = 0; i < patient->waits.count; i++)
+        if (patient->waits.list[i].rank == run_rank(&dead->file->header))
+            return true;
+    return false;
 }
 
 void waits_release(struct ward *ward)
 {
     for (size_t i = 0; i < ward->count; i++)
-        free(ward->patients[i].waits.list);
-}
-
-/* ---- circles ----------------------------------------------------------------------------------------------------- */
-
-/* Returns for each rank the thread that represents it: the first of its threads, if all of them wait, and have waited
- * for long. The entry is NULL if the rank makes progress. */
-static const struct patient **blocked_find(const struct ward *ward, int32_t ranks)
-{
-    const struct patient **blocked = calloc((size_t)ranks + 1, sizeof(void *));
-    for (size_t i = ward->count; blocked && i-- > 0;) { /* so that the first comes last */
-        int32_t rank = run_rank(&ward->patients[i].file->header);
-        if (rank >= 0 && rank < ranks)
-            blocked[rank] = &ward->patients[i];
-    }
-    for (size_t i = 0; blocked && i < ward->count; i++) {
-        const struct patient *patient = &ward->patients[i];
-        int32_t rank = run_rank(&patient->file->header);
-        bool is_long = patient->since_ns >= 0 && patient_end(ward, patient) - patient->since_ns >= LONG_NS;
-        if (rank >= 0 && rank < ranks && (!patient->waits.count || !is_long || is_leaving(patient)))
-            blocked[rank] = NULL;
-    }
-    return blocked;
-}
-
-static bool waits_have(const struct waits *waits, int32_t rank, enum wait_kind kind)
-{
-    for (size_t i = 0; i < waits->count; i++)
-        if (waits->list[i].rank == rank && waits->list[i].kind == kind)
-            return true;
-    return false;
-}
-
-/* Returns whether the other rank is in the operation that this rank waits for. */
-static bool is_met(const struct patient *other, int32_t rank, enum wait_kind kind)
-{
-    if (kind == WAIT_FROM)
-        return waits_have(&other->waits, rank, WAIT_TO);
-    return kind == WAIT_TO && (other->waits.anybody || waits_have(&other->waits, rank, WAIT_FROM));
-}
-
-/* Returns whether the call needs all missing members. In a collective that some members leave earlier, only a single
- * missing member is surely needed. */
-static bool is_needed(const struct waits *waits)
-{
-    size_t missing = 0;
-    for (size_t i = 0; i < waits->count; i++)
-        missing += waits->list[i].kind == WAIT_ALL;
-    return waits->of_all || missing == 1;
-}
-
-/* Returns whether the call ends when one of several requests completes. */
-static bool is_for_one(const struct patient *patient)
-{
-    return strcmp(patient->call, "MPI_Waitany") == 0 || strcmp(patient->call, "MPI_Waitsome") == 0;
-}
-
-struct search {
-    const struct ward *ward;
-    const struct patient **blocked;
-    int32_t ranks;
-    int32_t *path;    /* the ranks that are being looked at */
-    size_t *next;     /* by rank: the wait to look at next */
-    uint8_t *visited; /* 1: on the path, 2: it is not in a circle */
-};
-
-/* Returns the next rank that the last rank of the path waits for, or -1 for none. */
-static int32_t step(struct search *search, int32_t rank)
-{
-    const struct patient *patient = search->blocked[rank];
-    while (patient && !is_for_one(patient) && search->next[rank] < patient->waits.count) {
-        const struct wait *wait = &patient->waits.list[search->next[rank]++];
-        const struct patient *other =
-            wait->rank >= 0 && wait->rank < search->ranks ? search->blocked[wait->rank] : NULL;
-        bool needs = wait->kind != WAIT_AT && (wait->kind != WAIT_ALL || is_needed(&patient->waits));
-        if (other && needs && search->visited[wait->rank] != 2 && !is_met(other, rank, wait->kind))
-            return wait->rank;
-    }
-    return -1;
-}
-
-/* Returns whether all ranks on the path from `begin` on waited for long while all of them lived. */
-static bool all_lived(const struct search *search, size_t begin, size_t depth)
-{
-    int64_t end_ns = INT64_MAX, since_ns = 0;
-    bool alive = false, unknown = false;
-    for (size_t i = begin; i < depth; i++) {
-        const struct patient *patient = search->blocked[search->path[i]];
-        int64_t end = patient_end(search->ward, patient);
-        end_ns = end < end_ns ? end : end_ns;
-        since_ns = patient->since_ns > since_ns ? patient->since_ns : since_ns;
-        alive = alive || patient->alive;
-        unknown = unknown || (!patient->alive && patient->end_ns < 0);
-    }
-    return end_ns - since_ns >= LONG_NS && !(alive && unknown); /* one died before the other, at an unknown time */
-}
-
-/* Finds a circle that can be reached from a rank. Returns where it begins on the path, or -1 for none. *length gets its
- * length. */
-static ssize_t circle_from(struct search *search, int32_t rank, size_t *length)
-{
-    size_t depth = 0;
-    search->path[depth++] = rank;
-    search->visited[rank] = 1;
-    while (depth) {
-        int32_t to = step(search, search->path[depth - 1]);
-        if (to < 0) {
-            search->visited[search->path[--depth]] = 2;
-            continue;
-        }
-        if (!search->visited[to]) {
-            search->visited[to] = 1;
-            search->path[depth++] = to;
-            continue;
-        }
-        size_t begin = depth - 1;
-        while (search->path[begin] != to)
-            begin--;
-        if (!all_lived(search, begin, depth))
-            continue;
-        *length = depth - begin;
-        return (ssize_t)begin;
-    }
-    return -1;
-}
-
-/* Returns whether rank i of the circle sends to the next rank, which may be receiving in the background. A long message
- * may then be on its way, and the circle may be an exchange of messages. */
-static bool is_exchange(const struct search *search, const int32_t *ranks, size_t count, size_t i)
-{
-    int32_t next = ranks[(i + 1) % count];
-    return waits_have(&search->blocked[ranks[i]]->waits, next, WAIT_TO) && search->blocked[next]->waits.posted;
-}
-
-size_t waits_circle(const struct ward *ward, int32_t **ranks, bool *sure)
-{
-    struct search search = {.ward = ward};
-    size_t count = 0;
-    *ranks = NULL;
-    *sure = true;
-    for (size_t i = 0; i < ward->job->file_count; i++)
-        if (run_rank(&ward->job->files[i].header) >= search.ranks &&
-            run_rank(&ward->job->files[i].header) < WORLD_SIZE_MAX)
-            search.ranks = run_rank(&ward->job->files[i].header) + 1;
-    size_t most = (size_t)search.ranks + 1;
-    search.blocked = blocked_find(ward, search.ranks);
-    search.path = calloc(most, sizeof *search.path);
-    search.next = calloc(most, sizeof *search.next);
-    search.visited = calloc(most, 1);
-    bool good = search.blocked && search.path && search.next && search.visited;
-    for (int32_t rank = 0; good && !count && rank < search.ranks; rank++) {
-        ssize_t begin = search.visited[rank] ? -1 : circle_from(&search, rank, &count);
-        if (begin < 0 || !(*ranks = calloc(count, sizeof **ranks)))
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            (*ranks)[i] = search.path[(size_t)begin + i];
-            *sure = *sure && !search.blocked[(*ranks)[i]]->waits.requests && !is_exchange(&search, *ranks, count, i);
-        }
-    }
-    free(search.blocked);
-    free(search.path);
-    free(search.next);
-    free(search.visited);
-    return *ranks ? count : 0;
+        if (!ward->patients[i].waits.shared)
+            free(ward->patients[i].waits.list);
+    free(ward->first_of_file);
+    members_close(ward->members);
 }

@@ -16,7 +16,9 @@
 #include "report/timeline.h"
 
 struct call_places;
+struct members;
 
+enum { WAIT_LONG_NS = 1000000000 }; /* no message takes so long */
 enum wait_kind { WAIT_FROM, WAIT_TO, WAIT_AT, WAIT_ALL, WAIT_KINDS };
 
 struct wait {
@@ -31,6 +33,7 @@ struct waits {
     bool requests;   /* the list has requests under way. The call may complete others */
     bool collective; /* and one of them is for a nonblocking collective */
     bool of_all;     /* it waits for all that have not entered, and not for some of them */
+    bool shared;     /* the list belongs to ward.members */
     bool posted;     /* it sends, and may have posted receives, so that others can finish their sends */
 };
 
@@ -57,9 +60,11 @@ struct ward {
     const struct run_job *job;
     struct timeline line;
     struct call_places *places; /* NULL: places were not looked up */
-    struct patient *patients;
+    struct patient *patients;   /* in the order of the job's files */
     size_t count, processes;
-    int64_t end_ns; /* the last sign of life */
+    size_t *first_of_file;   /* by file: the index of its first patient, and one more. NULL: there are no patients */
+    struct members *members; /* of communicators (waitmembers.h), likewise */
+    int64_t end_ns;          /* the last sign of life */
 };
 
 /* Returns the process's record of the communicator of the thread's call, or NULL for none or unknown. */

@@ -195,22 +195,44 @@ void ranks_text(char text[RANKS_TEXT_BYTES], int32_t *ranks, size_t count)
     }
 }
 
+static int list_order(const void *one, const void *other)
+{
+    const struct waits *a = *(const struct waits *const *)one, *b = *(const struct waits *const *)other;
+    return ((uintptr_t)a->list > (uintptr_t)b->list) - ((uintptr_t)a->list < (uintptr_t)b->list);
+}
+
+/* Lists the waits of a group, each list that threads share once. Returns how many. */
+static size_t lists_find(const struct waits **lists, const struct patient *const *group, size_t count)
+{
+    size_t different = 0;
+    for (size_t i = 0; i < count; i++)
+        lists[i] = &group[i]->waits;
+    qsort(lists, count, sizeof(struct waits *), list_order);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || lists[i]->list != lists[different - 1]->list)
+            lists[different++] = lists[i];
+    return different;
+}
+
 /* Writes the ranks that a group of threads waits for in one way, or "" for none. */
 static void waits_text(char text[RANKS_TEXT_BYTES], const struct patient *const *group, size_t count,
                        enum wait_kind kind)
 {
     size_t most = 0, found = 0;
+    const struct waits **lists = calloc(count + 1, sizeof(struct waits *));
+    count = lists ? lists_find(lists, group, count) : 0;
     for (size_t i = 0; i < count; i++)
-        most += group[i]->waits.count;
+        most += lists[i]->count;
     int32_t *ranks = calloc(most + 1, sizeof *ranks);
     for (size_t i = 0; ranks && i < count; i++)
-        for (size_t k = 0; k < group[i]->waits.count; k++)
-            if (group[i]->waits.list[k].kind == kind && group[i]->waits.list[k].rank >= 0)
-                ranks[found++] = group[i]->waits.list[k].rank;
+        for (size_t k = 0; k < lists[i]->count; k++)
+            if (lists[i]->list[k].kind == kind && lists[i]->list[k].rank >= 0)
+                ranks[found++] = lists[i]->list[k].rank;
     text[0] = '\0';
     if (found)
         ranks_text(text, ranks, found);
     free(ranks);
+    free(lists);
 }
 
 void waits_print(const struct patient *const *group, size_t count, FILE *out)
@@ -247,8 +269,12 @@ void waits_print(const struct patient *const *group, size_t count, FILE *out)
 
 void circle_print(const int32_t *ranks, size_t count, bool sure, FILE *out)
 {
+    enum { SHOWN_MOST = 64 };
     fprintf(out, "rank %" PRId32, ranks[0]);
     for (size_t i = 1; i <= count; i++)
-        fprintf(out, " waits for rank %" PRId32 "%s", ranks[i % count], i == count ? "" : ", which");
+        if (i < SHOWN_MOST || i == count)
+            fprintf(out, " waits for rank %" PRId32 "%s", ranks[i % count], i == count ? "" : ", which");
+        else if (i == SHOWN_MOST)
+            fprintf(out, " waits for %zu more ranks in turn, the last of which", count - SHOWN_MOST);
     fprintf(out, ": %sa deadlock", sure ? "" : "probably ");
 }

@@ -3,7 +3,8 @@
 #
 # Jobs with more run files than a tool keeps mapped (RUN_MAPS_MOST in reader.h): the summary, the list of events and the
 # replay have each of them once, in the order of ranks, however many jobs they are of; and a tool that may have few maps
-# does with few. The run files are copies of one that a program left (manyfiles.c).
+# does with few. If all of them died, the post-mortem says for whom they waited: its time grows with the ranks, and not
+# with their square. The run files are copies of one that a program left (manyfiles.c).
 . "$(dirname "$0")/../common/verdict.sh"
 build=$(cd "${1:?usage: test_manyfiles.sh BUILD_DIR}" && pwd) || exit 2
 limit=300
@@ -69,4 +70,29 @@ if [ "$(wc -l <"$work/each")" -gt 10 ] && cmp "$work/out" "$work/wanted" >>"$wor
 else
     not_ok "each of $many has its events, by time and rank: $(wc -l <"$work/out") calls" "$work/told"
 fi
+
+# died_check END WORDS...: the post-mortem has these. With a loop over ranks in a loop over ranks it took minutes.
+died_check() {
+    local end=$1 words lacks="" used
+    shift
+    rm -rf "$work/died"
+    "$build/tests/manyfiles" "${run_file[0]}" "$work/died" $many 1 "$end" >"$work/out" 2>&1 || not_ok "$many dead processes" "$work/out"
+    used=$(python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], "w"), stderr=subprocess.STDOUT)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(int(used.ru_utime + used.ru_stime), used.ru_maxrss)' "$work/out" "$build/bin/mpit-dump" --crash "$work/died")
+    for words in "$@"; do grep -qF -- "$words" "$work/out" || lacks="$lacks; not there: $words"; done
+    [ "${used% *}" -lt 15 ] && [ "${used#* }" -lt 1200000 ] || lacks="; seconds and KiB: $used$lacks"
+    if [ -z "$lacks" ]; then ok "$many processes died in $end: seconds and KiB: $used"; else
+        not_ok "$many processes died in $end$lacks" "$work/out"
+    fi
+}
+half=$((many / 2))
+died_check halves "$many of $many processes did not end normally" \
+    "ranks 0-$((half - 1)): in MPI_Barrier on MPI_COMM_WORLD, which have not entered: ranks $half-$((many - 1)), for" \
+    "ranks $half-$((many - 1)): in MPI_Recv on MPI_COMM_WORLD, from ranks 0-$((half - 1)), for" \
+    "rank 0 waits for rank $half, which waits for rank 0: a deadlock"
+died_check rows "ranks 1-69: in MPI_Allreduce on MPI_COMM_WORLD/split#1:0, which has not entered: rank 0, for" \
+    "ranks 71-139: in MPI_Allreduce on MPI_COMM_WORLD/split#1:1, which has not entered: rank 70, for"
+died_check ring "which waits for rank 63, which waits for $((many - 64)) more ranks in turn, the last of which waits for rank 0: a deadlock"
 verdict

@@ -93,6 +93,24 @@ static enum container_kind table_take(struct container *container, const char *t
     return CONTAINER_BROKEN;
 }
 
+static int header_read(int fd, struct container_header *header)
+{
+    return bytes_read(fd, header, sizeof *header, 0) == 0 &&
+                   memcmp(header->magic, CONTAINER_MAGIC, sizeof header->magic) == 0
+               ? 0
+               : -1;
+}
+
+bool container_is(const char *path)
+{
+    struct container_header header;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool is = fd >= 0 && header_read(fd, &header) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 enum container_kind container_read(struct container *container, const char *path, char error[128])
 {
     struct stat st;
@@ -100,8 +118,7 @@ enum container_kind container_read(struct container *container, const char *path
     enum container_kind kind = CONTAINER_NONE;
     *container = (struct container){0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && bytes_read(fd, &header, sizeof header, 0) == 0 &&
-        memcmp(header.magic, CONTAINER_MAGIC, sizeof header.magic) == 0) {
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && header_read(fd, &header) == 0) {
         size_t bytes;
         void *table = table_read(fd, &header, (uint64_t)st.st_size, &bytes, error);
         container->owner = st.st_uid;

@@ -301,7 +301,7 @@ int reader_comms_find(struct run_reader *reader)
     for (size_t i = 0; result == 0 && i < reader->rare_count; i++) {
         if (reader->rare[i]->kind == CHUNK_COMMS)
             result = chunk_take(reader, reader->rare[i], &found);
-        if (i % CHUNKS_BETWEEN_RESTS == 0)
+        if ((i + 1) % CHUNKS_BETWEEN_RESTS == 0)
             run_reader_rest(reader);
     }
     if (result == 0)

@@ -72,6 +72,9 @@ export USER=secret_user LOGNAME=secret_user
 for mpi in openmpi mpich; do
     has $mpi || continue
     source=secret_binaries/secret_source.c library=secret_binaries/libsecret_library-$mpi.so
+    if echo 'int four[MPI_VERSION >= 4 ? 1 : -1];' | "mpicc.$mpi" -include mpi.h -x c -c -o four.o - 2>/dev/null; then
+        texts[communicators]='secret_communicator secret_window secret_tag'
+    fi
     program=../secret_binaries/secret_program-$mpi
     check "the library of the program is built" "mpicc.$mpi" -g -fPIC -shared -DLIBRARY $source -o $library
     check "the program is built" "mpicc.$mpi" -g $source -o "secret_binaries/secret_program-$mpi" "$PWD/$library"

@@ -44,6 +44,15 @@ int main(int argc, char *argv[])
     MPI_Win_free(&win);
     MPI_File_open(comm, "secret_file", MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL, &file);
     MPI_File_close(&file);
+#if MPI_VERSION >= 4
+    MPI_Group group;
+    MPI_Comm tagged;
+    MPI_Comm_group(comm, &group);
+    MPI_Comm_create_from_group(group, "secret_tag", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &tagged);
+    MPI_Barrier(tagged);
+    MPI_Comm_free(&tagged);
+    MPI_Group_free(&group);
+#endif
     MPI_Comm_free(&comm);
     MPI_Finalize();
     return 0;

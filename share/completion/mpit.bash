@@ -3,7 +3,7 @@
 _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
     --flamegraph --pprof --otf2-samples --internal --verify --compact --unpack --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
-_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-policy --clock-sync --no-compact --filter --timing --call-depth
+_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --no-compact --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --join --to --handover --drain --help --version'
 _mpit_clean_options='--older --dry-run --help --version'
@@ -59,7 +59,7 @@ _mpit_value() {
     --clock-sync) _mpit_words 'tcp mpi none' ;;
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
-    --trace-limit | --timing | --call-depth | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
+    --trace-limit | --trace-seconds | --timing | --call-depth | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \
         --listen | --communicators | --max-series | --variables | --linger | -j) ;;
     *) return 1 ;;
     esac
@@ -72,7 +72,7 @@ _mpit_command_at() {
     for ((i = 1; i < COMP_CWORD; i++)); do
         case ${COMP_WORDS[i]} in
         --) printf '%d' $((i + 1)); return ;;
-        --output | --spool | --trace-limit | --trace-policy | --clock-sync | --filter | --timing | --call-depth | --sample | --sample-ranks | \
+        --output | --spool | --trace-limit | --trace-seconds | --trace-policy | --clock-sync | --filter | --timing | --call-depth | --sample | --sample-ranks | \
             --papi | --summary | --mpi) ((i++)) ;;
         -*) ;;
         *) printf '%d' "$i"; return ;;

@@ -47,6 +47,9 @@ static void profile_head_print(const struct profile *profile, FILE *out)
         fprintf(out, "  selected part only: %s\n", profile->stacks.selection->described);
     if (profile->stacks.lost)
         fprintf(out, "  ! %s samples were lost: their buffer was full\n", text_of_count(a, profile->stacks.lost));
+    if (profile->stacks.limit_ns)
+        fprintf(out, "  ! samples were taken for the first %s only (mpit_trace_limit_seconds)\n",
+                text_of_ns(a, profile->stacks.limit_ns));
     if (profile->stacks.damaged)
         fprintf(out, "  ! the samples of %s threads are damaged; all samples after the damage are left out\n",
                 text_of_count(a, profile->stacks.damaged));

@@ -448,6 +448,14 @@ static int stream_walk(struct walk *walk, const struct run_reader *run, uint32_t
     return result;
 }
 
+/* True if the time of its samples was over before its end. */
+static bool was_limited(const struct run_reader *run)
+{
+    const struct run_header *header = &run->header;
+    uint64_t end = header->end_ticks > header->init_ticks ? header->end_ticks - header->init_ticks : 0;
+    return header->trace_limit_ns && clock_ns(run_reader_scale(run), end) > header->trace_limit_ns;
+}
+
 int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct stack_sample *sample), void *data)
 {
     struct walk *walk = calloc(1, sizeof *walk);
@@ -461,6 +469,8 @@ int stacks_walk(struct stacks *stacks, int (*visit)(void *data, const struct sta
             *walk = (struct walk){.stacks = stacks, .visit = visit, .data = data};
             for (uint32_t stream = 0; result == 0 && stream < streams; stream++)
                 result = stream_walk(walk, run, stream, &missing);
+            if (streams && was_limited(run))
+                stacks->limit_ns = run->header.trace_limit_ns;
             stacks->lost += missing > run->header.samples_lost ? missing : run->header.samples_lost;
         }
         run_reader_rest(run);

@@ -67,9 +67,10 @@ struct stacks {
     uint32_t frame_count;
     void *names, *sources; /* frames by name and module, and names of files, in trees (search.h) */
     uint32_t source_count;
-    uint64_t taken;   /* samples that were visited */
-    uint64_t lost;    /* that had no room in a run file, or were never written to it */
-    uint64_t damaged; /* streams with unreadable parts */
+    uint64_t taken;    /* samples that were visited */
+    uint64_t lost;     /* that had no room in a run file, or were never written to it */
+    uint64_t damaged;  /* streams with unreadable parts */
+    uint64_t limit_ns; /* 0, or samples were only taken for this time (mpit_trace_limit_seconds) */
 };
 
 /* Returns 0, or -1 without memory. Release it in both cases. */

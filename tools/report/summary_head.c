@@ -198,6 +198,11 @@ static void selection_print(const struct summary *summary, const struct run_part
             fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, off->min), off->min_rank);
         fprintf(out, "\n");
     }
+    if (summary->trace_limit_ns)
+        fprintf(out, "  trace      %s %s of the run%s (mpit_trace_limit_seconds)\n",
+                summary->trace_policy == TRACE_RING ? "at least the last" : "the first",
+                text_of_seconds(a, (double)summary->trace_limit_ns * 1e-9),
+                summary->trace_policy == TRACE_RING ? "" : ", and the last events of each thread");
 }
 
 /* The unit of a loss. If the recorder had no room, it counts one event for a process that was killed. */

@@ -210,6 +210,8 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
     json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
+    json_object_set_new(json, "trace_limit_seconds",
+                        summary->trace_limit_ns ? figure_json((double)summary->trace_limit_ns * 1e-9) : json_null());
     json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "stalls_ns", stalls_json(summary));

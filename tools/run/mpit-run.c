@@ -36,7 +36,8 @@ static const struct tool_option options[] = {
     {"spool", "DIR", 'd', "local directory of live files (default: /dev/shm)"},
     {"trace", NULL, 't', NULL},
     {"otf2", NULL, 'a', "record every event; also write an archive to DIR/otf2"},
-    {"trace-limit", "BYTES", 'l', "limit of the trace of a process; 0: no limit"},
+    {"trace-limit", "BYTES", 'l', NULL},
+    {"trace-seconds", "N", 'j', "limits of the trace of a process"},
     {"trace-policy", "POLICY", 'p', "at the limit drop new events (stop) or old ones (ring)"},
     {"clock-sync", "WAY", 'y', NULL},
     {"no-compact", NULL, 'c', "clocks by tcp, mpi, none; no compression"},
@@ -74,8 +75,8 @@ static const struct command_line command_line = {
 };
 
 struct request {
-    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_policy, *clock_sync, *sample,
-        *sample_ranks, *papi, *call_depth;
+    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_seconds, *trace_policy, *clock_sync,
+        *sample, *sample_ranks, *papi, *call_depth;
     bool trace, otf2, quiet, full, no_compact, fabric, os, start_paused;
     bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
@@ -148,6 +149,10 @@ static struct request run_options_read(int argc, char *argv[])
             break;
         case 'l':
             request.trace_limit = option_value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
+            request.trace = true;
+            break;
+        case 'j':
+            request.trace_seconds = option_value_check("trace-seconds", KNOB_TRACE_LIMIT_SECONDS, optarg);
             request.trace = true;
             break;
         case 'p':
@@ -313,6 +318,7 @@ static void environment_set(const struct request *request, const char *library, 
         (request->call_depth && setenv("MPIT_CALL_DEPTH", request->call_depth, 1) != 0) ||
         (request->start_paused && setenv("MPIT_RECORDING", "0", 1) != 0) ||
         (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
+        (request->trace_seconds && setenv("MPIT_TRACE_LIMIT_SECONDS", request->trace_seconds, 1) != 0) ||
         (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
         (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||
         (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
@@ -377,8 +383,9 @@ static bool output_choose(const struct request *request, const struct launched *
 static void policy_explain(const struct request *request)
 {
     if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
-        !request->trace_limit && !setting("MPIT_TRACE_LIMIT_BYTES"))
-        warnx("note: --trace-policy ring has no effect without a limit; --trace-limit sets a limit");
+        !request->trace_limit && !request->trace_seconds && !setting("MPIT_TRACE_LIMIT_BYTES") &&
+        !setting("MPIT_TRACE_LIMIT_SECONDS"))
+        warnx("note: --trace-policy ring has no effect without a limit; --trace-limit and --trace-seconds set one");
 }
 
 /* Reports invalid settings once, so that the processes, which then use the default, need not. */

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMING_MOST = 1000000, CALL_DEPTH = 16 };
+enum { TIMING_MOST = 1000000, CALL_DEPTH = 16, SECONDS_MOST = 1000000000 };
 
 /* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)
@@ -112,10 +112,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                                   "Nth MPI_Barrier on MPI_COMM_WORLD, and not only at begin and end. It must be the "
                                   "same in all processes. It needs mpit_clock_sync mpi." FIXED,
                                   NULL, MPIT_VERBOSITY_TUNER_DETAIL, true},
-    [KNOB_TRACE_POLICY] = {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
-                           "What happens when a trace has reached mpit_trace_limit_bytes. stop: new events are "
-                           "dropped. ring: new events replace the oldest." FIXED,
-                           policy_check, MPIT_VERBOSITY_USER_DETAIL, false},
+    [KNOB_TRACE_POLICY] =
+        {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
+         "What happens when a trace has reached mpit_trace_limit_bytes or _seconds. stop: new events are "
+         "dropped. ring: new events replace the oldest." FIXED,
+         policy_check, MPIT_VERBOSITY_USER_DETAIL, false},
     [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
                      "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others). 0: they are "
                      "counted only while one of these variables has a started handle. " COST_FABRIC ALWAYS,
@@ -142,6 +143,11 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                         "1: MPI calls are recorded. 0: recording is off, until 1 is written here or the program calls "
                         "MPI_Pcontrol(1). MPI_Pcontrol changes this value." RUNNING,
                         NULL, MPIT_VERBOSITY_USER, false},
+    [KNOB_TRACE_LIMIT_SECONDS] =
+        {"mpit_trace_limit_seconds", KNOB_UNSIGNED_LONG_LONG, false, 0, 0, SECONDS_MOST,
+         "Limit for the time of a process's trace and samples, in seconds from the end of MPI_Init on. 0: no limit. "
+         "mpit_trace_policy says which part of the trace stays." FIXED,
+         NULL, MPIT_VERBOSITY_USER_DETAIL, false},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -308,7 +314,9 @@ static void objects_wanted(bool wanted)
 
 void knobs_scale(uint64_t mult)
 {
+    uint64_t ns = knob_load(KNOB_TRACE_LIMIT_SECONDS) * 1000000000;
     scale.mult = mult;
+    run_time_limit(&book.run, ns, clock_ticks(scale, ns));
     demand_serve(DEMAND_OBJECTS, objects_wanted);
     derive();
 }

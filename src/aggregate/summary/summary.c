@@ -299,6 +299,10 @@ static void selection_fill(struct summary *summary, const struct run_header *hea
     summary->sampling_mixed = header->sampling_changed != 0;
     memcpy(summary->filter, header->filter, sizeof summary->filter);
     text_tidy(summary->filter, sizeof summary->filter);
+    if (header->lost[LOSS_TRACE_LIMIT]) {
+        summary->trace_limit_ns = header->trace_limit_ns;
+        summary->trace_policy = header->trace_policy;
+    }
 }
 
 static void names_fill(struct summary *summary, const struct run_header *header)
@@ -316,6 +320,10 @@ static void selection_merge(struct summary *summary, const struct summary *other
         summary->sampling_mixed = 1;
     if (other->filter_mixed || strcmp(other->filter, summary->filter) != 0)
         summary->filter_mixed = 1;
+    if (other->trace_limit_ns > summary->trace_limit_ns) {
+        summary->trace_limit_ns = other->trace_limit_ns;
+        summary->trace_policy = other->trace_policy;
+    }
 }
 
 struct part_facts {

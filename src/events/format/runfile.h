@@ -90,7 +90,7 @@ static inline bool run_phase_is_end(uint32_t phase)
     X(NO_MEMORY, "no_memory")                 /* the memory limit, or the system had no more */                        \
     X(NO_FILE, "no_file")                     /* the run directory could not be written */                             \
     X(DISK_FULL, "disk_full")                 /* no space for the next piece of the trace */                           \
-    X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes reached */                                     \
+    X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes or mpit_trace_limit_seconds reached */         \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \
     X(UNKNOWN_COMM, "unknown_comm")           /* no slot left for the communicator */                                  \
     X(UNSEEN_COMPLETION, "unseen_completion") /* a request ended where it could not be seen */                         \
@@ -179,7 +179,8 @@ struct run_header {
     uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
     uint64_t first_path, first_module; /* path_record and module_record. 0: none */
     uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
-    uint64_t recorder; /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
+    uint64_t recorder;       /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
+    uint64_t trace_limit_ns; /* mpit_trace_limit_seconds. 0: none */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

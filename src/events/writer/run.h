@@ -35,6 +35,8 @@ struct run {
     uint64_t memory_limit;  /* limit for memory_bytes */
     uint64_t trace_bytes;
     uint64_t trace_limit;        /* 0 = none */
+    uint64_t trace_ticks;        /* the limit of its time. 0 = none */
+    uint64_t trace_end;          /* and when that is over. Threads read it without the lock */
     uint64_t appended_bytes;     /* chunks of the trace and of samples, including the drained ones */
     struct trace_places *places; /* with TRACE_RING: the places of its chunks */
     struct gap_table *gaps;      /* lost events. NULL: only counted */
@@ -81,6 +83,17 @@ bool run_has_room(struct run *run);
  * with many threads events are lost before counts are. */
 struct chunk_header *run_ring_open(struct run *run, uint32_t thread, uint32_t capacity);
 
+/* Limits the time of the trace, from now on. TRACE_STOP: a chunk that begins later is lost. TRACE_RING: chunks are dropped
+ * when they are older than that, as soon as another one needs a place. Only the first call of a run counts. */
+void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks);
+
+/* True if that time is over at `ticks`. Async-signal-safe. */
+static inline bool run_time_over(const struct run *run, uint64_t ticks)
+{
+    uint64_t end = __atomic_load_n(&run->trace_end, __ATOMIC_RELAXED);
+    return end && ticks > end;
+}
+
 /* Sets which events are dropped when the trace has reached its limit. Call it before anything is appended. */
 void run_trace_policy(struct run *run, enum trace_policy policy);
 
@@ -90,9 +103,10 @@ struct trace_move {
     struct chunk_header chunk;
     const void *data;
     size_t bytes, done;
-    uint64_t offset; /* of its place */
-    bool taken;      /* it has a place */
-    bool fresh;      /* the place was the end of the file */
+    uint64_t begin_ticks; /* of its first event */
+    uint64_t offset;      /* of its place */
+    bool taken;           /* it has a place */
+    bool fresh;           /* the place was the end of the file */
 };
 
 /*

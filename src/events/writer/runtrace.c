@@ -11,11 +11,15 @@
  *
  * The oldest chunks begin at the hand. A new chunk takes as many adjacent places as it needs, but no taken one. The
  * rest of these places becomes free, and the hand moves there.
+ *
+ * With a limit of time a new chunk first frees the places of all chunks that are too old, wherever they are. Then it takes
+ * free places, or else appends.
  */
 #define _GNU_SOURCE
 #include "writer/runtrace.h"
 
 #include "base/array.h"
+#include "clock/clock.h"
 #include "writer/filesize.h"
 
 #include <errno.h>
@@ -29,7 +33,8 @@ struct trace_place {
     uint32_t events; /* in the chunk there. 0: free, or communicators */
     uint32_t thread; /* the thread whose event first_event is the first */
     uint64_t first_event;
-    bool taken; /* a thread is writing there */
+    uint64_t written; /* ticks when the chunk was complete. 0: free */
+    bool taken;       /* a thread is writing there */
 };
 
 struct trace_places {
@@ -47,6 +52,17 @@ void run_trace_policy(struct run *run, enum trace_policy policy)
     if (policy == TRACE_RING && !(run->places = calloc(1, sizeof *run->places)))
         return;
     run->header->trace_policy = policy;
+}
+
+void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks)
+{
+    pthread_mutex_lock(&run->lock);
+    if (ticks && !run->trace_ticks) {
+        run->header->trace_limit_ns = ns;
+        run->trace_ticks = ticks;
+        __atomic_store_n(&run->trace_end, clock_now() + ticks, __ATOMIC_RELAXED);
+    }
+    pthread_mutex_unlock(&run->lock);
 }
 
 /* Writes `head` and then data, usually with one call. Returns 0, or an errno. */
@@ -178,6 +194,7 @@ static int places_free(struct run *run, int fd, size_t first, size_t end)
     }
     places->list[first].bytes = bytes;
     places->list[first].events = 0;
+    places->list[first].written = 0;
     memmove(&places->list[first + 1], &places->list[end], (places->count - end) * sizeof *places->list);
     places->count -= end - first - 1;
     return 0;
@@ -274,15 +291,56 @@ static size_t place_at(const struct trace_places *places, uint64_t offset)
     return low;
 }
 
+/* Drops the chunks that are older than the limit of time. On failure the next write reports the error. */
+static void old_drop(struct run *run, int fd)
+{
+    uint64_t now = clock_now();
+    for (size_t i = 0; i < run->places->count; i++) {
+        const struct trace_place *place = &run->places->list[i];
+        if (place->written && !place->taken && place->written + run->trace_ticks < now)
+            places_free(run, fd, i, i + 1);
+    }
+}
+
+/* With a limit of time the places are not in the order of their age. Moves the hand to free ones of at least `bytes`, and
+ * returns true. If there are none, it moves the hand to the oldest chunk. */
+static bool free_place_seek(const struct run *run, uint64_t bytes)
+{
+    struct trace_places *places = run->places;
+    uint64_t found = 0, end = 0;
+    size_t first = 0, oldest = places->count;
+    for (size_t i = 0; i < places->count; i++) {
+        const struct trace_place *place = &places->list[i];
+        bool is_free = !place->taken && !place->written, goes_on = found && place->offset == end;
+        first = goes_on ? first : i;
+        found = !is_free ? 0 : goes_on ? found + place->bytes : place->bytes;
+        end = place->offset + place->bytes;
+        if (found >= bytes) {
+            places->hand = first;
+            return true;
+        }
+        if (!place->taken && (oldest == places->count || place->written < places->list[oldest].written))
+            oldest = i;
+    }
+    places->hand = oldest;
+    return false;
+}
+
 static bool over_limit(const struct run *run, const struct trace_move *move)
 {
-    return run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit;
+    return (run->trace_limit && run->trace_bytes + move->chunk.bytes > run->trace_limit) ||
+           (!run->places && run_time_over(run, move->begin_ticks));
 }
 
 /* Takes a place and writes the first `part` of the data. Returns 0, or an errno. */
 static int trace_place_take(struct run *run, int fd, struct trace_move *move, size_t part)
 {
-    bool grows = !run->broken && !over_limit(run, move) && !(run->places && run->places->full);
+    bool found = false;
+    if (run->places && run->trace_ticks) {
+        old_drop(run, fd);
+        found = free_place_seek(run, move->chunk.bytes);
+    }
+    bool grows = !run->broken && !over_limit(run, move) && !found && !(run->places && run->places->full);
     int error = grows                   ? place_append(run, fd, move, part)
                 : run->broken           ? run_broken_by(run)
                 : over_limit(run, move) ? NO_PLACE
@@ -305,6 +363,7 @@ static void place_give(struct run *run, struct trace_move *move, uint32_t events
     place->events = events;
     place->thread = move->chunk.thread;
     place->first_event = move->chunk.first_event;
+    place->written = move->done < move->bytes ? 0 : clock_now();
 }
 
 /* Writes the next part of the data. Returns 0, or an errno. */
@@ -425,6 +484,7 @@ bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const voi
     struct trace_move move = {
         .chunk = {.kind = CHUNK_COMMS, .capacity = count, .first_event = first, .packed_bytes = bytes},
         .data = packed,
-        .bytes = bytes};
+        .bytes = bytes,
+        .begin_ticks = clock_now()};
     return run_trace_finish(run, &move);
 }

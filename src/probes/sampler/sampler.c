@@ -230,6 +230,13 @@ static void sample_take(struct sampler *s, uint32_t weight, const void *context)
         __atomic_fetch_add(&book.run.header->samples_lost, 1, __ATOMIC_RELAXED);
 }
 
+/* Stops new expiries. If a sample is due for a thread that cannot be interrupted just now, it is still taken. */
+static void timer_pause(const struct sampler *s)
+{
+    static const struct itimerspec never = {.it_value = {.tv_sec = 0}};
+    timer_settime(s->timer, 0, &never, NULL);
+}
+
 /* True for a timer of the sampler that was deleted while its signal was under way. Samplers are never unmapped. */
 static bool is_samplers(const void *value)
 {
@@ -244,7 +251,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
     int error = errno, cancel = uncancelled();
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
-        sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+        if (run_time_over(&book.run, clock_now())) /* for the rest of the run */
+            timer_pause(s);
+        else
+            sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
     } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
         pthread_setcancelstate(cancel, NULL);
         errno = error;
@@ -351,14 +361,6 @@ static void timer_start(struct sampled *thread)
     timer_settime(s->timer, 0, &times, NULL);
 }
 
-/* Stops new expiries. If a sample is due for a thread that cannot be interrupted just now, it is still taken. */
-static void timer_pause(struct sampled *thread)
-{
-    static const struct itimerspec never = {.it_value = {.tv_sec = 0}};
-    if (thread->sampler)
-        timer_settime(thread->sampler->timer, 0, &never, NULL);
-}
-
 /* A signal that is under way then finds nothing to do. */
 static void timer_stop(struct sampled *thread)
 {
@@ -408,8 +410,8 @@ static void timers_set(void)
     for (struct sampled *thread = threads; thread; thread = thread->next) {
         if (sampling())
             timer_start(thread);
-        else if (running)
-            timer_pause(thread);
+        else if (running && thread->sampler)
+            timer_pause(thread->sampler);
         else
             timer_stop(thread);
     }

@@ -182,6 +182,7 @@ static void move_begin(struct log *log, uint64_t events)
                                                   .capacity = count,
                                                   .first_event = events - count,
                                                   .packed_bytes = packed ? bytes : 0},
+                                        .begin_ticks = first->begin,
                                         .data = packed ? packing->packer.begin : (const void *)first,
                                         .bytes = packed ? bytes : raw};
 }

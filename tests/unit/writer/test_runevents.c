@@ -128,6 +128,75 @@ static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
     assert_int_equal(cursor.missing, 52);
 }
 
+/* A block belongs to the trace if it began within the time. */
+static void trace_stops_when_its_time_is_over(void **state)
+{
+    enum { BLOCK = 1100 }; /* the fixture does not pack so many */
+    (void)state;
+    fixture_open(&recorded);
+    run_time_limit(&recorded.run, 1, 1);
+    recorded.run.trace_end = 2 * BLOCK + 1;
+    fixture_thread_add(&recorded, 0, BLOCK);
+    for (uint64_t n = 0; n < 5 * BLOCK + 10; n++)
+        fixture_emit(&recorded, 0, (struct event){.begin = n, .kind = CALL_MPI_Wait}, NULL);
+    assert_int_equal(recorded.run.header->lost[LOSS_TRACE_LIMIT], 2 * BLOCK);
+    fixture_close(&recorded, RUN_FINALIZED);
+    assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
+    assert_int_equal(reader.header.trace_limit_ns, 1);
+    struct event_cursor cursor;
+    uint64_t seen = 0;
+    event_cursor_open(&cursor, &reader, 0);
+    for (const struct event *event; (event = event_cursor_next(&cursor)); seen++)
+        assert_int_equal(event->begin, seen < 3 * BLOCK ? seen : seen + cursor.missing);
+    assert_true(cursor.missing > 0 && seen + cursor.missing == 5 * BLOCK + 10);
+}
+
+/* Appends chunks of one to `most` events, and returns the number of the next event. */
+static uint64_t chunks_append(uint64_t number, unsigned chunks, uint32_t most)
+{
+    static struct event events[1000];
+    while (chunks--) {
+        uint32_t count = 1 + (uint32_t)rand() % most;
+        assert_true(run_trace_append(&run, 0, number, events, count));
+        number += count;
+    }
+    return number;
+}
+
+/* What is older than the time is gone when the next chunk comes, what is younger stays, and the file does not grow. */
+static void ring_trace_keeps_the_last_time(void **state)
+{
+    const uint64_t forever = UINT64_C(1) << 60;
+    (void)state;
+    open_with(64 * MEGABYTE, 0);
+    run_trace_policy(&run, TRACE_RING);
+    run_time_limit(&run, 1, forever);
+    srand(12);
+    uint64_t number = chunks_append(0, 100, 1000), bytes = run.trace_bytes, dropped = 0;
+    assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT], 0);
+    for (unsigned round = 0; round < 20; round++) {
+        dropped = number;
+        run.trace_ticks = 1;
+        usleep(1);
+        number = chunks_append(number, 1, 1000);
+        assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT], dropped);
+        run.trace_ticks = forever;
+        number = chunks_append(number, 50, 900);
+        assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT], dropped);
+        assert_int_equal(run.trace_bytes, bytes);
+    }
+    run_close(&run, RUN_FINALIZED, true);
+    read_back();
+    uint64_t kept = 0;
+    for (size_t i = 0; i < reader.chunk_count; i++)
+        if (reader.chunks[i]->kind == CHUNK_TRACE) {
+            assert_true(reader.chunks[i]->first_event >= dropped);
+            kept += reader.chunks[i]->capacity;
+        }
+    assert_int_equal(kept, number - dropped);
+    run_trace_policy(&run, TRACE_STOP); /* gives its memory back */
+}
+
 /* Chunks of all sizes, and other pieces of the file between them: the last ones are there, one behind the other. */
 static void ring_trace_keeps_the_last_within_its_limit(void **state)
 {
@@ -438,6 +507,8 @@ int main(void)
         EVENTS_TEST(thread_without_events_has_none),
         EVENTS_TEST(chunk_of_another_thread_is_missing),
         EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
+        EVENTS_TEST(trace_stops_when_its_time_is_over),
+        TEST(ring_trace_keeps_the_last_time),
         TEST(ring_trace_keeps_the_last_within_its_limit),
         TEST(threads_move_their_events_in_pieces),
         TEST(killed_process_shows_no_event_that_was_being_written_over),

@@ -63,7 +63,7 @@ recorded() {
     rm -rf results secret_directory/secret_file
     (cd secret_directory && MPIT_HIDE=$2 MPIT_OUTPUT=$work/results timeout 120 "${@:3}") >out 2>err </dev/null
     check "$mpi, $1, hidden: ${2:-nothing}" [ $? = 0 ]
-    mpit-collect --all >/dev/null 2>&1 # the job may not have waited for it
+    mpit-collect "$work/results" >/dev/null 2>&1 # the job may not have waited for it
     content results "$1"
     judged "$mpi, $1, without $2" "$2" "$1"
 }
@@ -110,6 +110,17 @@ for mpi in openmpi mpich; do
     done
     check "equal texts have equal hashes, with another key others" [ "$(uniq programs | wc -l)" = 2 ]
     rm programs
+
+    rm -rf tree
+    for i in 1 2 3 4; do
+        if [ $i = 4 ]; then cp "secret_binaries/secret_program-$mpi" secret_directory && program=./secret_program-$mpi; fi
+        (cd secret_directory && env MPIT_HIDE="${words[*]}" MPIT_OUTPUT="$work/tree/$i" "${preloaded[@]:1:4}" "$program") >/dev/null 2>&1 </dev/null
+        mpit-collect "$work/tree/$i" >/dev/null 2>&1
+    done
+    gives "$mpi: jobs of a hidden program" 0 mpit-jobs --json tree
+    job=$(python3 -c 'import json; print(json.load(open("out"))["jobs"][0]["job"])')
+    gives "  are compared by its hash, also from another folder" 0 mpit-jobs --usual "$job" tree
+    says out 'compared with 3 other jobs of this program and size'
 done
 
 verdict

@@ -145,7 +145,7 @@ def followed(shells, line, said):
     elif line.startswith("mpit-jobs") and "--usual" not in line:
         judge.holds(NUMBER in said and "heat" in said and "ann" in said, "  it lists the job of ann", said)
     elif line.startswith("mpit-jobs"):
-        judge.holds(said.strip() != "", "  it says what is usual, or that too few are known", said)
+        judge.holds("0 other jobs" in said and "heat" in said, "  it says that there is no other job of heat", said)
     elif line.startswith("mpit-dump"):
         judge.holds(f"by ann, job pbs {NUMBER}" in said and re.search("heat.*MPI_", said), "  it has the calls of the job", said)
     elif line.startswith("mpit-clean"):

@@ -29,12 +29,6 @@ cd "$work" || exit 2
 unset LD_PRELOAD "${!MPIT_@}" PRTE_MCA_rmaps_default_mapping_policy PRTE_MCA_mapby # each host gets its two processes
 export UCX_NET_DEVICES=eth0 UCX_TLS=tcp,self # the kernel is one, and UCX would copy from process to process
 
-# check NAME COMMAND...: ok if it returns 0; what it printed is shown if not
-check() {
-    local name=$1
-    shift
-    if "$@" >"$work/check.log" 2>&1; then ok "$name"; else not_ok "$name" "$work/check.log"; fi
-}
 # gives NAME STATUS COMMAND...: on mpit-a, with what it prints in the files out and err
 gives() {
     local name=$1 wanted=$2 status

@@ -425,6 +425,8 @@ int main(int argc, char *argv[])
         output_close();
         return status;
     }
+    if (request.mode <= MODE_JSON && !selection_is_given(&request.selection))
+        run_dir_brief();
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);
     if (opened != 0)

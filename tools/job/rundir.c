@@ -234,6 +234,17 @@ void run_job_summarize(struct run_job *job)
     job->from_files = true;
 }
 
+/* Traces and samples are read with all files of their job. */
+static void job_unpark(struct run_job *job)
+{
+    bool whole = run_job_has_trace(job);
+    for (size_t i = 0; i < job->file_count && !whole; i++)
+        whole = job->files[i].header.samples_hz;
+    for (size_t i = 0; i < job->file_count && whole; i++)
+        if (run_reader_is_parked(&job->files[i]))
+            run_reader_rest(run_job_file(job, i));
+}
+
 int run_dir_open(struct run_dir *dir, const char *path, char error[512])
 {
     enum { TRIES = 5 };
@@ -255,6 +266,7 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
     for (size_t i = 0; i < dir->job_count; i++) {
         run_pieces_read_names(dir, &dir->jobs[i]);
         job_summarize(&dir->jobs[i]);
+        job_unpark(&dir->jobs[i]);
     }
     for (size_t i = 0; !dir->named && i < dir->job_count; i++)
         job_note(dir, &dir->jobs[i]);

@@ -82,6 +82,7 @@ struct run_dir {
     void *members;   /* of containers, by name, likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
+    bool brief;     /* there are so many files that run_dir_brief holds */
     bool named;     /* one named file, which is accepted with any owner */
     uid_t owner;    /* of the directory */
     size_t foreign; /* files that were left out for their owners */
@@ -96,6 +97,12 @@ struct run_dir {
  * that many users may write, another user may have put it there. After this call such files are accepted.
  */
 void run_dir_any_owner(void);
+
+/*
+ * After this call, of very many files only the headers are kept, once their figures were summed: files of processes that
+ * have ended, without a trace and samples. run_job_file opens such a file again. For tools that show summaries.
+ */
+void run_dir_brief(void);
 
 /*
  * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases

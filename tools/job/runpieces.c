@@ -36,7 +36,12 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-static bool any_owner;
+static bool any_owner, brief;
+
+void run_dir_brief(void)
+{
+    brief = true;
+}
 
 void run_dir_any_owner(void)
 {
@@ -82,12 +87,21 @@ static void piece_add(struct run_job *job, const struct run_piece *piece)
     job->pieces[job->piece_count++] = copy;
 }
 
+enum { BRIEF_LEAST = 1000 };
+
+/* Returns whether only the header of the file is kept. */
+static bool file_is_parked(const struct run_dir *dir, const struct run_header *header)
+{
+    return dir->brief && header->phase == RUN_FINALIZED && !header->traced && !header->samples_hz;
+}
+
 /* Returns the job that has the file now, or NULL. */
 static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece *piece)
 {
     char title[PATH_MAX];
     struct run_reader reader;
-    bool opened = run_reader_open_part(&reader, piece->path, piece->extent) == 0;
+    bool opened = (dir->brief && run_reader_scan(&reader, piece->path, piece->extent) == 0) ||
+                  run_reader_open_part(&reader, piece->path, piece->extent) == 0;
     if (!opened && access(piece->path, F_OK) != 0 && errno == ENOENT) {
         dir->vanished = true; /* it was collected, or joined, since it was found */
         return NULL;
@@ -111,7 +125,10 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
     summary_sums_add_file(summary_sums_of(&job->sums), &reader);
-    run_reader_rest(&reader);
+    if (file_is_parked(dir, header))
+        run_reader_park(&reader);
+    else
+        run_reader_rest(&reader);
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
     piece_add(job, piece);
@@ -255,6 +272,7 @@ static void members_add(struct run_dir *dir, const struct run_piece *file, const
 {
     uint64_t number = container->job;
     bool found = false, torn = false;
+    dir->brief = brief && container->count >= BRIEF_LEAST;
     for (int names = 0; names <= 1; names++)
         for (size_t i = 0; i < container->count; i++) {
             struct container_member *member = &container->members[i];
@@ -302,9 +320,10 @@ static bool container_add(struct run_dir *dir, char *path)
 {
     char error[128];
     struct container container;
+    if (!text_ends(path, RUN_FILE_SUFFIX) || !container_is(path))
+        return false;
     struct run_piece file = file_piece(path);
-    enum container_kind kind =
-        text_ends(path, RUN_FILE_SUFFIX) ? container_read(&container, path, error) : CONTAINER_NONE;
+    enum container_kind kind = container_read(&container, path, error);
     if (kind == CONTAINER_BROKEN)
         problem_add(dir, "%s %s", path, error);
     if (kind != CONTAINER_READ)
@@ -339,6 +358,7 @@ static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
     int count = scandir(path, &entries, entry_wanted, entry_order);
+    dir->brief = brief && count >= BRIEF_LEAST;
     for (int i = 0; i < count; i++) {
         char *file = path_of(path, entries[i]->d_name);
         if (container_add(dir, file))

@@ -42,6 +42,8 @@ struct members *members_open(const struct run_job *job)
         members->job = job;
     for (size_t i = 0; good && i < job->file_count; i++) {
         const struct run_reader *file = &job->files[i];
+        if (run_reader_is_parked(file))
+            run_reader_rest(run_job_file(job, i));
         for (size_t slot = 1; good && slot < file->slot_count; slot++)
             if (file->comms[slot] && !(file->comms[slot]->flags & COMM_SUM))
                 good = member_add(members, i, file->comms[slot]);

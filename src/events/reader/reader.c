@@ -37,6 +37,8 @@ const void *reader_object(const struct run_reader *reader, uint64_t offset, uint
 {
     if (offset < RUN_PAGE_BYTES || offset % 8 || offset > reader->bytes || size > reader->bytes - offset)
         return NULL;
+    if (reader->map && reader->map->scanned && !run_map_scanned(reader->map, offset, offset + size))
+        return NULL;
     return reader->base + offset;
 }
 
@@ -404,6 +406,20 @@ int run_reader_open_part(struct run_reader *reader, const char *path, struct run
     }
 }
 
+int run_reader_scan(struct run_reader *reader, const char *path, struct run_extent extent)
+{
+    *reader = (struct run_reader){.map = run_map_scan(path, extent)};
+    if (!reader->map)
+        return -1;
+    reader->base = reader->map->base;
+    reader->bytes = reader->written = reader->map->bytes;
+    reader_header_copy(reader);
+    if (file_parts_find(reader, true) == 0 && !run_gaps_told(reader))
+        return 0;
+    run_reader_close(reader); /* the usual way gives the reason */
+    return -1;
+}
+
 int run_reader_open(struct run_reader *reader, const char *path)
 {
     return run_reader_open_part(reader, path, (struct run_extent){0});
@@ -448,6 +464,8 @@ bool run_reader_is_part(const struct run_reader *reader)
 
 int run_reader_wake(const struct run_reader *reader, char error[128])
 {
+    if (run_reader_is_parked(reader))
+        return reader_unpark((struct run_reader *)(uintptr_t)reader, error);
     return run_map_wake(reader->map, error);
 }
 

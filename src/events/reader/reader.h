@@ -96,6 +96,12 @@ int run_reader_open(struct run_reader *reader, const char *path);
 /* The same for a run file that is a part of a file, as in a container. */
 int run_reader_open_part(struct run_reader *reader, const char *path, struct run_extent extent);
 bool run_reader_is_part(const struct run_reader *reader);
+/* The same for one look at the figures of one file of very many, which is not mapped (runmap.h). Then park the reader.
+ * Returns -1 without an error if the file must be opened in the usual way. Called from one thread. */
+int run_reader_scan(struct run_reader *reader, const char *path, struct run_extent extent);
+/* Keeps only the header. run_reader_wake opens the file again. Only for a file that does not change any more. */
+void run_reader_park(struct run_reader *reader);
+bool run_reader_is_parked(const struct run_reader *reader);
 /*
  * The same without the chunks, for tools that read running processes repeatedly. Long traces do not slow it down.
  * Events and samples cannot be read from it. Of the communicators that have lost their slots it has only the latest.
@@ -129,7 +135,7 @@ void run_reader_rest(const struct run_reader *reader);
  * data around it.
  */
 enum { CHUNKS_BETWEEN_RESTS = 512 };
-/* Call this before reading in a file at rest. The map is valid until RUN_MAPS_MOST other files were woken or put to
+/* Call this before reading in a file at rest, or parked. The map is valid until RUN_MAPS_MOST other files were woken or put to
  * rest. Returns 0, or -1 with a reason: the file is gone, or is another one. */
 int run_reader_wake(const struct run_reader *reader, char error[128]);
 /* A held file stays awake, even if it is put to rest. It must be released as often as it was held. */

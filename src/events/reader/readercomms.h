@@ -3,6 +3,7 @@
  *
  *   readercomms.c    the communicators of a run file, with a slot now or before
  *   readerobjects.c  the names of windows and files
+ *   readerpark.c     readers of which only the header is kept
  *   readerpaths.c    call paths and modules
  *   readertables.c   blocks of counters, and their meaning
  *   readerlive.c     looks at running processes
@@ -20,6 +21,8 @@
 
 /* Return 0, or -1 with the reader's error set. */
 __attribute__((format(printf, 2, 3))) int reader_fail(struct run_reader *reader, const char *format, ...);
+/* Opens the file of a parked reader again. The reader stays where it is, as other objects may point to it. */
+int reader_unpark(struct run_reader *reader, char error[128]);
 int reader_header_check(struct run_reader *reader);
 void reader_header_copy(struct run_reader *reader);
 int reader_blocks_find(struct run_reader *reader);

@@ -2,7 +2,9 @@
  * The maps of run files, and how many files are mapped at once.
  *
  *   base ──> the file, mapped                  awake: it can be read
- *        └─> nothing, but the place is kept    asleep: neighboring places are one map of the system
+ *        ├─> nothing, but the place is kept    asleep: neighboring places are one map of the system
+ *        ├─> the buffer of scans               the file was read, and not mapped. Valid until the next scan
+ *        └─> NULL                              parked
  *
  *   resting[] ──> maps that may be taken away, the oldest first; a map in this list knows its place
  *
@@ -32,6 +34,7 @@ struct run_map {
     size_t place;   /* in resting[], + 1. 0: not in it */
     unsigned holds; /* how often it is held */
     bool awake;
+    bool scanned;
     int fd;                       /* for run_map_read. -1: not open */
     volatile bool torn;           /* written by the guard */
     struct run_map *next, **link; /* all maps, for the guard */
@@ -40,6 +43,14 @@ struct run_map {
 
 /* Returns NULL with a reason in error, which has 512 bytes. */
 struct run_map *run_map_open(const char *path, struct run_extent extent, char error[512]);
+/* Reads the begin of a run file into a buffer: a file that is not large, of a process that has ended, without a trace
+ * and samples. With very many files that is faster than maps, and the system reads less. Returns NULL for another file,
+ * without a reason. Called from one thread. */
+struct run_map *run_map_scan(const char *path, struct run_extent extent);
+/* Reads bytes of a scanned file that the buffer does not have yet. Returns false if that fails, or has failed. */
+bool run_map_scanned(const struct run_map *map, size_t begin, size_t end);
+/* Takes the map away, and its place. */
+void run_map_park(struct run_map *map);
 /* NULL may be closed. */
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);

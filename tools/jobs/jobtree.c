@@ -34,7 +34,7 @@ static void problem_tell(struct job_tree *tree, const char *path, const char *re
 static int run_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
 {
     struct run_reader run;
-    if (run_reader_open(&run, path) != 0) {
+    if (run_reader_scan(&run, path, (struct run_extent){0}) != 0 && run_reader_open(&run, path) != 0) {
         snprintf(error, 128, "%.127s", run.error);
         return -1;
     }
@@ -49,7 +49,7 @@ static int run_read(struct summary *summary, const char *path, uid_t *owner, cha
 static int mpit_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
 {
     struct container container;
-    enum container_kind kind = container_read(&container, path, error);
+    enum container_kind kind = container_is(path) ? container_read(&container, path, error) : CONTAINER_NONE;
     if (kind != CONTAINER_READ)
         return kind == CONTAINER_NONE ? run_read(summary, path, owner, error) : -1;
     const struct container_member *total = container_find(&container, CONTAINER_TOTAL);
@@ -126,16 +126,6 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     return error ? -1 : 0;
 }
 
-static bool is_container(const char *path)
-{
-    char error[128];
-    struct container container;
-    bool is = container_read(&container, path, error) == CONTAINER_READ;
-    if (is)
-        container_release(&container);
-    return is;
-}
-
 /* All parts of a job, of this and of earlier times. If one is gone since then, the row stays as it is. */
 static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
 {
@@ -152,7 +142,7 @@ static void parts_join(struct job_tree *tree, struct job_table *table, const cha
         struct summary *part = here ? file_read(tree, path, &owner) : NULL;
         if (part)
             summary_sums_add(&sums, part);
-        joined = joined || (part && is_container(path));
+        joined = joined || (part && container_is(path));
         gone = gone || !part;
     }
     sqlite3_finalize(ask);

@@ -231,7 +231,11 @@ static bool absent_add(const struct ward *ward, struct patient *patient)
     patient->waits.of_all = is_of_all(patient->state.call);
     if (!members)
         return true;
-    patient->done = collectives_of(ward, members, (size_t)(patient->file - ward->job->files));
+    struct member *own = members_find(members, (size_t)(patient->file - ward->job->files));
+    if (own && !own->counted) {
+        own->done = patient->done;
+        own->counted = true;
+    }
     if (members->absence_count >= ABSENCES_MOST)
         return true;
     const struct absence *absence = absent_find(ward, members, patient->state.call, patient->done, is_in_call);
@@ -267,7 +271,6 @@ static bool missing_add(const struct ward *ward, struct patient *patient)
     if (!comm && call != CALL_MPI_Finalize)
         return true;
     struct member_list *members = members_of(ward->members, comm ? comm->name : "MPI_COMM_WORLD");
-    patient->done = calls_done(patient->file, call);
     patient->waits.of_all = true;
     if (members && members->absence_count >= ABSENCES_MOST)
         return true;
@@ -327,13 +330,40 @@ static bool waits_for_requests(const char *call)
     return strncmp(call, "MPI_Wait", strlen("MPI_Wait")) == 0;
 }
 
+/* Returns whether the thread is in a call that this mpit knows. */
+static bool call_is_known(const struct patient *patient)
+{
+    uint32_t kind = patient->state.call;
+    return kind != CALL_NONE && kind < CALL_COUNT && strcmp(patient->call, call_table[kind].name) == 0;
+}
+
+static bool waits_in_completion(const struct patient *patient)
+{
+    uint32_t kind = patient->state.call;
+    return call_is_known(patient) && !call_gathers(kind) && call_table[kind].fold == FOLD_COMPLETION;
+}
+
+void patient_read(struct patient *patient)
+{
+    uint32_t kind = patient->state.call;
+    const struct comm_record *comm = patient_comm(patient);
+    if (!call_is_known(patient) || waits_in_completion(patient))
+        return;
+    if (call_gathers(kind))
+        patient->done = calls_done(patient->file, kind);
+    else if (call_table[kind].class == CLASS_COLLECTIVE && comm)
+        patient->done = collectives_done(patient->file, comm->name);
+    else if (call_table[kind].class == CLASS_P2P)
+        patient->waits.posted = patient->state.peer >= 0 && receives_posted(patient);
+}
+
 static bool patient_waits(const struct ward *ward, struct patient *patient)
 {
     uint32_t kind = patient->state.call;
     const struct comm_record *comm = patient_comm(patient);
     struct waits *waits = &patient->waits;
     int32_t peer = patient->state.peer;
-    if (kind == CALL_NONE || kind >= CALL_COUNT || strcmp(patient->call, call_table[kind].name) != 0)
+    if (!call_is_known(patient))
         return true;
     if (call_gathers(kind))
         return missing_add(ward, patient);
@@ -349,7 +379,6 @@ static bool patient_waits(const struct ward *ward, struct patient *patient)
     default:
         return true;
     }
-    waits->posted = peer >= 0 && receives_posted(patient);
     if (call_table[kind].fold == FOLD_SEND)
         return peer_add(ward, waits, comm, peer, WAIT_TO);
     return peer_add(ward, waits, comm, peer, WAIT_FROM) &&
@@ -376,10 +405,12 @@ int waits_find(struct ward *ward)
     if (!patients_index(ward) || !(ward->members = members_open(ward->job)))
         return -1;
     for (size_t i = 0; i < ward->count; i++) {
-        if (run_reader_wake(ward->patients[i].file, (char[128]){0}) != 0)
+        bool reads = waits_in_completion(&ward->patients[i]); /* all else was read by patient_read */
+        if (reads && run_reader_wake(ward->patients[i].file, (char[128]){0}) != 0)
             continue;
         bool good = patient_waits(ward, &ward->patients[i]);
-        run_reader_rest(ward->patients[i].file);
+        if (reads)
+            run_reader_rest(ward->patients[i].file);
         if (!good)
             return -1;
     }

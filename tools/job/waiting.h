@@ -69,6 +69,8 @@ struct ward {
 
 /* Returns the process's record of the communicator of the thread's call, or NULL for none or unknown. */
 const struct comm_record *patient_comm(const struct patient *patient);
+/* Reads what is needed to know the waits of a thread, except in a completion call. Its file must be awake. */
+void patient_read(struct patient *patient);
 /* Fills in the waits of all. Returns 0, or -1 without memory. */
 int waits_find(struct ward *ward);
 /* Returns how long the thread was in its state, as far as known. Without a recorded death, this is until the last sign

@@ -117,6 +117,7 @@ static int patients_find(struct ward *ward, bool runs)
             patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
             if (since)
                 sign_of_life(ward, patient.since_ns);
+            patient_read(&patient);
             ward->patients[ward->count++] = patient;
         }
         run_reader_rest(file);

@@ -193,9 +193,12 @@ int main(int argc, char *argv[])
         errx(2, "usage: tracemake DIRECTORY RANKS CALLS [REGIONS]");
     clock_open();
     for (int rank = 0; rank < ranks; rank++) {
+        char path[4096], place[4096];
         maker = (struct maker){
             .rank = rank, .size = ranks, .random = 88172645463325252u + (uint64_t)rank, .regions = regions};
         begin(&maker, argv[1]);
+        snprintf(path, sizeof path, "%s", maker.run.path);
+        snprintf(place, sizeof place, "%.4000s/rank%d" RUN_FILE_SUFFIX, argv[1], rank); /* names by PID are limited */
         uint64_t steps = 0;
         while (maker.calls < calls)
             step(&maker, steps++);
@@ -204,6 +207,8 @@ int main(int argc, char *argv[])
             buffer_write(&maker);
         run_close(&maker.run, RUN_FINALIZED, true);
         maker.run.header->end_ticks = BEGIN + 2000 + steps * STEP_TICKS;
+        if (rename(path, place) != 0)
+            err(1, "%s", place);
     }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,18 @@ static __attribute__((noreturn)) void help_print(const struct command_line *line
     text_and_exit(line->tail);
 }
 
+/* getopt_long takes the begin of a name for the name. A slip must not select another option. */
+static bool is_cut(const struct option *all, const char *word)
+{
+    size_t bytes = strcspn(word, "=");
+    if (strncmp(word, "--", 2) != 0)
+        return false;
+    for (; all->name; all++)
+        if (strlen(all->name) == bytes - 2 && strncmp(all->name, word + 2, bytes - 2) == 0)
+            return false;
+    return true;
+}
+
 int command_line_next(const struct command_line *line, int argc, char *argv[])
 {
     struct option all[OPTIONS_MOST + 3] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}};
@@ -117,6 +130,12 @@ int command_line_next(const struct command_line *line, int argc, char *argv[])
                                      NULL, line->options[i].value};
     opterr = 0;
     int option = getopt_long(argc, argv, line->shorts, all, NULL);
+    int at = option == -1 ? 0 : optind - 1 - (optarg && optarg == argv[optind - 1]);
+    if (option != -1 && option != ':' && option != '?' && is_cut(all, argv[at])) {
+        optind = at + 1;
+        optopt = 0;
+        option = '?';
+    }
     if (option == 'h')
         help_print(line);
     if (option == 'v')

@@ -254,7 +254,8 @@ static void figures_put(sqlite3_stmt *row, const struct summary *summary)
     }
     bool timed = summary->ranks && (summary->sampling || summary->sampling_mixed);
     figure_put(row, JOB_SECONDS, summary->run_seconds.max > 0, summary->run_seconds.max);
-    figure_put(row, JOB_MPI_SHARE, timed, summary->mpi_share.sum / (summary->ranks ? summary->ranks : 1));
+    figure_put(row, JOB_MPI_SHARE, timed && summary->run_seconds.max > 0,
+               summary->mpi_share.sum / (summary->ranks ? summary->ranks : 1));
     figure_put(row, JOB_PARALLEL, is.known, is.parallel);
     figure_put(row, JOB_BALANCE, is.known, is.load_balance);
     figure_put(row, JOB_COMMUNICATION, is.known, is.communication);

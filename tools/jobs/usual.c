@@ -4,7 +4,9 @@
 #include "base/units.h"
 #include "jobs/joblist.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum figure_form { FORM_SECONDS, FORM_SHARE, FORM_COUNT, FORM_BYTES };
@@ -63,12 +65,14 @@ static void figure_find(struct usual_figure *figure, const struct usual *usual, 
 
 bool usual_find(struct usual *usual, struct job_table *table, const char *name, char error[128])
 {
+    char path[PATH_MAX];
     *usual = (struct usual){.job = job_table_ask(table,
-                                                 "SELECT * FROM jobs WHERE source = ?1 OR job = ?1 OR "
+                                                 "SELECT * FROM jobs WHERE source = ?2 OR job = ?1 OR "
                                                  "substr(scheduler_job, instr(scheduler_job, ' ') + 1) = ?1 "
                                                  "ORDER BY begin DESC LIMIT 1",
                                                  NULL)};
     sqlite3_bind_text(usual->job, 1, name, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(usual->job, 2, realpath(name, path) ? path : name, -1, SQLITE_TRANSIENT);
     if (!job_row_next(usual->job)) {
         snprintf(error, 128, "there is no job %.60s; mpit-jobs lists the jobs", name);
         usual_release(usual);

@@ -299,7 +299,7 @@ static void selection_fill(struct summary *summary, const struct run_header *hea
     summary->sampling_mixed = header->sampling_changed != 0;
     memcpy(summary->filter, header->filter, sizeof summary->filter);
     text_tidy(summary->filter, sizeof summary->filter);
-    if (header->lost[LOSS_TRACE_LIMIT]) {
+    if (header->lost[LOSS_TRACE_LIMIT] && !header->trace_bytes_over) {
         summary->trace_limit_ns = header->trace_limit_ns;
         summary->trace_policy = header->trace_policy;
     }

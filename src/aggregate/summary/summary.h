@@ -267,7 +267,7 @@ struct summary {
     size_t phase_count;
     uint64_t received_unknown;    /* 1: rows lack what they received. Up to version 12 before this one */
     struct summary_traced traced; /* no flat form has it, nor what follows */
-    uint64_t trace_limit_ns;      /* mpit_trace_limit_seconds, if a trace was cut. The longest of any rank */
+    uint64_t trace_limit_ns;      /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
     uint32_t trace_policy;        /* enum trace_policy: of a rank whose trace was cut */
 };
 

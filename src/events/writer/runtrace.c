@@ -341,6 +341,8 @@ static int trace_place_take(struct run *run, int fd, struct trace_move *move, si
         found = free_place_seek(run, move->chunk.bytes);
     }
     bool grows = !run->broken && !over_limit(run, move) && !found && !(run->places && run->places->full);
+    if (!grows && !found && !run->broken)
+        run->header->trace_bytes_over = 1;
     int error = grows                   ? place_append(run, fd, move, part)
                 : run->broken           ? run_broken_by(run)
                 : over_limit(run, move) ? NO_PLACE
@@ -422,6 +424,8 @@ static bool trace_step(struct run *run, struct trace_move *move, enum step step,
     } else if (step == STEP_TAKE && over_limit(run, move) && !run->places) {
         error = EDQUOT;
         run->cause = LOSS_TRACE_LIMIT;
+        if (!run_time_over(run, move->begin_ticks))
+            run->header->trace_bytes_over = 1;
     } else if (step == STEP_TAKE && !run->places && !run_spool_fits(run, move->chunk.bytes)) {
         error = ENOSPC;
         run->cause = LOSS_SPOOL_FULL;

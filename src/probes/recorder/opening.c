@@ -48,6 +48,8 @@ static bool pattern_expand(const struct opened *opened, const char *pattern, cha
     char user[ORIGIN_USER_BYTES], program[NAME_MAX + 1], scheduler[ORIGIN_JOB_BYTES] = "", number[24], host[64] = "";
     struct launch launch = job_launch();
     origin_user(user);
+    if (!user[0])
+        snprintf(user, sizeof user, "%lu", (unsigned long)geteuid());
     origin_program(program);
     batch_job(scheduler);
     snprintf(number, sizeof number, "%016" PRIx64, job_number(opened->asked, launch.size > 0 ? launch.size : 1));

@@ -160,7 +160,8 @@ def requeued():
 
 def stopped(title, case):
     """A job in a deadlock that Slurm has ended."""
-    recorded(f"{title}: recorded by the epilog, and that all died", case.ended().number, [(3, 3, 18, 3)])
+    (row,) = recorded(f"{title}: recorded by the epilog, and that all died", case.ended().number, [(3, 3, 18, 3)])
+    judge.holds((row["mpi_share"] is None) == (row["seconds"] is None), f"{title}: without a time there is no share in MPI", row)
     files = glob.glob(f"{LOGS}/*-{case.number}/*")
     judge.holds(len(files) == 1, f"{title}: the epilog made one file of it", files)
     told = subprocess.run(["mpit-dump", "--crash", *glob.glob(f"{LOGS}/*-{case.number}")], capture_output=True, text=True)

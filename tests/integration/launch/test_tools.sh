@@ -28,6 +28,10 @@ says err "no command follows"
 gives "an unknown option" 2 mpit-run --frobnicate ls
 says err "unknown option '--frobnicate'"
 says err "mpit-run --help"
+gives "the begin of an option" 2 mpit-run --quie ls
+says err "unknown option '--quie'; did you mean --quiet"
+gives "  with its value in the next word" 2 mpit-dump --json-fil x .
+says err "unknown option '--json-fil'"
 gives "an option without its value" 2 mpit-run --output
 says err "'--output' needs a value"
 gives "an option with a value that it does not take" 2 mpit-run --trace=yes ls

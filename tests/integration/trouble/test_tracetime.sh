@@ -70,6 +70,13 @@ for mpi in openmpi mpich; do
     gives "  has a whole trace" 0 mpit-dump --verify "$mpi-within"
     gives "  and its summary" 0 mpit-dump "$mpi-within"
     says_not out 'trace_limit'
+    for policy in stop ring; do
+        gives "$mpi, policy $policy: a limit of bytes is reached first" 0 mpit-run --quiet --trace-seconds 2 --trace-limit 500000 \
+            --trace-policy $policy --output "$mpi-bytes-$policy" "mpirun.$mpi" -n 2 "./timed-$mpi" 1
+        gives "  and its summary" 0 mpit-dump --full "$mpi-bytes-$policy"
+        says_not out '_seconds'
+        says out 'not in the trace: .* event records, cause trace_limit'
+    done
 done
 
 verdict

@@ -8,6 +8,7 @@
 #include "format/compact.h"
 #include "job/compaction.h"
 #include "replay/replay.h"
+#include "emulated.h"
 #include "runfixture.h"
 
 #include <fcntl.h>
@@ -274,6 +275,8 @@ static void file_write(const char *path, const unsigned char *bytes, size_t coun
 static void damaged_files_are_refused_or_read_in_part(void **state)
 {
     (void)state;
+    if (is_emulated())
+        skip();
     char path[sizeof fixture.directory + 16];
     compact_all();
     int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
@@ -327,6 +330,8 @@ static size_t kept_compare(const struct run_reader *reader, uint32_t thread)
 static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
 {
     (void)state;
+    if (is_emulated())
+        skip();
     char path[sizeof fixture.directory + 16], report[4096];
     size_t refused = 0, partial = 0, bytes;
     struct stat st;

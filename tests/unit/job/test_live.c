@@ -13,6 +13,7 @@
 #include "collect/processlife.h"
 #include "figures/variables.h"
 #include "reader/runmap.h"
+#include "emulated.h"
 #include "runfixture.h"
 
 #include <fcntl.h>
@@ -274,29 +275,11 @@ static void processes_are_found(const char *directory, bool closes)
     close(ready[1]);
 }
 
-/* Under an emulator, /proc has the emulator as the program of each process. */
-static void needs_real_processes(void)
-{
-    char path[64], program[256] = "";
-    pid_t pid = fork();
-    if (pid == 0) {
-        pause();
-        _exit(0);
-    }
-    snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-    ssize_t bytes = readlink(path, program, sizeof program - 1);
-    kill(pid, SIGKILL);
-    waitpid(pid, NULL, 0);
-    if (bytes > 0 && strstr(program, "/qemu-")) {
-        print_message("skipped: this processor is emulated\n");
-        skip();
-    }
-}
-
 /* A program is installed anew, and one that is running was the old one. */
 static void a_process_whose_program_was_replaced_lives(void **state)
 {
-    needs_real_processes();
+    if (is_emulated())
+        skip();
     char program[96], command[PATH_MAX];
     (void)state;
     snprintf(program, sizeof program, "%s/program", fixture.directory);
@@ -441,14 +424,16 @@ static void variables_find_place_in_a_full_table(void **state)
 static void a_process_with_a_directory_is_found(void **state)
 {
     (void)state;
-    needs_real_processes();
+    if (is_emulated())
+        skip();
     processes_are_found(fixture.directory, false);
 }
 
 static void a_process_with_its_run_in_memory_is_found(void **state)
 {
     (void)state;
-    needs_real_processes();
+    if (is_emulated())
+        skip();
     processes_are_found(NULL, false);
 }
 
@@ -456,7 +441,8 @@ static void a_process_with_its_run_in_memory_is_found(void **state)
 static void a_process_that_has_closed_the_descriptor_is_found(void **state)
 {
     (void)state;
-    needs_real_processes();
+    if (is_emulated())
+        skip();
     processes_are_found(getenv("MPIT_OUTPUT"), true);
 }
 

@@ -16,7 +16,8 @@ enum { SITE_LINES_MOST = 128, SITE_BYTES_MOST = 32 << 10 };
 
 static struct site {
     char file[PATH_MAX];
-    int cut; /* the line from which on there was no room. 0: all fit */
+    int unread; /* an errno: there is such a file, or the environment names it */
+    int cut;    /* the line from which on there was no room. 0: all fit */
     size_t count;
     struct {
         char variable[SETTING_NAME_BYTES]; /* "": the line has another form */
@@ -70,14 +71,15 @@ static void line_read(struct site *to, char *text, int number)
 /* Reads the file, if there is one. A program with another user's rights opens no file that the environment names. */
 static void site_read(struct site *to)
 {
-    const char *path = getauxval(AT_SECURE) ? "" : getenv("MPIT_CONF");
-    path = path ? path : SITE_FILE;
+    const char *own = getauxval(AT_SECURE) ? "" : getenv("MPIT_CONF"), *path = own ? own : SITE_FILE;
     int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
     size_t used = 0;
     ssize_t bytes = 0;
+    to->unread = *path && fd < 0 && (own || errno != ENOENT) ? errno : 0;
+    if (fd >= 0 || to->unread)
+        snprintf(to->file, sizeof to->file, "%s", path);
     if (fd < 0)
         return;
-    snprintf(to->file, sizeof to->file, "%s", path);
     while (used < SITE_BYTES_MOST && (bytes = read(fd, to->text + used, SITE_BYTES_MOST - used)) > 0)
         used += (size_t)bytes;
     close(fd);
@@ -110,25 +112,29 @@ static const struct site *site_of(void)
     return __atomic_load_n(&site, __ATOMIC_ACQUIRE);
 }
 
-/* Returns the last line for it. */
-static const char *site_value(const char *variable)
+/* Returns the value of the last line for it, and the number of this line. */
+static const char *site_value(const char *variable, int *line)
 {
     const struct site *from = site_of();
     for (size_t i = from ? from->count : 0; i-- > 0;)
-        if (strcmp(from->lines[i].variable, variable) == 0)
+        if (strcmp(from->lines[i].variable, variable) == 0) {
+            *line = from->lines[i].line;
             return *from->lines[i].value ? from->lines[i].value : NULL;
+        }
     return NULL;
 }
 
 const char *setting(const char *variable)
 {
     const char *own = getenv(variable);
-    return own ? own : site_value(variable);
+    int line;
+    return own ? own : site_value(variable, &line);
 }
 
 bool setting_disabled(void)
 {
-    const char *own = getenv("MPIT_DISABLE"), *site_has = own ? NULL : site_value("MPIT_DISABLE");
+    int line;
+    const char *own = getenv("MPIT_DISABLE"), *site_has = own ? NULL : site_value("MPIT_DISABLE", &line);
     return own || (site_has && strcmp(site_has, "0") != 0);
 }
 
@@ -140,7 +146,23 @@ int setting_cut(void)
 
 bool setting_is_of_site(const char *variable)
 {
-    return !getenv(variable) && site_value(variable);
+    int line;
+    return !getenv(variable) && site_value(variable, &line);
+}
+
+const char *setting_place(const char *variable, char place[SETTING_PLACE_BYTES])
+{
+    int line;
+    place[0] = '\0';
+    if (!getenv(variable) && site_value(variable, &line))
+        snprintf(place, SETTING_PLACE_BYTES, "%.200s:%d: ", setting_file(), line);
+    return place;
+}
+
+int setting_unread(void)
+{
+    const struct site *from = site_of();
+    return from ? from->unread : 0;
 }
 
 const char *setting_file(void)
@@ -166,7 +188,7 @@ bool setting_mode(unsigned *mode, bool *wrong)
     unsigned value = 0;
     for (; *digit >= '0' && *digit <= '7' && value <= 0777; digit++) /* strtoul is new in glibc 2.38 */
         value = value * 8 + (unsigned)(*digit - '0');
-    bool good = !*digit && value <= 0777 && (value & 0600) == 0600;
+    bool good = !*digit && value <= 0777 && (value & 0602) == 0600;
     *wrong = text && *text && !good;
     *mode = good ? value : 0600;
     return good;

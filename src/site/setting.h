@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SETTING_NAME_BYTES = 64 };
+enum { SETTING_NAME_BYTES = 64, SETTING_PLACE_BYTES = 224 };
 
 /* Returns the value of MPIT_..., or NULL: it is not set, or empty in the file. The text is valid until the variable is
  * changed. */
@@ -26,6 +26,12 @@ bool setting_disabled(void);
 
 /* True if the setting comes from the site's file. */
 bool setting_is_of_site(const char *variable);
+
+/* Writes where the setting is: "FILE:LINE: ", or "" if it is not from the site's file. Returns `place`. */
+const char *setting_place(const char *variable, char place[SETTING_PLACE_BYTES]);
+
+/* Why the site's file cannot be read: an errno, or 0. */
+int setting_unread(void);
 
 /* The first line of the site's file that had no room, or 0. This one and those after it have no effect. */
 int setting_cut(void);
@@ -38,7 +44,7 @@ const char *setting_file(void);
 bool setting_line(size_t i, const char **variable, int *line);
 
 /* Reads the access that results have (MPIT_MODE, such as 0640) into *mode. Returns false if it is not set. Then only the
- * user has access. *wrong gets true for a value that is none. */
+ * user has access. *wrong gets true for a value that is none, or that lets all users write. */
 bool setting_mode(unsigned *mode, bool *wrong);
 
 #endif

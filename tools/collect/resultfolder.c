@@ -18,16 +18,20 @@ enum { ALL_USERS = S_ISVTX | S_IWOTH };
 void result_share(int fd)
 {
     static bool told;
+    char place[SETTING_PLACE_BYTES];
     struct stat st;
     unsigned mode;
     bool wrong, wanted = setting_mode(&mode, &wrong);
     const char *name = setting("MPIT_GROUP");
     const struct group *group = name && *name ? getgrnam(name) : NULL;
     if (wrong && !told)
-        warnx("MPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640; only the user has access",
-              setting("MPIT_MODE"));
+        warnx("%sMPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640, without write access for all; "
+              "only "
+              "the user has access",
+              setting_place("MPIT_MODE", place), setting("MPIT_MODE"));
     if (name && *name && (!group || fchown(fd, (uid_t)-1, group->gr_gid) != 0) && !told)
-        warnx("results do not get the group %.60s: %s", name, group ? strerror(errno) : "there is none of this name");
+        warnx("%sresults do not get the group %.60s: %s", setting_place("MPIT_GROUP", place), name,
+              group ? strerror(errno) : "there is none of this name");
     told = told || wrong || (name && *name);
     if (!wanted || fstat(fd, &st) != 0)
         return;

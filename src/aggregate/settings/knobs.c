@@ -377,9 +377,9 @@ bool knob_from_environment(enum knob knob, uint64_t *value, char problem[KNOB_PR
         snprintf(initial, sizeof initial, "%" PRIu64, description->initial);
     else
         snprintf(initial, sizeof initial, "%s", initial_text(knob));
-    const char *file = setting_is_of_site(name) ? setting_file() : "";
-    snprintf(problem, KNOB_PROBLEM_BYTES, "%.200s%s%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.",
-             file, *file ? ": " : "", name, text, strlen(text) > 100 ? "..." : "", reason, initial);
+    char place[SETTING_PLACE_BYTES];
+    snprintf(problem, KNOB_PROBLEM_BYTES, "%s%s=%.100s%s cannot be used: %.500s. mpit uses the default, %s.",
+             setting_place(name, place), name, text, strlen(text) > 100 ? "..." : "", reason, initial);
     return false;
 }
 

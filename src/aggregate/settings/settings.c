@@ -40,9 +40,12 @@ static void site_tell(void (*say)(const char *format, ...))
 {
     const char *variable;
     int line;
+    if (setting_unread())
+        say("mpit: %s cannot be read: %s. mpit has no settings of the site", setting_file(),
+            strerror(setting_unread()));
     for (size_t i = 0; setting_line(i, &variable, &line); i++) {
         if (!variable)
-            say("mpit: %s:%d: the line has no effect; allowed are lines \"name = value\", and comments after #",
+            say("mpit: %s:%d: the line has no effect; allowed are lines \"name = value\", and lines that begin with #",
                 setting_file(), line);
         else if (!settings_know(variable, strlen(variable)))
             say("mpit: %s:%d: mpit has no setting for %s; see man mpit", setting_file(), line, variable);
@@ -61,9 +64,9 @@ void settings_tell(void (*say)(const char *format, ...))
             say("mpit: %s", problem);
     }
     char unknown[HIDE_PROBLEM_BYTES];
-    bool of_site = setting_is_of_site("MPIT_HIDE");
+    char place[SETTING_PLACE_BYTES];
     if (!hide_is_known(unknown))
-        say("mpit: %s%sMPIT_HIDE=%s cannot be used: %s. mpit hides all of them.", of_site ? setting_file() : "",
-            of_site ? ": " : "", setting("MPIT_HIDE"), unknown);
+        say("mpit: %sMPIT_HIDE=%s cannot be used: %s. mpit hides all of them.", setting_place("MPIT_HIDE", place),
+            setting("MPIT_HIDE"), unknown);
     site_tell(say);
 }

@@ -64,16 +64,18 @@ for mpi in openmpi mpich; do
     printf '%s\n' "output = $work/logs/%j" 'hide = user, arguments directory' 'hide_key = k' 'nonsense = 1' 'timing = 7x' 'what' >wrong.conf
     gives "$mpi: a file with faults" 0 env MPIT_CONF="$work/wrong.conf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
     one_says 1 'wrong.conf:4: mpit has no setting for MPIT_NONSENSE'
-    one_says 1 'wrong.conf: MPIT_TIMING=7x cannot be used: allowed are whole numbers'
+    one_says 1 'wrong.conf:5: MPIT_TIMING=7x cannot be used: allowed are whole numbers'
     one_says 1 'wrong.conf:6: the line has no effect; allowed are lines'
     file=$(jobs_in logs/4711)
     member "$file" 'len(job["origin"]["user"]) == len(job["origin"]["directory"]) == 17 and job["origin"]["user"][0] == "#"'
     member "$file" 'job["origin"]["command"] == "./ring-'$mpi'"'
     rm -r logs/*
 
+    gives "$mpi: no such file" 0 env MPIT_CONF="$work/none.conf" MPIT_OUTPUT="$work/noconf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
+    one_says 1 'none.conf cannot be read: No such file or directory'
     printf '%s\n' "output = $work/logs/%u-%p" 'hide = user, programs' >hide.conf
     gives "$mpi: a text to hide that mpit does not know" 0 env MPIT_CONF="$work/hide.conf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
-    one_says 1 "hide.conf: MPIT_HIDE=user, programs cannot be used: 'programs' is not known; allowed are user, arguments, directory, program, .*mpit hides all of them"
+    one_says 1 "hide.conf:2: MPIT_HIDE=user, programs cannot be used: 'programs' is not known; allowed are user, arguments, directory, program, .*mpit hides all of them"
     check "  names of folders have hashes, too" [ "$(find logs -mindepth 1 -type d | grep -Ec '^logs/_[0-9a-f]{16}-_[0-9a-f]{16}$')" = 1 ]
     member "$(jobs_in logs)" 'job["program"][0] == "#" and job["origin"]["uid"] is None and " " not in job["origin"]["command"]'
     rm -r logs/*
@@ -91,7 +93,9 @@ for mpi in openmpi mpich; do
     check "  nothing went to the site's logs" [ -z "$(ls logs)" ]
     told MPIT_GROUP=there-is-none 'results do not get the group there-is-none: there is none of this name'
     rm -r logs/*
-    told MPIT_MODE=0999 'MPIT_MODE=0999 cannot be used: allowed are octal numbers such as 0640; only the user has access'
+    for mode in 0999 0666; do
+        told MPIT_MODE=$mode "MPIT_MODE=$mode cannot be used: allowed are octal numbers such as 0640, without write access for all; only the user"
+    done
     access_is 600 "$(jobs_in logs)"
     rm -r logs/*
     printf 'disable = 0\noutput = %s/logs/%%j\n' "$work" >zero.conf

@@ -69,13 +69,17 @@ static bool file_is_marked(int directory, const char *name)
     return marked;
 }
 
-/* The owner of the lock has collected all results, and only waits for the disk. */
-static bool is_collected(const char *spool)
+/* The owner of the lock has collected all results. *left: it still waits for the disk. Otherwise it will soon be done. */
+static bool is_collected(const char *spool, bool *left)
 {
     bool all = true;
     DIR *directory = opendir(spool);
+    *left = false;
     for (struct dirent *entry; all && directory && (entry = readdir(directory));)
-        all = !text_ends(entry->d_name, RUN_FILE_SUFFIX) || file_is_marked(dirfd(directory), entry->d_name);
+        if (text_ends(entry->d_name, RUN_FILE_SUFFIX)) {
+            all = file_is_marked(dirfd(directory), entry->d_name);
+            *left = true;
+        }
     if (directory)
         closedir(directory);
     return all;
@@ -85,12 +89,13 @@ static bool is_collected(const char *spool)
  * that waits here. */
 static int lock_await(const struct spool *spool, const struct collect_wish *wish)
 {
-    enum { STEP_MS = 50 };
+    enum { STEP_MS = 50, DONE_MS = 200 };
+    bool left;
     int lock = spool_lock(spool->path, 0);
     if (lock < 0 && errno == EWOULDBLOCK && wish->waiting)
         wish->waiting();
     for (int waited = 0; lock < 0 && errno == EWOULDBLOCK && waited < wish->wait_ms; waited += STEP_MS) {
-        if (is_collected(spool->path)) {
+        if (is_collected(spool->path, &left) && (left || waited >= DONE_MS)) {
             errno = ENOENT;
             return -1;
         }

@@ -27,6 +27,11 @@ for mpi in openmpi mpich; do
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
         --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
     one_says 1 'a trace needs the time of every call'
+    mkdir -m 1777 "$mpi-spool"
+    for run in 1 2 3 4 5 6; do
+        MPIT_SPOOL=$PWD/$mpi-spool mpit-run --quiet --trace --output "$mpi-short-$run" "mpirun.$mpi" -n 2 ./ring-$mpi >out 2>err
+    done
+    check "$mpi: six short runs with a trace leave no live files" [ -z "$(find "$mpi-spool" -mindepth 2)" ]
     gives "$mpi: a run of two files" 0 mpit-run --output "$mpi-two" --trace --no-compact "mpirun.$mpi" -n 2 ./ring-$mpi
     script late-$mpi "set -- '$PWD/$mpi-two'/*.mpit" 'cp "$1" "$MPIT_OUTPUT"' '(sleep 1; cp "$2" "$MPIT_OUTPUT") >&- 2>&- &'
     gives "$mpi: results of another host that come a second later" 0 mpit-run --output "$mpi-late" --otf2 ./late-$mpi

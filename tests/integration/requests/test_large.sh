@@ -115,7 +115,7 @@ rm -rf a b regions more-regions
 echo "# records that prove damaged: there recording was off, and the archive is sound"
 "$build/tests/tracemake" damaged 2 50000 || exit 2
 python3 -c 'import os, sys
-path = sys.argv[1] + "/" + min(os.listdir(sys.argv[1]))
+path = sys.argv[1] + "/" + max(os.listdir(sys.argv[1]))
 with open(path, "r+b") as file:
     file.seek(os.path.getsize(path) // 2 // 8 * 8)
     file.write(b"\xfe\0\0\0\0\0\0\0" * 64)' damaged || exit 2

@@ -527,6 +527,7 @@ int main(int argc, char *argv[])
                               .programs = &programs,
                               .status = status,
                               .disabled = recording_disabled(request.words),
+                              .behind = place != NULL,
                               .summary = request.summary,
                               .sample_ranks = request.sample ? request.sample_ranks : NULL,
                               .otf2 = request.otf2,

@@ -250,7 +250,8 @@ void outcome_show(const struct outcome *outcome)
         nothing_say(outcome);
         return;
     }
-    int opened = outcome->status == 0 ? run_dir_open_whole(&dir, given, OTHERS_MS, error) : run_dir_open(&dir, given, error);
+    bool awaited = outcome->behind && outcome->status == 0;
+    int opened = run_dir_open_whole(&dir, given, awaited ? OTHERS_MS : 0, error);
     for (size_t i = 0; i < dir.problem_count; i++)
         warnx("%s", dir.problems[i]);
     for (size_t i = 0; i < dir.note_count; i++)

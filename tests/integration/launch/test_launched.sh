@@ -34,7 +34,8 @@ for mpi in openmpi mpich; do
     check "$mpi: six short runs with a trace leave no live files" [ -z "$(find "$mpi-spool" -mindepth 2)" ]
     gives "$mpi: a run of two files" 0 mpit-run --output "$mpi-two" --trace --no-compact "mpirun.$mpi" -n 2 ./ring-$mpi
     script late-$mpi "set -- '$PWD/$mpi-two'/*.mpit" 'cp "$1" "$MPIT_OUTPUT"' '(sleep 1; cp "$2" "$MPIT_OUTPUT") >&- 2>&- &'
-    gives "$mpi: results of another host that come a second later" 0 mpit-run --output "$mpi-late" --otf2 ./late-$mpi
+    gives "$mpi: results of another host that come a second later" 0 env PMI_RANK=0 PMI_SIZE=2 \
+        mpit-run --output "$mpi-late" --otf2 ./late-$mpi
     one_says 1 'ranks      2 on '
     check "  no rank is missing" sh -c "! grep missing out err"
     gives "  nor in the archive" 0 mpit-dump --check "$mpi-late/otf2/traces.otf2"

@@ -317,13 +317,13 @@ static void errors(void)
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* Rank 0 waits 300 ms for rank 1, in a collective on MPI_COMM_WORLD and one on another. */
+/* Rank 0 waits a second for rank 1, in a collective on MPI_COMM_WORLD and one on another. */
 static void stalls(void)
 {
     long long longest = 0;
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 1)
-        usleep(300000);
+        usleep(1000000); /* rank 0 may leave the first barrier late */
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 2; i++) {
         const struct seen *seen = next_of(ENDED);

@@ -90,7 +90,7 @@ def run(build, mpi, work, program, ranks, arguments, options):
 def first_number(mpi):
     """5 of 5.0.2: the version of the launcher's MPI"""
     said = subprocess.run([f"mpirun.{mpi}", "--version"], capture_output=True, text=True).stdout
-    return int(re.search(r"(?:Open MPI\) |Version: +)(\d+)\.", said)[1])
+    return int(re.search(r"(?:(?:Open MPI|OpenRTE)\) |Version: +)(\d+)\.", said)[1])
 
 
 def hanging(mpi):

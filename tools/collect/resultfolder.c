@@ -25,9 +25,8 @@ void result_share(int fd)
     const char *name = setting("MPIT_GROUP");
     const struct group *group = name && *name ? getgrnam(name) : NULL;
     if (wrong && !told)
-        warnx("%sMPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640, without write access for all; "
-              "only "
-              "the user has access",
+        warnx("%sMPIT_MODE=%.20s cannot be used: allowed are octal numbers such as 0640, and no write access for all; "
+              "only the user has access",
               setting_place("MPIT_MODE", place), setting("MPIT_MODE"));
     if (name && *name && (!group || fchown(fd, (uid_t)-1, group->gr_gid) != 0) && !told)
         warnx("%sresults do not get the group %.60s: %s", setting_place("MPIT_GROUP", place), name,

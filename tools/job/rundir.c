@@ -286,20 +286,28 @@ static bool some_are_missing(const struct run_dir *dir)
     return false;
 }
 
-/* Returns whether the number of files has changed. */
-static bool files_await(const char *path, long before, int wait_ms)
+static int64_t now_ms(void)
 {
-    enum { LOOK_MS = 50 };
-    for (int waited = 0; waited < wait_ms && run_dir_count(path) == before; waited += LOOK_MS)
-        nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000L}, NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Returns whether the number of files has changed before that time. */
+static bool files_await(const char *path, long before, int64_t until_ms)
+{
+    enum { LOOK_NS = 50000000 };
+    while (run_dir_count(path) == before && now_ms() < until_ms)
+        nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     return run_dir_count(path) != before;
 }
 
 int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512])
 {
+    int64_t end_ms = now_ms() + (int64_t)RUN_DIR_WAITS * wait_ms;
     long before = run_dir_count(path);
     int opened = run_dir_open(dir, path, error);
-    while (opened == 0 && some_are_missing(dir) && files_await(path, before, wait_ms)) {
+    while (opened == 0 && now_ms() < end_ms && some_are_missing(dir) && files_await(path, before, now_ms() + wait_ms)) {
         run_dir_close(dir);
         before = run_dir_count(path);
         opened = run_dir_open(dir, path, error);

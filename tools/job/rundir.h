@@ -109,7 +109,9 @@ void run_dir_brief(void);
  * problems[] may have entries, and the caller must call run_dir_close.
  */
 int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
-/* The same. While ranks of a job are missing it waits for files of other nodes, until none has come for wait_ms. */
+/* The same. While ranks of a job are missing it waits for files of other nodes, until none has come for wait_ms, and for
+ * RUN_DIR_WAITS times as long at most: in a directory of many jobs files may come all the time. */
+enum { RUN_DIR_WAITS = 6 };
 int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
 void run_dir_close(struct run_dir *dir);
 

@@ -163,7 +163,7 @@ bool launched_find(struct launched *launched)
     launched->rank = environment_number("PMI_RANK");
     launched->size = environment_number("PMI_SIZE");
     if (launched->rank >= 0 && launched->size > 0) {
-        if (getenv("HYDI_CONTROL_FD"))
+        if (getenv("MPI_LOCALNRANKS"))
             hydra_id(launched);
         else
             slurm_id(launched);

@@ -181,7 +181,7 @@ struct run_header {
     uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
     uint64_t recorder;         /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
     uint64_t trace_limit_ns;   /* mpit_trace_limit_seconds. 0: none */
-    uint64_t trace_bytes_over; /* 1: events were lost to mpit_trace_limit_bytes */
+    uint64_t trace_bytes_over; /* 1: events were lost for want of bytes, to the limit or the disk */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

@@ -251,7 +251,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
     int error = errno, cancel = uncancelled();
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
-        if (run_time_over(&book.run, clock_now())) /* for the rest of the run */
+        if (book.run.trace_ticks && run_time_over(&book.run, clock_now())) /* for the rest of the run */
             timer_pause(s);
         else
             sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);

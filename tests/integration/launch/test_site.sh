@@ -94,7 +94,7 @@ for mpi in openmpi mpich; do
     told MPIT_GROUP=there-is-none 'results do not get the group there-is-none: there is none of this name'
     rm -r logs/*
     for mode in 0999 0666; do
-        told MPIT_MODE=$mode "MPIT_MODE=$mode cannot be used: allowed are octal numbers such as 0640, without write access for all; only the user"
+        told MPIT_MODE=$mode "MPIT_MODE=$mode cannot be used: allowed are octal numbers such as 0640, and no write access for all; only the user"
     done
     access_is 600 "$(jobs_in logs)"
     rm -r logs/*

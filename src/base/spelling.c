@@ -30,3 +30,13 @@ unsigned spelling_distance(const char *one, const char *other)
     }
     return row[length];
 }
+
+void spelling_try(struct spelling *spelling, const char *known)
+{
+    unsigned distance = spelling_distance(spelling->word, known);
+    if (distance >= SPELLING_FAR || 2 * distance > strlen(known) ||
+        (spelling->nearest && distance >= spelling->distance))
+        return;
+    spelling->nearest = known;
+    spelling->distance = distance;
+}

@@ -21,7 +21,7 @@ static struct site {
     size_t count;
     struct {
         char variable[SETTING_NAME_BYTES]; /* "": the line has another form */
-        const char *value;
+        const char *name, *value;          /* as they are written */
         int line;
     } lines[SITE_LINES_MOST];
     char text[SITE_BYTES_MOST + 1];
@@ -62,8 +62,10 @@ static void line_read(struct site *to, char *text, int number)
     char *equals = strchr(text, '='), variable[SETTING_NAME_BYTES];
     if (equals)
         *equals = '\0';
-    bool good = equals && variable_write(variable, trimmed(text));
+    text = trimmed(text);
+    bool good = equals && variable_write(variable, text);
     snprintf(to->lines[to->count].variable, SETTING_NAME_BYTES, "%s", good ? variable : "");
+    to->lines[to->count].name = text;
     to->lines[to->count].value = good ? trimmed(equals + 1) : "";
     to->lines[to->count++].line = number;
 }
@@ -171,12 +173,13 @@ const char *setting_file(void)
     return from ? from->file : "";
 }
 
-bool setting_line(size_t i, const char **variable, int *line)
+bool setting_line(size_t i, const char **variable, const char **name, int *line)
 {
     const struct site *from = site_of();
     if (!from || i >= from->count)
         return false;
     *variable = from->lines[i].variable[0] ? from->lines[i].variable : NULL;
+    *name = from->lines[i].name;
     *line = from->lines[i].line;
     return true;
 }

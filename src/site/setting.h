@@ -40,8 +40,8 @@ int setting_cut(void);
 const char *setting_file(void);
 
 /* A line of the site's file, from 0 on. Returns false if there are no more. *variable: MPIT_..., or NULL: the line is
- * not of the form "name = value". */
-bool setting_line(size_t i, const char **variable, int *line);
+ * not of the form "name = value". *name: the same as it is written. */
+bool setting_line(size_t i, const char **variable, const char **name, int *line);
 
 /* Reads the access that results have (MPIT_MODE, such as 0640) into *mode. Returns false if it is not set. Then only the
  * user has access. *wrong gets true for a value that is none, or that lets all users write. */

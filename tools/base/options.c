@@ -20,16 +20,10 @@ static void hint_print(void)
 /* The option that looks most like the word, or NULL: none does. */
 static const char *option_nearest(const struct command_line *line, const char *word)
 {
-    const char *nearest = NULL;
-    unsigned least = SPELLING_FAR;
-    for (const struct tool_option *option = line->options; option->name; option++) {
-        unsigned distance = spelling_distance(word, option->name);
-        if (distance < least) {
-            least = distance;
-            nearest = option->name;
-        }
-    }
-    return nearest;
+    struct spelling spelling = {.word = word};
+    for (const struct tool_option *option = line->options; option->name; option++)
+        spelling_try(&spelling, option->name);
+    return spelling.nearest;
 }
 
 /* For ':' and '?' of getopt_long: names the option, and ends the tool. */

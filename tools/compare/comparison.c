@@ -240,19 +240,15 @@ static const struct comparison_row *row_named(const struct comparison *compariso
 static bool function_check(const char *limit, size_t length, char reason[LIMIT_REASON_BYTES])
 {
     char word[CALL_NAME_BYTES];
-    unsigned nearest = CALL_NONE, least = SPELLING_FAR;
+    struct spelling like = {.word = word};
     snprintf(word, sizeof word, "%.*s", (int)length, limit);
     for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
-        unsigned distance = spelling_distance(word, call_table[kind].name);
         if (strcmp(word, call_table[kind].name) == 0)
             return true;
-        if (distance < least) {
-            least = distance;
-            nearest = kind;
-        }
+        spelling_try(&like, call_table[kind].name);
     }
     snprintf(reason, LIMIT_REASON_BYTES, "'%.60s': mpit records no function %s%s%s%s", limit, word,
-             nearest ? "; did you mean " : "", nearest ? call_table[nearest].name : "", nearest ? "?" : "");
+             like.nearest ? "; did you mean " : "", like.nearest ? like.nearest : "", like.nearest ? "?" : "");
     return false;
 }
 

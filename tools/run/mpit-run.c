@@ -345,9 +345,11 @@ static void environment_check(void)
     static const char prefix[] = "MPIT_";
     for (char **variable = environ; *variable; variable++) {
         size_t bytes = strcspn(*variable, "=");
-        if (strncmp(*variable, prefix, sizeof prefix - 1) == 0 && !settings_know(*variable, bytes))
-            warnx("%.*s in the environment has no effect: mpit has no such variable; see man mpit", (int)bytes,
-                  *variable);
+        char hint[SETTINGS_HINT_BYTES];
+        if (strncmp(*variable, prefix, sizeof prefix - 1) != 0 || settings_know(*variable, bytes))
+            continue;
+        settings_hint(*variable, bytes, false, hint);
+        warnx("%.*s in the environment has no effect: mpit has no such variable%s", (int)bytes, *variable, hint);
     }
     const char *reduce = getenv("MPIT_REDUCE");
     if (!reduce || strcmp(reduce, "0") == 0 || strcmp(reduce, "1") == 0)

@@ -13,6 +13,10 @@
 void settings_read(void);
 /* True if mpit has a variable of this name. */
 bool settings_know(const char *variable, size_t bytes);
+/* For an unknown MPIT_...: "; did you mean MPIT_OUTPUT?", or where all are if no name looks like it. `of_site`: it stands in
+ * the site's file, where names have another form. */
+enum { SETTINGS_HINT_BYTES = 96 };
+void settings_hint(const char *variable, size_t bytes, bool of_site, char hint[SETTINGS_HINT_BYTES]);
 /* Reports invalid settings of the environment and of the site's file, a line with each call of `say`. For one process
  * of the job, as soon as its rank is known. */
 void settings_tell(void (*say)(const char *format, ...));

@@ -89,10 +89,12 @@ static void instead_tell(char problem[SPOOL_PROBLEM_BYTES], const char *base)
 int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES])
 {
     const char *bases[SPOOL_BASES_MOST], *own = setting("MPIT_SPOOL");
+    char place[SETTING_PLACE_BYTES];
     size_t count = spool_bases(bases);
     problem[0] = '\0';
     if (own && own[0] && own[0] != '/')
-        snprintf(problem, SPOOL_PROBLEM_BYTES, "MPIT_SPOOL is '%.200s'; allowed is an absolute path", own);
+        snprintf(problem, SPOOL_PROBLEM_BYTES, "%sMPIT_SPOOL=%.200s cannot be used: allowed is an absolute path",
+                 setting_place("MPIT_SPOOL", place), own);
     for (size_t i = 0; i < count; i++) {
         int error = base_try(bases[i], output, path);
         if (!error) {

@@ -51,7 +51,7 @@ void environment_tell(const struct opened *opened)
 {
     settings_tell(opened_say);
     if (opened->problem[0])
-        opened_say("mpit: MPIT_OUTPUT=%.200s cannot be used: %s; nothing is written", opened->asked, opened->problem);
+        opened_say("mpit: %s; nothing is written", opened->problem);
     counters_tell(opened_say);
     if (opened->trace_refused && !opened->problem[0])
         opened_say("mpit: MPIT_TRACE needs MPIT_OUTPUT, the output directory; no trace is written");

@@ -59,17 +59,28 @@ static bool pattern_expand(const struct opened *opened, const char *pattern, cha
     return output_expand(pattern, &values, path, PATH_MAX, reason);
 }
 
+/* What the site writes holds for all jobs, wherever they start. */
+static bool is_of_any_place(const char *output)
+{
+    return output[0] == '/' && !strchr(output, '"') && !strstr(output, " #");
+}
+
 static void directory_read(struct opened *opened)
 {
     const char *output = setting("MPIT_OUTPUT");
-    char path[PATH_MAX];
+    char path[PATH_MAX], reason[128] = "", place[SETTING_PLACE_BYTES];
     if (!output || !output[0])
         return;
     absolute_write(opened->asked, output);
-    if (!strchr(output, '%'))
+    if (setting_is_of_site("MPIT_OUTPUT") && !is_of_any_place(output))
+        snprintf(reason, sizeof reason, "allowed is an absolute path, without quotes or a comment");
+    else if (!strchr(output, '%'))
         strcpy(opened->directory, opened->asked);
-    else if (pattern_expand(opened, output, path, opened->problem))
+    else if (pattern_expand(opened, output, path, reason))
         absolute_write(opened->directory, path);
+    if (reason[0])
+        snprintf(opened->problem, sizeof opened->problem, "%sMPIT_OUTPUT=%.200s cannot be used: %s",
+                 setting_place("MPIT_OUTPUT", place), output, reason);
 }
 
 static bool trace_is_ring(void)

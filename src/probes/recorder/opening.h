@@ -6,7 +6,7 @@
 
 struct opened {
     char directory[4096]; /* the output directory, absolute. "" = none */
-    char problem[128];    /* why MPIT_OUTPUT cannot be used. "": it can */
+    char problem[640];    /* why MPIT_OUTPUT cannot be used. "": it can */
     char asked[4096];     /* MPIT_OUTPUT when the program started: the same, or its pattern */
     char spool[4096];     /* the directory of the live file (spool.h). "" = it is memory of this process */
     bool trace_asked;     /* in all processes alike, even if this one has no file for it */

@@ -512,10 +512,11 @@ bool sampler_begin(void)
 void sampler_ranked(int rank)
 {
     const char *ranks = ranks_asked(), *text = setting("MPIT_SAMPLE_RANKS");
+    char place[SETTING_PLACE_BYTES];
     if (!ranks && text && text[0] && rank == 0)
-        native_say("mpit: MPIT_SAMPLE_RANKS=%.100s cannot be used: it is not a list of ranks; allowed are lists such "
+        native_say("mpit: %sMPIT_SAMPLE_RANKS=%.100s cannot be used: it is not a list of ranks; allowed are lists such "
                    "as 0,4-7,12-. All ranks are sampled.",
-                   text);
+                   setting_place("MPIT_SAMPLE_RANKS", place), text);
     bool now = !ranks || rank_list_has(ranks, rank);
     int cancel = lock_take();
     if (now != chosen) {

@@ -61,15 +61,32 @@ for mpi in openmpi mpich; do
     check "  there is no output" [ "$(jobs_in logs)" = "$file" ]
     rm -r logs/*
 
-    printf '%s\n' "output = $work/logs/%j" 'hide = user, arguments directory' 'hide_key = k' 'nonsense = 1' 'timing = 7x' 'what' >wrong.conf
+    printf '%s\n' "output = $work/logs/%j" 'hide = user, arguments directory' 'hide_key = k' 'nonsense = 1' 'timing = 7x' 'what' \
+        'Tracee = 0' 'MPIT_OUTPUT = /x' 'call-depth = 7' 'exclude = "none"' 'spool = tmp' >wrong.conf
     gives "$mpi: a file with faults" 0 env MPIT_CONF="$work/wrong.conf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
-    one_says 1 'wrong.conf:4: mpit has no setting for MPIT_NONSENSE'
+    one_says 1 'wrong.conf:4: mpit has no setting nonsense; see man mpit'
     one_says 1 'wrong.conf:5: MPIT_TIMING=7x cannot be used: allowed are whole numbers'
     one_says 1 'wrong.conf:6: the line has no effect; allowed are lines'
+    one_says 1 'wrong.conf:7: mpit has no setting Tracee; did you mean trace\?'
+    one_says 1 'wrong.conf:8: mpit has no setting MPIT_OUTPUT; did you mean output\?'
+    one_says 1 'wrong.conf:9: the line has no effect; .* name has letters, digits and _'
+    one_says 1 'wrong.conf:10: MPIT_EXCLUDE="none" cannot be used: allowed are patterns without quotes'
+    one_says 1 'wrong.conf:11: MPIT_SPOOL=tmp cannot be used: allowed is an absolute path'
     file=$(jobs_in logs/4711)
     member "$file" 'len(job["origin"]["user"]) == len(job["origin"]["directory"]) == 17 and job["origin"]["user"][0] == "#"'
     member "$file" 'job["origin"]["command"] == "./ring-'$mpi'"'
     rm -r logs/*
+
+    mkdir started && cd started || exit 1
+    for value in logs/%j '~/logs' "\"$work/logs\"" "$work/logs # all jobs"; do
+        printf '%s\n' 'mode = 0640' "output = $value" >../place.conf
+        gives "$mpi: output = $value" 0 env MPIT_CONF="$work/place.conf" "mpirun.$mpi" -n 2 ../ring-$mpi 0
+        one_says 1 "place.conf:2: MPIT_OUTPUT=$value cannot be used: allowed is an absolute path, without quotes or a comment; nothing is written"
+        check "  has no results" [ -z "$(find . ../logs -mindepth 1 ! -name out ! -name err)" ]
+    done
+    gives "$mpi: a user's relative MPIT_OUTPUT" 0 env MPIT_OUTPUT=own "mpirun.$mpi" -n 2 ../ring-$mpi
+    check "  is in the directory of the start" [ "$(jobs_in own | wc -l)" = 1 ]
+    cd .. && rm -r started
 
     gives "$mpi: no such file" 0 env MPIT_CONF="$work/none.conf" MPIT_OUTPUT="$work/noconf" "mpirun.$mpi" -n 2 ./ring-$mpi 0
     one_says 1 'none.conf cannot be read: No such file or directory'

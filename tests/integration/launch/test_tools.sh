@@ -263,7 +263,7 @@ for mpi in openmpi mpich; do
     check "  without a word" test ! -s err
     gives "a variable that is none" 0 env MPIT_TRASE=1 MPIT_REDUCE=no MPIT_SDE=0 MPIT_TIMING=1 MPIT_OUTPUT=named-$mpi \
         mpit-run --quiet mpirun.$mpi -n 1 ./ring-$mpi
-    one_says 1 "MPIT_TRASE in the environment has no effect"
+    one_says 1 "MPIT_TRASE in the environment has no effect: .*; did you mean MPIT_TRACE\?"
     one_says 1 "MPIT_REDUCE is 'no'; allowed are 0 and 1"
     one_says 2 "MPIT_"
     check "  MPIT_OUTPUT names the directory" test -d named-$mpi

@@ -30,9 +30,30 @@ static void long_words_are_no_trouble(void **state)
     assert_int_equal(spelling_distance("aaa", word), SPELLING_MOST);
 }
 
+static const char *nearest(const char *word)
+{
+    static const char *const known[] = {"output", "os", "call_depth", "trace"};
+    struct spelling spelling = {.word = word};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        spelling_try(&spelling, known[i]);
+    return spelling.nearest ? spelling.nearest : "";
+}
+
+static void the_nearest_word_is_found(void **state)
+{
+    (void)state;
+    assert_string_equal(nearest("ouput"), "output");
+    assert_string_equal(nearest("OUPTUT"), "output");
+    assert_string_equal(nearest("tracer"), "trace");
+    assert_string_equal(nearest("nonsense"), "");
+    assert_string_equal(nearest("oss"), "os");
+    assert_string_equal(nearest("foo"), ""); /* all words of two letters are near */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(letters_are_counted),
-                                       cmocka_unit_test(long_words_are_no_trouble)};
+                                       cmocka_unit_test(long_words_are_no_trouble),
+                                       cmocka_unit_test(the_nearest_word_is_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "base/options.h"
 
 #include "base/spelling.h"
+#include "base/text.h"
 
 #include <err.h>
 #include <errno.h>
@@ -17,12 +18,15 @@ static void hint_print(void)
     fprintf(stderr, "%s --help shows the options\n", program_invocation_short_name);
 }
 
-/* The option that looks most like the word, or NULL: none does. */
+/* The option that the word begins, or that looks most like it, or NULL. */
 static const char *option_nearest(const struct command_line *line, const char *word)
 {
     struct spelling spelling = {.word = word};
-    for (const struct tool_option *option = line->options; option->name; option++)
+    for (const struct tool_option *option = line->options; option->name; option++) {
+        if (*word && text_begins(option->name, word))
+            return option->name;
         spelling_try(&spelling, option->name);
+    }
     return spelling.nearest;
 }
 

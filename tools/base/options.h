@@ -19,13 +19,13 @@ struct tool_option {
 /* The command line of a tool. --help, -h and --version are added. */
 struct command_line {
     const char *version;
-    const char *shorts;                /* the short options, for getopt */
+    const char *shorts;                /* the short options, for getopt. +: options end at the first other word */
     const char *head, *tail;           /* the help before and after the options */
     const struct tool_option *options; /* the last one has no name */
     int column;                        /* where the help of an option begins */
 };
 
-/* Returns the value of the next option, with its argument in optarg. Returns -1 at the first other word. --help,
+/* Returns the value of the next option, with its argument in optarg. Returns -1 after the last option. --help,
  * --version and wrong options end the tool. */
 int command_line_next(const struct command_line *line, int argc, char *argv[]);
 

@@ -3,6 +3,7 @@
  * files of processes that are gone, which nobody has collected.
  */
 #define _GNU_SOURCE
+#include "base/age.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "collect/collect.h"
@@ -29,14 +30,14 @@
 #include <unistd.h>
 
 static const struct tool_option options[] = {
-    {"older", "AGE", 'o', "only what was not written to for so long: 12h, 90d, 8w"},
+    {"older", "AGE", 'o', "only what was not written to for so long: 12h, 90d, 8w\n(30m: minutes)"},
     {"dry-run", NULL, 'n', "remove nothing, and list what would go"},
     {.name = NULL},
 };
 
 static const struct command_line command_line = {
     .version = "mpit-clean " MPIT_VERSION "\n",
-    .shorts = "+:h",
+    .shorts = ":h",
     .head = "Usage: mpit-clean --older AGE [--dry-run] [DIR...]\n"
             "Removes old results of jobs in the log tree DIR, and folders that become empty.\n"
             "Without DIR: old live files on this node whose processes are gone. root removes\n"
@@ -45,30 +46,16 @@ static const struct command_line command_line = {
     .options = options,
     .column = 16,
     .tail = "\n"
-            "Exit status: 0; 1: something could not be removed; 2: bad options\n"
+            "Exit status: 0; 1: something could not be read or removed; 2: bad options\n"
             "Example:  mpit-clean --older 90d /logs      (man mpit-clean)\n",
 };
 
 struct cleaning {
     time_t before; /* files that were written to since then stay */
     bool dry;
-    size_t files, failed;
+    size_t files, failed, staying; /* of live files that nobody has collected, not of results */
     uint64_t bytes;
 };
-
-static double age_read(const char *text)
-{
-    static const struct {
-        char unit;
-        double seconds;
-    } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
-    char *end;
-    double number = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (end > text && end[0] == units[i].unit && !end[1] && number >= 0 && number < 1e6)
-            return number * units[i].seconds;
-    usage_reject("--older %.40s cannot be used: allowed are a number and m, h, d or w, such as 12h and 90d", text);
-}
 
 /* A name may have anything in it. */
 static const char *clean_path(const char *path)
@@ -86,11 +73,12 @@ static void removal_count(struct cleaning *cleaning, const char *path, const str
         printf("%s\n", clean_path(path));
 }
 
-static void failure_tell(struct cleaning *cleaning, const char *path, int problem)
+enum { FAILURES_TOLD = 10 };
+
+static void failure_tell(struct cleaning *cleaning, const char *path, const char *what, int problem)
 {
-    enum { TOLD = 10 };
-    if (cleaning->failed++ < TOLD)
-        warnx("%s: %s", clean_path(path), strerror(problem));
+    if (cleaning->failed++ < FAILURES_TOLD)
+        warnx("%s cannot be %s: %s", clean_path(path), what, strerror(problem));
 }
 
 /* ---- a log tree -------------------------------------------------------------------------------------------------- */
@@ -108,7 +96,7 @@ static bool has_result_name(const char *name, bool *part)
 }
 
 /* Other programs have files with such names, too. All of mpit's begin alike. One that was not completed may be empty. */
-static bool is_result(const FTSENT *entry)
+static bool is_result(struct cleaning *cleaning, const FTSENT *entry)
 {
     char begin[5] = "";
     bool part;
@@ -116,6 +104,8 @@ static bool is_result(const FTSENT *entry)
         return false;
     int fd = open(entry->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
+    if (got < 0 && errno != ENOENT)
+        failure_tell(cleaning, entry->fts_path, "read", errno);
     if (fd >= 0)
         close(fd);
     return (got == sizeof begin && memcmp(begin, "mpit-", sizeof begin) == 0) || (got >= 0 && part && !begin[0]);
@@ -124,32 +114,42 @@ static bool is_result(const FTSENT *entry)
 static void result_remove(struct cleaning *cleaning, FTSENT *entry)
 {
     if (!cleaning->dry && unlink(entry->fts_accpath) != 0) {
-        failure_tell(cleaning, entry->fts_path, errno);
+        failure_tell(cleaning, entry->fts_path, "removed", errno);
         return;
     }
     removal_count(cleaning, entry->fts_path, entry->fts_statp);
     entry->fts_parent->fts_number = 1;
 }
 
-/* Follows no link. The walk changes the working directory, so that nobody can put a link into the path meanwhile. */
+static void entry_clean(struct cleaning *cleaning, FTSENT *entry)
+{
+    bool old = entry->fts_info == FTS_F && entry->fts_statp->st_mtime < cleaning->before;
+    bool emptied = entry->fts_info == FTS_DP && entry->fts_number && entry->fts_level > FTS_ROOTLEVEL;
+    if (old && is_result(cleaning, entry))
+        result_remove(cleaning, entry);
+    else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR)
+        failure_tell(cleaning, entry->fts_path, "read", entry->fts_errno);
+    else if (emptied && !cleaning->dry && rmdir(entry->fts_accpath) == 0)
+        entry->fts_parent->fts_number = 1;
+}
+
+/* Follows no link below the path. The walk changes the working directory, so that nobody can put a link into the path
+ * meanwhile. */
 static void tree_clean(struct cleaning *cleaning, char *path)
 {
     char *const roots[] = {path, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_XDEV, NULL);
+    struct stat st = {.st_mode = 0};
+    if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) {
+        failure_tell(cleaning, path, "read", st.st_mode ? ENOTDIR : errno);
+        return;
+    }
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_XDEV, NULL);
     if (!walk)
         err(1, "%s", path);
-    for (FTSENT *entry; (errno = 0, entry = fts_read(walk));) {
-        bool old = entry->fts_info == FTS_F && entry->fts_statp->st_mtime < cleaning->before;
-        if (old && is_result(entry))
-            result_remove(cleaning, entry);
-        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR)
-            failure_tell(cleaning, entry->fts_path, entry->fts_errno);
-        else if (entry->fts_info == FTS_DP && entry->fts_number && entry->fts_level > FTS_ROOTLEVEL && !cleaning->dry &&
-                 rmdir(entry->fts_accpath) == 0)
-            entry->fts_parent->fts_number = 1;
-    }
+    for (FTSENT *entry; (errno = 0, entry = fts_read(walk));)
+        entry_clean(cleaning, entry);
     if (errno)
-        failure_tell(cleaning, path, errno);
+        failure_tell(cleaning, path, "read", errno);
     fts_close(walk);
 }
 
@@ -199,10 +199,18 @@ static void live_files_remove(struct cleaning *cleaning, const struct spool *spo
             continue; /* a process may begin just now */
         snprintf(path, sizeof path, "%s/%s", spool->path, entry->d_name);
         if (!cleaning->dry && unlinkat(directory, entry->d_name, 0) != 0)
-            failure_tell(cleaning, path, errno);
+            failure_tell(cleaning, path, "removed", errno);
         else
             removal_count(cleaning, path, &st);
     }
+}
+
+static size_t live_files_count(DIR *stream)
+{
+    size_t count = 0;
+    for (struct dirent *entry; (entry = readdir(stream));)
+        count += text_ends(entry->d_name, RUN_FILE_SUFFIX);
+    return count;
 }
 
 /* With the lock of the spool, so that nobody collects it meanwhile. */
@@ -212,12 +220,17 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
     int directory = open(spool->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     bool good = directory >= 0 && fstat(directory, &st) == 0 && st.st_uid == spool->owner;
     int lock = good ? spool_lock(spool->path, 0) : -1;
-    DIR *stream = lock >= 0 && !spool_is_watched(spool->path) ? fdopendir(dup(directory)) : NULL;
-    if (stream && is_left_over(cleaning, spool, directory, stream)) {
+    DIR *stream = good ? fdopendir(dup(directory)) : NULL;
+    bool old =
+        stream && lock >= 0 && !spool_is_watched(spool->path) && is_left_over(cleaning, spool, directory, stream);
+    if (stream)
         rewinddir(stream);
+    if (old) {
         live_files_remove(cleaning, spool, directory, stream);
         if (!cleaning->dry && st.st_mtime < cleaning->before)
             spool_remove(spool);
+    } else if (stream) {
+        cleaning->staying += live_files_count(stream);
     }
     if (stream)
         closedir(stream);
@@ -258,10 +271,24 @@ static void spools_clean(struct cleaning *cleaning)
     spools_release(&spools);
 }
 
+static void cleaning_tell(const struct cleaning *cleaning)
+{
+    char before[32];
+    strftime(before, sizeof before, "%Y-%m-%d %H:%M", localtime(&cleaning->before));
+    printf("%zu file%s from before %s %s, %.1f MiB\n", cleaning->files, cleaning->files == 1 ? "" : "s", before,
+           cleaning->dry ? "would be removed" : "removed", (double)cleaning->bytes / (1 << 20));
+    if (cleaning->staying)
+        printf("%zu live file%s: younger, or a process with the same output directory runs\n", cleaning->staying,
+               cleaning->staying == 1 ? " stays" : "s stay");
+    if (cleaning->failed > FAILURES_TOLD)
+        warnx("%zu more cannot be read or removed", cleaning->failed - FAILURES_TOLD);
+}
+
 int main(int argc, char *argv[])
 {
     struct cleaning cleaning = {.dry = false};
     const char *older = NULL;
+    double age;
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         if (option == 'o')
             older = optarg;
@@ -270,14 +297,15 @@ int main(int argc, char *argv[])
     }
     if (!older)
         usage_reject("--older is missing: it says what is old, for example --older 90d");
-    cleaning.before = time(NULL) - (time_t)age_read(older);
+    if (!age_read(older, &age))
+        usage_reject("--older %.40s cannot be used: allowed are ages such as " AGE_EXAMPLES, older);
+    cleaning.before = time(NULL) - (time_t)age;
     run_reader_guard();
     for (int i = optind; i < argc; i++)
         tree_clean(&cleaning, argv[i]);
     if (optind == argc)
         spools_clean(&cleaning);
-    printf("%zu files %s, %.1f MiB\n", cleaning.files, cleaning.dry ? "would be removed" : "removed",
-           (double)cleaning.bytes / (1 << 20));
+    cleaning_tell(&cleaning);
     output_close();
     return cleaning.failed != 0;
 }

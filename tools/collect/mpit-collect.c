@@ -31,7 +31,7 @@ static const struct tool_option options[] = {
 
 static const struct command_line command_line = {
     .version = "mpit-collect " MPIT_VERSION "\n",
-    .shorts = "+:h",
+    .shorts = ":h",
     .head = "Usage: mpit-collect [options] [DIR...]\n"
             "Moves recordings of ended processes of this node to their output directory DIR.\n"
             "DIR may also be a spool directory. mpit-run and the last process of a job do so\n"

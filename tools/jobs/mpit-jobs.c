@@ -3,6 +3,7 @@
  * the usual.
  */
 #define _GNU_SOURCE
+#include "base/age.h"
 #include "base/options.h"
 #include "jobs/joblist.h"
 #include "jobs/jobtree.h"
@@ -38,7 +39,7 @@ static const struct tool_option options[] = {
 
 static const struct command_line command_line = {
     .version = "mpit-jobs " MPIT_VERSION "\n",
-    .shorts = "+:h",
+    .shorts = ":h",
     .head = "Usage: mpit-jobs [options] DIR...\n"
             "Lists the jobs whose summaries are in the directories, or in folders below them.\n"
             "\n",
@@ -79,22 +80,17 @@ static void condition_add(struct request *request, const char *condition, const 
 /* Returns seconds since the epoch. */
 static double time_read(const char *option, const char *text)
 {
-    static const struct {
-        char unit;
-        double seconds;
-    } units[] = {{'m', 60}, {'h', 3600}, {'d', 86400}, {'w', 7 * 86400}};
     struct tm day = {.tm_isdst = -1};
-    char *end;
-    double number = strtod(text, &end);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (end > text && end[0] == units[i].unit && !end[1] && number >= 0)
-            return (double)time(NULL) - number * units[i].seconds;
+    double age;
+    if (age_read(text, &age))
+        return (double)time(NULL) - age;
     const char *rest = strptime(text, "%Y-%m-%d", &day);
     if (rest && *rest)
         rest = strptime(rest, " %H:%M", &day);
     if (!rest || *rest)
-        usage_reject("--%s %.40s cannot be used: allowed are times such as 2026-11-27, '2026-11-27 08:00', 12h and 7d",
-                     option, text);
+        usage_reject(
+            "--%s %.40s cannot be used: allowed are times such as 2026-11-27, '2026-11-27 08:00', " AGE_EXAMPLES,
+            option, text);
     return (double)mktime(&day);
 }
 

@@ -80,8 +80,7 @@ static void site_tell(void (*say)(const char *format, ...))
     for (size_t i = 0; setting_line(i, &variable, &name, &line); i++) {
         if (!variable) {
             say("mpit: %s:%d: the line has no effect; allowed are lines \"name = value\" whose name has letters, "
-                "digits "
-                "and _, and lines that begin with #",
+                "digits and _, and lines that begin with #",
                 setting_file(), line);
         } else if (!settings_know(variable, strlen(variable))) {
             settings_hint(variable, strlen(variable), true, hint);

@@ -104,7 +104,7 @@ def filters(mpi, made):
     judge.holds(longest == sorted(longest, reverse=True), mpi + ": --sort")
     newest = [job["begin"] for job in listed("--limit", "2", LOGS)["jobs"]]
     judge.holds(newest == sorted((job["begin"] for job in listed(LOGS)["jobs"]), reverse=True)[:2], mpi + ": the newest come first")
-    text = tool("--limit", "1", LOGS).out.splitlines()
+    text = tool(LOGS, "--limit", "1").out.splitlines()
     judge.holds(len(text) == 3 and text[0].startswith("when") and "%d more: --limit 0" % (len(made) - 1) in text[2],
                 mpi + ": the text has a line a job, and says what it leaves out", str(text))
 
@@ -261,7 +261,7 @@ def one_mpi(mpi):
 
 for mpi in trial.mpis(BUILD):
     one_mpi(mpi)
-for words, what in ((("--since", "soon", "/"), "--since soon cannot be used"), (("--ranks", "4-2", "/"), "--ranks 4-2 cannot be used"),
+for words, what in ((("--since", "soon", "/"), "--since soon cannot be used: allowed are times such as 2026-11-27, '2026-11-27 08:00', 30m (minutes)"), (("--ranks", "4-2", "/"), "--ranks 4-2 cannot be used"),
                     (("--limit", "few", "/"), "--limit few cannot be used"), (("--sort", "size)", "/"), "there is no such column"),
                     (("--usual", "1", "--user", "ann", LOGS), "--usual takes no filter"),
                     (("--where", "size >", LOGS), "--where: "), (("--where", "1; drop table jobs", LOGS), "are not allowed"),

@@ -100,7 +100,7 @@ def judged(judge, build, mpi, directory):
 def clean(build, directory, *words):
     """mpit-clean. -> Ended, and how many files it has removed, or would"""
     ended = trial.run([build + "/bin/mpit-clean", *words], 30, trial.environment(MPIT_SPOOL=directory + "/spool"))
-    counted = re.search(r"(\d+) files (?:would be )?removed", ended.out)
+    counted = re.search(r"(\d+) files? from before 2\d\d\d-\d\d-\d\d \d\d:\d\d (?:would be )?removed", ended.out)
     return ended, int(counted[1]) if counted else None
 
 
@@ -136,7 +136,8 @@ def spools_cleaned(judge, build, mpi, directory):
     for path in live_files(directory):
         live_file_aged(path, 400)
     ended, count = clean(build, directory, "--older", "500d")
-    judge.holds(count == 0 and len(live_files(directory)) == 2, f"{mpi}: mpit-clean leaves what is younger", ended)
+    staying = re.search(r"(\d+) live files? stays?: younger, or a process", ended.out)
+    judge.holds(count == 0 and len(live_files(directory)) == 2 and staying and int(staying[1]) >= 2, f"{mpi}: mpit-clean leaves what is younger, and says so", ended)
     ended, count = clean(build, directory, "--older", "300d", "--dry-run")
     judge.holds(count == 1 and len(live_files(directory)) == 2, f"{mpi}: --dry-run removes nothing", ended)
     ended, count = clean(build, directory, "--older", "300d")
@@ -147,6 +148,26 @@ def spools_cleaned(judge, build, mpi, directory):
     ended, count = clean(build, directory, "--older", "300d")
     judge.holds(count == 1 and not live_files(directory) and len(glob.glob(directory + "/spool/*/*")) < 2, f"{mpi}: and goes when that is dead, with its spool",
                 f"{ended} {glob.glob(directory + '/spool/*/*')}")
+
+
+def unreadable(judge, build, mpi, directory, tree):
+    """What a user of no rights is told: the results that cannot be read, ten of them by name."""
+    if os.getuid() != 0:
+        judge.skip(f"{mpi}: a tree of another user", "only root can take the rights of another user")
+        return
+    os.chmod(directory, 0o755)
+    many = [f"{tree}/2026/h.{number}.summary" for number in range(12)]
+    for path in many:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("mpit-run")
+        aged(path, 100)
+    for path in glob.glob(tree + "/**/*.[ms]*", recursive=True):
+        os.chmod(path, 0o600)
+    ended = trial.run(["setpriv", "--reuid", "65534", "--clear-groups", build + "/bin/mpit-clean", "--older", "90d", tree], 30, trial.environment())
+    told = re.findall(r"mpit-clean: (\S+) cannot be read: Permission denied", ended.err)
+    judge.holds(ended.status == 1 and len(told) == 10 and "more cannot be read or removed" in ended.err, f"{mpi}: results without a right are told", ended)
+    for path in many:
+        os.remove(path)
 
 
 def trees_cleaned(judge, build, mpi, directory):
@@ -171,6 +192,10 @@ def trees_cleaned(judge, build, mpi, directory):
     os.symlink(directory + "/outside", tree + "/link")
     os.symlink(file.name, tree + "/link.summary")
     aged(tree + "/link.summary", 100)
+    os.symlink(tree, directory + "/logs")
+    ended, count = clean(build, directory, "--older", "90d", directory + "/logs", "--dry-run")
+    judge.holds(count == len(old), f"{mpi}: the tree may be a link, and options may come after it", ended)
+    unreadable(judge, build, mpi, directory, tree)
     ended, count = clean(build, directory, "--older", "90d", "--dry-run", tree)
     judge.holds(count == len(old) and all(f"{tree}/{name}\n" in ended.out for name in old) and all(os.path.exists(f"{tree}/{name}") for name in old),
                 f"{mpi}: --dry-run lists the old results", ended)
@@ -179,11 +204,14 @@ def trees_cleaned(judge, build, mpi, directory):
                 f"{mpi}: old results go, and their folders", ended)
     judge.holds(all(os.path.exists(f"{tree}/{name}") for name in stay) and os.path.islink(tree + "/link.summary") and os.path.exists(file.name),
                 f"{mpi}: other files stay, and links, and what is behind them", ended)
-    for words, wanted in (([tree], "--older is missing"), (["--older", "90", tree], "90 cannot be used"), (["--older", "-1d", tree], "cannot be used")):
+    for words, wanted in (([tree], "--older is missing"), (["--older", "90", tree], "90 cannot be used: allowed are ages such as 30m (minutes)"),
+                          (["--older", "-1d", tree], "cannot be used"), (["--dry", tree], "did you mean --dry-run?")):
         ended, count = clean(build, directory, *words)
         judge.holds(ended.status == 2 and wanted in ended.err, f"{mpi}: mpit-clean {' '.join(words[:2])[:20]} is refused", ended)
     ended, count = clean(build, directory, "--older", "1d", directory + "/nowhere")
-    judge.holds(ended.status == 1 and "No such file" in ended.err, f"{mpi}: a tree that is not there is told", ended)
+    judge.holds(ended.status == 1 and "nowhere cannot be read: No such file" in ended.err, f"{mpi}: a tree that is not there is told", ended)
+    ended, count = clean(build, directory, "--older", "1d", tree + "/2026/11/ann/notes.txt")
+    judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
 trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, spools_cleaned, trees_cleaned)

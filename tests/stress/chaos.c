@@ -21,7 +21,7 @@
 enum { LONGEST = 3000 };
 
 static unsigned long long random_state;
-static int world_rank, world_size, ledger;
+static int world_rank, world_size, book;
 static long checked, wrong;
 
 static unsigned draw(unsigned below)
@@ -190,7 +190,7 @@ static void control_write(const char *name)
 }
 
 /* The results, where the launcher's output may not get to. */
-static int ledger_open(const char *directory)
+static int book_open(const char *directory)
 {
     char name[4096];
     snprintf(name, sizeof name, "%s/rank.%d", directory, world_rank);
@@ -203,7 +203,7 @@ static int ledger_open(const char *directory)
 static void finalize(void)
 {
     MPI_Finalize();
-    dprintf(ledger, "finalized\n");
+    dprintf(book, "finalized\n");
 }
 
 /* The main thread has left. The process looks like a zombie then. */
@@ -242,8 +242,8 @@ int main(int argc, char **argv)
     else
         MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
     work(atoi(argv[3]));
-    ledger = ledger_open(argv[1]);
-    dprintf(ledger, "%ld checked, %ld wrong\n", checked, wrong);
+    book = book_open(argv[1]);
+    dprintf(book, "%ld checked, %ld wrong\n", checked, wrong);
     printf("rank %d of %d: %ld checked, %ld wrong\n", world_rank, world_size, checked, wrong);
     fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);

@@ -110,7 +110,7 @@ class Chaos:
 
     def __init__(self, build, work, spool):
         self.build, self.work, self.spool = build, work, spool
-        self.run_directory, self.other, self.ledgers = work + "/run", work + "/other", work + "/ledgers"
+        self.run_directory, self.other, self.books = work + "/run", work + "/other", work + "/books"
         self.environment = trial.environment(MPIT_SPOOL=self.spool)
         self.judge = trial.Judge()
         self.wrong = dict.fromkeys(KINDS, 0)
@@ -118,9 +118,9 @@ class Chaos:
 
     def job(self, scenario, recorded, seconds):
         """One run. -> (Ended, what the ranks have written down)"""
-        for path in (self.run_directory, self.other, self.ledgers, self.spool):
+        for path in (self.run_directory, self.other, self.books, self.spool):
             shutil.rmtree(path, ignore_errors=True)
-        os.mkdir(self.ledgers)
+        os.mkdir(self.books)
         os.mkdir(self.spool)  # what a killed job left there is not the next one's
         scenario.wrapper(self.work + "/wrapper", self.other)
         options = ["--enable-recovery"] if scenario.end.endswith("alone") else []
@@ -129,12 +129,12 @@ class Chaos:
         words = trial.launcher(scenario.mpi, scenario.ranks, preloaded if recorded and not in_front else {}, options)
         if in_front:
             words = [self.build + "/bin/mpit-run", "--mpi", scenario.mpi, "--output", self.run_directory, *words]
-        words += [self.work + "/wrapper", f"{self.build}/tests/chaos-{scenario.mpi}", self.ledgers, str(scenario.seed),
+        words += [self.work + "/wrapper", f"{self.build}/tests/chaos-{scenario.mpi}", self.books, str(scenario.seed),
                   str(scenario.rounds), scenario.end, str(scenario.dying)]
         ended = trial.run(words, seconds, self.environment)
         written = {}
-        for name in os.listdir(self.ledgers):
-            with open(f"{self.ledgers}/{name}", encoding="ascii") as file:
+        for name in os.listdir(self.books):
+            with open(f"{self.books}/{name}", encoding="ascii") as file:
                 written[name] = file.read()
         return ended, written
 
@@ -193,25 +193,25 @@ class Chaos:
 
     def tried(self, scenario):
         """Runs a scenario natively and recorded, and judges."""
-        native, native_ledgers = self.job(scenario, False, 60)
-        if native.hung or not native_ledgers or (scenario.end in WELL and native.status):
+        native, native_books = self.job(scenario, False, 60)
+        if native.hung or not native_books or (scenario.end in WELL and native.status):
             self.judge.skip(str(scenario), "it hangs natively" if native.hung else "it crashes natively")
             return
-        recorded, ledgers = self.job(scenario, True, native.seconds + PATIENCE)
+        recorded, books = self.job(scenario, True, native.seconds + PATIENCE)
         for _ in range(REPEATS):
             # Open MPI 4.1.4 hangs natively in 7 of 379 such jobs: MPI_Finalize of those that go on
             if recorded.hung and scenario.end.endswith("alone"):
-                recorded, ledgers = self.job(scenario, True, native.seconds + PATIENCE)
+                recorded, books = self.job(scenario, True, native.seconds + PATIENCE)
         found = dict.fromkeys(KINDS, ())
         if not recorded.hung:  # its ranks were killed: what is told of them is not judged
             found["report"], found["record"] = self.reports(scenario, recorded)
-        bad = [f"{name}: {text}" for name, text in ledgers.items() if ", 0 wrong\n" not in text]
-        if bad or ledgers.keys() != native_ledgers.keys():
-            found["results"] = bad + [f"rank.N of {sorted(ledgers)}, natively {sorted(native_ledgers)}", recorded]
+        bad = [f"{name}: {text}" for name, text in books.items() if ", 0 wrong\n" not in text]
+        if bad or books.keys() != native_books.keys():
+            found["results"] = bad + [f"rank.N of {sorted(books)}, natively {sorted(native_books)}", recorded]
         lines, native_lines = (sorted(line for line in one.out.splitlines() if line.startswith("rank "))
                                for one in (recorded, native))
-        if lines != native_lines or (ledgers != native_ledgers and not found["results"] and not recorded.hung):
-            found["output"] = [f"{lines} {ledgers}", f"natively {native_lines} {native_ledgers}"]
+        if lines != native_lines or (books != native_books and not found["results"] and not recorded.hung):
+            found["output"] = [f"{lines} {books}", f"natively {native_lines} {native_books}"]
         if recorded.hung:
             found["end"] = [f"killed after {recorded.seconds:.1f} s, natively {native.seconds:.1f} s", recorded.err[-1000:]]
         else:

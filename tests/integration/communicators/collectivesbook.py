@@ -11,15 +11,15 @@ import sys
 import os
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import archivecomparison
+import archiveevents
 
 archive, book, ranks = sys.argv[1], sys.argv[2], int(sys.argv[3])
 ends, size, calls, posted, done = (collections.Counter() for _ in range(5))
-for rank, kind, line in archivecomparison.events(archive):
+for rank, kind, line in archiveevents.events(archive):
     end = re.search(r"Operation: (\w+), Communicator: \"([^\"]*)\" <.*Sent: (\d+), Received: (\d+)", line)
     request = re.search(r"Request: (\d+)", line)
     if kind == "ENTER":
-        calls[rank, archivecomparison.region(line)] += 1
+        calls[rank, archiveevents.region(line)] += 1
     elif kind == "NON_BLOCKING_COLLECTIVE_REQUEST":
         posted[rank, request.group(1)] += 1
     if kind == "NON_BLOCKING_COLLECTIVE_COMPLETE":
@@ -27,7 +27,7 @@ for rank, kind, line in archivecomparison.events(archive):
     if end and end.group(2) == "MPI_COMM_WORLD/dup#1":
         ends[rank, kind, end.group(1)] += 1
         size[rank, end.group(1)] += int(end.group(3)) + int(end.group(4))
-comparison = archivecomparison.Comparison()
+comparison = archiveevents.Comparison()
 same = comparison.same
 BEHIND = {"MPI_Allreduce": 1, "MPI_Comm_free": 1}  # when the book was closed
 

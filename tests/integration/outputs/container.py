@@ -172,8 +172,8 @@ def damaged(mpi, directory):
 
 def crashed(mpi, directory):
     """What is left of a job that was killed is one file, too."""
-    os.makedirs(f"{directory}/ledgers")
-    tool(directory, "mpit-run", "--quiet", "--output", "crash", *trial.launcher(mpi, 3), f"{BUILD}/tests/crash-{mpi}", f"{directory}/ledgers",
+    os.makedirs(f"{directory}/books")
+    tool(directory, "mpit-run", "--quiet", "--output", "crash", *trial.launcher(mpi, 3), f"{BUILD}/tests/crash-{mpi}", f"{directory}/books",
          "mixed", "1", "kill", "200")
     names = os.listdir(f"{directory}/crash") if os.path.isdir(f"{directory}/crash") else []
     ended = tool(directory, "mpit-dump", "--crash", "crash")

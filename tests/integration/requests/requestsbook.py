@@ -10,20 +10,20 @@ import sys
 import os
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import archivecomparison
+import archiveevents
 
 archive, book, ranks = sys.argv[1], sys.argv[2], int(sys.argv[3])
 kinds_seen, totals = collections.Counter(), collections.Counter()
-for rank, kind, line in archivecomparison.events(archive):
+for rank, kind, line in archiveevents.events(archive):
     comm = re.search(r"Communicator: \"[^\"]*?(\d*)\" <", line)
     length = re.search(r"Length: (\d+)", line)
     kinds_seen[rank, kind] += 1
     if kind == "ENTER":
-        totals[rank, "call", archivecomparison.region(line)] += 1
+        totals[rank, "call", archiveevents.region(line)] += 1
     elif length:
         totals[rank, kind, comm.group(1)] += 1
         totals[rank, kind + " bytes", comm.group(1)] += int(length.group(1))
-comparison = archivecomparison.Comparison()
+comparison = archiveevents.Comparison()
 same = comparison.same
 for rank in range(ranks):
     sent = 0

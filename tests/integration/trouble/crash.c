@@ -2,9 +2,9 @@
  * A program that counts for itself, in memory that outlives it, and does not come to its end. crash.py holds what mpit
  * recorded against that.
  *
- *     crash LEDGERS OPERATIONS THREADS END CALLS
+ *     crash BOOKS OPERATIONS THREADS END CALLS
  *
- * LEDGERS is a directory: each process has a file RANK there, mapped, in which each thread writes down the call that it
+ * BOOKS is a directory: each process has a file RANK there, mapped, in which each thread writes down the call that it
  * is about to make, and behind that that it has returned. OPERATIONS: `mixed`, `plain` (collectives, one event each),
  * `comms` (communicators that are made and freed) or `waits` (for 32 messages at once). END is what happens when rank 1
  * (of a world of one: rank 0) has made CALLS calls; `forever`: nothing, and somebody else ends it.
@@ -51,14 +51,14 @@ struct account {
     volatile struct entry last[LAST];
 };
 
-struct ledger {
+struct book {
     volatile uint32_t ready, pid, threads, in_finalize;
     struct account thread[THREADS_MOST];
 };
 
-static struct ledger *ledger;
+static struct book *book;
 static int rank, size;
-static const char *operations, *end, *ledgers;
+static const char *operations, *end, *books;
 static uint64_t calls;
 static bool mark_due;     /* in front of the next wait */
 static volatile int turn; /* of the threads to make their first call */
@@ -75,18 +75,18 @@ static volatile int turn; /* of the threads to make their first call */
         (account)->count[kind_]++;                                                                                     \
     } while (0)
 
-static void ledger_open(const char *directory)
+static void book_open(const char *directory)
 {
     char path[4096];
     snprintf(path, sizeof path, "%s/%d", directory, rank);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-    if (fd < 0 || ftruncate(fd, sizeof *ledger) != 0)
+    if (fd < 0 || ftruncate(fd, sizeof *book) != 0)
         exit(71);
-    ledger = mmap(NULL, sizeof *ledger, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    book = mmap(NULL, sizeof *book, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (ledger == MAP_FAILED)
+    if (book == MAP_FAILED)
         exit(71);
-    ledger->pid = (uint32_t)getpid();
+    book->pid = (uint32_t)getpid();
 }
 
 static uint64_t draw(uint64_t *state)
@@ -135,7 +135,7 @@ static void hang(struct account *account, MPI_Comm comm)
     }
     if (strcmp(end, "hang-dead") == 0) { /* 1 waits and is killed by somebody, then 0 waits for it; 2 and 3 hang */
         char path[4096];
-        snprintf(path, sizeof path, "%s.dead", ledgers);
+        snprintf(path, sizeof path, "%s.dead", books);
         while (rank == 0 && access(path, F_OK) != 0)
             usleep(10000);
         CALL(account, RECV, 4711, MPI_Recv(&token, 1, MPI_INT, rank ^ 1, 4711, comm, MPI_STATUS_IGNORE));
@@ -250,7 +250,7 @@ static void step(struct account *account, MPI_Comm comm, uint64_t *state, MPI_Co
 static void *work(void *argument)
 {
     int number = (int)(intptr_t)argument;
-    struct account *account = &ledger->thread[number];
+    struct account *account = &book->thread[number];
     uint64_t state = 88172645463325252u + (uint64_t)number;
     MPI_Comm comm, others[COMMS];
     for (int i = 0; i < COMMS; i++)
@@ -259,10 +259,10 @@ static void *work(void *argument)
         usleep(100);
     CALL(account, COMM_DUP, 0, MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     turn = number + 1;
-    while (turn < (int)ledger->threads)
+    while (turn < (int)book->threads)
         usleep(100);
     if (number == 0)
-        ledger->ready = 1;
+        book->ready = 1;
     while (account->returned < calls || strcmp(end, "forever") == 0)
         step(account, comm, &state, others);
     while (number == 0 && strcmp(end, "finalize") != 0) { /* the others wait for it, or go on until they are ended */
@@ -282,7 +282,7 @@ int main(int argc, char *argv[])
     int level;
     if (argc != 6)
         return 64;
-    ledgers = argv[1];
+    books = argv[1];
     operations = argv[2];
     int count = atoi(argv[3]);
     end = argv[4];
@@ -290,14 +290,14 @@ int main(int argc, char *argv[])
     MPI_Init_thread(&argc, &argv, count > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    ledger_open(argv[1]);
-    ledger->threads = (uint32_t)count;
+    book_open(argv[1]);
+    book->threads = (uint32_t)count;
     for (int i = 1; i < count; i++)
         pthread_create(&threads[i], NULL, work, (void *)(intptr_t)i);
     work(NULL);
     for (int i = 1; i < count; i++)
         pthread_join(threads[i], NULL);
-    ledger->in_finalize = 1;
+    book->in_finalize = 1;
     MPI_Finalize();
     return 0;
 }

@@ -17,7 +17,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashaccounts
+import crashbook
 import crashjobs
 import trial
 
@@ -39,12 +39,12 @@ class Bench:
         self.environment = trial.environment(MPIT_SPOOL=self.work + "/spool")
 
     def fresh(self):
-        """Empty directories for ledgers and run."""
-        for name in ("ledgers", "run", "spool"):
+        """Empty directories for books and run."""
+        for name in ("books", "run", "spool"):
             shutil.rmtree(self.work + "/" + name, ignore_errors=True)
         os.makedirs(self.work + "/spool", exist_ok=True)  # who collects the job before may have made it again
-        os.mkdir(self.work + "/ledgers")
-        return self.work + "/ledgers", self.work + "/run"
+        os.mkdir(self.work + "/books")
+        return self.work + "/books", self.work + "/run"
 
     def alone(self, settings, preload=""):
         """The environment of a single process that is recorded."""
@@ -82,16 +82,16 @@ def kills(bench):
     tried = dict.fromkeys([variant[0] for variant in VARIANTS], 0)
     while time.time() < until or min(tried.values()) < 3:
         for name, operations, threads, settings, least in VARIANTS:
-            ledgers, run = bench.fresh()
-            process = subprocess.Popen([bench.program, ledgers, operations, str(threads), "forever", "0"],
+            books, run = bench.fresh()
+            process = subprocess.Popen([bench.program, books, operations, str(threads), "forever", "0"],
                                        env=bench.alone(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             give_up = time.time() + SECONDS
-            while not crashaccounts.ready(ledgers + "/0") and process.poll() is None and time.time() < give_up:
+            while not crashbook.ready(books + "/0") and process.poll() is None and time.time() < give_up:
                 time.sleep(0.002)
             time.sleep(draw.random() * 0.05)
             tree_kill(process.pid)
             process.wait()
-            wrong = crashaccounts.run_check(bench.dump, run, ledgers, least)
+            wrong = crashbook.run_check(bench.dump, run, books, least)
             tried[name] += 1
             if wrong:
                 bench.say(False, "killed while it runs: " + name, wrong)
@@ -115,15 +115,15 @@ PLACES += [("pwritev", n, where, "comms", "100000", {"MPIT_TRACE": "1"}, None) f
 def places(bench):
     """Where the run file changes. That it gets there is a part of the test."""
     for call, n, where, operations, calls, settings, least in PLACES:
-        ledgers, run = bench.fresh()
+        books, run = bench.fresh()
         name = "killed at %s %d, %s it (%s%s)" % (call, n, where, operations, ", ring" if settings is RING else "")
         environment = bench.alone(dict(settings, KILLAT="%s:%d:%s" % (call, n, where)),
                                   ":%s/tests/killat-%s.so" % (bench.build, bench.mpi))
-        done = subprocess.run([bench.program, ledgers, operations, "1", "finalize", calls], env=environment,
+        done = subprocess.run([bench.program, books, operations, "1", "finalize", calls], env=environment,
                               capture_output=True, timeout=SECONDS, check=False)
         wrong = [] if done.returncode == -signal.SIGKILL else ["it was not killed: status %d" % done.returncode]
-        if os.listdir(ledgers):
-            wrong += crashaccounts.run_check(bench.dump, run, ledgers, least)
+        if os.listdir(books):
+            wrong += crashbook.run_check(bench.dump, run, books, least)
         bench.say(not wrong, name, wrong)
 
 
@@ -140,14 +140,14 @@ def steps(bench):
     while time.time() < until or tried < 8:
         operations, calls, settings, least = variants[tried % len(variants)]
         instructions = draw.randrange(8, 10000) if operations == "waits" else int(2 ** (draw.random() * 13 + 3))
-        ledgers, run = bench.fresh()
-        done = subprocess.run([stepkill, str(instructions), bench.program, ledgers, operations, "1", "mark", str(calls)],
+        books, run = bench.fresh()
+        done = subprocess.run([stepkill, str(instructions), bench.program, books, operations, "1", "mark", str(calls)],
                               env=bench.alone(settings), capture_output=True, timeout=SECONDS, check=False)
         if done.returncode == 77:
             bench.judge.skip("killed after some instructions", "processes cannot be traced here")
             return
         wrong = [] if done.returncode == 0 else ["stepkill: status %d" % done.returncode]
-        wrong += crashaccounts.run_check(bench.dump, run, ledgers, least)
+        wrong += crashbook.run_check(bench.dump, run, books, least)
         tried += 1
         if wrong:
             bench.say(False, "killed %d instructions behind call %d (%s, %s)" % (instructions, calls, operations, settings),

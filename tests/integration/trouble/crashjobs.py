@@ -9,7 +9,7 @@ import time
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashaccounts
+import crashbook
 import trial
 
 RANKS, SECONDS = 3, 90
@@ -22,9 +22,9 @@ ENDS = [("kill", ONE + r": outside MPI, after MPI_\w+ at crash\.c:\d+ \(.*was ki
         ("exit", ONE + r": outside MPI.*ended by exit\(\)"), ("term", ONE + r": outside MPI.*was killed")]
 
 
-def ready(ledgers, ranks=RANKS):
+def ready(books, ranks=RANKS):
     """All processes make calls."""
-    return all(crashaccounts.ready("%s/%d" % (ledgers, rank)) for rank in range(ranks))
+    return all(crashbook.ready("%s/%d" % (books, rank)) for rank in range(ranks))
 
 
 def wait_for(condition, process=None):
@@ -37,9 +37,9 @@ def wait_for(condition, process=None):
     return True
 
 
-def line(bench, ledgers, end, calls="200", ranks=RANKS):
+def line(bench, books, end, calls="200", ranks=RANKS):
     """The launcher's line."""
-    return [*trial.launcher(bench.mpi, ranks), bench.program, ledgers, "mixed", "1", end, calls]
+    return [*trial.launcher(bench.mpi, ranks), bench.program, books, "mixed", "1", end, calls]
 
 
 def gone(pid):
@@ -51,9 +51,9 @@ def gone(pid):
         return True
 
 
-def pids_of(ledgers):
+def pids_of(books):
     """Of the program's processes."""
-    return [crashaccounts.Process(path).pid for path in glob.glob(ledgers + "/*")]
+    return [crashbook.Process(path).pid for path in glob.glob(books + "/*")]
 
 
 def archive_check(bench, run):
@@ -77,8 +77,8 @@ def status_is_native(bench, end, status):
     then, whichever it hears of first. -> what it gave instead; "" if it did."""
     seen = set()
     for _ in range(12):
-        ledgers, _ = bench.fresh()
-        bare = subprocess.run(line(bench, ledgers, end), env=bench.environment, capture_output=True, timeout=SECONDS,
+        books, _ = bench.fresh()
+        bare = subprocess.run(line(bench, books, end), env=bench.environment, capture_output=True, timeout=SECONDS,
                               check=False).returncode
         seen.add(bare if bare >= 0 else 128 - bare)
         if status in seen:
@@ -101,10 +101,10 @@ def part_check(bench, run):
 
 def ended_badly(bench, end, pattern, options):
     """One way to end, of rank 1."""
-    ledgers, run = bench.fresh()
-    done = subprocess.run([bench.run_tool, *options, "--output", run] + line(bench, ledgers, end), env=bench.environment,
+    books, run = bench.fresh()
+    done = subprocess.run([bench.run_tool, *options, "--output", run] + line(bench, books, end), env=bench.environment,
                           capture_output=True, text=True, timeout=SECONDS, check=False)
-    wrong = crashaccounts.run_check(bench.dump, run, ledgers, None if options else 4096 - 4)
+    wrong = crashbook.run_check(bench.dump, run, books, None if options else 4096 - 4)
     if not re.search(pattern, done.stderr) or "mpit-dump --crash" not in done.stderr:
         wrong.append("mpit-run does not say %r: %s" % (pattern, done.stderr[-1500:]))
     shown = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -124,20 +124,20 @@ def ended_badly(bench, end, pattern, options):
 
 def launcher_killed(bench):
     """kill -9 of mpirun, which mpit-run started."""
-    ledgers, run = bench.fresh()
-    process = subprocess.Popen([bench.run_tool, "--trace", "--output", run] + line(bench, ledgers, "forever"),
+    books, run = bench.fresh()
+    process = subprocess.Popen([bench.run_tool, "--trace", "--output", run] + line(bench, books, "forever"),
                                env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    wrong = [] if wait_for(lambda: ready(ledgers), process) else ["the job did not begin"]
+    wrong = [] if wait_for(lambda: ready(books), process) else ["the job did not begin"]
     children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True,
                               check=False).stdout.split()
     for pid in children:
         os.kill(int(pid), signal.SIGKILL)
     said = process.communicate(timeout=SECONDS)[1]
-    pids = pids_of(ledgers)
+    pids = pids_of(books)
     if not wait_for(lambda: all(gone(pid) for pid in pids)):
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-    wrong += crashaccounts.run_check(bench.dump, run, ledgers)
+    wrong += crashbook.run_check(bench.dump, run, books)
     if process.returncode != 137:
         wrong.append("exit status %d" % process.returncode)
     if "did not end normally" not in said:
@@ -175,15 +175,15 @@ DEADLOCKS = [
 
 def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     """Ctrl-C while ranks wait for each other, behind so many calls."""
-    ledgers, run = bench.fresh()
-    process = subprocess.Popen([bench.run_tool, "--output", run, *options] + line(bench, ledgers, end, str(calls)),
+    books, run = bench.fresh()
+    process = subprocess.Popen([bench.run_tool, "--output", run, *options] + line(bench, books, end, str(calls)),
                                env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                                start_new_session=True)
 
     def hangs():
-        if not ready(ledgers):
+        if not ready(books):
             return False
-        accounts = [crashaccounts.Process("%s/%d" % (ledgers, rank)).accounts[0] for rank in range(RANKS)]
+        accounts = [crashbook.Process("%s/%d" % (books, rank)).accounts[0] for rank in range(RANKS)]
         return all(not name or (a.calls and a.calls[-1][0] == name and a.begun > a.returned >= calls)
                    for a, name in zip(accounts, wanted))
 
@@ -197,7 +197,7 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     if "deadlock" in said and not any("deadlock" in pattern for pattern in patterns):
         wrong.append("a deadlock, where there is none")
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]
-    wrong += crashaccounts.run_check(bench.dump, run, ledgers, 4096 - 4)
+    wrong += crashbook.run_check(bench.dump, run, books, 4096 - 4)
     last = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     if " polls " in last or len(re.findall(r" s  MPI_\w+ |[0-9] [mun]?s  MPI_\w+ ", last)) < RANKS * 3:
         wrong.append("the last calls are not those: " + last[-1500:])
@@ -213,9 +213,9 @@ DEAD = r"rank 0 waits for rank 1, which died before"
 CIRCLE = r"rank 2 waits for rank 3, which waits for rank 2: a deadlock"
 
 
-def in_call(ledgers, rank, name, calls=200):
+def in_call(books, rank, name, calls=200):
     """The rank is in that call."""
-    account = crashaccounts.Process("%s/%d" % (ledgers, rank)).accounts[0]
+    account = crashbook.Process("%s/%d" % (books, rank)).accounts[0]
     return account.begun > account.returned >= calls and account.calls[-1][0] == name
 
 
@@ -223,8 +223,8 @@ def dead_rank(bench, recorded):
     """Rank 1 is killed while it waits for rank 0; then rank 0 waits for rank 1: it waits for a dead rank, and the two are
     no deadlock. Ranks 2 and 3 wait for each other: these are one. `recorded` by mpit-run, which sees when a rank dies, or
     without it, so that only a look while the others live can tell."""
-    ledgers, run = bench.fresh()
-    launcher = line(bench, ledgers, "hang-dead", "200", 4)
+    books, run = bench.fresh()
+    launcher = line(bench, books, "hang-dead", "200", 4)
     launcher[1:1] = LENIENT.get(bench.mpi, [])
     preload = [] if recorded else ["env", "LD_PRELOAD=" + bench.library, "MPIT_OUTPUT=" + run]
     program = launcher.index(bench.program)
@@ -232,25 +232,25 @@ def dead_rank(bench, recorded):
     process = subprocess.Popen(([bench.run_tool, "--output", run] if recorded else []) + launcher,
                                env=bench.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
     wrong = []
-    if not wait_for(lambda: ready(ledgers, 4) and all(in_call(ledgers, rank, "MPI_Recv") for rank in (1, 2, 3)), process):
+    if not wait_for(lambda: ready(books, 4) and all(in_call(books, rank, "MPI_Recv") for rank in (1, 2, 3)), process):
         wrong.append("the job did not come to hang")
     else:
         time.sleep(1.2)
-        victim = crashaccounts.Process(ledgers + "/1").pid
+        victim = crashbook.Process(books + "/1").pid
         os.kill(victim, signal.SIGKILL)
         wait_for(lambda: gone(victim))
-        with open(ledgers + ".dead", "w", encoding="ascii"):
+        with open(books + ".dead", "w", encoding="ascii"):
             pass
-        wrong += [] if wait_for(lambda: in_call(ledgers, 0, "MPI_Recv"), process) else ["rank 0 does not wait for rank 1"]
+        wrong += [] if wait_for(lambda: in_call(books, 0, "MPI_Recv"), process) else ["rank 0 does not wait for rank 1"]
         time.sleep(1.5)
     lives = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
-    for pid in pids_of(ledgers):
+    for pid in pids_of(books):
         if not gone(pid):
             os.kill(pid, signal.SIGKILL)
     said = process.communicate(timeout=SECONDS)[1]
-    os.path.exists(ledgers + ".dead") and os.remove(ledgers + ".dead")
+    os.path.exists(books + ".dead") and os.remove(books + ".dead")
     for when, text in [("while it runs", lives)] + ([("at the end", said)] if recorded else []):
         wrong += ["%s, not said: %s" % (when, pattern) for pattern in (DEAD, CIRCLE) if not re.search(pattern, text)]
         if re.search(r"rank [01] waits for rank [01], which waits", text):
@@ -271,11 +271,11 @@ def collect_killed(bench):
                       "unlink:2:after"):
             preload = "%s/tests/killat-%s.so" % (bench.build, bench.mpi)
             for _ in range(3):  # the job's own collector may come so late that it finds the directory, and leaves nothing
-                ledgers, run = bench.fresh()
+                books, run = bench.fresh()
                 with open(run, "w", encoding="ascii"):  # no directory: the results stay in the spool
                     pass
                 environment = dict(bench.environment, LD_PRELOAD=bench.library, MPIT_OUTPUT=run, MPIT_TRACE=traced)
-                subprocess.run(line(bench, ledgers, "finalize"), env=environment, capture_output=True, timeout=SECONDS,
+                subprocess.run(line(bench, books, "finalize"), env=environment, capture_output=True, timeout=SECONDS,
                                check=False)
                 os.unlink(run)
                 killed = subprocess.run([collect, run], env=dict(bench.environment, KILLAT=place, LD_PRELOAD=preload),
@@ -287,8 +287,8 @@ def collect_killed(bench):
                                    check=False)
             if again.returncode:
                 wrong.append(again.stderr)
-            processes = [crashaccounts.Process(path) for path in glob.glob(ledgers + "/*")]
-            problem = crashaccounts.tallies_check(bench.dump, run, processes)
+            processes = [crashbook.Process(path) for path in glob.glob(books + "/*")]
+            problem = crashbook.tallies_check(bench.dump, run, processes)
             if problem:
                 wrong.append(problem)
             if glob.glob(run + "/*.part") or glob.glob(bench.work + "/spool/mpit-*/*/*.mpit"):
@@ -309,10 +309,10 @@ def ended_well(bench):
     def family(case):
         return [*trial.launcher(bench.mpi, 2), "%s/tests/children-%s" % (bench.build, bench.mpi)] + case
 
-    ledgers, run = bench.fresh()
-    cases = [("a job of four", line(bench, ledgers, "finalize", "200", 4)), ("children of fork", family(["at-once"]))]
+    books, run = bench.fresh()
+    cases = [("a job of four", line(bench, books, "finalize", "200", 4)), ("children of fork", family(["at-once"]))]
     for name, command in cases:
-        ledgers, run = bench.fresh()
+        books, run = bench.fresh()
         before = left()
         done = subprocess.run([bench.run_tool, "--quiet", "--output", run] + command, env=environment,
                               capture_output=True, text=True, timeout=SECONDS, check=False)

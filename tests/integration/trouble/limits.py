@@ -13,13 +13,13 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
-import crashaccounts
+import crashbook
 import trial
 
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
 DUMP, LIST, SECONDS = BUILD + "/bin/mpit-dump", BUILD + "/bin/mpit-list", 120
 WORK = tempfile.mkdtemp(prefix="mpit-limits.")
-RUN, LEDGERS = WORK + "/run", WORK + "/ledgers"
+RUN, BOOKS = WORK + "/run", WORK + "/books"
 SPOOL = os.environ["MPIT_SPOOL"] = WORK + "/spool"  # what killed processes leave goes with it
 judge = trial.Judge()
 say = judge.holds
@@ -27,7 +27,7 @@ say = judge.holds
 
 def program(calls, operations="mixed"):
     """The line of a single process."""
-    return ["%s/tests/crash-%s" % (BUILD, MPI), LEDGERS, operations, "1", "finalize", str(calls)]
+    return ["%s/tests/crash-%s" % (BUILD, MPI), BOOKS, operations, "1", "finalize", str(calls)]
 
 
 def environment(settings):
@@ -38,10 +38,10 @@ def environment(settings):
 def fresh():
     """Empty directories."""
     shutil.rmtree(RUN, ignore_errors=True)
-    shutil.rmtree(LEDGERS, ignore_errors=True)
+    shutil.rmtree(BOOKS, ignore_errors=True)
     shutil.rmtree(SPOOL, ignore_errors=True)
     os.mkdir(SPOOL)
-    os.mkdir(LEDGERS)
+    os.mkdir(BOOKS)
     os.mkdir(RUN)
 
 
@@ -88,7 +88,7 @@ def disks():
     fresh()
     done = run(settings={"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring"}, wrapper=mounted("size=3m"), calls=200000)
     untouched("a full disk, and the trace goes in a ring", done, 0)
-    wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 8190)
+    wrong = crashbook.run_check(DUMP, RUN, BOOKS, 8190)
     say(not wrong, "  the last events are there", wrong)
     fresh()
     done = run(settings={"MPIT_TRACE": "1"}, wrapper=["unshare", "-m", "sh", "-c", (
@@ -112,7 +112,7 @@ def quotas():
         size = sum(os.stat(RUN + "/" + file).st_blocks * 512 for file in os.listdir(RUN)
                    if file.endswith(".mpit"))
         if int(settings["QUOTA"]) >= 900000:
-            wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 1000) if "MPIT_TRACE_POLICY" in settings else []
+            wrong = crashbook.run_check(DUMP, RUN, BOOKS, 1000) if "MPIT_TRACE_POLICY" in settings else []
             say(size <= int(settings["QUOTA"]) + 16384 and not wrong, "  the run file has %d bytes on disk, and is read" % size,
                 wrong)
 
@@ -123,7 +123,7 @@ def folders():
     process = subprocess.Popen(program(0)[:-2] + ["forever", "0"], env=environment({"MPIT_TRACE": "1"}),
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     until = time.time() + SECONDS
-    while not crashaccounts.ready(LEDGERS + "/0") and time.time() < until:
+    while not crashbook.ready(BOOKS + "/0") and time.time() < until:
         time.sleep(0.01)
     shutil.rmtree(RUN)
     time.sleep(0.3)
@@ -183,12 +183,12 @@ def later_limits():
                 process = subprocess.Popen(program(0, operations)[:-2] + [end, "100"], stderr=said, env=environment(
                     {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": policy}))
                 until = time.time() + SECONDS
-                while not crashaccounts.ready(LEDGERS + "/0") and time.time() < until:
+                while not crashbook.ready(BOOKS + "/0") and time.time() < until:
                     time.sleep(0.005)
                 if kind == resource.RLIMIT_AS:
                     resource.prlimit(process.pid, kind, (value(process.pid),) * 2)
-                begun = crashaccounts.Process(LEDGERS + "/0").accounts[0].returned
-                while crashaccounts.Process(LEDGERS + "/0").accounts[0].returned < begun + 50000 and \
+                begun = crashbook.Process(BOOKS + "/0").accounts[0].returned
+                while crashbook.Process(BOOKS + "/0").accounts[0].returned < begun + 50000 and \
                         process.poll() is None and time.time() < until:
                     time.sleep(0.05)
                 alive = process.poll() is None
@@ -199,7 +199,7 @@ def later_limits():
             told = [line for line in text.splitlines() if line.startswith("mpit")]
             say(alive and (lines is None and len(told) <= 1 or len(told) <= lines), "%s, trace policy %s: the program goes on" %
                 (what, policy), "%s %s" % (process.returncode, text))
-            wrong = crashaccounts.run_check(DUMP, RUN, LEDGERS, 8150)
+            wrong = crashbook.run_check(DUMP, RUN, BOOKS, 8150)
             say(not wrong, "  the last events are there", wrong)
 
 
@@ -293,7 +293,7 @@ def unstalled(end, settings):
         summary = json.loads(dumped("--json")[1])["jobs"][0]
         if not any(summary["stalls_ns"].values()):
             break
-    return crashaccounts.Process(LEDGERS + "/0").accounts[0].returned, summary
+    return crashbook.Process(BOOKS + "/0").accounts[0].returned, summary
 
 
 def amounts():
@@ -320,9 +320,9 @@ def amounts():
 
 def returned(process, more, until):
     """The program has made so many calls more. False: it has ended, or takes too long."""
-    begun = crashaccounts.Process(LEDGERS + "/0").accounts[0].returned if os.path.exists(LEDGERS + "/0") else 0
+    begun = crashbook.Process(BOOKS + "/0").accounts[0].returned if os.path.exists(BOOKS + "/0") else 0
     while time.time() < until and process.poll() is None:
-        if os.path.exists(LEDGERS + "/0") and crashaccounts.Process(LEDGERS + "/0").accounts[0].returned >= begun + more:
+        if os.path.exists(BOOKS + "/0") and crashbook.Process(BOOKS + "/0").accounts[0].returned >= begun + more:
             return True
         time.sleep(0.05)
     return False

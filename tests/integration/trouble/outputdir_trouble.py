@@ -183,17 +183,17 @@ class Outcome:
         self.longest = max((float(seconds) for _, seconds in lines), default=0.0)
 
 
-def started(ledgers, job, ranks):
+def started(books, job, ranks):
     """All ranks make rounds, or the job has ended."""
     until = time.monotonic() + 60
-    while len(os.listdir(ledgers)) < ranks and job.process.poll() is None and time.monotonic() < until:
+    while len(os.listdir(books)) < ranks and job.process.poll() is None and time.monotonic() < until:
         time.sleep(0.02)
 
 
 def native(build, mpi, ranks):
     """The job without mpit."""
-    with tempfile.TemporaryDirectory(prefix="mpit-trouble.") as ledgers:
-        return Outcome(trial.run([*trial.launcher(mpi, ranks), f"{build}/tests/rounds-{mpi}", ledgers, str(SHORT)], 60), SHORT)
+    with tempfile.TemporaryDirectory(prefix="mpit-trouble.") as books:
+        return Outcome(trial.run([*trial.launcher(mpi, ranks), f"{build}/tests/rounds-{mpi}", books, str(SHORT)], 60), SHORT)
 
 
 def words_of(build, mpi, traced, run, ranks):
@@ -212,15 +212,15 @@ def recorded(build, mpi, traced, trouble):
             place = stack.enter_context(made(work))
         except OSError as error:
             return str(error), None
-        ledgers, place.spool = work + "/ledgers", spool
-        os.mkdir(ledgers)
+        books, place.spool = work + "/books", spool
+        os.mkdir(books)
         if before:
             before(place)
-        job = trial.Job([*words_of(build, mpi, traced, place.run, ranks), f"{build}/tests/rounds-{mpi}", ledgers, str(seconds)],
+        job = trial.Job([*words_of(build, mpi, traced, place.run, ranks), f"{build}/tests/rounds-{mpi}", books, str(seconds)],
                         trial.environment(MPIT_SPOOL=spool))
         try:
             if after:
-                started(ledgers, job, ranks)
+                started(books, job, ranks)
                 after(place)
         finally:
             outcome = Outcome(job.ended(seconds + STALL + 40), seconds)

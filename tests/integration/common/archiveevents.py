@@ -1,4 +1,4 @@
-"""Compares the events of an archive with the counts of the program itself."""
+"""The events of an OTF2 archive, and their comparison with the counts of the program itself."""
 import re
 import subprocess
 

@@ -1,4 +1,4 @@
-"""The accounts that the threads of crash.c keep of their calls, compared with the recording of mpit."""
+"""What the threads of crash.c write down of their calls, compared with the recording of mpit."""
 import json
 import os
 import re
@@ -108,7 +108,7 @@ def thread_check(account, stream, least=None):
         account.returned, account.begun, len(listed), wrong, account.calls[wrong:wrong + 2], listed[wrong:wrong + 2])
 
 
-def tallies_check(dump, run, ledgers):
+def tallies_check(dump, run, books):
     """None, or what is wrong: each function's count is that of the calls that returned, or those in flight more."""
     done = subprocess.run([dump, "--json", run], capture_output=True, text=True, timeout=120)
     try:
@@ -117,31 +117,31 @@ def tallies_check(dump, run, ledgers):
         return "no summary: " + done.stdout[-300:] + done.stderr[-300:]
     for kind, name in enumerate(NAMES):
         returned = flying = 0
-        for ledger in ledgers:
-            for account in ledger.accounts:
+        for book in books:
+            for account in book.accounts:
                 begun = account.calls[account.returned - account.first:]
                 flying += sum(1 for call in begun if call[0] == name)
                 returned += account.count[kind]
                 flying += account.returned - sum(account.count) if begun == [] else 0  # between the two stores
         count = counted.get(name, {}).get("count", 0)
-        if not returned <= count <= returned + flying + (1 if flying == 0 and len(ledgers) == 0 else 0):
+        if not returned <= count <= returned + flying + (1 if flying == 0 and len(books) == 0 else 0):
             return "%s: %d returned, %d in flight, %d counted" % (name, returned, flying, count)
     return None
 
 
 def run_check(dump, run, directory, least=None):
-    """A list of what is wrong with a run, whose processes kept their ledgers in the directory."""
-    ledgers = {int(name): Process(os.path.join(directory, name)) for name in os.listdir(directory)}
+    """A list of what is wrong with a run, whose processes kept their books in the directory."""
+    books = {int(name): Process(os.path.join(directory, name)) for name in os.listdir(directory)}
     streams, text = events_read(dump, run)
     wrong = []
-    if not ledgers:
+    if not books:
         wrong.append("the program wrote nothing down")
-    for rank, ledger in sorted(ledgers.items()):
-        for thread, account in enumerate(ledger.accounts):
+    for rank, book in sorted(books.items()):
+        for thread, account in enumerate(book.accounts):
             problem = thread_check(account, streams.get((rank, thread), Stream()), least)
             if problem:
                 wrong.append("rank %d thread %d: %s" % (rank, thread, problem))
-    problem = tallies_check(dump, run, ledgers.values())
+    problem = tallies_check(dump, run, books.values())
     if problem:
         wrong.append(problem)
     if wrong:

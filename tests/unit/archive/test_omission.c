@@ -6,10 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "archivereader.h"
+#include "archivefixture.h"
 #include "calls.h"
-#include "jobfixture.h"
-#include "archive/otf2.h"
 #include "summary/summary.h"
 
 #include <stdio.h>
@@ -19,41 +17,22 @@
 
 enum { FAR = 3, NEAR = 4 };
 
-static char target[128];
-static struct otf2_report report;
-
-static int target_name(void **state)
-{
-    int result = job_directory_make(state);
-    snprintf(target, sizeof target, "%s/archive", job.directory);
-    return result;
-}
-
 /* Converts the files of `count` ranks and reads the archive, which mpit-dump --check has to find sound. */
 static void archive_make(int count)
 {
-    static struct run_reader readers[RANKS_MAX];
-    char command[512];
-    for (int r = 0; r < count; r++) {
-        rank_end(r, RUN_FINALIZED);
-        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    }
-    if (otf2_convert(readers, (size_t)count, target, &report) != 0)
-        fail_msg("%s", report.error);
     for (int r = 0; r < count; r++)
-        run_reader_close(&readers[r]);
-    archive_read(target);
-    snprintf(command, sizeof command, "'%s' --check '%s' > /dev/null", MPIT_DUMP, target);
-    int status = system(command);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        rank_end(r, RUN_FINALIZED);
+    if (archive_convert(count) != 0)
+        fail_msg("%s", archive.report.error);
+    archive_judge(true);
 }
 
 static void warning_is(size_t number, const char *const *parts, size_t count)
 {
-    assert_true(number < report.warning_count);
+    assert_true(number < archive.report.warning_count);
     for (size_t i = 0; i < count; i++)
-        if (!strstr(report.warnings[number], parts[i]))
-            fail_msg("'%s' is not in '%s'", parts[i], report.warnings[number]);
+        if (!strstr(archive.report.warnings[number], parts[i]))
+            fail_msg("'%s' is not in '%s'", parts[i], archive.report.warnings[number]);
 }
 #define WARNING_IS(number, ...)                                                                                        \
     warning_is(number, (const char *const[]){__VA_ARGS__}, sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *))
@@ -82,13 +61,13 @@ static void where_recording_was_off_no_collective_is_left(void **state)
             job.ranks[r].run.header->off_count = (uint64_t)off;
             collectives_put(r);
         }
-        snprintf(target, sizeof target, "%s/archive-%d", job.directory, off);
+        snprintf(archive.target, sizeof archive.target, "%s/archive-%d", job.directory, off);
         archive_make(2);
         assert_int_equal(seen.enters, 14);
         assert_int_equal(seen.collective_requests, off ? 0 : 4);
         assert_int_equal(seen.collective_completes, off ? 0 : 4);
         assert_int_equal(seen.begins, off ? 0 : 4);
-        assert_int_equal(report.warning_count, off);
+        assert_int_equal(archive.report.warning_count, off);
         for (int r = 0; r < 2; r++)
             remove(job.ranks[r].run.path);
     }
@@ -120,7 +99,7 @@ static void what_other_jobs_have_a_part_in_is_said_once(void **state)
     archive_make(2);
     assert_int_equal(seen.enters, 12);
     assert_int_equal(seen.sends + seen.recvs + seen.isends + seen.irecvs + seen.begins, 0);
-    assert_int_equal(report.warning_count, 1);
+    assert_int_equal(archive.report.warning_count, 1);
     WARNING_IS(0, "note: ", "spawn:2+3#1", "this job sent 4 and received 4");
 }
 
@@ -137,7 +116,7 @@ static void what_is_not_known_is_told_from_what_is_left_out(void **state)
     PUT_IN(99, 0, 2200, 10, CALL_MPI_Recv, .peer = 0, .tag = 1, .bytes = 4);
     archive_make(2);
     assert_int_equal(seen.sends + seen.recvs, 0);
-    assert_int_equal(report.warning_count, 3);
+    assert_int_equal(archive.report.warning_count, 3);
     WARNING_IS(0, "half: its two groups are unknown; its messages are left out");
     WARNING_IS(1, "rank 0: 2 sends and receives are left out: their communicator has no record");
     WARNING_IS(2, "rank 0: 1 sends and receives are left out: their communicators are left out");
@@ -175,7 +154,7 @@ static void names_are_one_line_of_utf8(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, target_name, job_directory_remove)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(where_recording_was_off_no_collective_is_left),
         TEST(what_other_jobs_have_a_part_in_is_said_once),

@@ -6,10 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "archivereader.h"
+#include "archivefixture.h"
 #include "calls.h"
-#include "jobfixture.h"
-#include "archive/otf2.h"
 #include "traceappend.h"
 
 #include <otf2/otf2.h>
@@ -18,37 +16,16 @@
 #include <string.h>
 #include <sys/wait.h>
 
-static char target[128];
-static struct otf2_report report;
-
-static int target_name(void **state)
-{
-    int result = job_directory_make(state);
-    snprintf(target, sizeof target, "%s/archive", job.directory);
-    return result;
-}
-
 /* The archive is sound, whatever the run files say; it is told in so many warnings. */
 static void convert(int ranks, unsigned warnings)
 {
-    struct run_reader readers[RANKS_MAX];
-    for (int r = 0; r < ranks; r++)
-        if (run_reader_open(&readers[r], job.ranks[r].run.path) != 0)
-            fail_msg("%s %s", job.ranks[r].run.path, readers[r].error);
-    if (otf2_convert(readers, (size_t)ranks, target, &report) != 0)
-        fail_msg("%s", report.error);
-    for (int r = 0; r < ranks; r++)
-        run_reader_close(&readers[r]);
-    for (unsigned i = 0; report.warning_count != warnings && i < report.warning_count; i++)
-        print_message("%s\n", report.warnings[i]);
-    assert_int_equal(report.warning_count, warnings);
-    archive_read(target);
-    assert_int_equal(seen.events, report.events);
-    char command[512];
-    snprintf(command, sizeof command, "'%s' --check '%s'", MPIT_DUMP, target);
-    int status = system(command);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
+    const struct otf2_report *report = &archive.report;
+    if (archive_convert(ranks) != 0)
+        fail_msg("%s", report->error);
+    for (unsigned i = 0; report->warning_count != warnings && i < report->warning_count; i++)
+        print_message("%s\n", report->warnings[i]);
+    assert_int_equal(report->warning_count, warnings);
+    archive_judge(true);
 }
 
 static void ranks_make(int ranks)
@@ -424,7 +401,7 @@ static void damaged_names_are_refused(void **state)
 
 int main(void)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, target_name, job_directory_remove)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(accesses_complete_where_they_are_synchronized),
         TEST(accesses_combine_as_they_say),

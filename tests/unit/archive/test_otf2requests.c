@@ -1,4 +1,4 @@
-/* Which post a completion belongs to, where the tick of the post does not say it alone. */
+/* Which post a completion belongs to, where the tick of the post does not say it alone: in the table, and in archives. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "archivefixture.h"
 #include "calls.h"
 #include "archive/otf2_requests.h"
 
@@ -132,9 +133,153 @@ static void what_is_absent_takes_no_others(void **state)
     assert_int_equal(complete(1000, 1, 5), kept);
 }
 
+/* ---- in archives ------------------------------------------------------------------------------------------------- */
+
+static void requests_of_one_startall_are_told_apart(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT_IN(0, 0, 2000, 10, CALL_MPI_Startall, .tag = 3);
+    PUT(0, 2000, 0, RECORD_SEND_POSTED, .peer = 0, .tag = 1, .bytes = 5);
+    PUT(0, 2000, 0, RECORD_SEND_POSTED, .peer = 0, .tag = 2, .bytes = 6);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 1);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 2);
+    PUT_IN(0, 0, 2100, 10, CALL_MPI_Waitall, .peer = 4, .tag = 4);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 2, .bytes = 6);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    PUT(0, 2000, CALL_MPI_Send_init, RECORD_SEND_DONE, .peer = 0, .tag = 2, .bytes = 6);
+    PUT(0, 2000, CALL_MPI_Send_init, RECORD_SEND_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    PUT(0, 2200, 10, CALL_MPI_Irecv, .peer = 0, .tag = 3);
+    PUT_IN(0, 0, 2220, 10, CALL_MPI_Cancel, .tag = 1);
+    PUT_IN(0, 0, 2240, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2200, CALL_MPI_Irecv, RECORD_CANCELLED, .peer = 0, .tag = 1);
+    PUT(0, 2260, 10, CALL_MPI_Isend, .peer = 0, .tag = 4, .bytes = 9);
+    PUT_IN(0, 0, 2280, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
+    PUT(0, 2260, CALL_MPI_Isend, RECORD_FREED, .peer = 0, .bytes = 9);
+    PUT(0, 2300, 10, CALL_MPI_Recv, .peer = 0, .tag = 4, .bytes = 9);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(archive_convert(1), 0);
+    assert_int_equal(archive.report.warning_count, 0);
+    archive_judge(true);
+    assert_int_equal(seen.isends, 3);
+    assert_int_equal(seen.isend_completes, 3);
+    assert_int_equal(seen.irecvs, 2);
+    assert_int_equal(seen.irecv_requests, 3);
+    assert_int_equal(seen.cancels, 1);
+    assert_int_equal(seen.recvs, 1);
+}
+
+/* A test in vain tells its request by the tick of its post alone. */
+static void a_test_names_no_other_request(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT_IN(0, 0, 2000, 10, CALL_MPI_Startall, .tag = 2);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 1);
+    PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 2);
+    PUT_IN(0, 0, 2100, 10, CALL_MPI_Test, .tag = 1, .bytes = 2000); /* of which? */
+    PUT(0, 2200, 10, CALL_MPI_Send, .peer = 0, .tag = 1);
+    PUT(0, 2300, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 1);
+    PUT_IN(0, 0, 2400, 10, CALL_MPI_Test, .tag = 1, .bytes = 2000); /* of the second */
+    PUT(0, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 2);
+    PUT(0, 2600, 10, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_DONE, .peer = 0, .tag = 2);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(archive_convert(1), 0);
+    archive_judge(true);
+    assert_int_equal(seen.tests, 1);
+    assert_int_equal(seen.irecvs, 2);
+}
+
+/* Open MPI lets a program free one; so ends, too, what the recorder has lost sight of. */
+static void a_freed_creation_is_cancelled(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT(0, 2000, 10, CALL_MPI_Comm_idup, .peer = PEER_NONE);
+    PUT_IN(0, 0, 2100, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Comm_idup, RECORD_FREED, .peer = PEER_NONE);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(archive_convert(1), 0);
+    archive_judge(true);
+    assert_int_equal(seen.collective_requests, 1);
+    assert_int_equal(seen.cancels, 1);
+    assert_int_equal(seen.isend_completes, 0);
+}
+
+/* Ticks may be longer than a call: 40 ns on some machines. */
+static void posts_of_one_tick_are_told_apart(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    PUT(0, 2000, 0, CALL_MPI_Irecv, .peer = PEER_PROC_NULL, .tag = 1);
+    PUT(0, 2000, 0, CALL_MPI_Irecv, .peer = 0, .tag = 1);
+    PUT(0, 2000, 0, CALL_MPI_Isend, .peer = PEER_PROC_NULL, .tag = 1);
+    PUT(0, 2000, 1, CALL_MPI_Isend, .peer = 0, .tag = 1, .bytes = 5);
+    PUT_IN(0, 0, 2001, 10, CALL_MPI_Waitall, .peer = 4, .tag = 4);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = PEER_PROC_NULL, .tag = -1);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    PUT(0, 2000, CALL_MPI_Isend, RECORD_SEND_DONE, .peer = PEER_PROC_NULL, .tag = 1);
+    PUT(0, 2000, CALL_MPI_Isend, RECORD_SEND_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(archive_convert(1), 0);
+    assert_int_equal(archive.report.warning_count, 0);
+    archive_judge(true);
+    assert_int_equal(seen.isends, 1);
+    assert_int_equal(seen.isend_completes, 1);
+    assert_int_equal(seen.irecvs, 1);
+}
+
+static void persistent_collectives_are_requests_of_their_starts(void **state)
+{
+    (void)state;
+    for (int r = 0; r < 2; r++) {
+        rank_make(r, 2);
+        PUT(r, 1990, 5, CALL_MPI_Bcast_init, .peer = 0);
+        PUT_IN(0, r, 2000, 10, CALL_MPI_Startall, .peer = 3, .tag = 3);
+        PUT(r, 2000, CALL_MPI_Neighbor_alltoall_init, RECORD_COLL_POSTED, .peer = PEER_NONE);
+        PUT(r, 2000, CALL_MPI_Bcast_init, RECORD_COLL_POSTED, .peer = 0);
+        PUT(r, 2000, CALL_MPI_Barrier_init, RECORD_COLL_POSTED, .peer = PEER_NONE);
+        PUT_IN(0, r, 2100, 10, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        PUT(r, 2000, CALL_MPI_Barrier_init, RECORD_COLL_DONE, .peer = PEER_NONE);
+        PUT(r, 2000, CALL_MPI_Neighbor_alltoall_init, RECORD_COLL_DONE, .peer = PEER_NONE, .tag = 6, .bytes = 5);
+        PUT_IN(0, r, 2200, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
+        PUT(r, 2000, CALL_MPI_Bcast_init, RECORD_FREED, .peer = 0, .bytes = 8);
+        PUT(r, 2300, 10, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE, .tag = 2, .bytes = 3);
+        rank_end(r, RUN_FINALIZED);
+    }
+    assert_int_equal(archive_convert(2), 0);
+    assert_int_equal(archive.report.warning_count, 0);
+    archive_judge(true);
+    assert_int_equal(seen.collective_requests, 6);
+    assert_int_equal(seen.collective_completes, 4);
+    assert_int_equal(seen.cancels, 2);
+    assert_int_equal(seen.isend_completes, 0);
+}
+
+static void request_may_complete_on_another_thread(void **state)
+{
+    (void)state;
+    rank_make(0, 1);
+    thread_make(&job.ranks[0], 1);
+    event_put(0, 1, (struct event){2000, 10, CALL_MPI_Isend, WORLD, 0, 1, 5});
+    event_put(0, 1, (struct event){2000, 20, CALL_MPI_Irecv, WORLD, 0, 1, 5});
+    PUT(0, 2005, 50, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+    PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    PUT(0, 2000, CALL_MPI_Isend, RECORD_SEND_DONE, .peer = 0, .tag = 1, .bytes = 5);
+    rank_end(0, RUN_FINALIZED);
+    assert_int_equal(archive_convert(1), 0);
+    archive_judge(true);
+    assert_int_equal(archive.report.locations, 2);
+    assert_int_equal(seen.isend_completes, 1);
+    assert_int_equal(seen.irecvs, 1);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_teardown(name, release)
+#define IN_ARCHIVE(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
     const struct CMUnitTest tests[] = {
         TEST(those_of_one_tick_are_told_apart),
         TEST(equal_ones_go_in_their_order),
@@ -142,6 +287,12 @@ int main(void)
         TEST(only_the_one_of_its_tick_is_found),
         TEST(steps_have_an_end),
         TEST(what_is_absent_takes_no_others),
+        IN_ARCHIVE(requests_of_one_startall_are_told_apart),
+        IN_ARCHIVE(a_test_names_no_other_request),
+        IN_ARCHIVE(a_freed_creation_is_cancelled),
+        IN_ARCHIVE(posts_of_one_tick_are_told_apart),
+        IN_ARCHIVE(persistent_collectives_are_requests_of_their_starts),
+        IN_ARCHIVE(request_may_complete_on_another_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Slots of freed communicators: used again, by whom not, and what becomes of figures and names. One book serves all. */
+/* Slots of freed communicators: used again, by whom not, and what becomes of figures. One book serves all. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -10,96 +10,19 @@
 #include "registry/commreuse.h"
 #include "registry/commsum.h"
 #include "effort.h"
+#include "freedcomms.h"
 #include "instruments/instrument.h"
-#include "ledgerfixture.h"
-#include "reader/reader.h"
-#include "runfixture.h"
 #include "handles/livevariables.h"
-#include "settings/tracing.h"
 #include "figures/variables.h"
 
 #include <mpit/instrument.h>
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static char directory[64];
-static uint64_t handle_last = 0x1000;
-static struct ledger *ledger;
-static struct comm *world;
-static uint64_t sent; /* on all communicators */
-
-static int book_setup(void **state)
-{
-    (void)state;
-    struct run_problem problem;
-    clock_open();
-    fixture_directory_make(directory);
-    if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book.run.fd < 0 || book_open() != 0)
-        return -1;
-    tracing_begin(true);
-    ledger = ledger_make(1);
-    world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
-    return ledger && world ? 0 : -1;
-}
-
-static int book_teardown(void **state)
-{
-    (void)state;
-    run_close(&book.run, RUN_FINALIZED, false);
-    fixture_directory_remove(directory);
-    return 0;
-}
-
-static struct comm *comm_named(const char *name, int32_t size)
-{
-    struct comm *comm = book_comm_add(&(struct comm_facts){
-        .handle = handle_last += 0x40, .parent = world->slot, .size = size, .name = name, .since = clock_now()});
-    assert_non_null(comm);
-    return comm;
-}
-
-static struct comm *comm_numbered(unsigned number)
-{
-    char name[64];
-    snprintf(name, sizeof name, "WORLD/dup#%u", number);
-    return comm_named(name, 100);
-}
-
-static void send_from(struct ledger *from, struct comm *comm, int32_t peer)
-{
-    struct view *view = view_of(from, comm);
-    struct event event = {
-        .begin = clock_now(), .kind = CALL_MPI_Send, .comm = (uint16_t)comm->slot, .peer = peer, .bytes = 8};
-    view_page_select(view, peer);
-    fold(&from->tally, &view->tally, &event, NULL);
-}
-
-static void send(struct comm *comm, int32_t peer)
-{
-    send_from(ledger, comm, peer);
-    sent++;
-}
-
-static void comm_free(struct comm *comm)
-{
-    book_comm_retire(comm);
-    book_comm_release(comm);
-}
-
-static void cycles(unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        struct comm *comm = comm_numbered(i);
-        send(comm, (int32_t)(i % PEERS_PER_PAGE)); /* one page for each slot */
-        comm_free(comm);
-    }
-}
 
 static uint64_t value_of(const char *name, enum variable_class class, const struct comm *comm)
 {
@@ -280,83 +203,6 @@ static void refused_end_changes_nothing(void **state)
     comm_free(comm);
 }
 
-/* ---- names --------------------------------------------------------------------------------------------------------
- */
-
-static void every_event_finds_its_name(void **state)
-{
-    (void)state;
-    enum { NAMES = 3000 };
-    static uint64_t ticks[NAMES];
-    static uint32_t slots[NAMES];
-    struct run_reader reader;
-    for (unsigned i = 0; i < NAMES; i++) {
-        struct comm *comm = comm_numbered(1000000 + i);
-        book_comm_label(comm, "a label", 7);
-        ticks[i] = clock_now();
-        slots[i] = comm->slot;
-        comm_free(comm);
-    }
-    if (run_reader_open(&reader, book.run.path) != 0)
-        fail_msg("%s", reader.error);
-    for (unsigned i = 0; i < NAMES; i++) {
-        char name[64];
-        snprintf(name, sizeof name, "WORLD/dup#%u", 1000000 + i);
-        uint32_t number = run_reader_comm_at(&reader, slots[i], ticks[i]);
-        assert_int_not_equal(number, 0);
-        assert_string_equal(reader.comms[number]->name, name);
-        assert_string_equal(reader.comms[number]->label, "a label");
-        assert_int_equal(reader.comms[number]->parent, world->slot);
-    }
-    assert_int_equal(run_reader_comm_at(&reader, 0, ticks[0]), 0);
-    assert_int_equal(run_reader_comm_at(&reader, 65535, ticks[0]), 0);
-    run_reader_close(&reader);
-}
-
-/* Of a finished run nobody overwrites the ring any more: the oldest in it counts, too. */
-static void finished_runs_name_all_of_the_ring(void **state)
-{
-    (void)state;
-    enum { STEPS = 1100 };
-    static uint64_t ticks[STEPS];
-    static uint32_t slots[STEPS];
-    char path[128];
-    snprintf(path, sizeof path, "%s/finished", directory);
-    unsigned full = 0;
-    for (unsigned i = 0; i < STEPS; i++) {
-        struct comm *comm = comm_numbered(2000000 + i);
-        ticks[i] = clock_now();
-        slots[i] = comm->slot;
-        comm_free(comm);
-        struct run_reader reader;
-        assert_int_equal(run_reader_open(&reader, book.run.path), 0);
-        const struct comm_past *past = (const void *)(reader.base + reader.header.past);
-        if (past->count - past->kept < past->capacity) {
-            run_reader_close(&reader);
-            continue;
-        }
-        full++;
-        size_t bytes = reader.bytes;
-        char *copy = malloc(bytes);
-        memcpy(copy, reader.base, bytes);
-        run_reader_close(&reader);
-        ((struct run_header *)(void *)copy)->phase = RUN_FINALIZED;
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(copy, 1, bytes, file), bytes);
-        assert_int_equal(fclose(file), 0);
-        free(copy);
-        if (run_reader_open(&reader, path) != 0)
-            fail_msg("%s", reader.error);
-        for (unsigned k = 0; k <= i; k++)
-            if (run_reader_comm_at(&reader, slots[k], ticks[k]) == 0)
-                fail_msg("communicator %u of %u has no name", k, i);
-        run_reader_close(&reader);
-    }
-    assert_true(full > 0);
-    unlink(path);
-}
-
 /* A matched message lets go of its communicator, and the request that stands for it takes hold of it. */
 static void freed_one_that_is_held_once_more_waits_once(void **state)
 {
@@ -371,48 +217,6 @@ static void freed_one_that_is_held_once_more_waits_once(void **state)
     assert_true(is_left_alone(comm, 0));
     comm_let_go(comm);
     assert_int_equal(book.freed_count, waiting + 1);
-}
-
-static void damaged_past_is_an_error_or_a_reading(void **state)
-{
-    (void)state;
-    struct run_reader reader;
-    char path[128];
-    snprintf(path, sizeof path, "%s/damaged", directory);
-    assert_int_equal(run_reader_open(&reader, book.run.path), 0);
-    size_t bytes = reader.bytes, past = reader.header.past, count = 0;
-    char *copy = malloc(bytes);
-    memcpy(copy, reader.base, bytes);
-    size_t chunks[4096];
-    for (size_t i = 0; i < reader.chunk_count && count < 4096; i++)
-        if (reader.chunks[i]->kind == CHUNK_COMMS)
-            chunks[count++] = (size_t)((const char *)reader.chunks[i] - reader.base);
-    run_reader_close(&reader);
-    assert_true(count > 10 && past);
-    srand(3);
-    unsigned errors = 0, readings = 0;
-    int fd = open(path, O_RDWR | O_CREAT, 0600);
-    assert_int_equal(pwrite(fd, copy, bytes, 0), (ssize_t)bytes);
-    for (unsigned i = 0; i < 300; i++) {
-        size_t from = i % 3 ? chunks[(size_t)rand() % count] : past;
-        size_t at = from + (size_t)rand() % (i % 5 ? 4096 : 128);
-        char changed = (char)(copy[at] ^ (1 + rand() % 255));
-        assert_int_equal(pwrite(fd, &changed, 1, (off_t)at), 1);
-        if (run_reader_open(&reader, path) == 0) {
-            for (uint32_t slot = 0; slot < reader.slot_count; slot += 7)
-                assert_true(run_reader_comm_at(&reader, slot, (uint64_t)rand() << 20) < reader.comm_count);
-            run_reader_close(&reader);
-            readings++;
-        } else {
-            assert_true(reader.error[0]);
-            errors++;
-        }
-        assert_int_equal(pwrite(fd, &copy[at], 1, (off_t)at), 1);
-    }
-    assert_true(errors > 20 && readings > 20);
-    close(fd);
-    unlink(path);
-    free(copy);
 }
 
 /* A window has taken the extremes out of the thread's cells: that says nothing of what is counted by size. */
@@ -757,10 +561,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parents_outlive_their_children),
         cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
         cmocka_unit_test(refused_end_changes_nothing),
-        cmocka_unit_test(every_event_finds_its_name),
-        cmocka_unit_test(finished_runs_name_all_of_the_ring),
         cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
-        cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
         cmocka_unit_test(messages_whose_extremes_are_closed_go_to_the_sum),
         cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
         cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
@@ -771,5 +572,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(sum_has_the_peers_of_the_widest),
         cmocka_unit_test(without_memory_those_that_are_kept_are_used),
     };
-    return cmocka_run_group_tests(tests, book_setup, book_teardown);
+    return cmocka_run_group_tests(tests, freed_comms_setup, freed_comms_teardown);
 }

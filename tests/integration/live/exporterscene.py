@@ -1,4 +1,4 @@
-"""What exporter.py works with: jobs of reported.c, mpit-exporter, what it answers, and Prometheus"""
+"""What exporter.py and exporterserver.py work with: checks, jobs of reported.c, mpit-exporter, what it answers, and Prometheus"""
 import http.client
 import json
 import os
@@ -21,6 +21,20 @@ OPEN = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.
 PATIENCE = 60
 RANKS = 4 if MPI == "openmpi" else 3  # MPICH's ranks do not let others run while they wait
 running = []
+failed = []  # names of checks
+
+
+def told(name, holds, detail=""):
+    print(f"{'ok' if holds else 'not ok'} {name}", flush=True)
+    if not holds:
+        failed.append(name)
+        for line in str(detail).splitlines()[:20]:
+            print(f"  {line[:300]}", flush=True)
+    return holds
+
+
+def equal(name, found, expected):
+    return told(name, found == expected, f"found {found}\nexpected {expected}")
 
 
 def until(condition, what, patience=PATIENCE, pause=0.2):

@@ -4,31 +4,31 @@
 
 enum { REST_STEPS = 1 << 20 };
 
-static uint64_t lane_time(const struct analysis_lane *lane)
+#define TURN_ENDS (UINT64_C(1) << 63) /* in the order of a turn */
+
+static struct lane_turn lane_turn(const struct analysis_lanes *lanes, const struct analysis_lane *lane)
 {
-    return lane->begun ? lane->end_ns : lane->begin_ns;
+    uint64_t place = (uint64_t)(lane - lanes->list);
+    return lane->begun ? (struct lane_turn){lane->end_ns, place | TURN_ENDS}
+                       : (struct lane_turn){lane->begin_ns, place};
 }
 
-static bool lane_is_before(const struct analysis_lane *a, const struct analysis_lane *b)
+static bool turn_is_before(const struct lane_turn *a, const struct lane_turn *b)
 {
-    if (lane_time(a) != lane_time(b))
-        return lane_time(a) < lane_time(b);
-    if (a->begun != b->begun)
-        return b->begun;
-    return a < b;
+    return a->ns != b->ns ? a->ns < b->ns : a->order < b->order;
 }
 
 static void heap_sink(struct analysis_lanes *lanes, size_t place)
 {
-    struct analysis_lane **heap = lanes->heap;
+    struct lane_turn *heap = lanes->heap;
     for (size_t child; (child = 2 * place + 1) < lanes->heap_count; place = child) {
-        if (child + 1 < lanes->heap_count && lane_is_before(heap[child + 1], heap[child]))
+        if (child + 1 < lanes->heap_count && turn_is_before(&heap[child + 1], &heap[child]))
             child++;
-        if (!lane_is_before(heap[child], heap[place]))
+        if (!turn_is_before(&heap[child], &heap[place]))
             break;
-        struct analysis_lane *lane = heap[place];
+        struct lane_turn turn = heap[place];
         heap[place] = heap[child];
-        heap[child] = lane;
+        heap[child] = turn;
     }
 }
 
@@ -37,9 +37,11 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
 {
     struct analysis_process *process = lane->process;
     const struct trace_rank *rank = &analysis->job.ranks[process->world_rank];
-    if (trace_run_wake(rank->run, &analysis->report) != 0)
-        return -1;
     int got = call_stream_next(&lane->stream, &lane->call);
+    if (lane->stream.lost) {
+        trace_run_wake(rank->run, &analysis->report); /* reports the reason */
+        return -1;
+    }
     lane->begun = false;
     if (got <= 0) {
         process->lanes_open--;
@@ -86,11 +88,12 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
             process->first = lane;
         process->lanes_open++;
         call_stream_open(&lane->stream, rank->run, thread, rank->written[thread], false);
+        lane->stream.wakes = true;
         int got = lane_next_call(lanes->analysis, lane);
         if (got < 0)
             return -1;
         if (got)
-            lanes->heap[lanes->heap_count++] = lane;
+            lanes->heap[lanes->heap_count++] = lane_turn(lanes, lane);
     }
     return 0;
 }
@@ -115,7 +118,7 @@ static int analysis_lanes_open(struct analysis_lanes *lanes, struct analysis *an
         most += job->ranks[r].run ? job->ranks[r].run->thread_count : 0;
     lanes->processes = calloc((size_t)job->size + 1, sizeof *lanes->processes);
     lanes->list = calloc(most + 1, sizeof *lanes->list);
-    lanes->heap = calloc(most + 1, sizeof(struct analysis_lane *));
+    lanes->heap = calloc(most + 1, sizeof *lanes->heap);
     lanes->broken = calloc(analysis->comms.count + 1, sizeof *lanes->broken);
     if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->broken)
         return -1;
@@ -144,7 +147,7 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
     for (uint64_t steps = 1; lanes->heap_count; steps++) {
         if (steps % REST_STEPS == 0)
             files_rest(analysis);
-        struct analysis_lane *lane = lanes->heap[0];
+        struct analysis_lane *lane = &lanes->list[lanes->heap[0].order & ~TURN_ENDS];
         int more = 1;
         if (!lane->begun) {
             call_begin(lanes, lane);
@@ -155,8 +158,7 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
         }
         if (more < 0)
             return -1;
-        if (more == 0)
-            lanes->heap[0] = lanes->heap[--lanes->heap_count];
+        lanes->heap[0] = more ? lane_turn(lanes, lane) : lanes->heap[--lanes->heap_count];
         heap_sink(lanes, 0);
     }
     return 0;

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_CAPACITY = 16 }; /* a job may have very many processes */
 
 /* Behind the last one. */
 static void bucket_append(struct trace_requests *requests, uint32_t place)

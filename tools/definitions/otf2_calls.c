@@ -7,7 +7,9 @@
 static __attribute__((noinline)) void stream_seek(struct call_stream *stream)
 {
     uint64_t missing = stream->cursor.missing;
-    stream->ahead = event_cursor_next(&stream->cursor);
+    char reason[128];
+    stream->lost = stream->wakes && run_reader_wake(stream->cursor.reader, reason) != 0;
+    stream->ahead = stream->lost ? NULL : event_cursor_next(&stream->cursor);
     if (stream->ahead) {
         stream->copy = *stream->ahead;
         stream->ahead = &stream->copy;

@@ -51,6 +51,8 @@ struct call_stream {
     const struct event *ahead; /* the record after the last call, or NULL for none */
     struct event copy;         /* a copy, because a living process may write over it */
     bool torn;                 /* there is a gap before it */
+    bool wakes; /* wakes the file before it reads in it. Set by a caller that lets files rest meanwhile */
+    bool lost;  /* that has failed, and the stream has ended */
     uint64_t calls;
     uint64_t orphans; /* records without their call */
     uint64_t between; /* regions and samples, which are not calls */

@@ -207,8 +207,8 @@ struct event_cursor {
     uint64_t current_first, current_end;
     const unsigned char *packed, *packed_end; /* in a packed chunk: the rest that is still packed */
     uint64_t packed_number;                   /* number of the next event in it */
-    bool plain; /* the chunk is packed or by column, never changes, and is all part of the trace: several events are
-                 * unpacked at a time, */
+    bool plain; /* the chunk is packed, by column, or the ring of a process that has ended. It never changes, and is all
+                 * part of the trace: several events are unpacked at a time, */
     const struct event *ready, *ready_end; /* the next of them */
     struct unpacked unpacked;
     struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */

@@ -81,9 +81,11 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
     cursor->current = chunk;
     cursor->current_first = header->kind == CHUNK_RING ? 0 : first;
     cursor->current_end = end < cursor->end ? end : cursor->end;
-    cursor->plain = cursor->reader->header.traced != TRACED_IN_PART &&
-                    (header->kind == CHUNK_COLUMNS ||
-                     (header->kind == CHUNK_PACKED && cursor->reader->header.trace_policy != TRACE_RING));
+    const struct run_header *run = &cursor->reader->header;
+    cursor->plain =
+        run->traced != TRACED_IN_PART &&
+        (header->kind == CHUNK_COLUMNS || (header->kind == CHUNK_PACKED && run->trace_policy != TRACE_RING) ||
+         (header->kind == CHUNK_RING && run->phase == RUN_FINALIZED));
     if (!cursor->skims)
         chunk_begin(cursor, chunk, first);
     if (first > cursor->next) {
@@ -332,6 +334,16 @@ static const struct event *event_next(struct event_cursor *cursor)
     }
 }
 
+/* Copies the next events of a ring to their place. */
+static size_t ring_copy(struct event_cursor *cursor, struct event *place, size_t count)
+{
+    const struct event *events = (const struct event *)(cursor->current + 1);
+    for (size_t i = 0; i < count; i++)
+        place[i] = events[(cursor->next + i) % cursor->header.capacity];
+    cursor->unpacked.count += count;
+    return count;
+}
+
 /*
  * Unpacks the next events of the current chunk, as many as are adjacent. Returns false if there are none, or if they
  * cannot be unpacked this way.
@@ -339,12 +351,14 @@ static const struct event *event_next(struct event_cursor *cursor)
 static bool events_ready(struct event_cursor *cursor)
 {
     struct unpacked *unpacked = &cursor->unpacked;
-    if (!cursor->plain || cursor->next >= cursor->current_end || cursor->packed_number != cursor->next)
+    bool ring = cursor->header.kind == CHUNK_RING;
+    if (!cursor->plain || cursor->next >= cursor->current_end || (!ring && cursor->packed_number != cursor->next))
         return false;
     size_t place = unpacked->count & PACK_BACK_MOST, most = EVENTS_READY_MOST - place % EVENTS_READY_MOST;
     if (cursor->current_end - cursor->next < most)
         most = (size_t)(cursor->current_end - cursor->next);
-    size_t got = cursor->header.kind == CHUNK_COLUMNS
+    size_t got = ring ? ring_copy(cursor, &unpacked->last[place], most)
+                 : cursor->header.kind == CHUNK_COLUMNS
                      ? columns_take(&cursor->columns, unpacked, most)
                      : events_unpack(unpacked, &cursor->packed, cursor->packed_end, most);
     cursor->ready = &unpacked->last[place];

@@ -60,6 +60,17 @@ if [ $status = 0 ] && cmp -s "$work/out" "$work/wanted"; then ok "each of $many 
     not_ok "each of $many is replayed, by rank (status $status)" "$work/told"
 fi
 
+# The analysis goes from rank to rank for each call, and reads many events of a file at a time.
+if strace -o "$work/maps" true 2>/dev/null; then
+    strace -f -c -e trace=mmap -o "$work/maps" "$build/bin/mpit-dump" --analyze "$work/many" >"$work/out" 2>"$work/told"
+    maps=$(awk '$NF == "mmap" { print $4 }' "$work/maps")
+    if grep -q ": $many ranks$" "$work/out" && [ "$maps" -lt $((20 * many)) ]; then ok "the analysis of $many ranks makes $maps maps"; else
+        not_ok "the analysis of $many ranks makes $maps maps" "$work/out"
+    fi
+else
+    skip "maps of the analysis" "strace is not installed, or may not trace here"
+fi
+
 # all were copied from one, so that call n of all ranks comes before call n + 1 of any
 listing() { awk '$6 ~ /^MPI_/ { print $1, $3, $6 }'; }
 "$build/bin/mpit-dump" --events "$work/one" 2>/dev/null | listing >"$work/each"

@@ -219,7 +219,7 @@ static int write_fail(struct work *work, const char *path)
                 path, strerror(errno), work->spool->path, work->spool->path, work->spool->path);
 }
 
-static int summary_write(struct work *work, const struct summary *summary, const char *name)
+static int summary_write(struct work *work, struct summary *summary, const char *name)
 {
     char path[PATH_MAX];
     size_t bytes;

@@ -4,8 +4,10 @@
 #include "base/array.h"
 #include "collect/resultfolder.h"
 #include "format/sealed.h"
+#include "site/setting.h"
 #include "summary/summary.h"
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -151,30 +153,46 @@ int bytes_write(int fd, const char *data, size_t bytes)
     return 0;
 }
 
-/* The form without figures of regions, which libraries may have many of. */
-static void *without_regions(const struct summary *summary, size_t *bytes)
+/* Bytes that a summary may have besides 40 for each rank. 0: any. */
+static uint64_t summary_limit(void)
 {
-    struct summary less = *summary;
-    less.phase_count = 0;
-    while (less.phase_count < summary->phase_count && !summary->phases[less.phase_count].region)
-        less.phase_count++; /* they are after the phases */
-    less.instruments_left_out += summary->phase_count - less.phase_count;
-    return summary_pack(&less, bytes);
+    const char *text = setting("MPIT_SUMMARY_LIMIT_BYTES");
+    char place[SETTING_PLACE_BYTES], *end;
+    if (!text || !*text)
+        return 0;
+    errno = 0;
+    uint64_t limit = strtoull(text, &end, 10);
+    if (*text >= '0' && *text <= '9' && !*end && !errno)
+        return limit;
+    warnx("%sMPIT_SUMMARY_LIMIT_BYTES is \"%.60s\", which is no number of bytes; summaries have no limit",
+          setting_place("MPIT_SUMMARY_LIMIT_BYTES", place), text);
+    return 0;
 }
 
-void *result_of_summary(const struct summary *summary, size_t *bytes)
+void *result_of_all(const struct summary *summary, size_t *bytes)
 {
     size_t flat_bytes;
     void *flat = summary_pack(summary, &flat_bytes);
-    if (flat && flat_bytes > SUMMARY_BYTES_MAX) {
-        free(flat);
-        flat = without_regions(summary, &flat_bytes);
-    }
     bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX;
     void *file = fits ? sealed_pack(flat, flat_bytes, bytes) : NULL;
     free(flat);
     errno = flat && !fits ? EFBIG : ENOMEM;
     return file;
+}
+
+void *result_of_summary(struct summary *summary, size_t *bytes)
+{
+    enum { RANK_BYTES = 40 };
+    uint64_t limit = summary_limit();
+    uint64_t most = limit && limit < SIZE_MAX / 2 ? limit + RANK_BYTES * summary->row_count : SIZE_MAX;
+    for (;;) {
+        void *file = result_of_all(summary, bytes);
+        if (file ? *bytes <= most : errno != EFBIG)
+            return file;
+        if (!summary_reduce(summary))
+            return file;
+        free(file);
+    }
 }
 
 int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,

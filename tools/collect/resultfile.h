@@ -28,8 +28,11 @@ struct summary;
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
-/* Makes the file of a summary, which the caller frees. NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
-void *result_of_summary(const struct summary *summary, size_t *bytes);
+/* Makes the file of a summary, which the caller frees. What has no room goes (MPIT_SUMMARY_LIMIT_BYTES, summary_reduce).
+ * NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
+void *result_of_summary(struct summary *summary, size_t *bytes);
+/* Likewise, with all that is in it. */
+void *result_of_all(const struct summary *summary, size_t *bytes);
 
 /* Copies bytes from `begin` in a file to `place` in another one, which ends there then. Holes stay holes. Returns 0, or
  * -1 with errno. */

@@ -66,8 +66,7 @@ int summary_file_read(struct summary *summary, const char *path, uid_t *owner, c
     return summary_part_read(summary, path, (struct run_extent){0}, owner, error);
 }
 
-int summary_file_write(const struct summary *summary, const char *directory, const char *name, int stem,
-                       const char *suffix)
+int summary_file_write(struct summary *summary, const char *directory, const char *name, int stem, const char *suffix)
 {
     char path[PATH_MAX];
     size_t bytes;
@@ -110,7 +109,7 @@ int summary_file_add(const struct summary *summary, const char *stem, const char
 {
     char temporary[PATH_MAX];
     size_t bytes;
-    void *file = result_of_summary(summary, &bytes);
+    void *file = result_of_all(summary, &bytes);
     snprintf(temporary, sizeof temporary, "%.3900s%s.part-XXXXXX", stem, suffix);
     int fd = file ? mkostemp(temporary, O_CLOEXEC) : -1;
     int result = fd >= 0 && bytes_write(fd, file, bytes) == 0 ? fsync(fd) : -1, problem = errno;

@@ -127,7 +127,9 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
     if (more)
         fprintf(out, "  %zu others: mpit-dump --json shows them\n", more);
     if (summary->instruments_left_out)
-        fprintf(out, "  %" PRIu64 " values are left out: they are in large arrays, or beyond the limit of %d\n",
+        fprintf(out,
+                "  %" PRIu64 " values are left out: they are in large arrays, beyond the limit of %d, or over "
+                             "MPIT_SUMMARY_LIMIT_BYTES\n",
                 summary->instruments_left_out, SUMMARY_INSTRUMENTS_MAX);
 }
 

@@ -3,6 +3,7 @@
 #include "figures/figures.h"
 #include "format/label.h"
 #include "summary/summaryfabric.h"
+#include "summary/summarycomms.h"
 #include "summary/summarycounters.h"
 #include "summary/summaryinstruments.h"
 #include "summary/summaryphases.h"
@@ -11,8 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OTHERS_NAME "(other communicators)"
 
 static void spread_set(struct summary_spread *spread, double value, int32_t rank)
 {
@@ -47,213 +46,6 @@ void summary_spread_add(struct summary_spread *spread, double value, int32_t ran
         *spread = one;
     else
         summary_spread_merge(spread, &one);
-}
-
-static void comm_fill(struct summary_comm *line, const struct figures *from, const struct figures_comm *comm)
-{
-    label_clean(line->name, sizeof line->name, comm->name, COMM_NAME_BYTES);
-    line->size = comm->size;
-    label_clean(line->label, sizeof line->label, comm->label, COMM_LABEL_BYTES);
-    line->ranks = 1;
-    line->merged = comm->merged;
-    line->sum = comm->is_sum;
-#define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
-#define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
-#define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
-#define BUCKETS(field, class) figures_read(from, "mpit_" #field, class, comm, line->field, BUCKET_COUNT)
-    TIME(comm_time_ns, "mpit_comm_time");
-    TIME(p2p_time_ns, "mpit_p2p_time");
-    TIME(wait_time_ns, "mpit_wait_time");
-    TIME(coll_time_ns, "mpit_coll_time");
-    TIME(coll_execution_ns, "mpit_coll_execution_time");
-    TIME(stall_ns, "mpit_comm_stall_time");
-    TIME(fabric_ns, "mpit_comm_fabric_time");
-    TIME(transfer_ns, "mpit_coll_transfer_time");
-    COUNT(transfers, "mpit_coll_p2p_count");
-    TIME(span_ns, "mpit_comm_span");
-    TIME(rma_time_ns, "mpit_rma_time");
-    TIME(io_time_ns, "mpit_io_time");
-    COUNT(send_count, "mpit_send_count");
-    COUNT(recv_count, "mpit_recv_count");
-    COUNT(coll_count, "mpit_coll_count");
-    COUNT(small_count, "mpit_small_count");
-    COUNT(large_count, "mpit_large_count");
-    SUM(send_bytes, "mpit_send_bytes");
-    SUM(recv_bytes, "mpit_recv_bytes");
-    SUM(coll_bytes, "mpit_coll_bytes");
-    SUM(rma_bytes, "mpit_rma_bytes");
-    SUM(io_bytes, "mpit_io_bytes");
-    BUCKETS(send_size_count, VARIABLE_COUNTER);
-    BUCKETS(recv_size_count, VARIABLE_COUNTER);
-    BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
-    BUCKETS(recv_size_bytes, VARIABLE_AGGREGATE);
-#undef TIME
-#undef COUNT
-#undef SUM
-#undef BUCKETS
-}
-
-/* The place of `name` in the sorted lines, or the place to insert it. */
-static size_t comm_line_place(const struct summary *summary, const char *name, bool *found)
-{
-    size_t low = 0, high = summary->comm_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(summary->comms[middle].name, name);
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = false;
-    return low;
-}
-
-static void comm_line_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
-{
-    line->ranks += other->ranks;
-    if (!same)
-        line->merged += other->merged;
-    else if (other->merged > line->merged)
-        line->merged = other->merged;
-    /* Ranks may have different labels. The choice must not depend on the order in which parts are merged. */
-    if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
-        memcpy(line->label, other->label, sizeof line->label);
-    if (other->span_ns > line->span_ns)
-        line->span_ns = other->span_ns;
-    if (other->size > line->size)
-        line->size = other->size;
-    line->comm_time_ns += other->comm_time_ns;
-    line->p2p_time_ns += other->p2p_time_ns;
-    line->wait_time_ns += other->wait_time_ns;
-    line->coll_time_ns += other->coll_time_ns;
-    line->coll_execution_ns += other->coll_execution_ns;
-    line->stall_ns += other->stall_ns;
-    line->rma_time_ns += other->rma_time_ns;
-    line->io_time_ns += other->io_time_ns;
-    line->rma_bytes += other->rma_bytes;
-    line->io_bytes += other->io_bytes;
-    line->fabric_ns += other->fabric_ns;
-    line->transfers += other->transfers;
-    line->transfer_ns += other->transfer_ns;
-    line->send_count += other->send_count;
-    line->recv_count += other->recv_count;
-    line->coll_count += other->coll_count;
-    line->send_bytes += other->send_bytes;
-    line->recv_bytes += other->recv_bytes;
-    line->coll_bytes += other->coll_bytes;
-    line->small_count += other->small_count;
-    line->large_count += other->large_count;
-    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
-        line->send_size_count[i] += other->send_size_count[i];
-        line->recv_size_count[i] += other->recv_size_count[i];
-        line->send_size_bytes[i] += other->send_size_bytes[i];
-        line->recv_size_bytes[i] += other->recv_size_bytes[i];
-    }
-}
-
-static int comm_insert(struct summary *summary, size_t place, const struct summary_comm *line)
-{
-    struct summary_comm *comms = realloc(summary->comms, (summary->comm_count + 1) * sizeof *comms);
-    if (!comms)
-        return -1;
-    summary->comms = comms;
-    memmove(&comms[place + 1], &comms[place], (summary->comm_count - place) * sizeof *comms);
-    comms[place] = *line;
-    summary->comm_count++;
-    return 0;
-}
-
-/* Adds a line that has no place of its own any more to the line of others. */
-static int comm_add_to_others(struct summary *summary, const struct summary_comm *line)
-{
-    bool found;
-    size_t place = comm_line_place(summary, OTHERS_NAME, &found);
-    if (found) {
-        comm_line_sum(&summary->comms[place], line, false);
-        summary->comms[place].label[0] = '\0';
-        return 0;
-    }
-    struct summary_comm others = *line;
-    snprintf(others.name, sizeof others.name, "%s", OTHERS_NAME);
-    others.label[0] = '\0';
-    others.sum = 0;
-    return comm_insert(summary, place, &others);
-}
-
-/* True for names that keep their line as long as possible: MPI_COMM_WORLD and the like, and sums. */
-static bool name_is_first(const char *name)
-{
-    return !strchr(name, '/') || strchr(name, '*');
-}
-
-/* True if the first comes before the other when there is not room for both. */
-static bool name_goes_before(const char *name, const char *other)
-{
-    bool first = name_is_first(name);
-    return first != name_is_first(other) ? first : strcmp(name, other) < 0;
-}
-
-/* The line that is dropped first. Lines are sorted by name. */
-static size_t comm_last(const struct summary *summary)
-{
-    size_t last = SIZE_MAX;
-    for (size_t i = summary->comm_count; i-- > 0;) {
-        const char *name = summary->comms[i].name;
-        if (!name_is_first(name))
-            return i;
-        if (last == SIZE_MAX && strcmp(name, OTHERS_NAME) != 0)
-            last = i;
-    }
-    return last;
-}
-
-/*
- * Adds a line to the line with its name. Over the limit the names that sort first keep their lines, in any order of
- * merging. All others are summed in one line.
- */
-static int comm_line_add(struct summary *summary, const struct summary_comm *line)
-{
-    bool found, others;
-    bool is_others = strcmp(line->name, OTHERS_NAME) == 0;
-    size_t place = comm_line_place(summary, line->name, &found);
-    if (found) {
-        comm_line_sum(&summary->comms[place], line, !is_others);
-        return 0;
-    }
-    comm_line_place(summary, OTHERS_NAME, &others);
-    if (is_others || summary->comm_count - others < SUMMARY_COMMS_MAX)
-        return comm_insert(summary, place, line);
-    size_t least = comm_last(summary);
-    if (name_goes_before(summary->comms[least].name, line->name))
-        return comm_add_to_others(summary, line);
-    struct summary_comm last = summary->comms[least];
-    memmove(&summary->comms[least], &summary->comms[least + 1],
-            (--summary->comm_count - least) * sizeof *summary->comms);
-    if (comm_insert(summary, comm_line_place(summary, line->name, &found), line) != 0)
-        return -1;
-    return comm_add_to_others(summary, &last);
-}
-
-static int comms_fill(struct summary *summary, const struct figures *from)
-{
-    struct figures_comm comm;
-    struct summary_comm *line = malloc(sizeof *line);
-    int result = line ? 0 : -1;
-    for (uint32_t at = 0; result == 0 && figures_comm_next(from, &at, &comm);) {
-        memset(line, 0, sizeof *line);
-        comm_fill(line, from, &comm);
-        uint64_t first;
-        if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
-            summary->execution_unknown = 1; /* a run file of an older version */
-        result = comm_line_add(summary, line);
-    }
-    free(line);
-    return result;
 }
 
 /* Calls are found by name, as the file may have been written with another table. */
@@ -402,7 +194,7 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     spread_set(&summary->recorded_seconds, seconds - off, facts.rank);
     spread_set(&summary->mpi_seconds, mpi, facts.rank);
     spread_set(&summary->mpi_share, summary_share(mpi, whole, off > 0), facts.rank);
-    if (comms_fill(summary, from) != 0 || summary_instruments_fill(summary, from, facts.rank) != 0)
+    if (summary_comms_fill(summary, from) != 0 || summary_instruments_fill(summary, from, facts.rank) != 0)
         return -1;
     row_fill(&summary->rows[0], summary, header, facts.threads ? facts.threads : 1);
     return summary_sites_fill(summary, from->run);
@@ -598,9 +390,8 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary->received_unknown |= other->received_unknown;
         summary_counters_merge(summary, other);
     }
-    for (size_t i = 0; i < other->comm_count; i++)
-        if (comm_line_add(summary, &other->comms[i]) != 0)
-            return -1;
+    if (summary_comms_merge(summary, other) != 0)
+        return -1;
     for (size_t i = 0; i < other->instrument_count; i++)
         if (summary_instrument_add(summary, &other->instruments[i]) != 0)
             return -1;

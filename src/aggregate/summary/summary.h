@@ -154,7 +154,7 @@ struct summary_module {
 };
 
 struct summary_sites {
-    struct summary_site *list; /* by hash. In a file by time */
+    struct summary_site *list; /* by hash */
     struct summary_frame *frames;
     struct summary_module *modules;
     char *texts; /* begins with an empty one */
@@ -288,6 +288,10 @@ static inline double summary_share(double part, double recorded, bool was_off)
 struct run_reader;
 /* Makes the part of the process that wrote the run file. Returns 0, or -1 without memory. */
 int summary_of_run(struct summary *summary, const struct run_reader *reader);
+
+/* Makes it smaller by a step: leaves out regions, sums call sites and then communicators, leaves out instruments, and then
+ * phases. Totals stay. Returns false if nothing can go any more. */
+bool summary_reduce(struct summary *summary);
 
 /* Adds `other`, and copies its communicators. Returns 0, or -1 without memory. */
 int summary_merge(struct summary *summary, const struct summary *other);

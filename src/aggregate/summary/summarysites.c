@@ -362,6 +362,13 @@ void summary_sites_trim(struct summary *summary, size_t most)
     *others = rest;
     sites->count = most;
     qsort(sites->list, sites->count, sizeof *sites->list, by_hash);
+    struct summary copy = {.ranks = 0}; /* without frames and texts that no site has any more */
+    if (summary_sites_merge(&copy, summary) != 0) {
+        summary_sites_release(&copy);
+        return;
+    }
+    summary_sites_release(summary);
+    summary->sites = copy.sites;
 }
 
 bool summary_sites_are_sound(const struct summary *summary)

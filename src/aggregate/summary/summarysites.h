@@ -31,7 +31,7 @@ const struct summary_site *summary_site_of(const struct summary_sites *sites, ui
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader);
 /* Adds the sites of another summary. Likewise. */
 int summary_sites_merge(struct summary *summary, const struct summary *other);
-/* Keeps the costliest ones, in the order of their times. */
+/* Keeps the costliest ones. The others share one site. */
 void summary_sites_trim(struct summary *summary, size_t most);
 /* True if data from a file fit together. */
 bool summary_sites_are_sound(const struct summary *summary);

@@ -31,11 +31,11 @@ for mpi in openmpi mpich; do
     built $mpi crowded
     over=$([ $mpi = openmpi ] && echo --oversubscribe)
     bounded 0
-    check "  which is none: $size bytes" [ "$size" -gt 5000 ]
+    check "  which is none: $size bytes" [ "$size" -gt 4096 ]
     totals
     member 'len(whole) == 150 and len(sites) >= 64'
-    bounded 4096
-    check "  is kept: $size bytes" [ "$size" -le $((4096 + 40 * ranks)) ]
+    bounded 2048
+    check "  is kept: $size bytes" [ "$size" -le $((2048 + 40 * ranks)) ]
     totals
     member '0 < len(whole) < 150 and "(other communicators)" in comms and len(sites) < 64'
     member 'all(comm["ranks"] == 3 and comm["send_count"] in (3, 6, 9) for comm in whole)'

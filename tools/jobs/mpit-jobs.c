@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "base/age.h"
 #include "base/options.h"
+#include "base/spelling.h"
 #include "jobs/joblist.h"
 #include "jobs/jobtree.h"
 #include "jobs/usual.h"
@@ -118,10 +119,15 @@ static size_t limit_read(const char *text)
 
 static const char *column_read(const char *text)
 {
-    for (int i = 0; i < JOB_COLUMNS; i++)
+    struct spelling like = {.word = text};
+    for (int i = 0; i < JOB_COLUMNS; i++) {
         if (strcmp(job_column_names[i], text) == 0)
             return job_column_names[i];
-    usage_reject("--sort %.40s: there is no such column; man mpit-jobs lists them", text);
+        spelling_try(&like, job_column_names[i]);
+    }
+    usage_reject("--sort %.40s: there is no such column; %s%s%s", text,
+                 like.nearest ? "did you mean " : "man mpit-jobs lists them", like.nearest ? like.nearest : "",
+                 like.nearest ? "?" : "");
 }
 
 static void filter_read(struct request *request, int option)

@@ -110,8 +110,8 @@ void settings_tell(void (*say)(const char *format, ...))
         say("mpit: %sMPIT_HIDE=%s cannot be used: %s. mpit hides all of them.", setting_place("MPIT_HIDE", place),
             setting("MPIT_HIDE"), unknown);
     const char *excluded = setting("MPIT_EXCLUDE");
-    if (excluded && strpbrk(excluded, "\"'"))
-        say("mpit: %sMPIT_EXCLUDE=%.200s cannot be used: allowed are patterns without quotes",
+    if (excluded && strpbrk(excluded, "\"'#"))
+        say("mpit: %sMPIT_EXCLUDE=%.200s cannot be used: allowed are patterns, without quotes or a comment",
             setting_place("MPIT_EXCLUDE", place), excluded);
     site_tell(say);
 }

@@ -262,7 +262,8 @@ def one_mpi(mpi):
 for mpi in trial.mpis(BUILD):
     one_mpi(mpi)
 for words, what in ((("--since", "soon", "/"), "--since soon cannot be used: allowed are times such as 2026-11-27, '2026-11-27 08:00', 30m (minutes)"), (("--ranks", "4-2", "/"), "--ranks 4-2 cannot be used"),
-                    (("--limit", "few", "/"), "--limit few cannot be used"), (("--sort", "size)", "/"), "there is no such column"),
+                    (("--limit", "few", "/"), "--limit few cannot be used"), (("--sort", "size)", "/"), "there is no such column; did you mean size?"),
+                    (("--sort", "nonsense", "/"), "there is no such column; man mpit-jobs lists them"),
                     (("--usual", "1", "--user", "ann", LOGS), "--usual takes no filter"),
                     (("--where", "size >", LOGS), "--where: "), (("--where", "1; drop table jobs", LOGS), "are not allowed"),
                     ((), "A directory with summaries is missing")):

@@ -7,7 +7,6 @@
 #include "job/container.h"
 #include "job/rundir.h"
 #include "job/summaryfile.h"
-#include "job/summarysums.h"
 
 #include <err.h>
 #include <errno.h>
@@ -81,6 +80,37 @@ static void summary_free(struct summary *summary)
     free(summary);
 }
 
+static struct summary *parts_sum(struct job_parts *parts)
+{
+    struct summary *sum = summary_sums_end(&parts->sums);
+    *parts = (struct job_parts){.count = 0};
+    return sum;
+}
+
+/* The part belongs to this function. */
+static void parts_add(struct job_parts *parts, const char *part_of, const char *path, struct summary *part, uid_t owner)
+{
+    if (parts->count && (strcmp(parts->part_of, part_of) != 0 || strcmp(parts->last, path) >= 0))
+        summary_free(parts_sum(parts));
+    summary_sums_add(&parts->sums, part);
+    parts->count++;
+    parts->owner = owner;
+    snprintf(parts->part_of, sizeof parts->part_of, "%s", part_of);
+    snprintf(parts->last, sizeof parts->last, "%s", path);
+}
+
+/* Returns whether these are all parts of the job. */
+static bool parts_are_all(const struct job_parts *parts, struct job_table *table, const char *part_of)
+{
+    if (!parts->count || strcmp(parts->part_of, part_of) != 0)
+        return false;
+    sqlite3_stmt *ask = job_table_ask(table, "SELECT count(*) FROM files WHERE part_of = ? AND part = 1", NULL);
+    sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
+    bool all = job_row_next(ask) && (uint64_t)sqlite3_column_int64(ask, 0) == parts->count;
+    sqlite3_finalize(ask);
+    return all;
+}
+
 static void file_take(struct job_tree *tree, struct job_table *table, const char *path, const struct stat *st)
 {
     char part_of[JOB_PART_BYTES];
@@ -97,7 +127,15 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     if (whole)
         job_table_add(table, path, summary, owner);
     job_table_add_file(table, path, st, part_of, !whole);
-    summary_free(summary);
+    if (whole)
+        summary_free(summary);
+    else
+        parts_add(&tree->parts, part_of, path, summary, owner);
+}
+
+static int entry_order(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
 int job_tree_read(struct job_tree *tree, struct job_table *table, const char *path)
@@ -106,7 +144,7 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     char *const roots[] = {root_path, NULL};
     compact_enable();
     run_reader_guard(); /* files of others may become shorter at any time */
-    FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, entry_order) : NULL;
     int error = walk ? 0 : errno;
     for (FTSENT *entry; walk && (errno = 0, entry = fts_read(walk));) {
         bool root = entry->fts_level == FTS_ROOTLEVEL;
@@ -126,28 +164,40 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     return error ? -1 : 0;
 }
 
-/* All parts of a job, of this and of earlier times. If one is gone since then, the row stays as it is. */
-static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
+/* Reads all parts of a job, of this and of earlier times, in the order of their paths. *gone: one is not there, and no
+ * container has it. */
+static void parts_read(struct job_tree *tree, struct job_table *table, const char *part_of, bool *gone)
 {
-    struct summary_sums sums = {{NULL}};
-    char source[JOB_PART_BYTES + 4];
-    uid_t owner = 0;
-    bool gone = false, joined = false;
+    struct job_parts *parts = &tree->parts;
+    bool joined = false;
+    if (parts->count)
+        summary_free(parts_sum(parts));
     sqlite3_stmt *ask =
         job_table_ask(table, "SELECT file FROM files WHERE part_of = ? AND part = 1 ORDER BY file", NULL);
     sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
     while (job_row_next(ask)) {
         const char *path = (const char *)sqlite3_column_text(ask, 0);
         bool here = path && access(path, F_OK) == 0;
+        uid_t owner = 0;
         struct summary *part = here ? file_read(tree, path, &owner) : NULL;
         if (part)
-            summary_sums_add(&sums, part);
+            parts_add(parts, part_of, path, part, owner);
         joined = joined || (part && container_is(path));
-        gone = gone || !part;
+        *gone = *gone || !part;
     }
     sqlite3_finalize(ask);
-    gone = gone && !joined; /* a container has the parts that went */
-    struct summary *whole = summary_sums_end(&sums);
+    *gone = *gone && !joined; /* a container has the parts that went */
+}
+
+/* If a part is gone since an earlier time, the row stays as it is. */
+static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
+{
+    char source[JOB_PART_BYTES + 4];
+    bool gone = false;
+    if (!parts_are_all(&tree->parts, table, part_of))
+        parts_read(tree, table, part_of, &gone);
+    uid_t owner = tree->parts.owner;
+    struct summary *whole = parts_sum(&tree->parts);
     snprintf(source, sizeof source, "job %s", part_of);
     if (whole && !(gone && job_table_has(table, source)))
         job_table_add(table, source, whole, owner);

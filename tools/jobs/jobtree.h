@@ -2,18 +2,31 @@
  * Reads the files of a log tree into the table of jobs: summaries, containers, and run files of single processes.
  *
  *   a file with all ranks of its job    its row at once
- *   a file with a part of them          noted. At the end all parts of its job are read and joined to one row. Files of
- *                                       several users are never joined
+ *   a file with a part of them          noted. At the end all parts of its job are joined to one row, and for that read
+ *                                       again if they were not the last ones. Files of several users are never joined
  *
  * A file that is in the table already, and has not changed, is not read again.
  */
 #ifndef MPIT_TOOLS_JOBTREE_H
 #define MPIT_TOOLS_JOBTREE_H
 
+#include "job/summarysums.h"
 #include "jobs/jobtable.h"
+
+#include <limits.h>
+
+/* The parts that were read last: of one job, in the order of their paths. */
+struct job_parts {
+    struct summary_sums sums;
+    size_t count;
+    char part_of[JOB_PART_BYTES];
+    char last[PATH_MAX]; /* path of the last one */
+    uid_t owner;
+};
 
 struct job_tree {
     size_t files, read, problems; /* found, read now, and unreadable ones */
+    struct job_parts parts;
 };
 
 /* Reads all summaries below a directory, or a single one. Unreadable ones are named on standard error, the first few of

@@ -180,6 +180,19 @@ def index(mpi, count):
     judge.holds(refused.status == 1 and "of another version" in refused.err, mpi + ": another version", str(refused))
 
 
+def read_once(mpi, output, files):
+    """A job may have very many parts."""
+    log = WORK + "/opened"
+    if not shutil.which("strace") or trial.run(["strace", "-o", log, "true"], SECONDS, trial.environment()).status:
+        judge.skip(mpi + ": each part is read once", "strace is not installed, or may not trace here")
+        return
+    trial.run(["strace", "-e", "trace=openat", "-o", log, JOBS, output], SECONDS, trial.environment())
+    with open(log) as opened:
+        text = opened.read()
+    times = [text.count('"%s"' % file) for file in files]
+    judge.holds(times == [1] * len(files), mpi + ": each part is read once", str(times))
+
+
 def parts(mpi):
     """Each rank has a spool of its own, as on a node of its own. So each writes a part of the job."""
     script = WORK + "/apart.sh"
@@ -198,6 +211,7 @@ def parts(mpi):
         rows = listed(*words)["jobs"]
         return [(row["size"], row["ranks"], row["messages"], row["seconds"]) for row in rows]
     judge.holds(row_of(output) == [expected], mpi + ": is one row", "%s, expected %s" % (row_of(output), expected))
+    read_once(mpi, output, files)
     os.rename(files[2], files[2] + ".later")
     rows = row_of("--index", index_, output)
     judge.holds(len(rows) == 1 and rows[0][1] == 2, mpi + ": as long as a part is missing", str(rows))
@@ -205,6 +219,8 @@ def parts(mpi):
     os.rename(files[2] + ".later", files[2])
     rows = row_of("--index", index_, output)
     judge.holds(rows == [expected], mpi + ": until it comes", str(rows))
+    again, at_once = listed("--index", index_, output)["jobs"], listed(output)["jobs"]
+    judge.holds(again == at_once, mpi + ": parts that come later make the same row", "%s, at once %s" % (again, at_once))
     os.rename(files[0], files[0] + ".gone")
     os.utime(files[1])
     rows = row_of("--index", index_, output)

@@ -7,6 +7,7 @@
 #include "format/compact.h"
 #include "collect/drain.h"
 #include "base/options.h"
+#include "job/compaction.h"
 #include "job/join.h"
 
 #include <err.h>
@@ -99,13 +100,14 @@ static void output_take(struct spool *spool, const char *to)
         usage_reject("--to '%.100s...' is too long", to);
 }
 
-/* Joins the files of each job in an output directory. `whole`: of each job without a missing rank, after a wait for other
+/* Compresses and joins the files of each job in an output directory. `whole`: of each job without a missing rank, after a wait for other
  * nodes. Returns 0, or -1 with a line on standard error. */
 static int directory_join(const char *given, bool whole)
 {
     enum { OTHERS_MS = 5000 };
     struct run_dir dir;
     struct spool spool;
+    struct compaction compact;
     char error[512], ranks[MISSING_TEXT_BYTES];
     int failed = 0;
     if (spool_at(&spool, given)) /* live files stay there */
@@ -113,6 +115,12 @@ static int directory_join(const char *given, bool whole)
     if (run_dir_open_whole(&dir, given, whole ? OTHERS_MS : 0, error) != 0) {
         warnx("%s", error);
         failed = -1;
+    }
+    if (compaction_run(&dir, 0, &compact, error) != 0)
+        warnx("note: the files of jobs are not all compressed: %s", error);
+    if (compact.done) { /* they are other files now */
+        run_dir_close(&dir);
+        failed -= run_dir_open(&dir, given, error) != 0;
     }
     for (size_t i = 0; i < dir.job_count; i++)
         if (!(whole && run_job_ranks_missing(&dir.jobs[i], ranks)) && run_job_join(&dir, &dir.jobs[i]) != 0) {

@@ -183,12 +183,12 @@ static int compact(const struct run_dir *dir)
     }
     if (result.already)
         printf("%zu files were already compact\n", result.already);
-    if (result.unended)
-        printf("%zu files are unchanged: their processes did not reach MPI_Finalize\n", result.unended);
+    if (result.live)
+        printf("%zu live files are unchanged: mpit-collect takes them from the node\n", result.live);
     if (result.contained)
         printf("%zu files are unchanged: they are in a container, and mpit-dump --unpack takes them out\n",
                result.contained);
-    if (!result.done && !result.already && !result.unended && !result.contained && !failed)
+    if (!result.done && !result.already && !result.live && !result.contained && !failed)
         printf("nothing to compress: this run has only a summary\n");
     if (failed)
         warnx("%s", error);

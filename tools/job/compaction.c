@@ -2,6 +2,7 @@
 #include "job/compaction.h"
 
 #include "calls.h"
+#include "collect/spools.h"
 #include "format/compact.h"
 
 #include <errno.h>
@@ -365,7 +366,7 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
     run_reader_rest(work->run);
     crew->result->done += work->sum.done;
     crew->result->already += work->sum.already;
-    crew->result->unended += work->sum.unended;
+    crew->result->live += work->sum.live;
     crew->result->contained += work->sum.contained;
     if (!failed) {
         crew->result->bytes_before += work->sum.bytes_before;
@@ -379,6 +380,16 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
     pthread_mutex_unlock(&crew->lock);
 }
 
+/* A process may still write to its live file. In an output directory are copies. */
+static bool may_change(const struct work *work)
+{
+    char directory[PATH_MAX];
+    struct spool spool;
+    const char *slash = strrchr(work->path, '/');
+    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - work->path) : 1, slash ? work->path : ".");
+    return work->run->header.phase != RUN_FINALIZED && spool_at(&spool, directory);
+}
+
 static void *crew_member(void *argument)
 {
     struct crew *crew = argument;
@@ -389,10 +400,10 @@ static void *crew_member(void *argument)
             return NULL;
         if (work.run->file)
             work.sum.already = 1;
-        else if (work.run->header.phase != RUN_FINALIZED)
-            work.sum.unended = 1;
         else if (run_reader_is_part(work.run))
             work.sum.contained = 1;
+        else if (may_change(&work))
+            work.sum.live = 1;
         else
             failed = file_compact(&work);
         work_end(&work);

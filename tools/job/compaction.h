@@ -7,16 +7,16 @@
 #include "job/rundir.h"
 
 struct compaction {
-    size_t done, already, unended;      /* files: newly compact, already compact, process did not reach its end */
-    size_t contained;                   /* in a container, and not compact */
+    size_t done, already, live; /* files: newly compact, already compact, live: of a process that may still run */
+    size_t contained;           /* in a container, and not compact */
     uint64_t bytes_before, bytes_after; /* of the newly compact files */
     uint64_t events, calls;             /* in the newly compact files */
 };
 
 /*
  * Replaces each run file by a compact one, with several threads (0: one for each processor). Each new file is first
- * read back completely and compared. The replacement is atomic, so that one of the two files always exists. Files of
- * processes that did not reach their end stay as they are. Returns 0, or -1 with the reason for the first file that
+ * read back completely and compared. The replacement is atomic, so that one of the two files always exists. Live files of
+ * processes that have not reached their end stay as they are. Returns 0, or -1 with the reason for the first file that
  * could not be replaced. Other files are replaced nevertheless.
  */
 int compaction_run(const struct run_dir *dir, unsigned threads, struct compaction *result, char error[512]);

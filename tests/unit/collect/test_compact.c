@@ -12,6 +12,7 @@
 #include "runfixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -427,21 +428,53 @@ static void each_byte_of_a_header_is_missed(void **state)
     free(file);
 }
 
-static void a_process_that_did_not_end_keeps_its_file(void **state)
+static void phase_write(enum run_phase phase)
+{
+    uint32_t value = phase;
+    int fd = open(fixture.run.path, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(pwrite(fd, &value, sizeof value, offsetof(struct run_header, phase)), sizeof value);
+    close(fd);
+}
+
+static void the_copy_of_a_killed_process_becomes_compact(void **state)
+{
+    (void)state;
+    struct run_reader reader;
+    phase_write(RUN_RUNNING);
+    run_keep();
+    struct compaction result = compact_all();
+    assert_int_equal(result.done, 1);
+    assert_int_equal(result.live, 0);
+    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+    assert_non_null(reader.file);
+    assert_int_equal(reader.header.phase, RUN_RUNNING);
+    run_reader_close(&reader);
+}
+
+/* A process may still write to a file in its spool, /dev/shm/mpit-UID/KEY, whose link has the output directory. */
+static void a_live_file_stays_as_it_is(void **state)
 {
     (void)state;
     struct stat before, after;
-    struct run_header header;
-    int fd = open(fixture.run.path, O_RDWR | O_CLOEXEC);
-    assert_int_equal(pread(fd, &header, sizeof header, 0), sizeof header);
-    header.phase = RUN_RUNNING;
-    assert_int_equal(pwrite(fd, &header, sizeof header, 0), sizeof header);
-    assert_int_equal(fstat(fd, &before), 0);
-    close(fd);
-    struct compaction result = compact_all();
+    struct run_dir dir;
+    struct compaction result;
+    char spool[PATH_MAX], link[PATH_MAX], path[PATH_MAX], error[512];
+    phase_write(RUN_RUNNING);
+    snprintf(spool, sizeof spool, "%s/mpit-%u", fixture.directory, (unsigned)geteuid());
+    assert_int_equal(mkdir(spool, 0700), 0);
+    strcat(spool, "/key");
+    assert_int_equal(mkdir(spool, 0700), 0);
+    snprintf(link, sizeof link, "%.3900s/output", spool);
+    assert_int_equal(symlink(fixture.directory, link), 0);
+    snprintf(path, sizeof path, "%.3900s%s", spool, strrchr(fixture.run.path, '/'));
+    assert_int_equal(rename(fixture.run.path, path), 0);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(run_dir_open(&dir, spool, error), 0);
+    assert_int_equal(compaction_run(&dir, 1, &result, error), 0);
+    run_dir_close(&dir);
     assert_int_equal(result.done, 0);
-    assert_int_equal(result.unended, 1);
-    assert_int_equal(stat(fixture.run.path, &after), 0);
+    assert_int_equal(result.live, 1);
+    assert_int_equal(stat(path, &after), 0);
     assert_int_equal(after.st_ino, before.st_ino);
 }
 
@@ -491,7 +524,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_told, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(each_byte_of_a_header_is_missed, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(a_process_that_did_not_end_keeps_its_file, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(the_copy_of_a_killed_process_becomes_compact, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(a_live_file_stays_as_it_is, fixture_make, fixture_end),
         cmocka_unit_test(threads_open_files_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

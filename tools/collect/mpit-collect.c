@@ -118,10 +118,6 @@ static int directory_join(const char *given, bool whole)
     }
     if (compaction_run(&dir, 0, &compact, error) != 0)
         warnx("note: the files of jobs are not all compressed: %s", error);
-    if (compact.done) { /* they are other files now */
-        run_dir_close(&dir);
-        failed -= run_dir_open(&dir, given, error) != 0;
-    }
     for (size_t i = 0; i < dir.job_count; i++)
         if (!(whole && run_job_ranks_missing(&dir.jobs[i], ranks)) && run_job_join(&dir, &dir.jobs[i]) != 0) {
             warn("the files of a job in %s stay apart", given);

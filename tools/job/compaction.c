@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "collect/spools.h"
 #include "format/compact.h"
+#include "job/container.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20 };
+/* A reader keeps the image of a compact file in memory, some 400 KiB. So larger jobs keep files that have only counters. */
+enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20, COUNTERS_MOST = 2048 };
 
 /* One file in progress. */
 struct work {
+    const struct run_job *job;
     const struct run_reader *run;
     const char *path;
     char target[PATH_MAX];         /* the same without links, which stay */
@@ -295,6 +298,23 @@ static int out_name(struct work *work, const struct stat *st)
     return 0;
 }
 
+/* The piece of the job is the new file from now on. */
+static void piece_follow(const struct work *work)
+{
+    struct stat st;
+    if (fstat(fileno(work->out), &st) != 0)
+        return;
+    for (size_t i = 0; i < work->job->piece_count; i++) {
+        struct run_piece *piece = &work->job->pieces[i];
+        if (strcmp(piece->path, work->path) != 0)
+            continue;
+        piece->device = st.st_dev;
+        piece->inode = st.st_ino;
+        piece->file_bytes = (uint64_t)st.st_size;
+        piece->modified_ns = modified_ns(&st);
+    }
+}
+
 static int file_compact(struct work *work)
 {
     struct stat st;
@@ -312,6 +332,7 @@ static int file_compact(struct work *work)
         return compaction_fail(work, "no memory");
     if (out_put(work) != 0 || read_back(work) != 0 || out_name(work, &st) != 0)
         return -1;
+    piece_follow(work);
     work->sum.done = 1;
     work->sum.bytes_before = (uint64_t)st.st_size;
     work->sum.bytes_after = work->header.bytes;
@@ -348,6 +369,7 @@ static bool next_take(struct crew *crew, struct work *work)
     for (; crew->job < crew->dir->job_count; crew->job++, crew->file = 0) {
         const struct run_job *job = &crew->dir->jobs[crew->job];
         if (crew->file < job->file_count) {
+            work->job = job;
             work->run = run_job_file(job, crew->file++);
             work->path = run_reader_path(work->run);
             run_reader_hold(work->run);
@@ -368,6 +390,7 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
     crew->result->already += work->sum.already;
     crew->result->live += work->sum.live;
     crew->result->contained += work->sum.contained;
+    crew->result->many += work->sum.many;
     if (!failed) {
         crew->result->bytes_before += work->sum.bytes_before;
         crew->result->bytes_after += work->sum.bytes_after;
@@ -378,6 +401,11 @@ static void result_add(struct crew *crew, const struct work *work, int failed)
         memcpy(crew->error, work->error, sizeof work->error);
     }
     pthread_mutex_unlock(&crew->lock);
+}
+
+static bool has_only_counters(const struct run_header *header)
+{
+    return !header->traced && !header->samples_hz;
 }
 
 /* A process may still write to its live file. In an output directory are copies. */
@@ -404,6 +432,8 @@ static void *crew_member(void *argument)
             work.sum.contained = 1;
         else if (may_change(&work))
             work.sum.live = 1;
+        else if (work.job->file_count > COUNTERS_MOST && has_only_counters(&work.run->header))
+            work.sum.many = 1;
         else
             failed = file_compact(&work);
         work_end(&work);

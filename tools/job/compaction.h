@@ -9,6 +9,7 @@
 struct compaction {
     size_t done, already, live; /* files: newly compact, already compact, live: of a process that may still run */
     size_t contained;           /* in a container, and not compact */
+    size_t many;                /* without a trace and samples, of a job with more than 2,048 files */
     uint64_t bytes_before, bytes_after; /* of the newly compact files */
     uint64_t events, calls;             /* in the newly compact files */
 };
@@ -17,7 +18,8 @@ struct compaction {
  * Replaces each run file by a compact one, with several threads (0: one for each processor). Each new file is first
  * read back completely and compared. The replacement is atomic, so that one of the two files always exists. Live files of
  * processes that have not reached their end stay as they are. Returns 0, or -1 with the reason for the first file that
- * could not be replaced. Other files are replaced nevertheless.
+ * could not be replaced. Other files are replaced nevertheless. The pieces of the jobs are the new files then, but readers
+ * stay with the old ones.
  */
 int compaction_run(const struct run_dir *dir, unsigned threads, struct compaction *result, char error[512]);
 

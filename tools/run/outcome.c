@@ -141,12 +141,12 @@ static bool has_traces(const struct run_dir *dir)
 
 /* The job has ended, so this does not disturb it. A file that cannot be replaced stays as it was, and is still
  * readable. */
-static void files_compact(const struct run_dir *dir)
+static void traces_compact(const struct run_dir *dir)
 {
     struct compaction result;
     char error[512];
-    if (compaction_run(dir, 0, &result, error) != 0)
-        warnx("note: the files are not all compressed: %s", error);
+    if (has_traces(dir) && compaction_run(dir, 0, &result, error) != 0)
+        warnx("note: the trace is not compressed: %s", error);
 }
 
 /* The option of the next mpit-dump: it shows more than the summary did. */
@@ -275,7 +275,7 @@ void outcome_show(const struct outcome *outcome)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     job_names_store(&dir, outcome->quiet);
     if (outcome->compact)
-        files_compact(&dir);
+        traces_compact(&dir);
     if (!outcome->quiet)
         fprintf(stderr, "\nmpit-run: recorded in %s%s; next: mpit-dump %s %s%s\n", given,
                 !converted          ? ""

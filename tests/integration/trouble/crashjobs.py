@@ -1,4 +1,5 @@
 """Jobs whose processes, or whose launcher, end in all ways: what returned is there, and the tools say where the others were."""
+import contextlib
 import glob
 import os
 import re
@@ -247,7 +248,7 @@ def dead_rank(bench, recorded):
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGINT)
     for pid in pids_of(books):
-        if not gone(pid):
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
     said = process.communicate(timeout=SECONDS)[1]
     os.path.exists(books + ".dead") and os.remove(books + ".dead")

@@ -188,7 +188,10 @@ static int compact(const struct run_dir *dir)
     if (result.contained)
         printf("%zu files are unchanged: they are in a container, and mpit-dump --unpack takes them out\n",
                result.contained);
-    if (!result.done && !result.already && !result.live && !result.contained && !failed)
+    if (result.many)
+        printf("%zu files are unchanged: of a job with more than 2048 files only traces and samples are compressed\n",
+               result.many);
+    if (!result.done && !result.already && !result.live && !result.contained && !result.many && !failed)
         printf("nothing to compress: this run has only a summary\n");
     if (failed)
         warnx("%s", error);

@@ -430,6 +430,8 @@ int main(int argc, char *argv[])
     }
     if (request.mode <= MODE_JSON && !selection_is_given(&request.selection))
         run_dir_brief();
+    if (request.mode == MODE_CRASH)
+        run_dir_no_figures();
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);
     if (opened != 0)

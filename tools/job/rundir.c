@@ -169,7 +169,7 @@ static struct summary *files_summary(const struct run_job *job)
         const struct run_reader *file = run_job_tallies(job, i);
         if (!file)
             continue;
-        summary_sums_add_file(&sums, file);
+        summary_sums_add_file(&sums, file, true);
         run_job_tallies_rest(job, i);
     }
     return summary_sums_end(&sums);

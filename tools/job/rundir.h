@@ -103,6 +103,8 @@ void run_dir_any_owner(void);
  * have ended, without a trace and samples. run_job_file opens such a file again. For tools that show summaries.
  */
 void run_dir_brief(void);
+/* After this call, summaries only say which processes there are. For tools that show no summary. */
+void run_dir_no_figures(void);
 
 /*
  * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases

@@ -36,11 +36,16 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-static bool any_owner, brief;
+static bool any_owner, brief, no_figures;
 
 void run_dir_brief(void)
 {
     brief = true;
+}
+
+void run_dir_no_figures(void)
+{
+    no_figures = true;
 }
 
 void run_dir_any_owner(void)
@@ -124,7 +129,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
-    summary_sums_add_file(summary_sums_of(&job->sums), &reader);
+    summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
     if (file_is_parked(dir, header))
         run_reader_park(&reader);
     else

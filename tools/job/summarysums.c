@@ -24,10 +24,10 @@ void summary_sums_add(struct summary_sums *sums, struct summary *part)
     sums->parts[k] = part;
 }
 
-void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file)
+void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures)
 {
     struct summary *sum = calloc(1, sizeof *sum);
-    if (!sum || summary_of_run(sum, file) != 0)
+    if (!sum || (figures ? summary_of_run : summary_of_process)(sum, file) != 0)
         err(1, "no memory");
     summary_sums_add(sums, sum);
 }

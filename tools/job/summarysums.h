@@ -17,8 +17,8 @@ struct summary *summary_join(struct summary *whole, struct summary *part);
 
 /* Likewise. Begin with zeros. */
 void summary_sums_add(struct summary_sums *sums, struct summary *part);
-/* Adds the figures of one process. Its file must be awake. */
-void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file);
+/* Adds one process, with its figures if they are wanted. Its file must be awake. */
+void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures);
 /* Returns the sum of all, or NULL: there was none. */
 struct summary *summary_sums_end(struct summary_sums *sums);
 

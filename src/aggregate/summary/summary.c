@@ -280,10 +280,9 @@ static int origin_fill(struct summary *summary, const struct run_reader *reader)
     return summary_row_add(summary, row, host);
 }
 
-int summary_of_run(struct summary *summary, const struct run_reader *reader)
+int summary_of_process(struct summary *summary, const struct run_reader *reader)
 {
     const struct run_header *header = &reader->header;
-    uint64_t threads = 0;
     *summary = (struct summary){.job = header->job,
                                 .world_size = run_size(header) > 0 ? (uint32_t)run_size(header) : 0,
                                 .ended_badly = !run_ended_well(header),
@@ -291,14 +290,21 @@ int summary_of_run(struct summary *summary, const struct run_reader *reader)
                                 .spawned = header->spawned != 0,
                                 .parent_job = header->parent_job};
     names_fill(summary, header);
+    return origin_fill(summary, reader);
+}
+
+int summary_of_run(struct summary *summary, const struct run_reader *reader)
+{
+    const struct run_header *header = &reader->header;
+    uint64_t threads = 0;
+    if (summary_of_process(summary, reader) != 0)
+        return -1;
     for (size_t i = 0; i < reader->thread_count; i++)
         threads += reader->threads[i] != NULL;
     uint64_t end = header->finalize_ticks ? header->finalize_ticks
                    : header->end_ticks    ? header->end_ticks
                                           : last_ticks(reader);
     selection_fill(summary, header, run_reader_scale(reader), end);
-    if (origin_fill(summary, reader) != 0)
-        return -1;
     return part_fill(summary, &(struct figures){reader},
                      (struct part_facts){header->init_ticks, end, header->world_rank, threads});
 }

@@ -288,6 +288,8 @@ static inline double summary_share(double part, double recorded, bool was_off)
 struct run_reader;
 /* Makes the part of the process that wrote the run file. Returns 0, or -1 without memory. */
 int summary_of_run(struct summary *summary, const struct run_reader *reader);
+/* The same without figures: which process it is. */
+int summary_of_process(struct summary *summary, const struct run_reader *reader);
 
 /* Makes it smaller by a step: leaves out regions, sums call sites and then communicators, leaves out instruments, and then
  * phases. Totals stay. Returns false if nothing can go any more. */

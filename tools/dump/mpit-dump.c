@@ -22,6 +22,7 @@
 #include "job/postmortem.h"
 #include "replay/replay.h"
 #include "job/rundir.h"
+#include "job/ward.h"
 #include "dump/sampleview.h"
 #include "job/selectcheck.h"
 #include "report/summary_json.h"
@@ -430,8 +431,10 @@ int main(int argc, char *argv[])
     }
     if (request.mode <= MODE_JSON && !selection_is_given(&request.selection))
         run_dir_brief();
-    if (request.mode == MODE_CRASH)
+    if (request.mode == MODE_CRASH) {
         run_dir_no_figures();
+        run_dir_look(ward_note);
+    }
     int opened = run_dir_open(&dir, request.run, error);
     problems_print(&dir);
     if (opened != 0)

@@ -105,6 +105,8 @@ void run_dir_any_owner(void);
 void run_dir_brief(void);
 /* After this call, summaries only say which processes there are. For tools that show no summary. */
 void run_dir_no_figures(void);
+/* After this call, `look` sees each run file when it was opened. So a tool need not wake very many files again. */
+void run_dir_look(void (*look)(struct run_reader *file));
 
 /*
  * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases

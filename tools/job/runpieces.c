@@ -37,6 +37,7 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
 }
 
 static bool any_owner, brief, no_figures;
+static void (*file_look)(struct run_reader *file);
 
 void run_dir_brief(void)
 {
@@ -46,6 +47,11 @@ void run_dir_brief(void)
 void run_dir_no_figures(void)
 {
     no_figures = true;
+}
+
+void run_dir_look(void (*look)(struct run_reader *file))
+{
+    file_look = look;
 }
 
 void run_dir_any_owner(void)
@@ -130,6 +136,8 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
     summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
+    if (file_look)
+        file_look(&reader);
     if (file_is_parked(dir, header))
         run_reader_park(&reader);
     else

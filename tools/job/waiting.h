@@ -47,6 +47,7 @@ struct patient {
     uint32_t place;   /* its place in the program, in ward.places. 0 = not known */
     const char *last; /* the last call that returned, or NULL if unknown */
     int64_t since_ns; /* begin of the state, or outside of MPI since then */
+    uint64_t since;   /* the same in ticks. 0 = not known */
     int64_t end_ns;   /* death of its process, the present if it lives, or -1 if unknown */
     bool alive;
     bool unseen; /* this tool cannot see whether it lives, and no end is recorded */

@@ -70,6 +70,57 @@ static enum process_life life_of(const struct run_reader *file)
     return file->header.phase == RUN_FINALIZED ? LIFE_GONE : process_life(&file->header);
 }
 
+/* Reads the threads of a file that is awake, except what the other files tell. Returns how many. */
+static size_t patients_read(const struct run_reader *file, struct patient *list)
+{
+    size_t count = 0;
+    for (uint32_t thread = 0; thread < file->thread_count; thread++) {
+        const struct thread_record *record = file->threads[thread];
+        if (!record || (record->end_ticks && thread))
+            continue;
+        uint64_t left;
+        struct patient patient = {.file = file, .thread = thread, .state = record->state};
+        patient.call = call_name(file, patient.state.call);
+        patient.last = last_call(file, thread, &patient.path, &left);
+        bool inside = patient.state.call != CALL_NONE;
+        if (inside)
+            patient.path = patient.state.path;
+        patient.since = inside ? patient.state.since : left;
+        patient_read(&patient);
+        list[count++] = patient;
+    }
+    return count;
+}
+
+struct noted {
+    size_t count;
+    struct patient list[];
+};
+
+void ward_note(struct run_reader *file)
+{
+    if (file->header.phase == RUN_FINALIZED || life_of(file) == LIFE_HERE)
+        return;
+    struct noted *noted = calloc(1, sizeof *noted + file->thread_count * sizeof *noted->list);
+    if (noted)
+        noted->count = patients_read(file, noted->list);
+    file->noted = noted;
+}
+
+/* Writes the threads of file i. Returns how many. */
+static size_t patients_take(const struct run_job *job, size_t i, struct patient *list)
+{
+    const struct noted *noted = job->files[i].noted;
+    if (noted) {
+        memcpy(list, noted->list, noted->count * sizeof *list);
+        return noted->count;
+    }
+    const struct run_reader *file = run_job_file(job, i);
+    size_t count = patients_read(file, list);
+    run_reader_rest(file);
+    return count;
+}
+
 static int patients_find(struct ward *ward, bool runs)
 {
     size_t most = 0;
@@ -96,31 +147,18 @@ static int patients_find(struct ward *ward, bool runs)
         }
         if (ended) /* its end is in the header, and comes after its last call */
             continue;
-        run_job_file(ward->job, i);
-        for (uint32_t thread = 0; thread < file->thread_count; thread++) {
-            const struct thread_record *record = file->threads[thread];
-            if (!record || (record->end_ticks && thread))
-                continue;
-            uint64_t left;
-            struct patient patient = {.file = file,
-                                      .thread = thread,
-                                      .state = record->state,
-                                      .alive = alive,
-                                      .unseen = unseen,
-                                      .end_ns = end_ns};
-            patient.call = call_name(file, patient.state.call);
-            patient.last = last_call(file, thread, &patient.path, &left);
-            bool inside = patient.state.call != CALL_NONE;
-            if (inside)
-                patient.path = patient.state.path;
-            uint64_t since = inside ? patient.state.since : left;
-            patient.since_ns = since ? timeline_ns(&ward->line, file, since) : -1;
-            if (since)
-                sign_of_life(ward, patient.since_ns);
-            patient_read(&patient);
-            ward->patients[ward->count++] = patient;
+        struct patient *list = &ward->patients[ward->count];
+        size_t count = patients_take(ward->job, i, list);
+        ward->count += count;
+        for (struct patient *patient = list; patient < list + count; patient++) {
+            patient->file = file;
+            patient->alive = alive;
+            patient->unseen = unseen;
+            patient->end_ns = end_ns;
+            patient->since_ns = patient->since ? timeline_ns(&ward->line, file, patient->since) : -1;
+            if (patient->since)
+                sign_of_life(ward, patient->since_ns);
         }
-        run_reader_rest(file);
     }
     return 0;
 }

@@ -13,6 +13,9 @@
  * The job does if `runs` is true, or if one of its processes here lives. Returns 0, or -1 without memory. Release it in
  * both cases. */
 int ward_open(struct ward *ward, const struct run_job *job, bool runs);
+/* For run_dir_look: reads the threads of a process when its file is opened, unless the process lives and goes on. Then
+ * ward_open does not wake the file. */
+void ward_note(struct run_reader *file);
 /* Looks up the places of the calls. Returns 0, or -1 without memory. */
 int ward_places_find(struct ward *ward);
 void ward_release(struct ward *ward);

@@ -501,6 +501,8 @@ void run_reader_close(struct run_reader *reader)
     free(reader->stretches);
     reader->stretches = NULL;
     reader->stretch_count = 0;
+    free(reader->noted);
+    reader->noted = NULL;
     reader->base = NULL;
     reader->threads = NULL;
     reader->chunk_count = reader->rare_count = reader->thread_count = 0;

@@ -43,6 +43,13 @@ for mpi in openmpi mpich; do
     totals
     check "  is too little: $size bytes" [ "$size" -lt 3000 ]
     member 'len(comms) == 2 and len(sites) == 1'
+    echo 'summary_limit_bytes = 1' >site.conf
+    rm -rf run # shellcheck disable=SC2086
+    gives "$mpi: a bound of the site" 0 env MPIT_CONF="$work/site.conf" MPIT_OUTPUT="$work/run" LD_PRELOAD="$build/lib/libmpit.so" mpirun.$mpi $over -n $ranks ./crowded-$mpi $comms
+    member 'len(comms) == 2 and len(sites) == 1'
+    rm -rf run # shellcheck disable=SC2086
+    gives "  is not for mpit-run" 0 env MPIT_CONF="$work/site.conf" mpit-run --quiet --output run mpirun.$mpi $over -n $ranks ./crowded-$mpi $comms
+    member 'len(whole) == 150'
     bounded 4k
     one_says 1 'MPIT_SUMMARY_LIMIT_BYTES is "4k", which is no number of bytes; summaries have no limit'
     member 'len(whole) == 150'

@@ -39,7 +39,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     (void)argc, (void)argv;
     fixture_fill(&fixture);
     patched_open(&written, fixture.run.path);
-    if (run_dir_open(&dir, fixture.directory, error) != 0 || compaction_run(&dir, 1, &result, error) != 0)
+    if (run_dir_open(&dir, fixture.directory, error) != 0 || compaction_run(&dir, NULL, 1, &result, error) != 0)
         errx(1, "%s", error);
     run_dir_close(&dir);
     patched_open(&compact, fixture.run.path);

@@ -399,7 +399,7 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
 /* All processes of a job on this node. */
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
-    size_t kept = 0, merged = 0, first = 0;
+    size_t kept = 0, merged = 0;
     int result = result_folder_make(work->spool->output);
     if (result) {
         work->sum->left += count;
@@ -412,11 +412,8 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
             result = part_copy(work, &parts[i]);
             kept += result == 0;
         }
-    for (size_t i = 0; result == 0 && i < count; i++) {
+    for (size_t i = 0; result == 0 && i < count; i++)
         part_mark(work, &parts[i], 1);
-        first += run_rank(&parts[i].run.header) == 0;
-    }
-    work->sum->first += first;
     work->sum->kept += result == 0 ? kept : 0;
     work->sum->merged += result == 0 ? merged : 0;
     work->sum->left += result == 0 ? 0 : count;

@@ -37,7 +37,6 @@ struct collected {
     size_t merged, kept; /* live files */
     size_t at_work;      /* live files of jobs that have not ended */
     size_t left;         /* live files that could not be brought */
-    size_t first;        /* live files of a rank 0 that were brought */
 };
 
 /* Collects one spool. Adds to `sum`. Returns 0, or -1 with the failure in problem[]. */

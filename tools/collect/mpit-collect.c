@@ -7,7 +7,6 @@
 #include "format/compact.h"
 #include "collect/drain.h"
 #include "base/options.h"
-#include "job/compaction.h"
 #include "job/join.h"
 
 #include <err.h>
@@ -100,35 +99,59 @@ static void output_take(struct spool *spool, const char *to)
         usage_reject("--to '%.100s...' is too long", to);
 }
 
-/* Compresses and joins the files of each job in an output directory. `whole`: of each job without a missing rank, after a wait for other
- * nodes. Returns 0, or -1 with a line on standard error. */
+/* Returns whether rank 0 of the job was on this node. */
+static bool job_is_of_node(const struct run_job *job)
+{
+    char host[sizeof job->summary->hosts->name] = "";
+    const struct summary_row *row = job->summary ? summary_row_of(job->summary, 0) : NULL;
+    return row && gethostname(host, sizeof host - 1) == 0 && strcmp(job->summary->hosts[row->host].name, host) == 0;
+}
+
+/* Returns whether the directory has a job of this node: collectors of several nodes run at the same time, and a lock may
+ * hold on one node only. */
+static bool has_job_of_node(const char *directory)
+{
+    struct run_dir dir;
+    char error[512];
+    bool found = false;
+    if (run_dir_open(&dir, directory, error) == 0)
+        for (size_t i = 0; i < dir.job_count && !found; i++)
+            found = job_is_of_node(&dir.jobs[i]);
+    run_dir_close(&dir);
+    return found;
+}
+
+/* Compresses and joins the files of each job in an output directory. `whole`: of each job of this node without a missing
+ * rank, after a wait for other nodes. Returns 0, or -1 with a line on standard error. */
 static int directory_join(const char *given, bool whole)
 {
     enum { OTHERS_MS = 5000 };
     struct run_dir dir;
     struct spool spool;
-    struct compaction compact;
     char error[512], ranks[MISSING_TEXT_BYTES];
     int failed = 0;
     if (spool_at(&spool, given)) /* live files stay there */
         given = spool.output;
+    if (whole && !has_job_of_node(given))
+        return 0;
     if (run_dir_open_whole(&dir, given, whole ? OTHERS_MS : 0, error) != 0) {
         warnx("%s", error);
         failed = -1;
     }
-    if (compaction_run(&dir, 0, &compact, error) != 0)
-        warnx("note: the files of jobs are not all compressed: %s", error);
-    for (size_t i = 0; i < dir.job_count; i++)
-        if (!(whole && run_job_ranks_missing(&dir.jobs[i], ranks)) && run_job_join(&dir, &dir.jobs[i]) != 0) {
+    for (size_t i = 0; i < dir.job_count; i++) {
+        const struct run_job *job = &dir.jobs[i];
+        if (whole && (run_job_ranks_missing(job, ranks) || !job_is_of_node(job)))
+            continue;
+        if (run_job_join(&dir, job, true) != 0) {
             warn("the files of a job in %s stay apart", given);
             failed = -1;
         }
+    }
     run_dir_close(&dir);
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files of each job whose rank 0 was on this node: collectors of several
- * nodes run at the same time, and a lock may hold on one node only. Returns how many spools could not be collected, or
+/* Collects all spools of the user. `join` joins the files of jobs, too. Returns how many spools could not be collected, or
  * directories not be joined. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
@@ -139,11 +162,11 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
         errx(1, "no memory");
     for (size_t i = 0; i < spools.count; i++) {
         const struct spool *spool = &spools.list[i];
-        size_t before = sum->first;
+        size_t before = sum->merged + sum->kept;
         bool collected = spool->owner != geteuid() || collect_spool(spool, wish, sum, problem) == 0;
         if (!collected && told)
             warnx("%s", problem);
-        failed += !collected || (join && sum->first > before && directory_join(spool->output, true) != 0);
+        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output, true) != 0);
     }
     spools_release(&spools);
     return failed;

@@ -173,7 +173,7 @@ static int compact(const struct run_dir *dir)
 {
     struct compaction result;
     char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
-    int failed = compaction_run(dir, 0, &result, error);
+    int failed = compaction_run(dir, NULL, 0, &result, error);
     if (result.done) {
         printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
                text_of_bytes(after, result.bytes_after));

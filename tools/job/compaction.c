@@ -357,6 +357,7 @@ struct crew {
     const struct run_dir *dir;
     pthread_mutex_t lock;
     size_t job, file; /* which comes next */
+    size_t end;       /* of the jobs */
     struct compaction *result;
     char *error;
     int failed;
@@ -366,7 +367,7 @@ static bool next_take(struct crew *crew, struct work *work)
 {
     bool some = false;
     pthread_mutex_lock(&crew->lock);
-    for (; crew->job < crew->dir->job_count; crew->job++, crew->file = 0) {
+    for (; crew->job < crew->end; crew->job++, crew->file = 0) {
         const struct run_job *job = &crew->dir->jobs[crew->job];
         if (crew->file < job->file_count) {
             work->job = job;
@@ -441,16 +442,23 @@ static void *crew_member(void *argument)
     }
 }
 
-int compaction_run(const struct run_dir *dir, unsigned threads, struct compaction *result, char error[512])
+int compaction_run(const struct run_dir *dir, const struct run_job *job, unsigned threads, struct compaction *result,
+                   char error[512])
 {
     enum { THREADS_MOST = 64 };
-    struct crew crew = {.dir = dir, .lock = PTHREAD_MUTEX_INITIALIZER, .result = result, .error = error};
+    size_t first = job ? (size_t)(job - dir->jobs) : 0;
+    struct crew crew = {.dir = dir,
+                        .job = first,
+                        .end = job ? first + 1 : dir->job_count,
+                        .lock = PTHREAD_MUTEX_INITIALIZER,
+                        .result = result,
+                        .error = error};
     pthread_t members[THREADS_MOST];
     size_t files = 0, started = 0;
     *result = (struct compaction){0};
     error[0] = '\0';
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
-    for (size_t i = 0; i < dir->job_count; i++)
+    for (size_t i = first; i < crew.end; i++)
         files += dir->jobs[i].file_count;
     if (!threads)
         threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);

@@ -15,12 +15,13 @@ struct compaction {
 };
 
 /*
- * Replaces each run file by a compact one, with several threads (0: one for each processor). Each new file is first
+ * Replaces each run file of a job, or of all (NULL), by a compact one, with several threads (0: one for each processor). Each new file is first
  * read back completely and compared. The replacement is atomic, so that one of the two files always exists. Live files of
  * processes that have not reached their end stay as they are. Returns 0, or -1 with the reason for the first file that
  * could not be replaced. Other files are replaced nevertheless. The pieces of the jobs are the new files then, but readers
  * stay with the old ones.
  */
-int compaction_run(const struct run_dir *dir, unsigned threads, struct compaction *result, char error[512]);
+int compaction_run(const struct run_dir *dir, const struct run_job *job, unsigned threads, struct compaction *result,
+                   char error[512]);
 
 #endif

@@ -7,9 +7,11 @@
 #include "format/label.h"
 #include "format/runfile.h"
 #include "format/sealed.h"
+#include "job/compaction.h"
 #include "job/container.h"
 #include "job/summaryfile.h"
 
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -288,13 +290,24 @@ static int directory_lock(const char *path)
     return -1;
 }
 
-int run_job_join(const struct run_dir *dir, const struct run_job *job)
+/* A file that cannot be compressed stays as it is. */
+static void files_compress(const struct run_dir *dir, const struct run_job *job)
+{
+    struct compaction result;
+    char error[512];
+    if (pieces_are_same(job) && compaction_run(dir, job, 0, &result, error) != 0)
+        warnx("note: the files of a job are not all compressed: %s", error);
+}
+
+int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress)
 {
     if (!can_be_joined(dir, job) || (!job->file_count && summary_count(job) < 2))
         return 0;
     int lock = directory_lock(dir->path);
     if (lock < 0)
         return errno == EWOULDBLOCK ? 0 : -1;
+    if (compress)
+        files_compress(dir, job);
     int result = job->file_count ? files_join(job) : summaries_unite(dir, job), problem = errno;
     close(lock);
     errno = problem;

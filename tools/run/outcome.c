@@ -145,7 +145,7 @@ static void traces_compact(const struct run_dir *dir)
 {
     struct compaction result;
     char error[512];
-    if (has_traces(dir) && compaction_run(dir, 0, &result, error) != 0)
+    if (has_traces(dir) && compaction_run(dir, NULL, 0, &result, error) != 0)
         warnx("note: the trace is not compressed: %s", error);
 }
 
@@ -226,7 +226,7 @@ static void files_join(const char *given, bool compact)
     char error[512];
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++)
-            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i]) != 0)
+            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i], false) != 0)
                 warn("note: the files of a job in %s stay apart; all tools read them", given);
     run_dir_close(&dir);
 }

@@ -215,7 +215,7 @@ static struct compaction compact_all(void)
     struct compaction result;
     char error[512] = "";
     assert_int_equal(run_dir_open(&dir, fixture.directory, error), 0);
-    assert_int_equal(compaction_run(&dir, 2, &result, error), 0);
+    assert_int_equal(compaction_run(&dir, NULL, 2, &result, error), 0);
     assert_string_equal(error, "");
     run_dir_close(&dir);
     return result;
@@ -470,7 +470,7 @@ static void a_live_file_stays_as_it_is(void **state)
     assert_int_equal(rename(fixture.run.path, path), 0);
     assert_int_equal(stat(path, &before), 0);
     assert_int_equal(run_dir_open(&dir, spool, error), 0);
-    assert_int_equal(compaction_run(&dir, 1, &result, error), 0);
+    assert_int_equal(compaction_run(&dir, NULL, 1, &result, error), 0);
     run_dir_close(&dir);
     assert_int_equal(result.done, 0);
     assert_int_equal(result.live, 1);

@@ -216,8 +216,8 @@ def always_on_killed():
     os.mkdir(f"{place.path}/spool")
     process = batch(place, [f"export MPIT_CONF={place.path}/mpit.conf",
                             f"{' '.join(SRUN)} --task-prolog={scripts}/task-prolog {PROGRAM} {place.path} deadlock"])
-    until(lambda: process.poll() is not None or len(glob.glob(f"{place.path}/spool/mpit-*/*/*.mpit")) == RANKS, "live files")
-    time.sleep(0.5)
+    until(lambda: process.poll() is not None or any(is_stuck(dump("--crash", spool).stdout) for spool in
+                                                   glob.glob(f"{place.path}/spool/mpit-*/*")), "the deadlock")
     subprocess.run(["scancel", "--full", "--signal=KILL", process.stdout.readline().strip()], capture_output=True)
     process.communicate(timeout=PATIENCE)
     until(lambda: not subprocess.run(["pgrep", "-f", f"{PROGRAM} {place.path}"], capture_output=True).stdout, "the job is dead")

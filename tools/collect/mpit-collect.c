@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "job/join.h"
 
+#include <dirent.h>
 #include <err.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -23,7 +24,7 @@
 static const struct tool_option options[] = {
     {"all", NULL, 'a', "collect for all output directories of the user"},
     {"to", "DIR", 't', "move to DIR, if the output directory cannot be written"},
-    {"join", NULL, 'j', "then make one file of the files of each job in DIR"},
+    {"join", NULL, 'j', "then compress the files in DIR, and make one of each job"},
     {"handover", NULL, 'o', "used by the last process of a job: print only problems"},
     {"drain", NULL, 'd', "move traces of running processes that fill the spool"},
     {.name = NULL},
@@ -107,18 +108,40 @@ static bool job_is_of_node(const struct run_job *job)
     return row && gethostname(host, sizeof host - 1) == 0 && strcmp(job->summary->hosts[row->host].name, host) == 0;
 }
 
+/* Returns whether the file, a result of this node, has a rank 0. */
+static bool file_has_first(const char *directory, const char *name)
+{
+    struct run_dir file;
+    char path[PATH_MAX], error[512];
+    snprintf(path, sizeof path, "%.3800s/%.255s", directory, name);
+    bool found = run_dir_open(&file, path, error) == 0 && file.job_count && job_is_of_node(&file.jobs[0]);
+    run_dir_close(&file);
+    return found;
+}
+
 /* Returns whether the directory has a job of this node: collectors of several nodes run at the same time, and a lock may
- * hold on one node only. */
+ * hold on one node only. Reads no files of other nodes, which may be many. */
 static bool has_job_of_node(const char *directory)
 {
-    struct run_dir dir;
-    char error[512];
+    char host[256] = "";
+    DIR *stream = gethostname(host, sizeof host - 1) == 0 ? opendir(directory) : NULL;
     bool found = false;
-    if (run_dir_open(&dir, directory, error) == 0)
-        for (size_t i = 0; i < dir.job_count && !found; i++)
-            found = job_is_of_node(&dir.jobs[i]);
-    run_dir_close(&dir);
+    for (struct dirent *entry; stream && !found && (entry = readdir(stream));)
+        found = strncmp(entry->d_name, host, strlen(host)) == 0 && entry->d_name[strlen(host)] == '.' &&
+                run_dir_owns(entry->d_name) && file_has_first(directory, entry->d_name);
+    if (stream)
+        closedir(stream);
     return found;
+}
+
+/* The epilog has little time. Large traces are joined as they are. */
+static bool is_soon_compact(const struct run_job *job)
+{
+    enum { MOST = 512 << 20 };
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < job->piece_count; i++)
+        bytes += job->pieces[i].file_bytes;
+    return bytes <= MOST;
 }
 
 /* Compresses and joins the files of each job in an output directory. `whole`: of each job of this node without a missing
@@ -142,7 +165,7 @@ static int directory_join(const char *given, bool whole)
         const struct run_job *job = &dir.jobs[i];
         if (whole && (run_job_ranks_missing(job, ranks) || !job_is_of_node(job)))
             continue;
-        if (run_job_join(&dir, job, true) != 0) {
+        if (run_job_join(&dir, job, !whole || is_soon_compact(job)) != 0) {
             warn("the files of a job in %s stay apart", given);
             failed = -1;
         }

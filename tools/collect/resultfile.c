@@ -164,8 +164,9 @@ static uint64_t summary_limit(void)
     uint64_t limit = strtoull(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end && !errno)
         return limit;
-    warnx("%sMPIT_SUMMARY_LIMIT_BYTES is \"%.60s\", which is no number of bytes; summaries have no limit",
-          setting_place("MPIT_SUMMARY_LIMIT_BYTES", place), text);
+    warnx(
+        "%sMPIT_SUMMARY_LIMIT_BYTES=%.60s cannot be used: allowed are whole numbers of bytes; summaries have no limit",
+        setting_place("MPIT_SUMMARY_LIMIT_BYTES", place), text);
     return 0;
 }
 
@@ -183,7 +184,9 @@ void *result_of_all(const struct summary *summary, size_t *bytes)
 void *result_of_summary(struct summary *summary, size_t *bytes)
 {
     enum { RANK_BYTES = 40 };
-    uint64_t limit = summary_limit();
+    /* Other nodes may leave out other parts. A line of the sum would lack ranks. */
+    bool all_ranks = summary->world_size && summary->row_count >= summary->world_size;
+    uint64_t limit = all_ranks ? summary_limit() : 0;
     uint64_t most = limit && limit < SIZE_MAX / 2 ? limit + RANK_BYTES * summary->row_count : SIZE_MAX;
     for (;;) {
         void *file = result_of_all(summary, bytes);

@@ -28,7 +28,8 @@ struct summary;
 /* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
 enum { SUMMARY_BYTES_MAX = 64 << 20 };
 
-/* Makes the file of a summary, which the caller frees. What has no room goes (MPIT_SUMMARY_LIMIT_BYTES, summary_reduce).
+/* Makes the file of a summary, which the caller frees. Parts without room are left out, or share a line
+ * (MPIT_SUMMARY_LIMIT_BYTES, summary_reduce).
  * NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
 void *result_of_summary(struct summary *summary, size_t *bytes);
 /* Likewise, with all that is in it. */

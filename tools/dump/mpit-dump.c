@@ -190,8 +190,9 @@ static int compact(const struct run_dir *dir)
         printf("%zu files are unchanged: they are in a container, and mpit-dump --unpack takes them out\n",
                result.contained);
     if (result.many)
-        printf("%zu files are unchanged: of a job with more than 2048 files only traces and samples are compressed\n",
-               result.many);
+        printf(
+            "%zu files are unchanged: they have no trace and no samples, and the directory has more than 2048 files\n",
+            result.many);
     if (!result.done && !result.already && !result.live && !result.contained && !result.many && !failed)
         printf("nothing to compress: this run has only a summary\n");
     if (failed)

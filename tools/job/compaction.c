@@ -5,6 +5,7 @@
 #include "collect/spools.h"
 #include "format/compact.h"
 #include "job/container.h"
+#include "reader/runmap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A reader keeps the image of a compact file in memory, some 400 KiB. So larger jobs keep files that have only counters. */
+/* A reader keeps the image of a compact file in memory, some 400 KiB. So in a directory with more files those that have
+ * only counters stay as they are. */
 enum { ERROR_BYTES = 512, PIECE_BYTES = 16 << 20, COUNTERS_MOST = 2048 };
 
 /* One file in progress. */
@@ -278,10 +280,19 @@ static int out_put(struct work *work)
     return 0;
 }
 
+/* Meanwhile another process may have joined the files of the job: the container has the name of one of them. */
+static bool is_read_file(const struct work *work, struct stat *st)
+{
+    const struct run_map *map = work->run->map;
+    return stat(work->target, st) == 0 && st->st_dev == map->device && st->st_ino == map->inode &&
+           (size_t)st->st_size == map->bytes;
+}
+
 /* Replaces the old file in one step. */
 static int out_name(struct work *work, const struct stat *st)
 {
     char path[64];
+    struct stat now;
     const struct timespec times[2] = {st->st_atim, st->st_mtim};
     futimens(fileno(work->out), times);
     if (!work->temporary[0]) {
@@ -292,6 +303,8 @@ static int out_name(struct work *work, const struct stat *st)
             return compaction_fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
         }
     }
+    if (!is_read_file(work, &now))
+        return compaction_fail(work, "%s was replaced by another file while it was read", work->path);
     if (rename(work->temporary, work->target) != 0)
         return compaction_fail(work, "%s cannot be replaced: %s", work->path, strerror(errno));
     work->temporary[0] = '\0';
@@ -319,8 +332,8 @@ static int file_compact(struct work *work)
 {
     struct stat st;
     size_t room = compact_bound(PIECE_BYTES);
-    if (!realpath(work->path, work->target) || stat(work->target, &st) != 0)
-        return compaction_fail(work, "%s: %s", work->path, strerror(errno));
+    if (!realpath(work->path, work->target) || !is_read_file(work, &st))
+        return compaction_fail(work, "%s was replaced by another file, or is gone", work->path);
     if (out_open(work, &st) != 0)
         return -1;
     work->writer = compact_writer_make();
@@ -358,6 +371,7 @@ struct crew {
     pthread_mutex_t lock;
     size_t job, file; /* which comes next */
     size_t end;       /* of the jobs */
+    size_t files;     /* of the directory */
     struct compaction *result;
     char *error;
     int failed;
@@ -414,9 +428,12 @@ static bool may_change(const struct work *work)
 {
     char directory[PATH_MAX];
     struct spool spool;
-    const char *slash = strrchr(work->path, '/');
-    snprintf(directory, sizeof directory, "%.*s", slash ? (int)(slash - work->path) : 1, slash ? work->path : ".");
-    return work->run->header.phase != RUN_FINALIZED && spool_at(&spool, directory);
+    if (work->run->header.phase == RUN_FINALIZED)
+        return false;
+    if (!realpath(work->path, directory))
+        return true;
+    *strrchr(directory, '/') = '\0';
+    return spool_at(&spool, directory);
 }
 
 static void *crew_member(void *argument)
@@ -433,7 +450,7 @@ static void *crew_member(void *argument)
             work.sum.contained = 1;
         else if (may_change(&work))
             work.sum.live = 1;
-        else if (work.job->file_count > COUNTERS_MOST && has_only_counters(&work.run->header))
+        else if (crew->files > COUNTERS_MOST && has_only_counters(&work.run->header))
             work.sum.many = 1;
         else
             failed = file_compact(&work);
@@ -454,15 +471,15 @@ int compaction_run(const struct run_dir *dir, const struct run_job *job, unsigne
                         .result = result,
                         .error = error};
     pthread_t members[THREADS_MOST];
-    size_t files = 0, started = 0;
+    size_t started = 0;
     *result = (struct compaction){0};
     error[0] = '\0';
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is an error like a full disk */
-    for (size_t i = first; i < crew.end; i++)
-        files += dir->jobs[i].file_count;
+    for (size_t i = 0; i < dir->job_count; i++)
+        crew.files += dir->jobs[i].file_count;
     if (!threads)
         threads = (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
-    for (; started + 1 < threads && started + 1 < files && started < THREADS_MOST; started++)
+    for (; started + 1 < threads && started + 1 < crew.files && started < THREADS_MOST; started++)
         if (pthread_create(&members[started], NULL, crew_member, &crew) != 0)
             break;
     crew_member(&crew); /* this one works, too */

@@ -9,7 +9,7 @@
 struct compaction {
     size_t done, already, live; /* files: newly compact, already compact, live: of a process that may still run */
     size_t contained;           /* in a container, and not compact */
-    size_t many;                /* without a trace and samples, of a job with more than 2,048 files */
+    size_t many;                /* without a trace and samples, in a directory with more than 2,048 files */
     uint64_t bytes_before, bytes_after; /* of the newly compact files */
     uint64_t events, calls;             /* in the newly compact files */
 };

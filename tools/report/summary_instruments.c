@@ -128,8 +128,9 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
         fprintf(out, "  %zu others: mpit-dump --json shows them\n", more);
     if (summary->instruments_left_out)
         fprintf(out,
-                "  %" PRIu64 " values are left out: they are in large arrays, beyond the limit of %d, or over "
-                             "MPIT_SUMMARY_LIMIT_BYTES\n",
+                "  %" PRIu64
+                " values, regions and phases are left out: of large arrays, beyond the limit of %d, or over "
+                "MPIT_SUMMARY_LIMIT_BYTES\n",
                 summary->instruments_left_out, SUMMARY_INSTRUMENTS_MAX);
 }
 

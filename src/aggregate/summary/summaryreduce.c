@@ -80,8 +80,19 @@ static bool sites_or_comms_reduce(struct summary *summary)
     return comms_reduce(summary, 1) || sites_reduce(summary, 1);
 }
 
+/* A quarter of the names, and one at least. */
+static bool phases_reduce(struct summary *summary)
+{
+    size_t names = 0;
+    for (size_t at = 0; at < summary->phase_count; at += summary_phase_lines(summary, at))
+        names++;
+    for (size_t goes = names / 4 + 1; goes > 0 && phase_leave_out(summary); goes--)
+        ;
+    return names > 0;
+}
+
 bool summary_reduce(struct summary *summary)
 {
     return regions_leave_out(summary) || sites_reduce(summary, SITES_FEW) || comms_reduce(summary, COMMS_FEW) ||
-           instruments_reduce(summary) || phase_leave_out(summary) || sites_or_comms_reduce(summary);
+           instruments_reduce(summary) || phases_reduce(summary) || sites_or_comms_reduce(summary);
 }

@@ -62,7 +62,7 @@ static bool pattern_expand(const struct opened *opened, const char *pattern, cha
 /* What the site writes holds for all jobs, wherever they start. */
 static bool is_of_any_place(const char *output)
 {
-    return output[0] == '/' && !strchr(output, '"') && !strstr(output, " #");
+    return output[0] == '/' && !strchr(output, '"') && !strstr(output, " #") && !strstr(output, "\t#");
 }
 
 static void directory_read(struct opened *opened)

@@ -51,7 +51,7 @@ for mpi in openmpi mpich; do
     gives "  is not for mpit-run" 0 env MPIT_CONF="$work/site.conf" mpit-run --quiet --output run mpirun.$mpi $over -n $ranks ./crowded-$mpi $comms
     member 'len(whole) == 150'
     bounded 4k
-    one_says 1 'MPIT_SUMMARY_LIMIT_BYTES is "4k", which is no number of bytes; summaries have no limit'
+    one_says 1 'MPIT_SUMMARY_LIMIT_BYTES=4k cannot be used: allowed are whole numbers of bytes; summaries have no limit'
     member 'len(whole) == 150'
 done
 

@@ -313,7 +313,8 @@ static void environment_set(const struct request *request, const char *library, 
     if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
         (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
         setenv("MPIT_OUTPUT", output_quoted(output), 1) != 0 ||
-        setenv("MPIT_SUMMARY_LIMIT_BYTES", "0", 0) != 0 || /* the site's bound is not for one's own runs */
+        /* the site's bound is not for one's own runs */
+        (setting_is_of_site("MPIT_SUMMARY_LIMIT_BYTES") && setenv("MPIT_SUMMARY_LIMIT_BYTES", "0", 1) != 0) ||
         (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
         (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
         (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||

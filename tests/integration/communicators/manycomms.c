@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 enum { THREADS = 3, WARM = 1000, WINDOWED = 997, FILED = 499, POSTED = 7, PERSISTENT = 11, CHAINED = 13 };
 

@@ -111,7 +111,7 @@ void settings_tell(void (*say)(const char *format, ...))
             setting("MPIT_HIDE"), unknown);
     const char *excluded = setting("MPIT_EXCLUDE");
     if (excluded && strpbrk(excluded, "\"'#"))
-        say("mpit: %sMPIT_EXCLUDE=%.200s cannot be used: allowed are patterns, without quotes or a comment",
-            setting_place("MPIT_EXCLUDE", place), excluded);
+        say("mpit: %sMPIT_EXCLUDE=%.200s: quotes and # are parts of its patterns", setting_place("MPIT_EXCLUDE", place),
+            excluded);
     site_tell(say);
 }

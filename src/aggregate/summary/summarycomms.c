@@ -150,13 +150,6 @@ static bool name_is_first(const char *name)
     return !strchr(name, '/') || strchr(name, '*');
 }
 
-/* True if the first comes before the other when there is not room for both. */
-static bool name_goes_before(const char *name, const char *other)
-{
-    bool first = name_is_first(name);
-    return first != name_is_first(other) ? first : strcmp(name, other) < 0;
-}
-
 /* The line that is dropped first. Lines are sorted by name. */
 static size_t comm_last(const struct summary *summary)
 {
@@ -220,27 +213,10 @@ int summary_comms_fill(struct summary *summary, const struct figures *from)
     return result;
 }
 
-/* Writes the last name with a line of its own, if others have none. Else "". */
-static void comm_bound(const struct summary *summary, char name[COMM_NAME_BYTES])
-{
-    size_t last = has_others(summary) ? comm_last(summary) : SIZE_MAX;
-    snprintf(name, COMM_NAME_BYTES, "%s", last != SIZE_MAX ? summary->comms[last].name : "");
-}
-
 int summary_comms_merge(struct summary *summary, const struct summary *other)
 {
-    char bounds[2][COMM_NAME_BYTES];
-    comm_bound(summary, bounds[0]);
-    comm_bound(other, bounds[1]);
     for (size_t i = 0; i < other->comm_count; i++)
         if (comm_line_add(summary, &other->comms[i]) != 0)
             return -1;
-    /* A part that has fewer lines may have summed a name that the other part has. No line must lack ranks. */
-    size_t stay = 0;
-    for (size_t i = 0; i < summary->comm_count; i++) {
-        const char *name = summary->comms[i].name;
-        stay += strcmp(name, OTHERS_NAME) != 0 && !(bounds[0][0] && name_goes_before(bounds[0], name)) &&
-                !(bounds[1][0] && name_goes_before(bounds[1], name));
-    }
-    return summary_comms_trim(summary, stay);
+    return 0;
 }

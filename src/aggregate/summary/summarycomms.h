@@ -3,8 +3,8 @@
  * their lines: MPI_COMM_WORLD and the like, sums, and then the others in the order of their names. All others share the
  * line "(other communicators)".
  *
- * This order is the same in all processes. So a line always has all ranks of its communicator, however many lines the parts
- * of a job keep.
+ * This order is the same in all processes. So a line has all ranks of its communicator, in any order of merging. Only a
+ * summary that has all ranks of its job is trimmed further.
  */
 #ifndef MPIT_AGGREGATE_SUMMARYCOMMS_H
 #define MPIT_AGGREGATE_SUMMARYCOMMS_H

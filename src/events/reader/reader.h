@@ -88,7 +88,7 @@ struct run_reader {
     /* Copies of these three tables. NULL: the reader shares the table with the readers of equal files. */
     void *variables_copy, *calls_copy, *counters_copy;
     const uint16_t *variable_order; /* of a shared table: places in it, sorted by name. Else NULL */
-    void *noted; /* memory of the tool, or NULL. run_reader_close frees it */
+    void *noted;                    /* memory of the tool, or NULL. run_reader_close frees it */
     char error[512];
 };
 

@@ -70,11 +70,11 @@ for mpi in openmpi mpich; do
     one_says 1 'wrong.conf:7: mpit has no setting Tracee; did you mean trace\?'
     one_says 1 'wrong.conf:8: mpit has no setting MPIT_OUTPUT; did you mean output\?'
     one_says 1 'wrong.conf:9: the line has no effect; .* name has letters, digits and _'
-    one_says 1 'wrong.conf:10: MPIT_EXCLUDE="none" cannot be used: allowed are patterns, without quotes or a comment'
+    one_says 1 'wrong.conf:10: MPIT_EXCLUDE="none": quotes and # are parts of its patterns'
     one_says 1 'wrong.conf:11: MPIT_SPOOL=tmp cannot be used: allowed is an absolute path'
     printf '%s\n' "output = $work/commented" 'exclude = none  # for the vendor' >comment.conf
     gives "  a comment behind the programs" 0 env MPIT_CONF="$work/comment.conf" "mpirun.$mpi" -n 1 ./ring-$mpi 0
-    one_says 1 'comment.conf:2: MPIT_EXCLUDE=none  # for the vendor cannot be used'
+    one_says 1 'comment.conf:2: MPIT_EXCLUDE=none  # for the vendor: quotes and # are parts of its patterns'
     file=$(jobs_in logs/4711)
     member "$file" 'len(job["origin"]["user"]) == len(job["origin"]["directory"]) == 17 and job["origin"]["user"][0] == "#"'
     member "$file" 'job["origin"]["command"] == "./ring-'$mpi'"'

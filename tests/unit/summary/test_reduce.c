@@ -1,4 +1,4 @@
-/* A summary that is made smaller: what shares a line, what goes, and that the parts of a job still fit together. */
+/* A summary that is made smaller: what shares a line, and what goes. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "summary/summary.h"
-#include "summary/summarycomms.h"
 #include "summary/summaryphases.h"
 #include "summary/summarysites.h"
 
@@ -16,15 +15,14 @@
 
 enum { COMMS = 40, SITES = 50, SENDS = 3, INSTRUMENTS = 3 };
 
-/* A part of rank `rank`, which has the communicators from `first` on, every `step`-th. */
-static void part_fill(struct summary *part, int32_t rank, unsigned first, unsigned step)
+static void part_fill(struct summary *part)
 {
     *part = (struct summary){.ranks = 1};
     part->comms = calloc(COMMS, sizeof *part->comms);
     part->sites.list = calloc(SITES, sizeof *part->sites.list);
     part->sites.frames = calloc(SITES, sizeof *part->sites.frames);
     assert_true(part->comms && part->sites.list && part->sites.frames);
-    for (unsigned i = first; i < COMMS; i += step) {
+    for (unsigned i = 0; i < COMMS; i++) {
         struct summary_comm *comm = &part->comms[part->comm_count++];
         snprintf(comm->name, sizeof comm->name, "world/comm%03u", i);
         comm->ranks = 1;
@@ -43,7 +41,7 @@ static void part_fill(struct summary *part, int32_t rank, unsigned first, unsign
     for (; part->instrument_count < INSTRUMENTS; part->instrument_count++)
         part->instruments[part->instrument_count].ranks = 1;
     for (unsigned i = 0; i < 4; i++) {
-        struct summary_phase phase = {.rank = rank, .region = i == 3, .run_ns = i == 1 ? 1 : 10, .count = 1};
+        struct summary_phase phase = {.region = i == 3, .run_ns = i == 1 ? 1 : 10, .count = 1};
         snprintf(phase.name, sizeof phase.name, "phase%u", i);
         assert_int_equal(summary_phase_add(part, &phase), 0);
     }
@@ -65,48 +63,11 @@ static uint64_t calls_of(const struct summary *summary)
     return sum;
 }
 
-/* One part keeps 10 communicators, the other 20: only lines that both keep are whole. */
-static void no_line_of_a_merge_lacks_ranks(void **state)
-{
-    (void)state;
-    for (unsigned order = 0; order < 2; order++) {
-        struct summary few, more;
-        part_fill(&few, 0, 0, 1);
-        part_fill(&more, 1, 0, 1);
-        assert_int_equal(summary_comms_trim(&few, 10), 0);
-        assert_int_equal(summary_comms_trim(&more, 20), 0);
-        struct summary *to = order ? &few : &more, *from = order ? &more : &few;
-        assert_int_equal(summary_merge(to, from), 0);
-        assert_int_equal(to->comm_count, 11);
-        assert_int_equal(sends_of(to), 2 * COMMS * SENDS);
-        for (size_t i = 0; i < to->comm_count; i++)
-            assert_true(strcmp(to->comms[i].name, "(other communicators)") == 0 ||
-                        (to->comms[i].ranks == 2 && to->comms[i].send_count == 2 * SENDS));
-        summary_release(&few);
-        summary_release(&more);
-    }
-}
-
-/* The other part has only some of the names: those that sort behind the bound of the first go. */
-static void a_part_without_others_gives_way_too(void **state)
-{
-    (void)state;
-    struct summary few, some;
-    part_fill(&few, 0, 0, 1);
-    part_fill(&some, 1, 1, 4);
-    assert_int_equal(summary_comms_trim(&few, 12), 0);
-    assert_int_equal(summary_merge(&some, &few), 0);
-    assert_int_equal(some.comm_count, 13);
-    assert_int_equal(sends_of(&some), (COMMS + COMMS / 4) * SENDS);
-    summary_release(&few);
-    summary_release(&some);
-}
-
 static void sites_that_go_take_their_frames_along(void **state)
 {
     (void)state;
     struct summary part;
-    part_fill(&part, 0, 0, 1);
+    part_fill(&part);
     summary_sites_trim(&part, 5);
     assert_int_equal(part.sites.count, 5);
     assert_int_equal(part.sites.frame_count, 4);
@@ -126,7 +87,7 @@ static void each_step_is_smaller_and_totals_stay(void **state)
     (void)state;
     struct summary part;
     size_t before = SIZE_MAX, bytes;
-    part_fill(&part, 0, 0, 1);
+    part_fill(&part);
     do {
         void *flat = summary_pack(&part, &bytes);
         assert_true(flat && bytes < before);
@@ -146,8 +107,6 @@ static void each_step_is_smaller_and_totals_stay(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_line_of_a_merge_lacks_ranks),
-        cmocka_unit_test(a_part_without_others_gives_way_too),
         cmocka_unit_test(sites_that_go_take_their_frames_along),
         cmocka_unit_test(each_step_is_smaller_and_totals_stay),
     };

@@ -396,6 +396,16 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
     }
 }
 
+/* Returns whether the results of a job on this node should become one file, with files of other nodes. The node of rank 0
+ * does it. A killed process leaves a large file, which is compressed then. */
+static bool is_to_join(const struct part *parts, size_t count, size_t kept)
+{
+    const struct run_header *first = &parts[0].run.header;
+    for (size_t i = 1; i < count && run_rank(first) != 0; i++)
+        first = &parts[i].run.header;
+    return run_rank(first) == 0 && (kept || (int64_t)count < run_size(first));
+}
+
 /* All processes of a job on this node. */
 static int job_collect(struct work *work, const struct part *parts, size_t count)
 {
@@ -412,6 +422,8 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
             result = part_copy(work, &parts[i]);
             kept += result == 0;
         }
+    if (result == 0 && work->wish->join_later && is_to_join(parts, count, kept))
+        spool_join_ask(work->spool->path);
     for (size_t i = 0; result == 0 && i < count; i++)
         part_mark(work, &parts[i], 1);
     work->sum->kept += result == 0 ? kept : 0;
@@ -463,7 +475,7 @@ static int jobs_collect(struct work *work, const struct parts *parts)
 
 void spool_remove(const struct spool *spool)
 {
-    bool empty = !spool_is_watched(spool->path);
+    bool empty = !spool_is_watched(spool->path) && !spool_join_is_asked(spool->path, 0);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
         empty = !text_ends(entry->d_name, RUN_FILE_SUFFIX);

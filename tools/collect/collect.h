@@ -29,6 +29,7 @@ enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 struct collect_wish {
     int wait_ms;           /* for the lock, at most */
     int idle_seconds;      /* only files without a write for so many seconds */
+    bool join_later;       /* mark the spool if its files should become one (spool_join_ask) */
     void (*visible)(void); /* may be NULL */
     void (*waiting)(void); /* called if another process has the lock. May be NULL */
 };
@@ -47,7 +48,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
 
-/* Removes a spool without live files. A process that begins in it prevents this. The caller holds its lock. */
+/* Removes a spool without live files and marks. A process that begins in it prevents this. The caller holds its lock. */
 void spool_remove(const struct spool *spool);
 
 #endif

@@ -227,8 +227,10 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
         rewinddir(stream);
     if (old) {
         live_files_remove(cleaning, spool, directory, stream);
-        if (!cleaning->dry && st.st_mtime < cleaning->before)
+        if (!cleaning->dry && st.st_mtime < cleaning->before) {
+            spool_join_forget(spool->path);
             spool_remove(spool);
+        }
     } else if (stream) {
         cleaning->staying += live_files_count(stream);
     }

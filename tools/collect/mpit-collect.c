@@ -8,6 +8,7 @@
 #include "collect/drain.h"
 #include "base/options.h"
 #include "job/join.h"
+#include "site/setting.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -146,9 +147,8 @@ static bool is_soon_compact(const struct run_job *job)
 
 /* Compresses and joins the files of each job in an output directory. `whole`: of each job of this node without a missing
  * rank, after a wait for other nodes. Returns 0, or -1 with a line on standard error. */
-static int directory_join(const char *given, bool whole)
+static int directory_join(const char *given, bool whole, int wait_ms)
 {
-    enum { OTHERS_MS = 5000 };
     struct run_dir dir;
     struct spool spool;
     char error[512], ranks[MISSING_TEXT_BYTES];
@@ -157,7 +157,7 @@ static int directory_join(const char *given, bool whole)
         given = spool.output;
     if (whole && !has_job_of_node(given))
         return 0;
-    if (run_dir_open_whole(&dir, given, whole ? OTHERS_MS : 0, error) != 0) {
+    if (run_dir_open_whole(&dir, given, wait_ms, error) != 0) {
         warnx("%s", error);
         failed = -1;
     }
@@ -174,10 +174,24 @@ static int directory_join(const char *given, bool whole)
     return failed;
 }
 
-/* Collects all spools of the user. `join` joins the files of jobs, too. Returns how many spools could not be collected, or
- * directories not be joined. */
+/* Joins what has come to the output directory of the spool, and removes the spool. */
+static int spool_join(const struct spool *spool, int wait_ms)
+{
+    int result = directory_join(spool->output, true, wait_ms);
+    spool_join_forget(spool->path);
+    int lock = spool_lock(spool->path, 0);
+    if (lock >= 0) {
+        spool_remove(spool);
+        close(lock);
+    }
+    return result;
+}
+
+/* Collects all spools of the user. `join`: joins the files of jobs, too. Without it, for files of earlier jobs, joins only
+ * what was to be joined a while ago: this node has no epilog. Returns how many spools failed. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
+    enum { OTHERS_MS = 5000 };
     struct spool_list spools;
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
@@ -186,10 +200,14 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
     for (size_t i = 0; i < spools.count; i++) {
         const struct spool *spool = &spools.list[i];
         size_t before = sum->merged + sum->kept;
-        bool collected = spool->owner != geteuid() || collect_spool(spool, wish, sum, problem) == 0;
+        if (spool->owner != geteuid())
+            continue;
+        bool collected = collect_spool(spool, wish, sum, problem) == 0;
         if (!collected && told)
             warnx("%s", problem);
-        failed += !collected || (join && sum->merged + sum->kept > before && directory_join(spool->output, true) != 0);
+        bool asked = (join || wish->idle_seconds) && spool_join_is_asked(spool->path, wish->idle_seconds);
+        bool due = asked || (join && sum->merged + sum->kept > before);
+        failed += !collected || (due && spool_join(spool, join ? OTHERS_MS : 0) != 0);
     }
     spools_release(&spools);
     return failed;
@@ -290,7 +308,9 @@ int main(int argc, char *argv[])
     limits_lift();
     struct request request = collect_options_read(argc, argv);
     struct collected sum = {.merged = 0};
+    bool site = request.handover && setting_is_of_site("MPIT_OUTPUT"); /* where an epilog joins */
     struct collect_wish wish = {.wait_ms = WAIT_MS,
+                                .join_later = site,
                                 .visible = request.handover ? words_end : NULL,
                                 .waiting = request.handover ? words_end : NULL};
     int failed = 0;
@@ -301,12 +321,12 @@ int main(int argc, char *argv[])
     for (size_t i = 0; i < request.count; i++)
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
     for (size_t i = 0; request.join && i < request.count; i++)
-        failed += directory_join(request.to ? request.to : request.directories[i], false) != 0;
+        failed += directory_join(request.to ? request.to : request.directories[i], false, 0) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true, request.join);
     else if (request.handover && !failed) /* files of earlier jobs that were killed */
-        all_collect(&(struct collect_wish){.wait_ms = 0, .idle_seconds = GONE_SECONDS}, &(struct collected){0}, false,
-                    false);
+        all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS, .join_later = site}, &(struct collected){0},
+                    false, false);
     if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still in use, %zu left\n", sum.merged, sum.kept, sum.at_work,
                sum.left);

@@ -184,3 +184,32 @@ int spool_lock(const char *spool, int wait_ms)
         nanosleep(&(struct timespec){.tv_nsec = STEP_MS * 1000000L}, NULL);
     }
 }
+
+static void join_mark_path(char path[PATH_MAX], const char *spool)
+{
+    snprintf(path, PATH_MAX, "%.4000s/join", spool);
+}
+
+void spool_join_ask(const char *spool)
+{
+    char path[PATH_MAX];
+    join_mark_path(path, spool);
+    int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        close(fd);
+}
+
+bool spool_join_is_asked(const char *spool, int seconds)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    join_mark_path(path, spool);
+    return lstat(path, &st) == 0 && time(NULL) - st.st_mtime >= seconds;
+}
+
+void spool_join_forget(const char *spool)
+{
+    char path[PATH_MAX];
+    join_mark_path(path, spool);
+    unlink(path);
+}

@@ -32,6 +32,13 @@ bool spool_at(struct spool *spool, const char *path);
  * another process has the lock. */
 int spool_lock(const char *spool, int wait_ms);
 
+/* Marks a spool: the files of a job with rank 0 on this node are in the output directory, and should become one file.
+ * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. */
+void spool_join_ask(const char *spool);
+/* Returns whether it has the mark for at least so many seconds. */
+bool spool_join_is_asked(const char *spool, int seconds);
+void spool_join_forget(const char *spool);
+
 void spools_release(struct spool_list *spools);
 
 #endif

@@ -9,7 +9,6 @@
 #include "format/sealed.h"
 #include "job/compaction.h"
 #include "job/container.h"
-#include "job/summaryfile.h"
 
 #include <err.h>
 #include <errno.h>
@@ -21,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The container while it is written. */
+/* The new file while it is written. The members are of a container. */
 struct joining {
     int fd;
     char path[PATH_MAX], temporary[PATH_MAX + 16];
@@ -48,9 +47,9 @@ static bool is_one_file(const struct run_job *job)
     return true;
 }
 
-static bool can_be_joined(const struct run_dir *dir, const struct run_job *job)
+static bool can_be_replaced(const struct run_dir *dir, const struct run_job *job)
 {
-    if (dir->named || job->part || job->torn || is_one_file(job))
+    if (dir->named || job->part || job->torn)
         return false;
     for (size_t i = 0; i < job->piece_count; i++)
         if (!is_in(dir, &job->pieces[i]))
@@ -95,43 +94,16 @@ static uint64_t piece_bytes(const struct run_piece *piece)
     return piece->extent.bytes ? piece->extent.bytes : piece->file_bytes;
 }
 
-/* ---- summaries alone --------------------------------------------------------------------------------------------- */
+/* ---- the new file ------------------------------------------------------------------------------------------------ */
 
-/* Only the summaries are replaced by their sum. Names of functions stay a file. */
-static int summaries_unite(const struct run_dir *dir, const struct run_job *job)
-{
-    const struct run_piece *first = NULL;
-    if (!pieces_are_same(job))
-        return 0;
-    for (size_t i = 0; i < job->piece_count; i++)
-        if (!first && text_ends(job->pieces[i].name, SUMMARY_SUFFIX))
-            first = &job->pieces[i];
-    int stem = first ? (int)(strlen(first->name) - strlen(SUMMARY_SUFFIX)) : 0;
-    int result = first ? summary_file_write(job->stored, dir->path, first->name, stem, SUMMARY_SUFFIX) : 0;
-    for (size_t i = 0; result == 0 && i < job->piece_count; i++)
-        if (text_ends(job->pieces[i].name, SUMMARY_SUFFIX))
-            unlink(job->pieces[i].path);
-    return result;
-}
-
-static size_t summary_count(const struct run_job *job)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < job->piece_count; i++)
-        count += text_ends(job->pieces[i].name, SUMMARY_SUFFIX);
-    return count;
-}
-
-/* ---- the container ----------------------------------------------------------------------------------------------- */
-
-/* The name of a container that is there already, else of the first run file. */
-static const struct run_piece *piece_to_replace(const struct run_job *job)
+/* Its name: of a container that is there already, else of the first file with the suffix. */
+static const struct run_piece *piece_to_replace(const struct run_job *job, const char *suffix)
 {
     const struct run_piece *found = NULL;
     for (size_t i = 0; i < job->piece_count; i++) {
         if (job->pieces[i].extent.bytes)
             return &job->pieces[i];
-        if (!found && text_ends(job->pieces[i].name, RUN_FILE_SUFFIX))
+        if (!found && text_ends(job->pieces[i].name, suffix))
             found = &job->pieces[i];
     }
     return found;
@@ -161,6 +133,28 @@ static int joining_end(struct joining *joining, int result)
     errno = problem;
     return result;
 }
+
+static int joining_show(const struct joining *joining, const struct run_job *job)
+{
+    if (fsync(joining->fd) != 0)
+        return -1;
+    errno = ESTALE;
+    return pieces_are_same(job) ? rename(joining->temporary, joining->path) : -1;
+}
+
+/* The sum of the summaries. Readers leave out the summaries that it was made of (summary_sums_has). */
+static int sum_write(const struct joining *joining, const struct run_job *job)
+{
+    size_t bytes;
+    void *sum = result_of_summary(job->stored, &bytes);
+    int result = sum && bytes_write(joining->fd, sum, bytes) == 0 ? joining_show(joining, job) : -1;
+    int problem = errno;
+    free(sum);
+    errno = problem;
+    return result;
+}
+
+/* ---- the container ----------------------------------------------------------------------------------------------- */
 
 static uint64_t aligned(uint64_t bytes)
 {
@@ -256,10 +250,10 @@ static int container_write(struct joining *joining, const struct run_job *job)
     void *total = job->summary ? result_of_summary(job->summary, &total_bytes) : NULL;
     int result = -1;
     if (members_list(joining, job, total ? total_bytes : 0) == 0 && table_write(joining) == 0 &&
-        members_write(joining, job, total, total ? total_bytes : 0) == 0 && fsync(joining->fd) == 0) {
+        members_write(joining, job, total, total ? total_bytes : 0) == 0) {
         errno = ESTALE;
-        if (container_is_sound(joining) && pieces_are_same(job))
-            result = rename(joining->temporary, joining->path);
+        if (container_is_sound(joining))
+            result = joining_show(joining, job);
     }
     int problem = errno;
     free(total);
@@ -267,15 +261,30 @@ static int container_write(struct joining *joining, const struct run_job *job)
     return result;
 }
 
+/* ---- the job ----------------------------------------------------------------------------------------------------- */
+
+/* Run files become a container. Of summaries alone the sum stays, and names of functions stay a file. */
 static int files_join(const struct run_job *job)
 {
     struct joining joining = {.fd = -1};
-    int result = pieces_are_same(job) ? joining_begin(&joining, piece_to_replace(job)) : (errno = ESTALE, -1);
-    result = joining_end(&joining, result == 0 ? container_write(&joining, job) : -1);
+    bool whole = job->file_count > 0;
+    const char *suffix = whole ? RUN_FILE_SUFFIX : SUMMARY_SUFFIX;
+    int result = pieces_are_same(job) ? joining_begin(&joining, piece_to_replace(job, suffix)) : (errno = ESTALE, -1);
+    if (result == 0)
+        result = whole ? container_write(&joining, job) : sum_write(&joining, job);
+    result = joining_end(&joining, result);
     for (size_t i = 0; result == 0 && i < job->piece_count; i++)
-        if (strcmp(job->pieces[i].path, joining.path) != 0)
+        if (strcmp(job->pieces[i].path, joining.path) != 0 && (whole || text_ends(job->pieces[i].name, suffix)))
             unlink(job->pieces[i].path);
     return result != 0 && (errno == ESTALE || errno == ENOENT) ? 0 : result; /* another process has joined it */
+}
+
+static bool has_several(const struct run_job *job)
+{
+    size_t summaries = 0;
+    for (size_t i = 0; i < job->piece_count; i++)
+        summaries += text_ends(job->pieces[i].name, SUMMARY_SUFFIX);
+    return job->file_count ? !is_one_file(job) : summaries > 1;
 }
 
 /* One process at a time joins in a directory. Where a file system has no such locks, the checks above must do. Returns
@@ -301,14 +310,15 @@ static void files_compress(const struct run_dir *dir, const struct run_job *job)
 
 int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress)
 {
-    if (!can_be_joined(dir, job) || (!job->file_count && summary_count(job) < 2))
+    bool several = has_several(job), packed = compress && job->file_count > 0;
+    if (!can_be_replaced(dir, job) || (!several && !packed))
         return 0;
     int lock = directory_lock(dir->path);
     if (lock < 0)
         return errno == EWOULDBLOCK ? 0 : -1;
-    if (compress)
+    if (packed)
         files_compress(dir, job);
-    int result = job->file_count ? files_join(job) : summaries_unite(dir, job), problem = errno;
+    int result = several ? files_join(job) : 0, problem = errno;
     close(lock);
     errno = problem;
     return result;

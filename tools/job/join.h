@@ -11,9 +11,9 @@
 
 #include "job/rundir.h"
 
-/* Joins the files of a job in the directory. `compress` makes them compact before (compaction.h). A job stays as it is in these cases: it has one file already; a file of it
- * is elsewhere, cannot be read, or belongs to another user; another process joins in the directory. Returns 0, or -1 with
- * errno. After an error the files stay. */
+/* Makes one file of the files of a job in the directory. `compress` makes run files compact before (compaction.h). Files
+ * stay as they are in these cases: one of them is elsewhere, cannot be read, or belongs to another user; another process
+ * joins in the directory. Returns 0, or -1 with errno. After an error the files stay. */
 int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress);
 
 /* Takes the files out of the containers of all jobs, into a directory. It is made if it is missing. An existing file

@@ -66,20 +66,6 @@ int summary_file_read(struct summary *summary, const char *path, uid_t *owner, c
     return summary_part_read(summary, path, (struct run_extent){0}, owner, error);
 }
 
-int summary_file_write(struct summary *summary, const char *directory, const char *name, int stem, const char *suffix)
-{
-    char path[PATH_MAX];
-    size_t bytes;
-    void *file = result_of_summary(summary, &bytes);
-    int result = file ? result_write(directory, name, stem, suffix, file, bytes, path) : -1;
-    if (result == 0 && (result = results_show(path)) == 0)
-        result = results_sync(path);
-    if (result != 0)
-        results_drop();
-    free(file);
-    return result;
-}
-
 void summary_file_path(char path[PATH_MAX], const char *stem, unsigned number, const char *suffix)
 {
     char text[16] = "";

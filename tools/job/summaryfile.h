@@ -15,10 +15,6 @@ int summary_file_read(struct summary *summary, const char *path, uid_t *owner, c
 /* The same for a summary that is a part of a file, as in a container. */
 int summary_part_read(struct summary *summary, const char *path, struct run_extent extent, uid_t *owner,
                       char error[128]);
-/* Writes DIRECTORY/STEM SUFFIX in one step. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno.
- * After an error there is no file. */
-int summary_file_write(struct summary *summary, const char *directory, const char *name, int stem, const char *suffix);
-
 /* Writes STEM SUFFIX in one step. The stem has the directory. If there is such a file, from another process, it writes
  * STEM.1 SUFFIX, STEM.2 SUFFIX ... Returns as above. */
 int summary_file_add(const struct summary *summary, const char *stem, const char *suffix);

@@ -2,6 +2,7 @@
 
 #include <err.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct summary *summary_join(struct summary *whole, struct summary *part)
 {
@@ -22,6 +23,28 @@ void summary_sums_add(struct summary_sums *sums, struct summary *part)
         sums->parts[k] = NULL;
     }
     sums->parts[k] = part;
+}
+
+/* Two processes of a number may have run one after the other, so their times and messages count, too. */
+static bool is_same_process(const struct summary *one, const struct summary_row *a, const struct summary *other,
+                            const struct summary_row *b)
+{
+    return a && a->pid == b->pid && a->phase == b->phase && a->run_ns == b->run_ns && a->mpi_ns == b->mpi_ns &&
+           a->sent == b->sent && a->received == b->received &&
+           strcmp(one->hosts[a->host].name, other->hosts[b->host].name) == 0;
+}
+
+bool summary_sums_has(const struct summary_sums *sums, const struct summary *part)
+{
+    bool all = part->row_count > 0;
+    for (size_t i = 0; all && i < part->row_count; i++) {
+        const struct summary_row *row = &part->rows[i];
+        all = false;
+        for (size_t k = 0; !all && k < sizeof sums->parts / sizeof *sums->parts; k++)
+            all =
+                sums->parts[k] && is_same_process(sums->parts[k], summary_row_of(sums->parts[k], row->rank), part, row);
+    }
+    return all;
 }
 
 void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures)

@@ -17,6 +17,8 @@ struct summary *summary_join(struct summary *whole, struct summary *part);
 
 /* Likewise. Begin with zeros. */
 void summary_sums_add(struct summary_sums *sums, struct summary *part);
+/* Returns whether the sums have each process of the summary already. */
+bool summary_sums_has(const struct summary_sums *sums, const struct summary *part);
 /* Adds one process, with its figures if they are wanted. Its file must be awake. */
 void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures);
 /* Returns the sum of all, or NULL: there was none. */

@@ -189,17 +189,31 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
     *gone = *gone && !joined; /* a container has the parts that went */
 }
 
+/* Returns whether the directory of a part has the whole job, too: a join was ended before it removed the parts. */
+static bool whole_is_beside(struct job_table *table, const char *part_of, const char *part)
+{
+    const char *slash = strrchr(part, '/');
+    sqlite3_stmt *ask = job_table_ask(
+        table, "SELECT 1 FROM files WHERE part_of = ?1 AND part = 0 AND substr(file, 1, length(?2)) = ?2", NULL);
+    sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(ask, 2, part, slash ? (int)(slash + 1 - part) : 0, SQLITE_TRANSIENT);
+    bool found = slash && job_row_next(ask);
+    sqlite3_finalize(ask);
+    return found;
+}
+
 /* If a part is gone since an earlier time, the row stays as it is. */
 static void parts_join(struct job_tree *tree, struct job_table *table, const char *part_of)
 {
     char source[JOB_PART_BYTES + 4];
     bool gone = false;
+    snprintf(source, sizeof source, "job %s", part_of);
     if (!parts_are_all(&tree->parts, table, part_of))
         parts_read(tree, table, part_of, &gone);
     uid_t owner = tree->parts.owner;
+    bool known = (gone && job_table_has(table, source)) || whole_is_beside(table, part_of, tree->parts.last);
     struct summary *whole = parts_sum(&tree->parts);
-    snprintf(source, sizeof source, "job %s", part_of);
-    if (whole && !(gone && job_table_has(table, source)))
+    if (whole && !known)
         job_table_add(table, source, whole, owner);
     if (whole)
         summary_free(whole);

@@ -97,6 +97,14 @@ def recorded(title, number, expected, well=False):
     return found
 
 
+def joined(title, case):
+    """The epilog leaves one file of each launch."""
+    def files():
+        return glob.glob(f"{LOGS}/*-{case.number}/*")
+    one = trial.comes(lambda: len(files()) == len(rows(case.number)))
+    judge.holds(one, f"{title}: one file a launch", (files(), rows(case.number)))
+
+
 def arrays():
     case = Case("array", "-n2", "--array=3,5").submit(f"mkdir %d/$SLURM_ARRAY_TASK_ID",
                                                      f"{SRUN} {PROGRAM} %d/$SLURM_ARRAY_TASK_ID 2 $SLURM_ARRAY_TASK_ID normal").ended()
@@ -117,22 +125,28 @@ def steps():
     judge.holds(found and len({row["job"] for row in found}) == 4, "several steps: no two have one number", found)
 
 
+# Of a job on two nodes. With two ranks on a node MPI_Finalize of Debian's MPICH hangs in most jobs over TCP, with and without mpit.
+ON_FIRST = {"openmpi": 2, "mpich": 1}[MPI]
+
+
 def over_nodes(words):
-    """MPICH's end over TCP hangs now and then, with and without mpit, and so does srun of two components when all its ranks have
-    ended: up to three launches."""
+    """srun of two components hangs now and then when all its ranks have ended, with and without mpit: up to three launches."""
     return f"{slurmcluster.BETWEEN_HOSTS if APART else ':'}; for try in 1 2 3; do timeout -k 2 20 {SRUN} {words} && break; done"
 
 
 def nodes():
     if MPI == "openmpi" and not APART:
         return judge.skip("two nodes", "PMIx needs two hosts, and namespaces are not permitted here")
-    case = Case("nodes", "-N2", "-n4").submit(over_nodes(f"{PROGRAM} %d 2 3 normal")).ended()
-    found = recorded("two nodes: one job", case.number, [(4, 4, case.messages(), 0)], True)
-    judge.holds(found and found[0]["hosts"] == (2 if APART else 1) and case.messages() == 24, "two nodes: hosts and messages", found)
-    het = Case("het", "-n2", ":", "-n1").submit(over_nodes(f"--het-group=0,1 {PROGRAM} %d 2 3 normal"),
+    ranks = 2 * ON_FIRST
+    case = Case("nodes", "-N2", f"-n{ranks}").submit(over_nodes(f"{PROGRAM} %d 2 3 normal")).ended()
+    found = recorded("two nodes: one job", case.number, [(ranks, ranks, case.messages(), 0)], True)
+    judge.holds(found and found[0]["hosts"] == (2 if APART else 1) and case.messages() == 6 * ranks, "two nodes: hosts and messages", found)
+    joined("two nodes", case)
+    het = Case("het", f"-n{ON_FIRST}", ":", "-n1").submit(over_nodes(f"--het-group=0,1 {PROGRAM} %d 2 3 normal"),
                                                f"{SRUN} --het-group=1 {PROGRAM} %d 2 3 normal").ended()
     recorded("components: one MPI_COMM_WORLD over both is one job, a step of one is another", het.number,
-             [(3, 3, 18, 0), (1, 1, 6, 0)], True)
+             [(ON_FIRST + 1, ON_FIRST + 1, 6 * ON_FIRST + 6, 0), (1, 1, 6, 0)], True)
+    joined("components", het)
 
 
 def export_none():

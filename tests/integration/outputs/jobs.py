@@ -233,6 +233,34 @@ def parts(mpi):
         os.chown(files[1], 0, 0)
 
 
+def joined_parts(mpi):
+    """The parts of a job become one summary. A join may be ended between its rename and the end: a part is still there."""
+    output, index_ = WORK + "/parts-" + mpi, WORK + "/joined-%s.index" % mpi
+
+    def seen(title, files):
+        rows = [{key: value for key, value in row.items() if key != "source"} for row in listed("--index", index_, output)["jobs"]]
+        new = [{key: value for key, value in row.items() if key != "source"} for row in listed(output)["jobs"]]
+        judge.holds(len(rows) == 1 and rows == new, mpi + ": %s: one row, also in the index" % title, "%s, new %s" % (rows, new))
+        names = sorted(os.listdir(output))
+        judge.holds(len(names) == files, mpi + ": %s: %d files" % (title, files), str(names))
+        return rows, json.loads(trial.run([DUMP, "--json", output], SECONDS, trial.environment()).out)["jobs"]
+
+    def join():
+        ended = trial.run([BUILD + "/bin/mpit-collect", "--join", output], SECONDS, trial.environment())
+        judge.holds(ended.status == 0, mpi + ": the parts are joined", str(ended))
+    before = seen("parts", 3)
+    kept = {name: open(output + "/" + name, "rb").read() for name in os.listdir(output)}
+    join()
+    judge.holds(seen("joined", 1) == before, mpi + ": joined, they say the same")
+    (name,) = os.listdir(output)
+    for part in sorted(set(kept) - {name}):
+        with open(output + "/" + part, "wb") as file:
+            file.write(kept[part])
+        judge.holds(seen("a part stays", 2) == before, mpi + ": a part that stays is not counted twice")
+        join()
+        judge.holds(seen("joined again", 1) == before, mpi + ": joined again, it says the same")
+
+
 def damaged(mpi):
     tree = WORK + "/damaged-" + mpi
     good = glob.glob(LOGS + "/*/*/*/*-1/*.summary")[0]
@@ -272,6 +300,7 @@ def one_mpi(mpi):
     usual(mpi)
     index(mpi, len(made))
     parts(mpi)
+    joined_parts(mpi)
     damaged(mpi)
 
 

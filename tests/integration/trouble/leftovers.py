@@ -6,6 +6,7 @@
 A job (chaos.c, which kills itself) leaves its live file. The file is made older, and another job runs. With its output
 directory the file is collected. Where the directory above is gone, the file stays for a day, and then it goes. A file that
 nobody can read goes after a day, too. What needs no next job: an end by exit(), and a path with slashes that say nothing.
+Where the site's file has the output directory, the files of a job become one later.
 """
 import glob
 import os
@@ -95,6 +96,52 @@ def judged(judge, build, mpi, directory):
     job(build, mpi, directory, other, "finalize")
     judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if trial.comes(lambda: not glob.glob(directory + "/spool/*/*")) else
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
+
+
+def joined_later(judge, build, mpi, directory):
+    """The files of a job become one file: in the epilog, or a minute later with the next job of the user."""
+    def run(program, reduce="0"):
+        """Two ranks. 0: with a file each."""
+        conf = f"{directory}/{program}.conf"
+        with open(conf, "w", encoding="ascii") as file:
+            file.write(f"output = {directory}/{program}-%u\n")
+        environment = trial.environment(MPIT_SPOOL=directory + "/spool", MPIT_CONF=conf, USER="ann")
+        variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_SPOOL": directory + "/spool", "MPIT_CONF": conf, "USER": "ann",
+                     "MPIT_REDUCE": reduce}
+        return trial.run([*trial.launcher(mpi, 2, variables), f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"], 60, environment)
+
+    def marks():
+        return glob.glob(directory + "/spool/*/*/join")
+
+    def files(program):
+        return glob.glob(f"{directory}/{program}-ann/*.*")
+
+    ended = run("epilog")
+    judge.holds(trial.comes(lambda: len(files("epilog")) == 2 and not live_files(directory)) and len(marks()) == 1,
+                f"{mpi}: a job leaves two files, and its spool for the epilog", (ended, files("epilog"), marks()))
+    environment = trial.environment(MPIT_SPOOL=directory + "/spool")
+    ended = trial.run([build + "/bin/mpit-collect", "--all"], 60, environment)
+    judge.holds(len(files("epilog")) == 2 and len(marks()) == 1, f"{mpi}: mpit-collect --all leaves both", ended)
+    ended = trial.run([build + "/bin/mpit-collect", "--all", "--join"], 60, environment)
+    judge.holds(ended.status == 0 and len(files("epilog")) == 1 and not glob.glob(directory + "/spool/*/*"),
+                f"{mpi}: with --join it makes one of them, and removes the spool", (ended, files("epilog"), glob.glob(directory + "/spool/*/*")))
+    run("next")
+    trial.comes(lambda: len(files("next")) == 2 and not live_files(directory))
+    run("other", "1")
+    trial.comes(lambda: len(files("other")) == 1)
+    judge.holds(len(files("next")) == 2, f"{mpi}: without an epilog they stay for a minute", files("next"))
+    for path in marks():
+        os.utime(path, (time.time() - MINUTES, time.time() - MINUTES))
+    ended = run("other", "1")
+    judge.holds(trial.comes(lambda: len(files("next")) == 1 and not glob.glob(directory + "/spool/*/*")),
+                f"{mpi}: then the next job makes one of them", (ended, files("next"), glob.glob(directory + "/spool/*/*")))
+    run("cleaned")
+    trial.comes(lambda: len(files("cleaned")) == 2 and not live_files(directory))
+    for path in marks() + glob.glob(directory + "/spool/*/*"):
+        aged(path, 400)
+    ended, count = clean(build, directory, "--older", "300d")
+    judge.holds(count == 0 and not glob.glob(directory + "/spool/*/*"), f"{mpi}: mpit-clean removes an old spool that waits for an epilog",
+                (ended, glob.glob(directory + "/spool/*/*")))
 
 
 def clean(build, directory, *words):
@@ -214,4 +261,4 @@ def trees_cleaned(judge, build, mpi, directory):
     judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, spools_cleaned, trees_cleaned)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, joined_later, spools_cleaned, trees_cleaned)

@@ -5,6 +5,7 @@
 #ifndef MPIT_BASE_ARRAY_H
 #define MPIT_BASE_ARRAY_H
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,23 @@ static inline void *array_extend(void *array, size_t old, size_t count, size_t e
     if (grown)
         memset(grown + old * element, 0, (count - old) * element);
     return grown;
+}
+
+/* Returns the place of the first member that is equal to the key, or the place where the key belongs. `order` gets the key
+ * first, then a member, as in bsearch. The members are in that order. */
+static inline size_t array_place(const void *key, const void *array, size_t count, size_t element,
+                                 int (*order)(const void *, const void *), bool *found)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (order(key, (const char *)array + middle * element) > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = low < count && order(key, (const char *)array + low * element) == 0;
+    return low;
 }
 
 /* Doubles `room`, which is `first` at the beginning, until it is `least` or more. */

@@ -39,7 +39,9 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
     const struct trace_rank *rank = &analysis->job.ranks[process->world_rank];
     int got = call_stream_next(&lane->stream, &lane->call);
     if (lane->stream.lost) {
-        trace_run_wake(rank->run, &analysis->report); /* reports the reason */
+        if (trace_run_wake(rank->run, &analysis->report) == 0) /* else it reports the reason */
+            report_error(&analysis->report, "the run file of rank %d could not be read for a moment; try again",
+                         rank->run->header.world_rank);
         return -1;
     }
     lane->begun = false;

@@ -57,23 +57,22 @@ void path_drop(struct paths *paths, struct path *path)
     }
 }
 
-static size_t share_place(const struct path *path, uint64_t key)
+static int key_order(const void *key, const void *share)
 {
-    size_t low = 0, high = path->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (path->shares[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t wanted = *(const uint64_t *)key, other = ((const struct path_share *)share)->key;
+    return (wanted > other) - (wanted < other);
+}
+
+static size_t share_place(const struct path *path, uint64_t key, bool *found)
+{
+    return array_place(&key, path->shares, path->count, sizeof *path->shares, key_order, found);
 }
 
 static void share_add(struct paths *paths, struct path *path, uint64_t key, uint64_t ns)
 {
-    size_t place = share_place(path, key);
-    if (place < path->count && path->shares[place].key == key) {
+    bool found;
+    size_t place = share_place(path, key, &found);
+    if (found) {
         path->shares[place].ns += ns;
         return;
     }
@@ -147,8 +146,9 @@ bool path_detour(struct paths *paths, struct path *path, const struct path *from
 {
     if (!path || !to || path->before != from || path->references != 1)
         return false;
-    size_t place = share_place(path, key);
-    if (place == path->count || path->shares[place].key != key || path->shares[place].ns < ns)
+    bool found;
+    size_t place = share_place(path, key, &found);
+    if (!found || path->shares[place].ns < ns)
         return false;
     path->shares[place].ns -= ns;
     path_hold(to);

@@ -3,6 +3,7 @@
 #include "analysis/analysis.h"
 #include "analysis/analysis_lanes.h"
 #include "archive/otf2_report.h"
+#include "base/array.h"
 #include "database/callfigures.h"
 #include "format/counter.h"
 
@@ -21,22 +22,18 @@ struct tracing {
 
 /* ---- references -------------------------------------------------------------------------------------------------- */
 
+static int name_order(const void *name, const void *comm)
+{
+    return strcmp(name, ((const struct summary_comm *)comm)->name);
+}
+
 /* The number of the summary's communicator of this name. 0: there is none. */
 static int64_t comm_of_summary(const struct database_job *job, const char *name)
 {
     const struct summary *summary = job->job->summary;
-    size_t low = 0, high = summary->comm_count;
-    while (low < high) { /* they are sorted */
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(summary->comms[middle].name, name);
-        if (order == 0)
-            return job->first_comm + (int64_t)middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return 0;
+    bool found; /* they are sorted */
+    size_t place = array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, name_order, &found);
+    return found ? job->first_comm + (int64_t)place : 0;
 }
 
 /* A communicator that the summary has in another line. */

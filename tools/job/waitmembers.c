@@ -78,17 +78,15 @@ struct member_list *members_of(const struct members *members, const char *name)
     return list_find(members, name, key);
 }
 
+static int file_order(const void *file, const void *member)
+{
+    size_t wanted = *(const size_t *)file, other = ((const struct member *)member)->file;
+    return (wanted > other) - (wanted < other);
+}
+
 struct member *members_find(const struct member_list *members, size_t file)
 {
-    size_t low = 0, high = members->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (members->list[middle].file < file)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < members->count && members->list[low].file == file ? &members->list[low] : NULL;
+    return members->count ? bsearch(&file, members->list, members->count, sizeof *members->list, file_order) : NULL;
 }
 
 static int rank_order(const void *one, const void *other)

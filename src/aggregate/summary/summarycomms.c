@@ -1,5 +1,6 @@
 #include "summary/summarycomms.h"
 
+#include "base/array.h"
 #include "format/label.h"
 
 #include <stdio.h>
@@ -52,24 +53,15 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
 #undef BUCKETS
 }
 
+static int name_order(const void *name, const void *comm)
+{
+    return strcmp(name, ((const struct summary_comm *)comm)->name);
+}
+
 /* The place of `name` in the sorted lines, or the place to insert it. */
 static size_t comm_line_place(const struct summary *summary, const char *name, bool *found)
 {
-    size_t low = 0, high = summary->comm_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strcmp(summary->comms[middle].name, name);
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = false;
-    return low;
+    return array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, name_order, found);
 }
 
 static void comm_line_sum(struct summary_comm *line, const struct summary_comm *other, bool same)

@@ -1,5 +1,6 @@
 #include "summary/summaryinstruments.h"
 
+#include "base/array.h"
 #include "instruments/instrument.h"
 #include "summary/summaryphases.h"
 #include "format/label.h"
@@ -8,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int instrument_order(const struct summary_instrument *a, const struct summary_instrument *b)
+static int instrument_order(const void *one, const void *other)
 {
+    const struct summary_instrument *a = one, *b = other;
     int order = strcmp(a->name, b->name);
     if (order == 0 && a->class != b->class)
         order = a->class < b->class ? -1 : 1;
@@ -18,25 +20,6 @@ static int instrument_order(const struct summary_instrument *a, const struct sum
     if (order == 0 && a->element != b->element)
         order = a->element < b->element ? -1 : 1;
     return order;
-}
-
-static size_t line_place(const struct summary *summary, const struct summary_instrument *line, bool *found)
-{
-    size_t low = 0, high = summary->instrument_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = instrument_order(&summary->instruments[middle], line);
-        if (order == 0) {
-            *found = true;
-            return middle;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *found = false;
-    return low;
 }
 
 static void line_sum(struct summary_instrument *line, const struct summary_instrument *other)
@@ -51,7 +34,8 @@ static void line_sum(struct summary_instrument *line, const struct summary_instr
 int summary_instrument_add(struct summary *summary, const struct summary_instrument *line)
 {
     bool found;
-    size_t place = line_place(summary, line, &found);
+    size_t place =
+        array_place(line, summary->instruments, summary->instrument_count, sizeof *line, instrument_order, &found);
     if (found) {
         line_sum(&summary->instruments[place], line);
         return 0;

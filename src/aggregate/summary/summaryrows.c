@@ -1,36 +1,37 @@
 /* The processes in a summary, their hosts, and the origin of the job. */
 #include "summary/summary.h"
 
+#include "base/array.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static int host_order(const void *name, const void *host)
+{
+    const struct summary_host *other = host;
+    return strncmp(name, other->name, sizeof other->name - 1);
+}
+
 /* The place of `name` in the sorted hosts, added if needed. Returns -1 without memory. */
 static int64_t host_place(struct summary *summary, const char *name)
 {
-    size_t low = 0, high = summary->host_count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        int order = strncmp(summary->hosts[middle].name, name, sizeof summary->hosts->name - 1);
-        if (order == 0)
-            return (int64_t)middle;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    bool found;
+    size_t place = array_place(name, summary->hosts, summary->host_count, sizeof *summary->hosts, host_order, &found);
+    if (found)
+        return (int64_t)place;
     struct summary_host *hosts = reallocarray(summary->hosts, summary->host_count + 1, sizeof *hosts);
     if (!hosts)
         return -1;
     summary->hosts = hosts;
-    memmove(&hosts[low + 1], &hosts[low], (summary->host_count - low) * sizeof *hosts);
-    memset(&hosts[low], 0, sizeof hosts[low]);
-    snprintf(hosts[low].name, sizeof hosts[low].name, "%s", name);
+    memmove(&hosts[place + 1], &hosts[place], (summary->host_count - place) * sizeof *hosts);
+    memset(&hosts[place], 0, sizeof hosts[place]);
+    snprintf(hosts[place].name, sizeof hosts[place].name, "%s", name);
     summary->host_count++;
     for (size_t i = 0; i < summary->row_count; i++)
-        summary->rows[i].host += summary->rows[i].host >= low;
-    return (int64_t)low;
+        summary->rows[i].host += summary->rows[i].host >= place;
+    return (int64_t)place;
 }
 
 static int row_order(const struct summary_row *a, const struct summary_row *b)
@@ -91,17 +92,17 @@ int summary_rows_merge(struct summary *summary, const struct summary *other)
     return 0;
 }
 
+static int rank_order(const void *rank, const void *row)
+{
+    int32_t wanted = *(const int32_t *)rank, other = ((const struct summary_row *)row)->rank;
+    return (wanted > other) - (wanted < other);
+}
+
 const struct summary_row *summary_row_of(const struct summary *summary, int32_t rank)
 {
-    size_t low = 0, high = summary->row_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (summary->rows[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < summary->row_count && summary->rows[low].rank == rank ? &summary->rows[low] : NULL;
+    bool found;
+    size_t place = array_place(&rank, summary->rows, summary->row_count, sizeof *summary->rows, rank_order, &found);
+    return found ? &summary->rows[place] : NULL;
 }
 
 bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES])

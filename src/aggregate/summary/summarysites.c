@@ -63,24 +63,23 @@ static bool frame_add(struct summary_sites *sites, const struct summary_frame *f
 
 /* ---- sites ------------------------------------------------------------------------------------------------------- */
 
-/* The place of the site with this hash, or where it belongs. */
-static uint64_t site_place(const struct summary_sites *sites, uint64_t hash)
+static int hash_order(const void *hash, const void *site)
 {
-    uint64_t low = 0, high = sites->count;
-    while (low < high) {
-        uint64_t middle = (low + high) / 2;
-        if (sites->list[middle].hash < hash)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint64_t wanted = *(const uint64_t *)hash, other = ((const struct summary_site *)site)->hash;
+    return (wanted > other) - (wanted < other);
+}
+
+/* The place of the site with this hash, or where it belongs. */
+static uint64_t site_place(const struct summary_sites *sites, uint64_t hash, bool *found)
+{
+    return array_place(&hash, sites->list, sites->count, sizeof *sites->list, hash_order, found);
 }
 
 const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash)
 {
-    uint64_t place = site_place(sites, hash);
-    return place < sites->count && sites->list[place].hash == hash ? &sites->list[place] : NULL;
+    bool found;
+    uint64_t place = site_place(sites, hash, &found);
+    return found ? &sites->list[place] : NULL;
 }
 
 /* Sums the counters of two sites of one process. */
@@ -308,8 +307,9 @@ static int sites_add(struct summary_sites *sites, const struct summary_sites *fr
     for (uint64_t i = 0; i < from->count; i++) {
         const struct summary_site *other = &from->list[i];
         struct summary_sites before = {.list = sites->list, .count = sorted};
-        uint64_t place = site_place(&before, other->hash);
-        if (place < sorted && sites->list[place].hash == other->hash) {
+        bool found;
+        uint64_t place = site_place(&before, other->hash, &found);
+        if (found) {
             site_merge(&sites->list[place], other);
             continue;
         }

@@ -398,8 +398,10 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
 
 /* Returns whether the results of a job on this node should become one file, with files of other nodes. The node of rank 0
  * does it. A killed process leaves a large file, which is compressed then. */
-static bool is_to_join(const struct part *parts, size_t count, size_t kept)
+static bool is_to_join(const struct work *work, const struct part *parts, size_t count, size_t kept)
 {
+    if (work->wish->join == JOIN_NOT || (work->wish->join == JOIN_OF_SITE && !result_is_of_site(work->spool->output)))
+        return false;
     const struct run_header *first = &parts[0].run.header;
     for (size_t i = 1; i < count && run_rank(first) != 0; i++)
         first = &parts[i].run.header;
@@ -422,8 +424,8 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
             result = part_copy(work, &parts[i]);
             kept += result == 0;
         }
-    if (result == 0 && work->wish->join_later && is_to_join(parts, count, kept))
-        spool_join_ask(work->spool->path);
+    if (result == 0 && is_to_join(work, parts, count, kept))
+        spool_join_ask(work->spool->path, 0);
     for (size_t i = 0; result == 0 && i < count; i++)
         part_mark(work, &parts[i], 1);
     work->sum->kept += result == 0 ? kept : 0;

@@ -27,9 +27,14 @@
 enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 
 struct collect_wish {
-    int wait_ms;           /* for the lock, at most */
-    int idle_seconds;      /* only files without a write for so many seconds */
-    bool join_later;       /* mark the spool if its files should become one (spool_join_ask) */
+    int wait_ms;      /* for the lock, at most */
+    int idle_seconds; /* only files without a write for so many seconds */
+    enum {
+        JOIN_NOT,
+        JOIN_OF_SITE,
+        JOIN_ALL
+    } join;                /* which spools get a mark if files should become one (spool_join_ask):
+                                                     * none, those of the site's pattern, all */
     void (*visible)(void); /* may be NULL */
     void (*waiting)(void); /* called if another process has the lock. May be NULL */
 };
@@ -48,7 +53,8 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
 
-/* Removes a spool without live files and marks. A process that begins in it prevents this. The caller holds its lock. */
+/* Removes the spool if it has no live file and no mark to join, and mpit-run does not watch it. A process that begins in it
+ * prevents this. The caller holds its lock. */
 void spool_remove(const struct spool *spool);
 
 #endif

@@ -8,10 +8,10 @@
 #include "collect/drain.h"
 #include "base/options.h"
 #include "job/join.h"
-#include "site/setting.h"
 
 #include <dirent.h>
 #include <err.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <sched.h>
@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 static const struct tool_option options[] = {
@@ -135,60 +136,90 @@ static bool has_job_of_node(const char *directory)
     return found;
 }
 
-/* The epilog has little time. Large traces are joined as they are. */
-static bool is_soon_compact(const struct run_job *job)
+/* The epilog has little time, so files with large traces stay apart. */
+static bool is_soon_joined(const struct run_job *job)
 {
     enum { MOST = 512 << 20 };
     uint64_t bytes = 0;
     for (size_t i = 0; i < job->piece_count; i++)
-        bytes += job->pieces[i].file_bytes;
+        bytes += job->pieces[i].extent.bytes ? job->pieces[i].extent.bytes : job->pieces[i].file_bytes;
     return bytes <= MOST;
 }
 
-/* Compresses and joins the files of each job in an output directory. `whole`: of each job of this node without a missing
- * rank, after a wait for other nodes. Returns 0, or -1 with a line on standard error. */
-static int directory_join(const char *given, bool whole, int wait_ms)
+enum joined { JOIN_DONE, JOIN_BUSY, JOIN_FAILED };
+
+/* Compresses and joins the files of a job. JOIN_BUSY: another process joins in this directory. */
+static enum joined job_join(const struct run_dir *dir, const struct run_job *job)
+{
+    if (run_job_join(dir, job, true) == 0)
+        return JOIN_DONE;
+    if (errno == EWOULDBLOCK)
+        return JOIN_BUSY;
+    warn("the files of a job in %s stay apart", dir->path);
+    return JOIN_FAILED;
+}
+
+/* Compresses and joins the files of each job in an output directory. */
+static int directory_join(const char *given)
 {
     struct run_dir dir;
     struct spool spool;
-    char error[512], ranks[MISSING_TEXT_BYTES];
-    int failed = 0;
+    char error[512];
     if (spool_at(&spool, given)) /* live files stay there */
         given = spool.output;
-    if (whole && !has_job_of_node(given))
-        return 0;
-    if (run_dir_open_whole(&dir, given, wait_ms, error) != 0) {
+    int failed = run_dir_open(&dir, given, error);
+    if (failed)
         warnx("%s", error);
-        failed = -1;
-    }
-    for (size_t i = 0; i < dir.job_count; i++) {
-        const struct run_job *job = &dir.jobs[i];
-        if (whole && (run_job_ranks_missing(job, ranks) || !job_is_of_node(job)))
-            continue;
-        if (run_job_join(&dir, job, !whole || is_soon_compact(job)) != 0) {
-            warn("the files of a job in %s stay apart", given);
-            failed = -1;
-        }
-    }
+    for (size_t i = 0; i < dir.job_count; i++)
+        failed |= job_join(&dir, &dir.jobs[i]) == JOIN_FAILED;
     run_dir_close(&dir);
     return failed;
 }
 
-/* Joins what has come to the output directory of the spool, and removes the spool. */
-static int spool_join(const struct spool *spool, int wait_ms)
+/* The same for jobs with rank 0 on this node, after a wait for files of other nodes. Jobs without all ranks stay as they
+ * are. Returns the worst that happened. *missing: files of some jobs have not come. */
+static enum joined node_join(const char *directory, int wait_ms, bool *missing)
 {
-    int result = directory_join(spool->output, true, wait_ms);
-    spool_join_forget(spool->path);
+    struct run_dir dir;
+    char error[512], ranks[MISSING_TEXT_BYTES];
+    enum joined worst = JOIN_DONE;
+    *missing = false;
+    if (!has_job_of_node(directory))
+        return JOIN_DONE;
+    if (run_dir_open_whole(&dir, directory, wait_ms, error) != 0) {
+        warnx("%s", error);
+        worst = JOIN_FAILED;
+    }
+    for (size_t i = 0; i < dir.job_count; i++) {
+        const struct run_job *job = &dir.jobs[i];
+        bool whole = !run_job_ranks_missing(job, ranks), ours = job_is_of_node(job);
+        *missing = *missing || (ours && !whole);
+        enum joined joined = ours && whole && is_soon_joined(job) ? job_join(&dir, job) : JOIN_DONE;
+        worst = joined > worst ? joined : worst;
+    }
+    run_dir_close(&dir);
+    return worst;
+}
+
+/* Tries once what the mark of a spool asks for. The mark comes back if another process joins just now, if it failed, or if
+ * files of other nodes have not come: the mark may be of another job, which ended a moment ago. */
+static enum joined spool_join(const struct spool *spool, int wait_ms)
+{
+    bool missing;
+    time_t asked = spool_join_take(spool->path);
+    enum joined joined = node_join(spool->output, wait_ms, &missing);
+    if (joined != JOIN_DONE || (missing && time(NULL) - asked < GONE_SECONDS))
+        spool_join_ask(spool->path, asked);
     int lock = spool_lock(spool->path, 0);
     if (lock >= 0) {
         spool_remove(spool);
         close(lock);
     }
-    return result;
+    return joined;
 }
 
-/* Collects all spools of the user. `join`: joins the files of jobs, too. Without it, for files of earlier jobs, joins only
- * what was to be joined a while ago: this node has no epilog. Returns how many spools failed. */
+/* Collects all spools of the user. `join`: then joins the files of jobs. Else, for files of earlier jobs, it joins only where
+ * the mark is old, as no epilog has come. Returns how many spools failed. */
 static int all_collect(const struct collect_wish *wish, struct collected *sum, bool told, bool join)
 {
     enum { OTHERS_MS = 5000 };
@@ -198,17 +229,14 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
     if (spools_find(&spools, NULL) != 0)
         errx(1, "no memory");
     for (size_t i = 0; i < spools.count; i++) {
-        const struct spool *spool = &spools.list[i];
-        size_t before = sum->merged + sum->kept;
-        if (spool->owner != geteuid())
-            continue;
-        bool collected = collect_spool(spool, wish, sum, problem) == 0;
+        bool collected = spools.list[i].owner != geteuid() || collect_spool(&spools.list[i], wish, sum, problem) == 0;
         if (!collected && told)
             warnx("%s", problem);
-        bool asked = (join || wish->idle_seconds) && spool_join_is_asked(spool->path, wish->idle_seconds);
-        bool due = asked || (join && sum->merged + sum->kept > before);
-        failed += !collected || (due && spool_join(spool, join ? OTHERS_MS : 0) != 0);
+        failed += !collected;
     }
+    for (size_t i = 0; (join || wish->idle_seconds) && i < spools.count; i++)
+        if (spools.list[i].owner == geteuid() && spool_join_is_asked(spools.list[i].path, wish->idle_seconds))
+            failed += spool_join(&spools.list[i], join ? OTHERS_MS : 0) == JOIN_FAILED;
     spools_release(&spools);
     return failed;
 }
@@ -308,9 +336,10 @@ int main(int argc, char *argv[])
     limits_lift();
     struct request request = collect_options_read(argc, argv);
     struct collected sum = {.merged = 0};
-    bool site = request.handover && setting_is_of_site("MPIT_OUTPUT"); /* where an epilog joins */
     struct collect_wish wish = {.wait_ms = WAIT_MS,
-                                .join_later = site,
+                                .join = request.handover              ? JOIN_OF_SITE
+                                        : request.all && request.join ? JOIN_ALL
+                                                                      : JOIN_NOT,
                                 .visible = request.handover ? words_end : NULL,
                                 .waiting = request.handover ? words_end : NULL};
     int failed = 0;
@@ -321,11 +350,11 @@ int main(int argc, char *argv[])
     for (size_t i = 0; i < request.count; i++)
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
     for (size_t i = 0; request.join && i < request.count; i++)
-        failed += directory_join(request.to ? request.to : request.directories[i], false, 0) != 0;
+        failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true, request.join);
     else if (request.handover && !failed) /* files of earlier jobs that were killed */
-        all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS, .join_later = site}, &(struct collected){0},
+        all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS, .join = JOIN_OF_SITE}, &(struct collected){0},
                     false, false);
     if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still in use, %zu left\n", sum.merged, sum.kept, sum.at_work,

@@ -39,8 +39,7 @@ void result_share(int fd)
     fchmod(fd, mode);
 }
 
-/* True for a folder that the site's pattern leads to. Folders that a user names are the user's. */
-static bool is_of_site(const char *path)
+bool result_is_of_site(const char *path)
 {
     const char *pattern = setting_is_of_site("MPIT_OUTPUT") ? setting("MPIT_OUTPUT") : "";
     size_t plain = strcspn(pattern, "%");
@@ -67,7 +66,7 @@ static void folder_open(char *path, bool last)
         return;
     if (last) {
         result_share(fd);
-    } else if (slash != path && is_of_site(path)) {
+    } else if (slash != path && result_is_of_site(path)) {
         *slash = '\0';
         bool shared = stat(path, &above) == 0 && (above.st_mode & ALL_USERS) == ALL_USERS;
         *slash = '/';
@@ -84,6 +83,6 @@ int result_folder_make(const char *folder)
     int error = run_directory_make(folder, folder_open);
     if (error)
         return error;
-    bool foreign = is_of_site(folder) && stat(folder, &st) == 0 && st.st_uid != geteuid();
+    bool foreign = result_is_of_site(folder) && stat(folder, &st) == 0 && st.st_uid != geteuid();
     return foreign && !(st.st_mode & S_ISVTX) ? EPERM : 0;
 }

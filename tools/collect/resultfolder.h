@@ -7,9 +7,14 @@
 #ifndef MPIT_TOOLS_RESULTFOLDER_H
 #define MPIT_TOOLS_RESULTFOLDER_H
 
+#include <stdbool.h>
+
 /* Makes the folder with those above it. Returns 0 or an errno. EPERM: the site's pattern leads to a folder that another
  * user has made, who could replace the results. */
 int result_folder_make(const char *path);
+
+/* True for a folder that the site's pattern leads to. Folders that a user names are the user's. */
+bool result_is_of_site(const char *path);
 
 /* Gives a new file, or the last folder, the mode and the group that are wanted. What cannot be done is reported once. */
 void result_share(int fd);

@@ -190,13 +190,16 @@ static void join_mark_path(char path[PATH_MAX], const char *spool)
     snprintf(path, PATH_MAX, "%.4000s/join", spool);
 }
 
-void spool_join_ask(const char *spool)
+void spool_join_ask(const char *spool, time_t since)
 {
     char path[PATH_MAX];
+    const struct timespec times[2] = {{.tv_sec = since}, {.tv_sec = since}};
     join_mark_path(path, spool);
     int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        close(fd);
+    if (fd < 0)
+        return;
+    futimens(fd, since ? times : NULL); /* the mark may be there already */
+    close(fd);
 }
 
 bool spool_join_is_asked(const char *spool, int seconds)
@@ -207,9 +210,11 @@ bool spool_join_is_asked(const char *spool, int seconds)
     return lstat(path, &st) == 0 && time(NULL) - st.st_mtime >= seconds;
 }
 
-void spool_join_forget(const char *spool)
+time_t spool_join_take(const char *spool)
 {
     char path[PATH_MAX];
+    struct stat st;
     join_mark_path(path, spool);
-    unlink(path);
+    bool asked = lstat(path, &st) == 0 && unlink(path) == 0;
+    return asked ? st.st_mtime : 0;
 }

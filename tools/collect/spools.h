@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct spool {
     char path[PATH_MAX];
@@ -33,11 +34,13 @@ bool spool_at(struct spool *spool, const char *path);
 int spool_lock(const char *spool, int wait_ms);
 
 /* Marks a spool: the files of a job with rank 0 on this node are in the output directory, and should become one file.
- * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. */
-void spool_join_ask(const char *spool);
+ * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. `since`: the time of the mark,
+ * 0 for now. */
+void spool_join_ask(const char *spool, time_t since);
 /* Returns whether it has the mark for at least so many seconds. */
 bool spool_join_is_asked(const char *spool, int seconds);
-void spool_join_forget(const char *spool);
+/* Removes the mark. Returns its time, or 0: there is none. */
+time_t spool_join_take(const char *spool);
 
 void spools_release(struct spool_list *spools);
 

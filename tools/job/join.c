@@ -109,6 +109,18 @@ static const struct run_piece *piece_to_replace(const struct run_job *job, const
     return found;
 }
 
+/* The access that the owner has given to the file of this path. The settings of this process may be of another job. */
+static void access_take(int fd, const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return;
+    if (fchown(fd, (uid_t)-1, st.st_gid) == 0)
+        fchmod(fd, st.st_mode & 07777);
+    else /* the group is another one, and may not read what that one may */
+        fchmod(fd, st.st_mode & 0700);
+}
+
 static int joining_begin(struct joining *joining, const struct run_piece *place)
 {
     snprintf(joining->path, sizeof joining->path, "%s", place->path);
@@ -116,7 +128,7 @@ static int joining_begin(struct joining *joining, const struct run_piece *place)
     joining->fd = mkostemp(joining->temporary, O_CLOEXEC);
     if (joining->fd < 0)
         return -1;
-    result_share(joining->fd);
+    access_take(joining->fd, place->path);
     return 0;
 }
 
@@ -310,12 +322,13 @@ static void files_compress(const struct run_dir *dir, const struct run_job *job)
 
 int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress)
 {
-    bool several = has_several(job), packed = compress && job->file_count > 0;
+    bool several = has_several(job);
+    bool packed = compress && job->file_count > 0 && (several || !job->pieces[0].extent.bytes);
     if (!can_be_replaced(dir, job) || (!several && !packed))
         return 0;
     int lock = directory_lock(dir->path);
     if (lock < 0)
-        return errno == EWOULDBLOCK ? 0 : -1;
+        return -1;
     if (packed)
         files_compress(dir, job);
     int result = several ? files_join(job) : 0, problem = errno;

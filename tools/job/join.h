@@ -12,8 +12,9 @@
 #include "job/rundir.h"
 
 /* Makes one file of the files of a job in the directory. `compress` makes run files compact before (compaction.h). Files
- * stay as they are in these cases: one of them is elsewhere, cannot be read, or belongs to another user; another process
- * joins in the directory. Returns 0, or -1 with errno. After an error the files stay. */
+ * stay as they are if one of them is elsewhere, cannot be read, or belongs to another user. The new file has the access of
+ * one of them. Returns 0, or -1 with errno: EWOULDBLOCK if another process joins. After an error the files
+ * stay. */
 int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress);
 
 /* Takes the files out of the containers of all jobs, into a directory. It is made if it is missing. An existing file

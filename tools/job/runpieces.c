@@ -148,8 +148,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
     return job;
 }
 
-/* A job may have several: one of each node. The sum of all comes first, if a join was ended before it removed the others
- * (join.h). Returns the job, or NULL. */
+/* A job may have several: one of each node. Returns the job, or NULL. */
 static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *piece)
 {
     char error[128], title[PATH_MAX];
@@ -169,14 +168,8 @@ static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *
     }
     struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
     struct run_job *job = run_job_of(dir, summary->job, span, summary->rows, summary->row_count);
-    struct summary_sums *sums = summary_sums_of(&job->stored_sums);
     summary->job = job->job;
-    if (!summary_sums_has(sums, summary)) {
-        summary_sums_add(sums, summary);
-    } else {
-        summary_release(summary);
-        free(summary);
-    }
+    summary_sums_add_once(summary_sums_of(&job->stored_sums), summary);
     piece_add(job, piece);
     return job;
 }

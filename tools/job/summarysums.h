@@ -17,8 +17,11 @@ struct summary *summary_join(struct summary *whole, struct summary *part);
 
 /* Likewise. Begin with zeros. */
 void summary_sums_add(struct summary_sums *sums, struct summary *part);
-/* Returns whether the sums have each process of the summary already. */
-bool summary_sums_has(const struct summary_sums *sums, const struct summary *part);
+/* The same, but if one of the two has all processes of the other, only that one stays: a sum that a join has made, before it
+ * removed the parts (join.h). */
+void summary_sums_add_once(struct summary_sums *sums, struct summary *part);
+/* Returns whether the sums have all processes of the summary. */
+bool summary_sums_have(const struct summary_sums *sums, const struct summary *part);
 /* Adds one process, with its figures if they are wanted. Its file must be awake. */
 void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures);
 /* Returns the sum of all, or NULL: there was none. */

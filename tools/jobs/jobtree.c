@@ -92,7 +92,7 @@ static void parts_add(struct job_parts *parts, const char *part_of, const char *
 {
     if (parts->count && (strcmp(parts->part_of, part_of) != 0 || strcmp(parts->last, path) >= 0))
         summary_free(parts_sum(parts));
-    summary_sums_add(&parts->sums, part);
+    summary_sums_add_once(&parts->sums, part);
     parts->count++;
     parts->owner = owner;
     snprintf(parts->part_of, sizeof parts->part_of, "%s", part_of);
@@ -189,15 +189,26 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
     *gone = *gone && !joined; /* a container has the parts that went */
 }
 
-/* Returns whether the directory of a part has the whole job, too: a join was ended before it removed the parts. */
-static bool whole_is_beside(struct job_table *table, const char *part_of, const char *part)
+/* Returns whether a file in the directory of a part has all processes of the parts: a join was ended before it removed them.
+ * A launcher may give one number to two jobs. */
+static bool whole_is_beside(struct job_tree *tree, struct job_table *table, const char *part_of, const char *part,
+                            const struct summary *parts)
 {
     const char *slash = strrchr(part, '/');
-    sqlite3_stmt *ask = job_table_ask(
-        table, "SELECT 1 FROM files WHERE part_of = ?1 AND part = 0 AND substr(file, 1, length(?2)) = ?2", NULL);
+    int bytes = slash ? (int)(slash + 1 - part) : 0;
+    sqlite3_stmt *ask = job_table_ask(table, "SELECT file FROM files WHERE part_of = ? AND part = 0", NULL);
     sqlite3_bind_text(ask, 1, part_of, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_text(ask, 2, part, slash ? (int)(slash + 1 - part) : 0, SQLITE_TRANSIENT);
-    bool found = slash && job_row_next(ask);
+    bool found = false;
+    while (!found && job_row_next(ask)) {
+        const char *path = (const char *)sqlite3_column_text(ask, 0);
+        uid_t owner;
+        if (!path || strncmp(path, part, (size_t)bytes) != 0 || strchr(path + bytes, '/') || access(path, F_OK) != 0)
+            continue;
+        struct summary *whole = file_read(tree, path, &owner);
+        found = whole && summary_sums_have(&(struct summary_sums){{whole}}, parts);
+        if (whole)
+            summary_free(whole);
+    }
     sqlite3_finalize(ask);
     return found;
 }
@@ -211,8 +222,11 @@ static void parts_join(struct job_tree *tree, struct job_table *table, const cha
     if (!parts_are_all(&tree->parts, table, part_of))
         parts_read(tree, table, part_of, &gone);
     uid_t owner = tree->parts.owner;
-    bool known = (gone && job_table_has(table, source)) || whole_is_beside(table, part_of, tree->parts.last);
+    char last[PATH_MAX];
+    snprintf(last, sizeof last, "%s", tree->parts.last);
     struct summary *whole = parts_sum(&tree->parts);
+    bool known =
+        (gone && job_table_has(table, source)) || (whole && whole_is_beside(tree, table, part_of, last, whole));
     if (whole && !known)
         job_table_add(table, source, whole, owner);
     if (whole)

@@ -226,7 +226,8 @@ static void files_join(const char *given, bool compact)
     char error[512];
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++)
-            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i], false) != 0)
+            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i], false) != 0 &&
+                errno != EWOULDBLOCK) /* another process joins */
                 warn("note: the files of a job in %s stay apart; all tools read them", given);
     run_dir_close(&dir);
 }

@@ -98,17 +98,32 @@ def judged(judge, build, mpi, directory):
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 
+def collectors(directory):
+    """Running ones, for spools of this directory."""
+    found = []
+    for name in glob.glob("/proc/[0-9]*"):
+        try:
+            with open(name + "/comm", encoding="ascii") as comm, open(name + "/environ", "rb") as environ:
+                if comm.read() == "mpit-collect\n" and os.fsencode(f"MPIT_SPOOL={directory}/spool") in environ.read().split(b"\0"):
+                    found.append(name)
+        except OSError:
+            continue
+    return found
+
+
 def joined_later(judge, build, mpi, directory):
     """The files of a job become one file: in the epilog, or a minute later with the next job of the user."""
     def run(program, reduce="0"):
-        """Two ranks. 0: with a file each."""
+        """Two ranks. 0: with a file each. Until the collector has ended, which the last rank has started."""
         conf = f"{directory}/{program}.conf"
         with open(conf, "w", encoding="ascii") as file:
             file.write(f"output = {directory}/{program}-%u\n")
         environment = trial.environment(MPIT_SPOOL=directory + "/spool", MPIT_CONF=conf, USER="ann")
         variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_SPOOL": directory + "/spool", "MPIT_CONF": conf, "USER": "ann",
-                     "MPIT_REDUCE": reduce}
-        return trial.run([*trial.launcher(mpi, 2, variables), f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"], 60, environment)
+                     "MPIT_REDUCE": reduce, "MPIT_MODE": "0640"}
+        ended = trial.run([*trial.launcher(mpi, 2, variables), f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"], 60, environment)
+        trial.comes(lambda: not live_files(directory) and not collectors(directory))
+        return ended
 
     def marks():
         return glob.glob(directory + "/spool/*/*/join")
@@ -117,26 +132,28 @@ def joined_later(judge, build, mpi, directory):
         return glob.glob(f"{directory}/{program}-ann/*.*")
 
     ended = run("epilog")
-    judge.holds(trial.comes(lambda: len(files("epilog")) == 2 and not live_files(directory)) and len(marks()) == 1,
+    judge.holds(len(files("epilog")) == 2 and len(marks()) == 1,
                 f"{mpi}: a job leaves two files, and its spool for the epilog", (ended, files("epilog"), marks()))
     environment = trial.environment(MPIT_SPOOL=directory + "/spool")
     ended = trial.run([build + "/bin/mpit-collect", "--all"], 60, environment)
     judge.holds(len(files("epilog")) == 2 and len(marks()) == 1, f"{mpi}: mpit-collect --all leaves both", ended)
     ended = trial.run([build + "/bin/mpit-collect", "--all", "--join"], 60, environment)
+    modes = [os.stat(path).st_mode & 0o777 for path in files("epilog")]
+    judge.holds(modes == [0o640], f"{mpi}: it has the access of the files", modes)
     judge.holds(ended.status == 0 and len(files("epilog")) == 1 and not glob.glob(directory + "/spool/*/*"),
                 f"{mpi}: with --join it makes one of them, and removes the spool", (ended, files("epilog"), glob.glob(directory + "/spool/*/*")))
     run("next")
-    trial.comes(lambda: len(files("next")) == 2 and not live_files(directory))
     run("other", "1")
-    trial.comes(lambda: len(files("other")) == 1)
-    judge.holds(len(files("next")) == 2, f"{mpi}: without an epilog they stay for a minute", files("next"))
+    judge.holds(len(files("next")) == 2 and len(marks()) == 1, f"{mpi}: without an epilog they stay for a minute", (files("next"), marks()))
+    for path in marks():
+        os.utime(path, (time.time() - MINUTES, time.time() - MINUTES))
+    run("next")
+    judge.holds(len(files("next")) == 4 and len(marks()) == 1, f"{mpi}: from the end of the last one on", (files("next"), marks()))
     for path in marks():
         os.utime(path, (time.time() - MINUTES, time.time() - MINUTES))
     ended = run("other", "1")
-    judge.holds(trial.comes(lambda: len(files("next")) == 1 and not glob.glob(directory + "/spool/*/*")),
-                f"{mpi}: then the next job makes one of them", (ended, files("next"), glob.glob(directory + "/spool/*/*")))
+    judge.holds(len(files("next")) == 2 and not glob.glob(directory + "/spool/*/*"), f"{mpi}: then the next job makes one of each", (ended, files("next"), glob.glob(directory + "/spool/*/*")))
     run("cleaned")
-    trial.comes(lambda: len(files("cleaned")) == 2 and not live_files(directory))
     for path in marks() + glob.glob(directory + "/spool/*/*"):
         aged(path, 400)
     ended, count = clean(build, directory, "--older", "300d")

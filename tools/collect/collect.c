@@ -155,6 +155,12 @@ static bool is_forgotten(const char *path, const char *name)
     return is_idle(path, FORGET_SECONDS) && !process_has_program((uint32_t)strtoul(number, NULL, 10));
 }
 
+/* Returns whether the process writes the header of its file just now. It sets the phase when the rest is there. */
+static bool is_beginning(const struct run_header *header)
+{
+    return header->phase < RUN_STARTING && (!header->pid || process_has_program(header->pid));
+}
+
 /* An unreadable file may be new, of another version, or damaged. It stays for a day. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
@@ -166,6 +172,11 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
             work->sum->at_work++;
         else
             unlink(path);
+        return 0;
+    }
+    if (is_beginning(&run.header)) {
+        work->sum->at_work++;
+        run_reader_close(&run);
         return 0;
     }
     end_settle(&run, path);

@@ -26,15 +26,17 @@
 
 enum { COLLECT_PROBLEM_BYTES = 2 * PATH_MAX };
 
+/* Which spools get a mark if the files of a job should become one (spool_join_ask). */
+enum collect_join {
+    JOIN_NOT,
+    JOIN_OF_SITE, /* those of the site's pattern */
+    JOIN_ALL
+};
+
 struct collect_wish {
     int wait_ms;      /* for the lock, at most */
     int idle_seconds; /* only files without a write for so many seconds */
-    enum {
-        JOIN_NOT,
-        JOIN_OF_SITE,
-        JOIN_ALL
-    } join;                /* which spools get a mark if files should become one (spool_join_ask):
-                                                     * none, those of the site's pattern, all */
+    enum collect_join join;
     void (*visible)(void); /* may be NULL */
     void (*waiting)(void); /* called if another process has the lock. May be NULL */
 };

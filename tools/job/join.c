@@ -117,7 +117,7 @@ static void access_take(int fd, const char *path)
         return;
     if (fchown(fd, (uid_t)-1, st.st_gid) == 0)
         fchmod(fd, st.st_mode & 07777);
-    else /* the group is another one, and may not read what that one may */
+    else /* it has another group, which gets no access */
         fchmod(fd, st.st_mode & 0700);
 }
 

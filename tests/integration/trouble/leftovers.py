@@ -12,6 +12,7 @@ import glob
 import os
 import re
 import struct
+import subprocess
 import sys
 import time
 
@@ -96,6 +97,27 @@ def judged(judge, build, mpi, directory):
     job(build, mpi, directory, other, "finalize")
     judge.check(f"{mpi}: and goes after a day, as one does that cannot be read", [] if trial.comes(lambda: not glob.glob(directory + "/spool/*/*")) else
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
+
+
+PHASE_AT = 32  # where struct run_header has the phase, and behind it the process number
+
+
+def beginning(judge, build, mpi, directory):
+    """A process writes the header of its file, and sets the phase when the rest is there. Meanwhile nothing may take the file."""
+    def collected():
+        return trial.run([build + "/bin/mpit-collect", "--all"], 30, trial.environment(MPIT_SPOOL=directory + "/spool"))
+    judge.check(f"{mpi}: a killed job leaves its file once more", left(build, mpi, directory, directory + "/beginning", 0))
+    (path,) = live_files(directory)
+    process = subprocess.Popen(["sleep", "60"])
+    with open(path, "r+b") as file:
+        file.seek(PHASE_AT)
+        file.write(struct.pack("<II", 0, process.pid))
+    ended = collected()
+    judge.holds("0 copied, 1 still in use" in ended.out and live_files(directory) == [path], f"{mpi}: it stays while its process begins", ended)
+    process.kill()
+    process.wait()
+    ended = collected()
+    judge.holds("1 copied, 0 still in use" in ended.out and not live_files(directory), f"{mpi}: and goes when that is dead", ended)
 
 
 def collectors(directory):
@@ -278,4 +300,4 @@ def trees_cleaned(judge, build, mpi, directory):
     judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, joined_later, spools_cleaned, trees_cleaned)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, beginning, joined_later, spools_cleaned, trees_cleaned)

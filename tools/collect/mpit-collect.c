@@ -201,8 +201,8 @@ static enum joined node_join(const char *directory, int wait_ms, bool *missing)
     return worst;
 }
 
-/* Tries once what the mark of a spool asks for. The mark comes back if another process joins just now, if it failed, or if
- * files of other nodes have not come: the mark may be of another job, which ended a moment ago. */
+/* Takes the mark of a spool, and joins. It sets the mark again if this failed, or if another process joins just now. It also
+ * sets it again if files of other nodes are missing: a job may have ended a moment ago. */
 static enum joined spool_join(const struct spool *spool, int wait_ms)
 {
     bool missing;

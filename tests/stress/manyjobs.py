@@ -173,9 +173,9 @@ def learned(jobs):
     return statuses
 
 
-def like(mpi, end, many, number):
+def like(mpi, end, many, number, nodes=1):
     job = Job(f"bare-{mpi}-{end}-{many}-{number}", end)
-    job.mpi, job.ranks, job.nodes = mpi, 2 + 2 * (number % 2) if many else 1, 1
+    job.mpi, job.ranks, job.nodes = mpi, 2 + 2 * (number % 2) if many else 1, nodes
     return job
 
 
@@ -184,8 +184,8 @@ def learned_more(jobs, statuses):
     for attempt in range(10):
         again = [job for job in jobs if job.end != "deadlock" and
                  job.status not in statuses[job.mpi, job.end, job.ranks > 1]]
-        kinds = sorted({(job.mpi, job.end, job.ranks > 1) for job in again})
-        for job in run([like(*kind, 2 + attempt) for kind in kinds], True):
+        kinds = sorted({(job.mpi, job.end, job.ranks > 1, job.nodes) for job in again})
+        for job in run([like(*kind, 2 + attempt, nodes) for *kind, nodes in kinds], True):
             statuses[job.mpi, job.end, job.ranks > 1].add(job.status)
 
 

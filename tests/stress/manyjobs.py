@@ -174,7 +174,7 @@ def learned(jobs):
 
 
 def like(mpi, end, many, number, nodes=1):
-    job = Job(f"bare-{mpi}-{end}-{many}-{number}", end)
+    job = Job(f"bare-{mpi}-{end}-{many}-{nodes}-{number}", end)
     job.mpi, job.ranks, job.nodes = mpi, 2 + 2 * (number % 2) if many else 1, nodes
     return job
 

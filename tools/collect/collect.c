@@ -436,7 +436,7 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
             kept += result == 0;
         }
     if (result == 0 && is_to_join(work, parts, count, kept))
-        spool_join_ask(work->spool->path, 0);
+        spool_join_ask(work->spool->path);
     for (size_t i = 0; result == 0 && i < count; i++)
         part_mark(work, &parts[i], 1);
     work->sum->kept += result == 0 ? kept : 0;
@@ -488,7 +488,8 @@ static int jobs_collect(struct work *work, const struct parts *parts)
 
 void spool_remove(const struct spool *spool)
 {
-    bool empty = !spool_is_watched(spool->path) && !spool_join_is_asked(spool->path, 0);
+    struct timespec since;
+    bool empty = !spool_is_watched(spool->path) && !spool_join_is_asked(spool->path, &since);
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
         empty = !text_ends(entry->d_name, RUN_FILE_SUFFIX);

@@ -228,7 +228,7 @@ static void spool_clean(struct cleaning *cleaning, const struct spool *spool)
     if (old) {
         live_files_remove(cleaning, spool, directory, stream);
         if (!cleaning->dry && st.st_mtime < cleaning->before) {
-            spool_join_take(spool->path);
+            spool_join_forget(spool->path, NULL);
             spool_remove(spool);
         }
     } else if (stream) {

@@ -201,20 +201,35 @@ static enum joined node_join(const char *directory, int wait_ms, bool *missing)
     return worst;
 }
 
-/* Takes the mark of a spool, and joins. It sets the mark again if this failed, or if another process joins just now. It also
- * sets it again if files of other nodes are missing: a job may have ended a moment ago. */
-static enum joined spool_join(const struct spool *spool, int wait_ms)
+/* Returns whether the spool has a mark that is so old. Its results have their names then: who marks it holds the lock. */
+static bool join_is_due(const struct spool *spool, int seconds, struct timespec *since)
 {
+    enum { LOCK_MS = 2000 };
+    if (spool->owner != geteuid() || !spool_join_is_asked(spool->path, since))
+        return false;
+    int lock = spool_lock(spool->path, LOCK_MS);
+    if (lock < 0)
+        return false; /* it is collected for long, and stays marked */
+    close(lock);
+    return spool_join_is_asked(spool->path, since) && time(NULL) - since->tv_sec >= seconds;
+}
+
+/* Joins, and removes the mark and the spool. For a day the mark stays if this failed, or if another process joins just now.
+ * It stays for a minute if files of other nodes are missing: a job may have ended a moment ago. */
+static enum joined spool_join(const struct spool *spool, const struct timespec *since, int wait_ms)
+{
+    enum { DAY = 24 * 60 * 60 };
     bool missing;
-    time_t asked = spool_join_take(spool->path);
     enum joined joined = node_join(spool->output, wait_ms, &missing);
-    if (joined != JOIN_DONE || (missing && time(NULL) - asked < GONE_SECONDS))
-        spool_join_ask(spool->path, asked);
+    time_t age = time(NULL) - since->tv_sec;
+    if (age < (joined != JOIN_DONE ? DAY : missing ? GONE_SECONDS : 0))
+        return joined;
     int lock = spool_lock(spool->path, 0);
-    if (lock >= 0) {
-        spool_remove(spool);
-        close(lock);
-    }
+    if (lock < 0)
+        return joined;
+    spool_join_forget(spool->path, since); /* a newer mark stays */
+    spool_remove(spool);
+    close(lock);
     return joined;
 }
 
@@ -224,6 +239,7 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
 {
     enum { OTHERS_MS = 5000 };
     struct spool_list spools;
+    struct timespec since;
     char problem[COLLECT_PROBLEM_BYTES];
     int failed = 0;
     if (spools_find(&spools, NULL) != 0)
@@ -235,8 +251,8 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
         failed += !collected;
     }
     for (size_t i = 0; (join || wish->idle_seconds) && i < spools.count; i++)
-        if (spools.list[i].owner == geteuid() && spool_join_is_asked(spools.list[i].path, wish->idle_seconds))
-            failed += spool_join(&spools.list[i], join ? OTHERS_MS : 0) == JOIN_FAILED;
+        if (join_is_due(&spools.list[i], wish->idle_seconds, &since))
+            failed += spool_join(&spools.list[i], &since, join ? OTHERS_MS : 0) == JOIN_FAILED;
     spools_release(&spools);
     return failed;
 }

@@ -190,31 +190,34 @@ static void join_mark_path(char path[PATH_MAX], const char *spool)
     snprintf(path, PATH_MAX, "%.4000s/join", spool);
 }
 
-void spool_join_ask(const char *spool, time_t since)
+void spool_join_ask(const char *spool)
 {
     char path[PATH_MAX];
-    const struct timespec times[2] = {{.tv_sec = since}, {.tv_sec = since}};
     join_mark_path(path, spool);
     int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return;
-    futimens(fd, since ? times : NULL); /* the mark may be there already */
+    futimens(fd, NULL); /* it may be there already */
     close(fd);
 }
 
-bool spool_join_is_asked(const char *spool, int seconds)
+bool spool_join_is_asked(const char *spool, struct timespec *since)
 {
     char path[PATH_MAX];
     struct stat st;
     join_mark_path(path, spool);
-    return lstat(path, &st) == 0 && time(NULL) - st.st_mtime >= seconds;
+    if (lstat(path, &st) != 0)
+        return false;
+    *since = st.st_mtim;
+    return true;
 }
 
-time_t spool_join_take(const char *spool)
+void spool_join_forget(const char *spool, const struct timespec *since)
 {
     char path[PATH_MAX];
-    struct stat st;
+    struct timespec now;
     join_mark_path(path, spool);
-    bool asked = lstat(path, &st) == 0 && unlink(path) == 0;
-    return asked ? st.st_mtime : 0;
+    bool asked = spool_join_is_asked(spool, &now);
+    if (asked && (!since || (now.tv_sec == since->tv_sec && now.tv_nsec == since->tv_nsec)))
+        unlink(path);
 }

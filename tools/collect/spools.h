@@ -34,13 +34,12 @@ bool spool_at(struct spool *spool, const char *path);
 int spool_lock(const char *spool, int wait_ms);
 
 /* Marks a spool: the files of a job with rank 0 on this node are in the output directory, and should become one file.
- * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. `since`: the time of the mark,
- * 0 for now. */
-void spool_join_ask(const char *spool, time_t since);
-/* Returns whether it has the mark for at least so many seconds. */
-bool spool_join_is_asked(const char *spool, int seconds);
-/* Removes the mark. Returns its time, or 0: there is none. */
-time_t spool_join_take(const char *spool);
+ * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. The caller holds the lock. */
+void spool_join_ask(const char *spool);
+/* Returns whether it has the mark. *since: its time. */
+bool spool_join_is_asked(const char *spool, struct timespec *since);
+/* Removes the mark if it has this time. NULL: any. */
+void spool_join_forget(const char *spool, const struct timespec *since);
 
 void spools_release(struct spool_list *spools);
 

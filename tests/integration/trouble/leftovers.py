@@ -105,7 +105,7 @@ PHASE_AT = 32  # where struct run_header has the phase, and behind it the proces
 def beginning(judge, build, mpi, directory):
     """A process writes the header of its file, and sets the phase when the rest is there. Meanwhile nothing may take the file."""
     def collected():
-        return trial.run([build + "/bin/mpit-collect", "--all"], 30, trial.environment(MPIT_SPOOL=directory + "/spool"))
+        return trial.run([build + "/bin/mpit-collect", os.path.dirname(path)], 30, trial.environment(MPIT_SPOOL=directory + "/spool"))
     judge.check(f"{mpi}: a killed job leaves its file once more", left(build, mpi, directory, directory + "/beginning", 0))
     (path,) = live_files(directory)
     process = subprocess.Popen(["sleep", "60"])
@@ -125,7 +125,7 @@ def collectors(directory):
     found = []
     for name in glob.glob("/proc/[0-9]*"):
         try:
-            with open(name + "/comm", encoding="ascii") as comm, open(name + "/environ", "rb") as environ:
+            with open(name + "/comm", encoding="ascii", errors="replace") as comm, open(name + "/environ", "rb") as environ:
                 if comm.read() == "mpit-collect\n" and os.fsencode(f"MPIT_SPOOL={directory}/spool") in environ.read().split(b"\0"):
                     found.append(name)
         except OSError:

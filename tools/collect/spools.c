@@ -187,7 +187,7 @@ int spool_lock(const char *spool, int wait_ms)
 
 static void join_mark_path(char path[PATH_MAX], const char *spool)
 {
-    snprintf(path, PATH_MAX, "%.4000s/join", spool);
+    snprintf(path, PATH_MAX, "%.4000s/" SPOOL_JOIN, spool);
 }
 
 void spool_join_ask(const char *spool)

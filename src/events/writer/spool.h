@@ -27,6 +27,7 @@
 #define SPOOL_LOCK "lock"
 #define SPOOL_SAID "said-"
 #define SPOOL_WATCH "watch-"
+#define SPOOL_JOIN "join"
 
 enum { SPOOL_BASES_MOST = 3, SPOOL_PATH_BYTES = PATH_MAX, SPOOL_PROBLEM_BYTES = PATH_MAX + 128 };
 

@@ -5,6 +5,7 @@
 #include "collect/processlife.h"
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
+#include "reader/regularfile.h"
 #include "writer/run.h"
 
 #include <dirent.h>
@@ -238,12 +239,7 @@ static bool is_fuller_than(const struct run_header *header, uint64_t part)
 
 static bool header_read(const char *path, struct run_header *header)
 {
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool read = fd >= 0 && pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
-                memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION;
-    if (fd >= 0)
-        close(fd);
-    return read;
+    return run_header_read(path, (struct run_extent){0}, header) && header->version == RUN_VERSION;
 }
 
 static void live_drain(const struct spool *spool, const char *name, const char *live)

@@ -10,7 +10,7 @@
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "format/label.h"
-#include "reader/reader.h"
+#include "reader/regularfile.h"
 #include "summary/summary.h"
 #include "symbols/storednames.h"
 #include "writer/spool.h"
@@ -102,9 +102,10 @@ static bool is_result(struct cleaning *cleaning, const FTSENT *entry)
     bool part;
     if (!has_result_name(entry->fts_name, &part))
         return false;
-    int fd = open(entry->fts_accpath, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    int fd = regular_open(entry->fts_accpath, regular_file(entry->fts_statp), &st);
     ssize_t got = fd >= 0 ? read(fd, begin, sizeof begin) : -1;
-    if (got < 0 && errno != ENOENT)
+    if (got < 0 && errno != ENOENT && errno != ESTALE)
         failure_tell(cleaning, entry->fts_path, "read", errno);
     if (fd >= 0)
         close(fd);
@@ -157,10 +158,10 @@ static void tree_clean(struct cleaning *cleaning, char *path)
 
 /* The last time in the file of a process that has died, as stores to a mapped file may leave its own time as it was.
  * 0: it cannot be read. */
-static time_t last_sign(const char *path, bool *lives)
+static time_t last_sign(const char *path, struct run_extent which, bool *lives)
 {
     struct run_reader run;
-    if (run_reader_open_tables(&run, path) != 0)
+    if (run_reader_open_tables(&run, path, which) != 0)
         return 0;
     uint64_t ticks = run_reader_last_ticks(&run) - run.header.begin_ticks;
     uint64_t ns = run.header.begin_realtime_ns + clock_ns(run_reader_scale(&run), ticks);
@@ -183,7 +184,7 @@ static bool is_left_over(const struct cleaning *cleaning, const struct spool *sp
             continue;
         snprintf(path, sizeof path, "%s/%s", spool->path, entry->d_name);
         if (fstatat(directory, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(st.st_mode) ||
-            st.st_mtime >= cleaning->before || last_sign(path, &lives) >= cleaning->before || lives)
+            st.st_mtime >= cleaning->before || last_sign(path, regular_file(&st), &lives) >= cleaning->before || lives)
             return false;
     }
     return true;

@@ -423,6 +423,9 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     gauge_add(emission, "mpit_exporter_variables_left_out",
               "Variables left out, because their names are not unique or there are too many.",
               observation->refused_now);
+    gauge_add(emission, "mpit_exporter_users_cut",
+              "Users with so many processes, files and directories that only a part of them is looked at.",
+              facts->users_cut);
     counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and scans that failed.",
                 observation->unreadable + observation->looks_failed);
     counter_add(emission, "mpit_exporter_scrapes", "Requests for metrics.", facts->scrapes);

@@ -27,6 +27,7 @@ struct metrics_choice {
 /* Facts of the exporter about itself. */
 struct exporter_facts {
     double look_seconds;  /* that this look took */
+    uint64_t users_cut;   /* livefind.h */
     double start_seconds; /* since the epoch */
     uint64_t scrapes;
 };

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "exporter/httpserver.h"
-#include "job/live.h"
+#include "job/livefind.h"
 #include "exporter/metrics.h"
 #include "base/options.h"
 
@@ -209,6 +209,7 @@ static bool exporter_look(struct exporter *exporter)
         exporter->observation.looks_failed++;
     bool taken = observation_take(&exporter->observation, &exporter->live) == 0;
     problem_tell(exporter, error[0] ? error : exporter->observation.problem);
+    exporter->facts.users_cut = exporter->live.finder->users_cut;
     exporter->facts.look_seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
     return taken;
 }

@@ -331,7 +331,7 @@ static int variables_read(struct observation *observation, struct reading *readi
 /* Opens the file again. Returns false if it does not exist any more, or if it is a different file. */
 static bool file_again(struct run_reader *again, const struct run_reader *run, const char *path)
 {
-    if (run_reader_open_tables(again, path) != 0)
+    if (run_reader_open_tables(again, path, run_reader_extent(run)) != 0)
         return false;
     bool same = again->header.job == run->header.job && again->header.pid == run->header.pid &&
                 again->header.begin_realtime_ns == run->header.begin_realtime_ns;

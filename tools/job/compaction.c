@@ -284,7 +284,7 @@ static int out_put(struct work *work)
 static bool is_read_file(const struct work *work, struct stat *st)
 {
     const struct run_map *map = work->run->map;
-    return stat(work->target, st) == 0 && st->st_dev == map->device && st->st_ino == map->inode &&
+    return stat(work->target, st) == 0 && st->st_dev == map->extent.device && st->st_ino == map->extent.inode &&
            (size_t)st->st_size == map->bytes;
 }
 
@@ -321,8 +321,8 @@ static void piece_follow(const struct work *work)
         struct run_piece *piece = &work->job->pieces[i];
         if (strcmp(piece->path, work->path) != 0)
             continue;
-        piece->device = st.st_dev;
-        piece->inode = st.st_ino;
+        piece->extent.device = st.st_dev;
+        piece->extent.inode = st.st_ino;
         piece->file_bytes = (uint64_t)st.st_size;
         piece->modified_ns = modified_ns(&st);
     }

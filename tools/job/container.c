@@ -4,10 +4,10 @@
 #include "base/text.h"
 #include "format/runfile.h"
 #include "format/sealed.h"
+#include "reader/regularfile.h"
 #include "summary/summary.h"
 #include "symbols/storednames.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,33 +93,23 @@ static enum container_kind table_take(struct container *container, const char *t
     return CONTAINER_BROKEN;
 }
 
-static int header_read(int fd, struct container_header *header)
+static bool header_read(int fd, struct container_header *header)
 {
     return bytes_read(fd, header, sizeof *header, 0) == 0 &&
-                   memcmp(header->magic, CONTAINER_MAGIC, sizeof header->magic) == 0
-               ? 0
-               : -1;
+           memcmp(header->magic, CONTAINER_MAGIC, sizeof header->magic) == 0;
 }
 
-bool container_is(const char *path)
-{
-    struct container_header header;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool is = fd >= 0 && header_read(fd, &header) == 0;
-    if (fd >= 0)
-        close(fd);
-    return is;
-}
-
-enum container_kind container_read(struct container *container, const char *path, char error[128])
+enum container_kind container_read(struct container *container, const char *path, struct run_extent which,
+                                   char error[128])
 {
     struct stat st;
     struct container_header header;
     enum container_kind kind = CONTAINER_NONE;
     *container = (struct container){0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && header_read(fd, &header) == 0) {
+    int fd = regular_open(path, which, &st);
+    if (fd >= 0 && header_read(fd, &header)) {
         size_t bytes;
+        container->file = regular_file(&st);
         void *table = table_read(fd, &header, (uint64_t)st.st_size, &bytes, error);
         container->owner = st.st_uid;
         kind = table ? table_take(container, table, bytes, header.members, error) : CONTAINER_BROKEN;

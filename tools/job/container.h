@@ -12,6 +12,8 @@
 #ifndef MPIT_TOOLS_CONTAINER_H
 #define MPIT_TOOLS_CONTAINER_H
 
+#include "reader/reader.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -44,6 +46,7 @@ struct container_member {
 
 struct container {
     uint64_t job;
+    struct run_extent file;
     uid_t owner;
     size_t count;
     struct container_member *members; /* with names of result files, or CONTAINER_TOTAL */
@@ -51,11 +54,10 @@ struct container {
 
 enum container_kind { CONTAINER_NONE, CONTAINER_READ, CONTAINER_BROKEN };
 
-/* Returns whether a file begins as a container does. For very many files: with as few system calls as possible. */
-bool container_is(const char *path);
 /* CONTAINER_NONE: the file is something else, or cannot be opened. CONTAINER_BROKEN: with a reason. After CONTAINER_READ
  * the caller calls container_release. Any thread may call these functions. */
-enum container_kind container_read(struct container *container, const char *path, char error[128]);
+enum container_kind container_read(struct container *container, const char *path, struct run_extent which,
+                                   char error[128]);
 void container_release(struct container *container);
 /* Returns the member, or NULL. */
 const struct container_member *container_find(const struct container *container, const char *name);

@@ -62,7 +62,7 @@ static bool can_be_replaced(const struct run_dir *dir, const struct run_job *job
 /* Returns whether it is the file that was read. */
 static bool piece_is_same(const struct run_piece *piece, const struct stat *st)
 {
-    return S_ISREG(st->st_mode) && st->st_dev == piece->device && st->st_ino == piece->inode &&
+    return S_ISREG(st->st_mode) && st->st_dev == piece->extent.device && st->st_ino == piece->extent.inode &&
            (uint64_t)st->st_size == piece->file_bytes &&
            piece->extent.begin + piece->extent.bytes <= piece->file_bytes &&
            (piece->extent.bytes || modified_ns(st) == piece->modified_ns);
@@ -246,7 +246,7 @@ static bool container_is_sound(const struct joining *joining)
 {
     char error[128];
     struct container container;
-    if (container_read(&container, joining->temporary, error) != CONTAINER_READ)
+    if (container_read(&container, joining->temporary, (struct run_extent){0}, error) != CONTAINER_READ)
         return false;
     bool sound = container.count == joining->head.count;
     qsort(container.members, container.count, sizeof *container.members, container_member_order);
@@ -368,7 +368,7 @@ int run_dir_unpack(const struct run_dir *dir, const char *to, char error[512])
 {
     size_t count = 0;
     int problem = result_folder_make(to);
-    if (problem) {
+    if (problem && problem != EPERM) { /* the user names it, and the container stays */
         snprintf(error, 512, "%.300s cannot be made: %s", to, strerror(problem));
         return -1;
     }

@@ -7,9 +7,9 @@
 #include "collect/processlife.h"
 #include "job/rundir.h"
 #include "collect/spools.h"
+#include "reader/regularfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,17 +99,10 @@ static void file_judge(struct live_file *file, const struct run_header *header)
 static void file_peek(struct live_file *file)
 {
     struct run_header header;
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool whole = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-                 memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0 && header.byte_order == RUN_BYTE_ORDER &&
-                 header.phase >= RUN_STARTING;
-    if (fd >= 0)
-        close(fd);
     file->alive = false;
-    if (!whole)
-        return;
-    header.boot[sizeof header.boot - 1] = header.program[sizeof header.program - 1] = '\0';
-    file_judge(file, &header);
+    if (run_header_read(file->path, live_file_extent(file), &header) && header.byte_order == RUN_BYTE_ORDER &&
+        header.phase >= RUN_STARTING)
+        file_judge(file, &header);
 }
 
 /* Opens the file, again if needed. Data of a process that is gone stays valid. */
@@ -117,7 +110,7 @@ static void file_open(struct live_file *file)
 {
     struct live_process *process = &file->process;
     struct run_reader fresh;
-    if (run_reader_open_tables(&fresh, file->path) == 0 && !run_reader_is_torn(&fresh)) {
+    if (run_reader_open_tables(&fresh, file->path, live_file_extent(file)) == 0 && !run_reader_is_torn(&fresh)) {
         if (file->open)
             run_reader_close(&process->run);
         process->run = fresh;
@@ -335,9 +328,12 @@ static int missing_tell(const struct live *live, char error[512])
 {
     struct stat st;
     for (size_t i = 0; live->looks == 1 && i < live->path_count; i++)
-        if (stat(live->paths[i], &st) != 0 && !live_has_spool(live->paths[i])) {
-            snprintf(error, 512, errno == ENOENT ? "%.300s does not exist" : "%.300s: %s", live->paths[i],
-                     strerror(errno));
+        if (stat(live->paths[i], &st) != 0) {
+            int problem = errno;
+            if (live_has_spool(live->paths[i]))
+                continue;
+            snprintf(error, 512, problem == ENOENT ? "%.300s does not exist" : "%.300s: %s", live->paths[i],
+                     strerror(problem));
             return -1;
         }
     return 0;

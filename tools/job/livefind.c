@@ -1,10 +1,12 @@
 #define _GNU_SOURCE
 #include "job/livefind.h"
 
-#include "base/array.h"
+#include "base/hash.h"
 #include "collect/processlife.h"
 #include "collect/spools.h"
 #include "base/text.h"
+#include "reader/regularfile.h"
+#include "writer/spool.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -19,6 +21,30 @@
 
 /* A scan takes at most 1 / SCAN_SHARE of the time. */
 enum { SCAN_SHARE = 20, HOME_LOOKS_MOST = 3, ENVIRONMENT_BYTES_MOST = 1 << 20 };
+
+/* Of a scan for all users each one has a share, so that nobody can stop it for the others: so many steps, and more for
+ * each processor. A step takes about a microsecond. A process, a directory, a name of a run file, and a live file, which
+ * every look reads, are some steps. */
+enum {
+    USER_STEPS = 1 << 16,
+    PROCESSOR_STEPS = 512,
+    STEPS_PROCESS = 16,
+    STEPS_DIRECTORY = 8,
+    STEPS_NAME = 8,
+    STEPS_FILE = 128
+};
+
+struct live_user {
+    struct keyed keyed; /* its number */
+    size_t steps;
+    bool cut; /* its share was too small */
+};
+
+/* A directory whose files are to be read, too. */
+struct live_directory {
+    struct keyed keyed; /* hash of its path, user who named it */
+    char path[];
+};
 
 /* A process may become another program. So its environment is read by the first scans that find it. */
 struct home {
@@ -45,14 +71,32 @@ void live_file_release(struct live_file *file)
     free(file);
 }
 
-/* Adds a file that was found at `path`, which is copied. Returns 0, or -1 without memory. */
-static int file_found(struct live_finder *finder, const char *path, const struct stat *st)
+/* Takes steps of the user's share. Returns false if it has not so many. */
+static bool user_goes(struct live_finder *finder, uid_t user, size_t steps)
 {
-    struct live_file *file = keytable_make(&finder->files, st->st_dev, st->st_ino, sizeof *file);
+    struct live_user *one = keytable_make(&finder->users, user, 0, sizeof *one);
+    if (!finder->shared || !one)
+        return one;
+    bool goes = one->steps + steps <= finder->steps_most;
+    finder->users_cut += !goes && !one->cut;
+    one->cut = one->cut || !goes;
+    one->steps += goes ? steps : 0;
+    return goes;
+}
+
+/* Adds a file that `user` has named, at `path`, which is copied. Returns 0, or -1 without memory. */
+static int file_found(struct live_finder *finder, const char *path, const struct stat *st, uid_t user)
+{
+    struct live_file *file = keytable_find(&finder->files, st->st_dev, st->st_ino);
+    bool other = !file || file->changed.tv_sec != st->st_ctim.tv_sec || file->changed.tv_nsec != st->st_ctim.tv_nsec;
+    bool costs = !file || (file->scan != finder->scan && !file->open && (other || !file->ended));
+    if ((finder->shared && st->st_uid != user) || (costs && !user_goes(finder, user, STEPS_FILE)))
+        return 0;
+    file = keytable_make(&finder->files, st->st_dev, st->st_ino, sizeof *file);
     if (!file)
         return -1;
     file->scan = finder->scan;
-    bool other = file->changed.tv_sec != st->st_ctim.tv_sec || file->changed.tv_nsec != st->st_ctim.tv_nsec;
+    file->owner = st->st_uid;
     if (other && !file->open) { /* perhaps another file in its place */
         file->changed = st->st_ctim;
         file->peeked = file->ended = false;
@@ -64,55 +108,108 @@ static int file_found(struct live_finder *finder, const char *path, const struct
     return file->path ? 0 : -1;
 }
 
-static int live_directory_look(struct live_finder *finder, const char *path)
+/* Opens a directory that `user` has named. Of a scan for all users: only one of the user's own. */
+static DIR *directory_open(struct live_finder *finder, int above, const char *name, int flags, uid_t user)
 {
-    DIR *directory = opendir(path);
+    struct stat st;
+    int looked = openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
+    bool good = looked >= 0 && user_goes(finder, user, STEPS_DIRECTORY) && fstat(looked, &st) == 0 &&
+                (!finder->shared || st.st_uid == user);
+    int fd = good ? openat(looked, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !directory)
+        close(fd);
+    if (looked >= 0)
+        close(looked);
+    return directory;
+}
+
+/* Looks at the files of a directory, and closes it. NULL: there is none. */
+static int live_directory_look(struct live_finder *finder, DIR *directory, const char *path, uid_t user)
+{
     int result = 0;
-    for (struct dirent *entry; result == 0 && directory && (entry = readdir(directory));) {
+    for (struct dirent *entry;
+         result == 0 && directory && user_goes(finder, user, 1) && (entry = readdir(directory));) {
         char name[PATH_MAX];
         struct stat st;
         int length = snprintf(name, sizeof name, "%s/%s", path, entry->d_name);
         if (!text_ends(entry->d_name, RUN_FILE_SUFFIX) || length < 0 || (size_t)length >= sizeof name)
             continue;
-        if (fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
-            result = file_found(finder, name, &st);
+        if (user_goes(finder, user, STEPS_NAME) &&
+            fstatat(dirfd(directory), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+            result = file_found(finder, name, &st, user);
     }
     if (directory)
         closedir(directory);
     return result;
 }
 
-/* Adds a directory, and the spools of this node for it. */
+static int named_directory_look(struct live_finder *finder, const char *path, uid_t user)
+{
+    return live_directory_look(finder, directory_open(finder, AT_FDCWD, path, 0, user), path, user);
+}
+
+/* Adds a directory that was named to this tool, and the spools of this node for it. */
 static int place_look(struct live_finder *finder, const char *path)
 {
-    struct spool_list spools;
-    int result = live_directory_look(finder, path);
+    struct spool_list spools = {.list = NULL};
+    int result = named_directory_look(finder, path, geteuid());
     if (result == 0)
         result = spools_find(&spools, path);
-    else
-        spools = (struct spool_list){.list = NULL};
     for (size_t i = 0; result == 0 && i < spools.count; i++)
-        result = live_directory_look(finder, spools.list[i].path);
+        result = named_directory_look(finder, spools.list[i].path, geteuid());
     spools_release(&spools);
+    return result;
+}
+
+/* The spools of a user whose process was found. */
+static int user_spools_look(struct live_finder *finder, uid_t user)
+{
+    const char *bases[SPOOL_BASES_MOST];
+    size_t count = spool_bases(bases);
+    int result = 0;
+    for (size_t i = 0; i < count; i++) {
+        char path[PATH_MAX], spool[PATH_MAX + NAME_MAX + 1];
+        snprintf(path, sizeof path, "%.4000s/mpit-%u", bases[i], (unsigned)user);
+        DIR *directory = directory_open(finder, AT_FDCWD, path, O_NOFOLLOW, user);
+        for (struct dirent *entry; result == 0 && directory && (entry = readdir(directory));) {
+            snprintf(spool, sizeof spool, "%s/%s", path, entry->d_name);
+            DIR *inside = entry->d_name[0] != '.'
+                              ? directory_open(finder, dirfd(directory), entry->d_name, O_NOFOLLOW, user)
+                              : NULL;
+            result = live_directory_look(finder, inside, spool, user);
+        }
+        if (directory)
+            closedir(directory);
+    }
     return result;
 }
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Adds a directory whose files are to be read, too. */
-static int directory_add(struct live_finder *finder, const char *path)
+/* The owner of a process. The kernel shows root for one that others may not look into. */
+static uid_t process_owner(const char *pid, uid_t shown)
 {
-    for (size_t i = 0; i < finder->directory_count; i++)
-        if (strcmp(finder->directories[i], path) == 0)
-            return 0;
-    char **list = array_grow(finder->directories, finder->directory_count, sizeof *list), *copy = strdup(path);
-    finder->directories = list ? list : finder->directories;
-    if (!list || !copy) {
-        free(copy);
-        return -1;
+    char path[64], line[256];
+    unsigned owner = shown;
+    snprintf(path, sizeof path, "/proc/%.20s/status", pid);
+    FILE *status = shown == 0 ? fopen(path, "re") : NULL;
+    while (status && fgets(line, sizeof line, status) && sscanf(line, "Uid: %*u %u", &owner) != 1) {
     }
-    list[finder->directory_count++] = copy;
-    return 0;
+    if (status)
+        fclose(status);
+    return (uid_t)owner;
+}
+
+static int directory_add(struct live_finder *finder, const char *path, uid_t user)
+{
+    uint64_t hash = hash_text(HASH_BEGIN, path);
+    if (keytable_find(&finder->directories, hash, user) || !user_goes(finder, user, STEPS_DIRECTORY))
+        return 0;
+    struct live_directory *one = keytable_make(&finder->directories, hash, user, sizeof *one + strlen(path) + 1);
+    if (one)
+        strcpy(one->path, path);
+    return one ? 0 : -1;
 }
 
 /* Process `pid` holds the file open. Its owner may have a different number there, in another PID namespace. */
@@ -122,56 +219,50 @@ static void holder_find(struct live_finder *finder, const struct stat *st, const
     struct run_header header;
     if (!file || file->holder || (file->open && process_is_here(&file->process.run.header)))
         return;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-        memcmp(header.magic, RUN_MAGIC, sizeof header.magic) == 0) {
-        header.boot[sizeof header.boot - 1] = '\0';
-        pid_t number = (pid_t)strtol(pid, NULL, 10);
-        if (!process_is_here(&header) && process_is_at(&header, number))
-            file->holder = number;
-    }
-    if (fd >= 0)
-        close(fd);
+    pid_t number = (pid_t)strtol(pid, NULL, 10);
+    if (run_header_read(path, regular_file(st), &header) && !process_is_here(&header) && process_is_at(&header, number))
+        file->holder = number;
 }
 
 /* Descriptor `number` of a process points to `target`. Returns 1 if that is a run file, 0 if not, -1 without memory. */
-static int descriptor_take(struct live_finder *finder, const char *pid, const char *number, char *target)
+static int descriptor_take(struct live_finder *finder, const char *pid, uid_t user, const char *number, char *target)
 {
     static const char memory[] = "/memfd:" RUN_MEMORY_NAME " (deleted)", gone[] = RUN_FILE_SUFFIX " (deleted)";
     bool named = text_ends(target, RUN_FILE_SUFFIX);
     char path[PATH_MAX];
     struct stat st, there;
-    if (!named && strcmp(target, memory) != 0 && !text_ends(target, gone))
+    if ((!named && strcmp(target, memory) != 0 && !text_ends(target, gone)) || !user_goes(finder, user, STEPS_NAME))
         return 0;
     snprintf(path, sizeof path, "/proc/%.20s/fd/%.20s", pid, number);
     if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
         return 0;
     /* by its name, unless the name is gone or means another file here */
     bool elsewhere = !named || stat(target, &there) != 0 || there.st_dev != st.st_dev || there.st_ino != st.st_ino;
-    int result = file_found(finder, elsewhere ? path : target, &st);
+    int result = file_found(finder, elsewhere ? path : target, &st, user);
     if (result == 0)
         holder_find(finder, &st, pid, path);
     char *slash = strrchr(target, '/');
     if (result == 0 && !elsewhere && slash && slash > target) {
         *slash = '\0';
-        result = directory_add(finder, target);
+        result = directory_add(finder, target, user);
     }
     return result == 0 ? 1 : -1;
 }
 
 /* Returns the number of run files that a process holds open, or -1 without memory. */
-static int descriptors_look(struct live_finder *finder, const char *pid)
+static int descriptors_look(struct live_finder *finder, const char *pid, uid_t user)
 {
     char path[64], target[PATH_MAX];
     int found = 0;
     snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
     DIR *open_files = opendir(path);
-    for (struct dirent *entry; found >= 0 && open_files && (entry = readdir(open_files));) {
+    for (struct dirent *entry;
+         found >= 0 && open_files && user_goes(finder, user, 1) && (entry = readdir(open_files));) {
         ssize_t n = readlinkat(dirfd(open_files), entry->d_name, target, sizeof target - 1);
         if (n <= 0 || target[0] != '/')
             continue;
         target[n] = '\0';
-        int taken = descriptor_take(finder, pid, entry->d_name, target);
+        int taken = descriptor_take(finder, pid, user, entry->d_name, target);
         found = taken < 0 ? -1 : found + taken;
     }
     if (open_files)
@@ -180,7 +271,7 @@ static int descriptors_look(struct live_finder *finder, const char *pid)
 }
 
 /* Returns the value of MPIT_OUTPUT in a process's environment, which the caller frees, or NULL for none. */
-static char *environment_directory(const char *pid)
+static char *environment_directory(struct live_finder *finder, const char *pid, uid_t user)
 {
     static const char wanted[] = "MPIT_OUTPUT=";
     char path[64], *word = NULL, *directory = NULL;
@@ -189,7 +280,7 @@ static char *environment_directory(const char *pid)
     FILE *environment = fopen(path, "re");
     for (ssize_t n; environment && !directory && bytes < ENVIRONMENT_BYTES_MOST &&
                     (n = getdelim(&word, &room, '\0', environment)) > 0;
-         bytes += (size_t)n)
+         bytes += (size_t)n, user_goes(finder, user, 1))
         if (strncmp(word, wanted, sizeof wanted - 1) == 0 && word[sizeof wanted - 1]) {
             const char *value = word + sizeof wanted - 1;
             if (asprintf(&directory, value[0] == '/' ? "%.0s%s" : "/proc/%s/cwd/%s", pid, value) < 0)
@@ -203,7 +294,7 @@ static char *environment_directory(const char *pid)
     return real;
 }
 
-static int home_look(struct live_finder *finder, const char *pid, ino_t inode)
+static int home_look(struct live_finder *finder, const char *pid, ino_t inode, uid_t user)
 {
     struct home *home = keytable_make(&finder->homes, strtoull(pid, NULL, 10), inode, sizeof *home);
     if (!home)
@@ -211,41 +302,40 @@ static int home_look(struct live_finder *finder, const char *pid, ino_t inode)
     home->scan = finder->scan;
     if (!home->directory && home->looks < HOME_LOOKS_MOST) {
         home->looks++;
-        home->directory = environment_directory(pid);
+        home->directory = environment_directory(finder, pid, user);
     }
-    return home->directory ? directory_add(finder, home->directory) : 0;
+    return home->directory ? directory_add(finder, home->directory, user) : 0;
 }
 
 static int live_processes_look(struct live_finder *finder)
 {
     DIR *processes = opendir("/proc");
-    pid_t own = getpid();
     int result = 0;
     struct stat st;
     for (struct dirent *entry; result == 0 && processes && (entry = readdir(processes));) {
-        if (!isdigit((unsigned char)entry->d_name[0]) || atol(entry->d_name) == own ||
-            fstatat(dirfd(processes), entry->d_name, &st, 0) != 0 || !(finder->all_users || st.st_uid == geteuid()))
+        const char *pid = entry->d_name;
+        if (!isdigit((unsigned char)pid[0]) || fstatat(dirfd(processes), pid, &st, 0) != 0 ||
+            !(finder->all_users || st.st_uid == geteuid()))
             continue;
-        int found = descriptors_look(finder, entry->d_name);
-        result = found < 0 ? -1 : home_look(finder, entry->d_name, st.st_ino);
+        uid_t user = finder->shared ? process_owner(pid, st.st_uid) : st.st_uid;
+        if (user_goes(finder, user, STEPS_PROCESS) && strtol(pid, NULL, 10) != getpid() &&
+            (descriptors_look(finder, pid, user) < 0 || home_look(finder, pid, st.st_ino, user) != 0))
+            result = -1;
     }
     if (processes)
         closedir(processes);
-    for (size_t i = 0; result == 0 && i < finder->directory_count; i++)
-        result = place_look(finder, finder->directories[i]);
+    struct keyed **directories = keytable_sorted(&finder->directories), **users = keytable_sorted(&finder->users);
+    for (size_t i = 0; result == 0 && directories && i < finder->directories.count; i++)
+        result = named_directory_look(finder, ((struct live_directory *)(void *)directories[i])->path,
+                                      (uid_t)directories[i]->key[1]);
+    for (size_t i = 0; result == 0 && users && i < finder->users.count; i++)
+        result = user_spools_look(finder, (uid_t)users[i]->key[0]);
+    free(directories);
+    free(users);
     return result;
 }
 
 /* ---- a scan ------------------------------------------------------------------------------------------------------ */
-
-static void directories_release(struct live_finder *finder)
-{
-    for (size_t i = 0; i < finder->directory_count; i++)
-        free(finder->directories[i]);
-    free(finder->directories);
-    finder->directories = NULL;
-    finder->directory_count = 0;
-}
 
 static void home_release(struct keyed *record)
 {
@@ -280,12 +370,24 @@ static void forgotten_release(struct live_finder *finder)
     free(homes);
 }
 
+/* Files that stay open are a part of the share of their owner. */
+static int shares_begin(struct live_finder *finder)
+{
+    struct keyed **files = finder->shared ? keytable_sorted(&finder->files) : NULL;
+    int result = finder->shared && finder->files.count && !files ? -1 : 0;
+    for (size_t i = 0; files && i < finder->files.count; i++)
+        if (((struct live_file *)(void *)files[i])->open)
+            user_goes(finder, ((struct live_file *)(void *)files[i])->owner, STEPS_FILE);
+    free(files);
+    return result;
+}
+
 static int path_look(struct live_finder *finder, const char *path)
 {
     struct stat st;
     if (stat(path, &st) != 0)
         return place_look(finder, path); /* it is made when the job ends */
-    return S_ISDIR(st.st_mode) ? place_look(finder, path) : file_found(finder, path, &st);
+    return S_ISDIR(st.st_mode) ? place_look(finder, path) : file_found(finder, path, &st, geteuid());
 }
 
 int live_find(struct live_finder *finder, char *const *paths, size_t count)
@@ -298,12 +400,16 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     if (finder->scan && !none && begin - finder->scanned_ns < pause)
         return 0;
     finder->scan++;
-    int result = 0;
+    finder->shared = finder->all_users && !count;
+    finder->steps_most = USER_STEPS + PROCESSOR_STEPS * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
+    finder->users_cut = 0;
+    int result = shares_begin(finder);
     for (size_t i = 0; result == 0 && i < count; i++)
         result = path_look(finder, paths[i]);
     if (result == 0 && !count)
         result = live_processes_look(finder);
-    directories_release(finder);
+    keytable_release(&finder->directories, NULL);
+    keytable_release(&finder->users, NULL);
     if (result == 0)
         forgotten_release(finder);
     finder->scanned_ns = begin;
@@ -320,7 +426,6 @@ void live_finder_release(struct live_finder *finder)
 {
     keytable_release(&finder->files, file_free);
     keytable_release(&finder->homes, home_release);
-    directories_release(finder);
     free(finder->seen);
     free(finder);
 }

@@ -46,12 +46,10 @@ struct run_part {
 
 /* A file, or a member of a container. */
 struct run_piece {
-    char *path, *name; /* of the file; of the piece, without a directory */
-    struct run_extent extent;
-    int64_t modified_ns; /* of the piece */
-    dev_t device;        /* of the file, before it was read */
-    ino_t inode;
-    uint64_t file_bytes; /* likewise */
+    char *path, *name;        /* of the file; of the piece, without a directory */
+    struct run_extent extent; /* in the file as it was before it was read */
+    int64_t modified_ns;      /* of the piece */
+    uint64_t file_bytes;      /* likewise before */
 };
 
 struct run_job {

@@ -10,6 +10,7 @@
 #include "job/runjobs.h"
 #include "job/summaryfile.h"
 #include "job/summarysums.h"
+#include "reader/regularfile.h"
 #include "symbols/storednames.h"
 
 #include <dirent.h>
@@ -106,6 +107,13 @@ static bool file_is_parked(const struct run_dir *dir, const struct run_header *h
     return dir->brief && header->phase == RUN_FINALIZED && !header->traced && !header->samples_hz;
 }
 
+/* Returns whether the file is no longer there, or another one has its name. */
+static bool is_gone(const struct run_piece *piece)
+{
+    struct stat st;
+    return stat(piece->path, &st) != 0 ? errno == ENOENT : piece->extent.inode && st.st_ino != piece->extent.inode;
+}
+
 /* Returns the job that has the file now, or NULL. */
 static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece *piece)
 {
@@ -113,7 +121,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
     struct run_reader reader;
     bool opened = (dir->brief && run_reader_scan(&reader, piece->path, piece->extent) == 0) ||
                   run_reader_open_part(&reader, piece->path, piece->extent) == 0;
-    if (!opened && access(piece->path, F_OK) != 0 && errno == ENOENT) {
+    if (!opened && is_gone(piece)) {
         dir->vanished = true; /* it was collected, or joined, since it was found */
         return NULL;
     }
@@ -230,8 +238,7 @@ static struct run_piece file_piece(char *path)
     return (struct run_piece){.path = path,
                               .name = basename(path),
                               .modified_ns = modified_ns(&st),
-                              .device = st.st_dev,
-                              .inode = st.st_ino,
+                              .extent = regular_file(&st),
                               .file_bytes = (uint64_t)st.st_size};
 }
 
@@ -291,7 +298,8 @@ static void members_add(struct run_dir *dir, const struct run_piece *file, const
             struct container_member *member = &container->members[i];
             struct run_piece piece = *file;
             piece.name = member->name;
-            piece.extent = (struct run_extent){member->begin, member->bytes};
+            piece.extent.begin = member->begin;
+            piece.extent.bytes = member->bytes;
             piece.modified_ns = member->modified_ns;
             if (strcmp(member->name, CONTAINER_TOTAL) == 0 || text_ends(member->name, NAMES_SUFFIX) != names)
                 continue;
@@ -333,10 +341,10 @@ static bool container_add(struct run_dir *dir, char *path)
 {
     char error[128];
     struct container container;
-    if (!text_ends(path, RUN_FILE_SUFFIX) || !container_is(path))
+    if (!text_ends(path, RUN_FILE_SUFFIX))
         return false;
     struct run_piece file = file_piece(path);
-    enum container_kind kind = container_read(&container, path, error);
+    enum container_kind kind = container_read(&container, path, file.extent, error);
     if (kind == CONTAINER_BROKEN)
         problem_add(dir, "%s %s", path, error);
     if (kind != CONTAINER_READ)

@@ -3,6 +3,7 @@
 
 #include "collect/resultfile.h"
 #include "format/sealed.h"
+#include "reader/regularfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,14 +17,13 @@
 /* `owner` is set where the file could be opened. */
 static void *extent_read(const char *path, struct run_extent extent, size_t *bytes, uid_t *owner, char error[128])
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st = {0};
     void *data = NULL;
-    bool opened = fd >= 0 && fstat(fd, &st) == 0;
+    int fd = regular_open(path, extent, &st);
     size_t wanted = extent.bytes ? extent.bytes : (size_t)st.st_size;
-    if (!opened)
-        snprintf(error, 128, "cannot be opened: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode) || wanted > SUMMARY_BYTES_MAX)
+    if (fd < 0)
+        regular_problem(errno, error, 128);
+    else if (wanted > SUMMARY_BYTES_MAX)
         snprintf(error, 128, "is not a summary");
     else if (!(data = malloc(wanted + 1)))
         snprintf(error, 128, "cannot be read: no memory");
@@ -59,11 +59,6 @@ int summary_part_read(struct summary *summary, const char *path, struct run_exte
     int result = data ? summary_unpack(summary, data, bytes, error) : -1;
     free(data);
     return result;
-}
-
-int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
-{
-    return summary_part_read(summary, path, (struct run_extent){0}, owner, error);
 }
 
 void summary_file_path(char path[PATH_MAX], const char *stem, unsigned number, const char *suffix)

@@ -10,9 +10,8 @@
 #include <limits.h>
 #include <sys/types.h>
 
-/* Returns 0, or -1 with a reason. *owner is set if the file could be opened. */
-int summary_file_read(struct summary *summary, const char *path, uid_t *owner, char error[128]);
-/* The same for a summary that is a part of a file, as in a container. */
+/* Reads a summary that is a file, or a part of one, as in a container. Returns 0, or -1 with a reason. *owner is set if
+ * the file could be opened. */
 int summary_part_read(struct summary *summary, const char *path, struct run_extent extent, uid_t *owner,
                       char error[128]);
 /* Writes STEM SUFFIX in one step. The stem has the directory. If there is such a file, from another process, it writes

@@ -7,6 +7,7 @@
 #include "job/container.h"
 #include "job/rundir.h"
 #include "job/summaryfile.h"
+#include "reader/regularfile.h"
 
 #include <err.h>
 #include <errno.h>
@@ -30,10 +31,10 @@ static void problem_tell(struct job_tree *tree, const char *path, const char *re
 }
 
 /* The figures of one process. */
-static int run_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+static int run_read(struct summary *summary, const char *path, struct run_extent which, uid_t *owner, char error[128])
 {
     struct run_reader run;
-    if (run_reader_scan(&run, path, (struct run_extent){0}) != 0 && run_reader_open(&run, path) != 0) {
+    if (run_reader_scan(&run, path, which) != 0 && run_reader_open_part(&run, path, which) != 0) {
         snprintf(error, 128, "%.127s", run.error);
         return -1;
     }
@@ -45,14 +46,16 @@ static int run_read(struct summary *summary, const char *path, uid_t *owner, cha
 }
 
 /* A container has the summary of its job. */
-static int mpit_read(struct summary *summary, const char *path, uid_t *owner, char error[128])
+static int mpit_read(struct summary *summary, const char *path, struct run_extent which, uid_t *owner, char error[128])
 {
     struct container container;
-    enum container_kind kind = container_is(path) ? container_read(&container, path, error) : CONTAINER_NONE;
+    enum container_kind kind = container_read(&container, path, which, error);
     if (kind != CONTAINER_READ)
-        return kind == CONTAINER_NONE ? run_read(summary, path, owner, error) : -1;
+        return kind == CONTAINER_NONE ? run_read(summary, path, which, owner, error) : -1;
     const struct container_member *total = container_find(&container, CONTAINER_TOTAL);
-    struct run_extent extent = total ? (struct run_extent){total->begin, total->bytes} : (struct run_extent){0};
+    struct run_extent extent = container.file;
+    extent.begin = total ? total->begin : 0;
+    extent.bytes = total ? total->bytes : 0;
     container_release(&container);
     if (total)
         return summary_part_read(summary, path, extent, owner, error);
@@ -61,13 +64,13 @@ static int mpit_read(struct summary *summary, const char *path, uid_t *owner, ch
 }
 
 /* Returns a summary that the caller frees, or NULL with the problem told. */
-static struct summary *file_read(struct job_tree *tree, const char *path, uid_t *owner)
+static struct summary *file_read(struct job_tree *tree, const char *path, struct run_extent which, uid_t *owner)
 {
     char error[128] = "";
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         errx(1, "no memory");
-    if ((text_ends(path, SUMMARY_SUFFIX) ? summary_file_read : mpit_read)(summary, path, owner, error) == 0)
+    if ((text_ends(path, SUMMARY_SUFFIX) ? summary_part_read : mpit_read)(summary, path, which, owner, error) == 0)
         return summary;
     problem_tell(tree, path, error);
     free(summary);
@@ -119,7 +122,7 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     if (job_table_has_file(table, path, st))
         return;
     tree->read++;
-    struct summary *summary = file_read(tree, path, &owner);
+    struct summary *summary = file_read(tree, path, regular_file(st), &owner);
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
@@ -164,6 +167,16 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     return error ? -1 : 0;
 }
 
+static bool is_container(const char *path)
+{
+    struct container container;
+    char error[128];
+    bool is = container_read(&container, path, (struct run_extent){0}, error) == CONTAINER_READ;
+    if (is)
+        container_release(&container);
+    return is;
+}
+
 /* Reads all parts of a job, of this and of earlier times, in the order of their paths. *gone: one is not there, and no
  * container has it. */
 static void parts_read(struct job_tree *tree, struct job_table *table, const char *part_of, bool *gone)
@@ -179,10 +192,10 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
         const char *path = (const char *)sqlite3_column_text(ask, 0);
         bool here = path && access(path, F_OK) == 0;
         uid_t owner = 0;
-        struct summary *part = here ? file_read(tree, path, &owner) : NULL;
+        struct summary *part = here ? file_read(tree, path, (struct run_extent){0}, &owner) : NULL;
         if (part)
             parts_add(parts, part_of, path, part, owner);
-        joined = joined || (part && container_is(path));
+        joined = joined || (part && is_container(path));
         *gone = *gone || !part;
     }
     sqlite3_finalize(ask);
@@ -204,7 +217,7 @@ static bool whole_is_beside(struct job_tree *tree, struct job_table *table, cons
         uid_t owner;
         if (!path || strncmp(path, part, (size_t)bytes) != 0 || strchr(path + bytes, '/') || access(path, F_OK) != 0)
             continue;
-        struct summary *whole = file_read(tree, path, &owner);
+        struct summary *whole = file_read(tree, path, (struct run_extent){0}, &owner);
         found = whole && summary_sums_have(&(struct summary_sums){{whole}}, parts);
         if (whole)
             summary_free(whole);

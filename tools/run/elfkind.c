@@ -3,8 +3,8 @@
 
 #include "run/answer.h"
 #include "base/text.h"
+#include "reader/regularfile.h"
 
-#include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@ static bool elf_is_mpi(const char *soname)
 /* Returns NULL if the path is not an ELF file. */
 static Elf *elf_open(const char *path)
 {
-    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    int fd = elf_version(EV_CURRENT) == EV_NONE ? -1 : regular_open(path, (struct run_extent){0}, &st);
     if (fd < 0)
         return NULL;
     Elf *file = elf_begin(fd, ELF_C_READ_MMAP, NULL);

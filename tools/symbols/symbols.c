@@ -5,6 +5,7 @@
 #include "symbols/functionstart.h"
 #include "base/keytable.h"
 #include "format/label.h"
+#include "reader/regularfile.h"
 #include "symbols/storednames.h"
 #include "symbols/unitfunctions.h"
 
@@ -12,7 +13,6 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,30 +105,13 @@ static const Dwfl_Callbacks callbacks = {
     .section_address = dwfl_offline_section_address,
 };
 
-/* A path in a run file may name a pipe or a device. An open of it could block forever, or have an effect. */
-static int regular_open(const char *path, struct object *object)
+/* A path in a run file may name anything. */
+static int object_open(struct object *object)
 {
-    struct stat before, st;
-    object->trouble = TROUBLE_OPEN;
-    if (path[0] != '/' || stat(path, &before) != 0) {
-        object->error = path[0] != '/' ? ENOENT : errno;
-        return -1;
-    }
-    if (!S_ISREG(before.st_mode)) {
-        object->trouble = TROUBLE_KIND;
-        return -1;
-    }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0) {
-        object->error = errno;
-        return -1;
-    }
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        object->trouble = TROUBLE_KIND;
-        close(fd);
-        return -1;
-    }
-    object->trouble = TROUBLE_NONE;
+    struct stat st;
+    int fd = regular_open(object->path, (struct run_extent){0}, &st);
+    object->error = errno;
+    object->trouble = fd >= 0 ? TROUBLE_NONE : errno == EINVAL ? TROUBLE_KIND : TROUBLE_OPEN;
     return fd;
 }
 
@@ -145,7 +128,7 @@ static bool build_id_agrees(const struct object *object)
 
 static void object_read(struct object *object)
 {
-    int fd = regular_open(object->path, object);
+    int fd = object_open(object);
     if (fd < 0)
         return;
     object->dwfl = dwfl_begin(&callbacks);

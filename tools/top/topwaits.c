@@ -96,7 +96,7 @@ static void circle_tell(struct top_job *job, const struct ward *ward)
  * see. Its end is then the last time when it was seen alive. */
 static bool wait_file_open(struct run_reader *file, const struct live_process *process)
 {
-    if (!process->readable || run_reader_open(file, process->path) != 0)
+    if (!process->readable || run_reader_open_part(file, process->path, run_reader_extent(&process->run)) != 0)
         return false;
     if (!process->alive && process_life(&file->header) == LIFE_UNSEEN)
         file->header.end_realtime_ns = file->header.begin_realtime_ns + process->now_ns;

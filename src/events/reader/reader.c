@@ -425,9 +425,9 @@ int run_reader_open(struct run_reader *reader, const char *path)
     return run_reader_open_part(reader, path, (struct run_extent){0});
 }
 
-int run_reader_open_tables(struct run_reader *reader, const char *path)
+int run_reader_open_tables(struct run_reader *reader, const char *path, struct run_extent which)
 {
-    if (reader_file_open(reader, path, (struct run_extent){0}, false) == 0 && file_parts_find(reader, false) == 0)
+    if (reader_file_open(reader, path, which, false) == 0 && file_parts_find(reader, false) == 0)
         return 0;
     run_reader_close(reader);
     return -1;

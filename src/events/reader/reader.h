@@ -27,9 +27,11 @@ enum { RUN_MAPS_MOST = 4096 }; /* of files at rest. Linux allows a process 65,53
 
 struct run_map;
 
-/* A part of a file. All zero: the whole file. */
+/* A part of a file. All zero: the whole file, whichever has the name. */
 struct run_extent {
-    uint64_t begin, bytes;
+    uint64_t begin, bytes; /* 0, 0: all of it */
+    dev_t device;          /* the file must be this one. */
+    ino_t inode;           /* 0: any */
 };
 
 /* A block of counters: a copy of its header, and the place of its counters. */
@@ -108,7 +110,7 @@ bool run_reader_is_parked(const struct run_reader *reader);
  * Events and samples cannot be read from it. Of the communicators that have lost their slots it has only the latest.
  * All checks are made.
  */
-int run_reader_open_tables(struct run_reader *reader, const char *path);
+int run_reader_open_tables(struct run_reader *reader, const char *path, struct run_extent which);
 /* Reads the header again, into reader->header. Returns true if the reader still knows everything in the file.
  * Counters, states and levels are read in place. Returns false if the file must be opened anew. The reader has not
  * changed then. */
@@ -121,6 +123,8 @@ void run_reader_relabel(struct run_reader *reader);
  * second function tells whether that has happened. Then nothing that was read can be trusted. */
 void run_reader_guard(void);
 bool run_reader_is_torn(const struct run_reader *reader);
+/* Where it is: the same file, to open it again. */
+struct run_extent run_reader_extent(const struct run_reader *reader);
 /* The user who owns the file. */
 uid_t run_reader_owner(const struct run_reader *reader);
 void run_reader_close(struct run_reader *reader);

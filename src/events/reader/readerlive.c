@@ -76,6 +76,11 @@ void run_reader_guard(void)
     run_map_guard();
 }
 
+struct run_extent run_reader_extent(const struct run_reader *reader)
+{
+    return reader->map ? reader->map->extent : (struct run_extent){0};
+}
+
 uid_t run_reader_owner(const struct run_reader *reader)
 {
     return reader->map ? reader->map->owner : (uid_t)-1;

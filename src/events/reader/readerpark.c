@@ -26,11 +26,6 @@ int reader_unpark(struct run_reader *reader, char error[128])
         snprintf(error, 128, "%.127s", now.error);
         return -1;
     }
-    if (now.map->device != map->device || now.map->inode != map->inode) {
-        snprintf(error, 128, "was replaced by another file while it was read");
-        run_reader_close(&now);
-        return -1;
-    }
     run_map_close(map);
     *reader = now;
     return 0;

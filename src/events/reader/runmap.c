@@ -2,9 +2,9 @@
 #include "reader/runmap.h"
 
 #include "reader/reader.h"
+#include "reader/regularfile.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,19 +23,13 @@ static struct run_map *maps;
 static struct sigaction unguarded;
 static size_t page_bytes;
 
-/* The file's descriptor, or -1. */
-static int map_file_open(const char *path, struct stat *st, char *error, size_t room)
+/* The file's descriptor, or -1 with a reason. */
+static int map_file_open(const char *path, struct run_extent which, struct stat *st, char *error, size_t room)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) {
-        snprintf(error, room, "cannot be opened: %s", strerror(errno));
-        return -1;
-    }
-    if (fstat(fd, st) == 0 && S_ISREG(st->st_mode))
-        return fd;
-    snprintf(error, room, "is not a regular file");
-    close(fd);
-    return -1;
+    int fd = regular_open(path, which, st);
+    if (fd < 0)
+        regular_problem(errno, error, room);
+    return fd;
 }
 
 static void map_link(struct run_map *map)
@@ -105,7 +99,7 @@ void run_map_guard(void)
 struct run_map *run_map_open(const char *path, struct run_extent extent, char error[512])
 {
     struct stat st;
-    int fd = map_file_open(path, &st, error, 512);
+    int fd = map_file_open(path, extent, &st, error, 512);
     if (fd < 0)
         return NULL;
     size_t length = strlen(path) + 1, end = (size_t)st.st_size;
@@ -114,9 +108,7 @@ struct run_map *run_map_open(const char *path, struct run_extent extent, char er
     if (map)
         *map = (struct run_map){.bytes = extent.bytes ? extent.bytes : end,
                                 .lead = extent.begin % (size_t)sysconf(_SC_PAGESIZE),
-                                .extent = extent,
-                                .device = st.st_dev,
-                                .inode = st.st_ino,
+                                .extent = {extent.begin, extent.bytes, st.st_dev, st.st_ino},
                                 .owner = st.st_uid,
                                 .awake = true,
                                 .fd = -1};
@@ -209,7 +201,7 @@ struct run_map *run_map_scan(const char *path, struct run_extent extent)
 {
     struct stat st;
     char error[128];
-    int fd = map_file_open(path, &st, error, sizeof error);
+    int fd = map_file_open(path, extent, &st, error, sizeof error);
     if (fd < 0)
         return NULL;
     size_t length = strlen(path) + 1, end = (size_t)st.st_size;
@@ -217,9 +209,7 @@ struct run_map *run_map_scan(const char *path, struct run_extent extent)
     struct run_map *map = inside ? calloc(1, sizeof *map + length) : NULL;
     if (map)
         *map = (struct run_map){.bytes = extent.bytes ? extent.bytes : end,
-                                .extent = extent,
-                                .device = st.st_dev,
-                                .inode = st.st_ino,
+                                .extent = {extent.begin, extent.bytes, st.st_dev, st.st_ino},
                                 .owner = st.st_uid,
                                 .scanned = true,
                                 .fd = fd};
@@ -316,20 +306,24 @@ void run_map_hold(struct run_map *map, bool held)
     pthread_mutex_unlock(&resting_lock);
 }
 
-/* True if the open file is the mapped one. */
-static bool map_is_of(const struct run_map *map, const struct stat *st)
+/* Opens the mapped file again. */
+static int map_again(const struct run_map *map, char *error, size_t room)
 {
-    return st->st_dev == map->device && st->st_ino == map->inode &&
-           (size_t)st->st_size >= map->extent.begin + map->bytes;
+    struct stat st;
+    int fd = map_file_open(map->path, map->extent, &st, error, room);
+    if (fd < 0 || (size_t)st.st_size >= map->extent.begin + map->bytes)
+        return fd;
+    snprintf(error, room, "became shorter while it was read");
+    close(fd);
+    return -1;
 }
 
 bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
 {
-    struct stat st;
     char error[128];
     size_t offset = (size_t)((const char *)at - map->base);
-    if (map->fd < 0 && (map->fd = map_file_open(map->path, &st, error, sizeof error)) >= 0 && !map_is_of(map, &st))
-        map_read_end(map);
+    if (map->fd < 0)
+        map->fd = map_again(map, error, sizeof error);
     for (size_t done = 0; done < bytes;) {
         ssize_t got = map->fd < 0
                           ? -1
@@ -343,15 +337,12 @@ bool run_map_read(struct run_map *map, const void *at, void *to, size_t bytes)
 
 static int map_wake(struct run_map *map, char error[128])
 {
-    struct stat st;
     if (map->awake)
         return 0;
-    int fd = map_file_open(map->path, &st, error, 128);
+    int fd = map_again(map, error, 128);
     if (fd < 0)
         return -1;
-    if (!map_is_of(map, &st))
-        snprintf(error, 128, "was replaced by another file while it was read");
-    else if (map_place(map, fd) != 0)
+    if (map_place(map, fd) != 0)
         snprintf(error, 128, "cannot be mapped again: %s", strerror(errno));
     else
         map->awake = true;

@@ -181,7 +181,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (argc != 3 || size < 2)
+    if (argc != 3 || (size < 2 && strcmp(argv[2], "rounds") != 0))
         MPI_Abort(MPI_COMM_WORLD, 2);
     directory = argv[1];
     if (strcmp(argv[2], "rounds") == 0)

@@ -57,7 +57,7 @@ static enum container_kind kind_of(const struct container_member *members, size_
     char error[128] = "";
     struct container container;
     file_write(members, listed, count, begin, cut);
-    enum container_kind kind = container_read(&container, path, error);
+    enum container_kind kind = container_read(&container, path, (struct run_extent){0}, error);
     assert_true((kind == CONTAINER_BROKEN) == (error[0] != '\0'));
     if (kind == CONTAINER_READ)
         container_release(&container);
@@ -135,10 +135,11 @@ static void another_file_is_none(void **state)
     struct container container;
     (void)state;
     assert_int_equal(truncate(path, 0), 0);
-    assert_int_equal(container_read(&container, path, error), CONTAINER_NONE);
-    assert_int_equal(container_read(&container, "/dev/zero", error), CONTAINER_NONE);
-    assert_int_equal(container_read(&container, "/tmp", error), CONTAINER_NONE);
-    assert_int_equal(container_read(&container, "/tmp/no-such-file.mpit", error), CONTAINER_NONE);
+    assert_int_equal(container_read(&container, path, (struct run_extent){0}, error), CONTAINER_NONE);
+    assert_int_equal(container_read(&container, "/dev/zero", (struct run_extent){0}, error), CONTAINER_NONE);
+    assert_int_equal(container_read(&container, "/tmp", (struct run_extent){0}, error), CONTAINER_NONE);
+    assert_int_equal(container_read(&container, "/tmp/no-such-file.mpit", (struct run_extent){0}, error),
+                     CONTAINER_NONE);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void a_second_file_has_a_number(void **state)
     }
     for (unsigned number = 0; number < 2; number++) {
         summary_file_path(path, stem, number, ".names");
-        assert_int_equal(summary_file_read(summary, path, &owner, error), 0);
+        assert_int_equal(summary_part_read(summary, path, (struct run_extent){0}, &owner, error), 0);
         assert_int_equal(summary->job, 7 + number);
         summary_release(summary);
         unlink(path);
@@ -78,7 +78,7 @@ static void too_large_a_summary_is_reduced(void **state)
     assert_int_equal(fwrite(file, bytes, 1, out), 1);
     fclose(out);
     free(file);
-    assert_int_equal(summary_file_read(summary, path, &owner, error), 0);
+    assert_int_equal(summary_part_read(summary, path, (struct run_extent){0}, &owner, error), 0);
     assert_int_equal(summary->phase_count, ranks);
     assert_int_equal(summary->instruments_left_out, ranks);
     assert_string_equal(summary->phases[0].name, "b");

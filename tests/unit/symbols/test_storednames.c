@@ -42,7 +42,9 @@ static struct stored_names *names_read(char error[128])
     struct summary summary;
     uid_t owner;
     error[0] = '\0';
-    return summary_file_read(&summary, file, &owner, error) == 0 ? stored_names_open(&summary, error) : NULL;
+    return summary_part_read(&summary, file, (struct run_extent){0}, &owner, error) == 0
+               ? stored_names_open(&summary, error)
+               : NULL;
 }
 
 static int setup(void **state)

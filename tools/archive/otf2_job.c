@@ -141,6 +141,8 @@ static void left_out_tell(struct trace_job *job, const struct run_header *header
                    rank);
 }
 
+enum { RANKS_ANY = 1 << 16, RANKS_A_FILE = 1024 };
+
 static int ranks_place(struct trace_job *job, const struct run_reader *runs, size_t count, struct otf2_report *report)
 {
     for (size_t i = 0; i < count; i++) {
@@ -152,6 +154,9 @@ static int ranks_place(struct trace_job *job, const struct run_reader *runs, siz
         if (header->world_rank >= job->size)
             job->size = header->world_rank + 1;
     }
+    if ((size_t)job->size > RANKS_ANY + RANKS_A_FILE * count) /* all of them would be in memory, and in the archive */
+        return report_error(report, "%zu run files cannot be all that is left of %d ranks: one of them is damaged",
+                            count, job->size);
     job->ranks = calloc((size_t)job->size + 1, sizeof *job->ranks);
     if (!job->ranks)
         return report_no_memory(report);

@@ -205,17 +205,25 @@ json_t *summary_about_json(const struct summary *summary)
                      "scheduler", scheduler_json(origin->scheduler_job));
 }
 
+/* The number of ranks is from a file, and any. So many of them are not shown one by one. */
 json_t *summary_missing_json(const struct summary *summary)
 {
+    enum { SINGLE_MOST = 1000 };
+    const struct missing_ranks begin = {.last = -1};
+    int64_t count = 0;
+    char text[48];
     if (!summary->row_count)
         return json_null();
-    json_t *missing = json_array();
-    size_t at = 0;
-    for (int32_t rank = 0; rank < (int32_t)summary->world_size; rank++) {
-        while (at < summary->row_count && summary->rows[at].rank < rank)
-            at++;
-        if (at == summary->row_count || summary->rows[at].rank != rank)
-            json_array_append_new(missing, json_integer(rank));
+    json_t *list = json_array();
+    for (struct missing_ranks missing = begin; summary_missing_next(summary, &missing);)
+        count += missing.last - missing.first + 1;
+    for (struct missing_ranks missing = begin; summary_missing_next(summary, &missing);) {
+        snprintf(text, sizeof text, "%" PRId64 "-%" PRId64, missing.first, missing.last);
+        bool range = count > SINGLE_MOST && missing.last > missing.first;
+        if (range)
+            json_array_append_new(list, json_string(text));
+        for (int64_t rank = missing.first; !range && rank <= missing.last; rank++)
+            json_array_append_new(list, json_integer(rank));
     }
-    return missing;
+    return list;
 }

@@ -306,6 +306,12 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
 /* The ranks without a row, as text: "1-2, 5". Returns false if there are none, or not known. */
 enum { SUMMARY_MISSING_BYTES = 128 };
 bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES]);
+/* The next ranks without a row. The first call gets {.last = -1}. Returns false after the last ones. */
+struct missing_ranks {
+    int64_t first, last;
+    size_t at; /* a row behind them */
+};
+bool summary_missing_next(const struct summary *summary, struct missing_ranks *missing);
 /* The hosts of its processes, as text. */
 void summary_hosts(const struct summary *summary, char *text, size_t bytes);
 

@@ -105,25 +105,30 @@ const struct summary_row *summary_row_of(const struct summary *summary, int32_t 
     return found ? &summary->rows[place] : NULL;
 }
 
+bool summary_missing_next(const struct summary *summary, struct missing_ranks *missing)
+{
+    int64_t size = summary->row_count ? (int32_t)summary->world_size : 0, rank = missing->last + 1;
+    while (missing->at < summary->row_count && summary->rows[missing->at].rank <= rank)
+        rank += summary->rows[missing->at++].rank == rank;
+    int64_t next = missing->at < summary->row_count ? summary->rows[missing->at].rank : size;
+    missing->first = rank;
+    missing->last = (next < size ? next : size) - 1;
+    return rank < size;
+}
+
 bool summary_missing(const struct summary *summary, char text[SUMMARY_MISSING_BYTES])
 {
-    size_t used = 0, at = 0;
-    int32_t size = (int32_t)summary->world_size;
+    size_t used = 0;
     text[0] = '\0';
-    for (int32_t rank = 0; summary->row_count && rank < size; rank++) {
-        while (at < summary->row_count && summary->rows[at].rank < rank)
-            at++;
-        int32_t first = rank, next = at < summary->row_count ? summary->rows[at].rank : size;
-        if (next == rank)
-            continue;
-        rank = (next < size ? next : size) - 1;
+    for (struct missing_ranks missing = {.last = -1}; summary_missing_next(summary, &missing);) {
         if (used + 32 >= SUMMARY_MISSING_BYTES) {
             snprintf(text + used, SUMMARY_MISSING_BYTES - used, ", ...");
             break;
         }
-        used += (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "%s%" PRId32, used ? ", " : "", first);
-        if (rank > first)
-            used += (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "-%" PRId32, rank);
+        used +=
+            (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "%s%" PRId64, used ? ", " : "", missing.first);
+        if (missing.last > missing.first)
+            used += (size_t)snprintf(text + used, SUMMARY_MISSING_BYTES - used, "-%" PRId64, missing.last);
     }
     return used > 0;
 }

@@ -371,9 +371,17 @@ void summary_sites_trim(struct summary *summary, size_t most)
     summary->sites = copy.sites;
 }
 
+static size_t text_length(const struct summary_sites *sites, uint32_t place)
+{
+    const char *text = summary_text(sites, place);
+    return text ? strlen(text) : 0;
+}
+
+/* No frame is of two sites, and no long name of very many frames: what is written would be much longer than the file. */
 bool summary_sites_are_sound(const struct summary *summary)
 {
     const struct summary_sites *sites = &summary->sites;
+    const uint64_t shown_most = (16 << 20) + 512 * sites->frame_count;
     if (sites->text_bytes && (sites->texts[0] || sites->texts[sites->text_bytes - 1]))
         return false;
     for (uint64_t at = 1; at < sites->text_bytes; at += strlen(sites->texts + at) + 1)
@@ -381,16 +389,21 @@ bool summary_sites_are_sound(const struct summary *summary)
     for (uint64_t i = 0; i < sites->module_count; i++)
         if (sites->modules[i].build_id_bytes > MODULE_BUILD_ID_BYTES)
             return false;
-    for (uint64_t i = 0; i < sites->frame_count; i++)
-        if (sites->frames[i].module > sites->module_count)
+    uint64_t shown = 0, frames = 0;
+    for (uint64_t i = 0; i < sites->frame_count && shown <= shown_most; i++) {
+        const struct summary_frame *frame = &sites->frames[i];
+        if (frame->module > sites->module_count)
             return false;
+        shown += text_length(sites, frame->function) + text_length(sites, frame->file);
+    }
     for (uint64_t i = 0; i < sites->count; i++) {
         const struct summary_site *site = &sites->list[i];
         if (site->kind >= CALL_COUNT || site->first_frame > sites->frame_count ||
             site->frame_count > sites->frame_count - site->first_frame || (i && site->hash <= sites->list[i - 1].hash))
             return false;
+        frames += site->frame_count;
     }
-    return true;
+    return frames <= sites->frame_count && shown <= shown_most;
 }
 
 void summary_sites_release(struct summary *summary)

@@ -65,7 +65,9 @@ void *sealed_unpack(const void *file, size_t file_bytes, size_t most, size_t *by
         snprintf(error, 128, "is damaged: its checksum is wrong");
         return NULL;
     }
-    char *data = header.plain_bytes <= most ? malloc(header.plain_bytes + 1) : NULL;
+    /* real data does not shrink as much: a small file cannot become all of the memory */
+    const uint64_t grown = (UINT64_C(1) << 20) + 1000 * (uint64_t)file_bytes;
+    char *data = header.plain_bytes <= most && header.plain_bytes <= grown ? malloc(header.plain_bytes + 1) : NULL;
     if (!data) {
         snprintf(error, 128, "is too long for a summary, or does not fit into memory (%llu bytes)",
                  (unsigned long long)header.plain_bytes);

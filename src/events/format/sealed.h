@@ -17,8 +17,8 @@ bool sealed_is(const void *file, size_t bytes);
 /* The file for `data`, to be freed by the caller. NULL without memory. */
 void *sealed_pack(const void *data, size_t bytes, size_t *file_bytes);
 
-/* The data in the file, to be freed by the caller. NULL with a reason in error[]: damaged, longer than `most`, no
- * memory. */
+/* The data in the file, to be freed by the caller. NULL with a reason in error[]: damaged, longer than `most` or than such
+ * a file can be, no memory. */
 void *sealed_unpack(const void *file, size_t file_bytes, size_t most, size_t *bytes, char error[128]);
 
 #endif

@@ -7,10 +7,12 @@
 
 #include "collect/resultfile.h"
 #include "job/summaryfile.h"
+#include "report/summary_origin.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { TOO_LARGE = 65 << 20 };
@@ -87,11 +89,50 @@ static void too_large_a_summary_is_reduced(void **state)
     free(summary);
 }
 
+/* The missing ranks of a job as JSON, in one line. */
+static char *missing_of(const int32_t *ranks, size_t count, uint32_t world_size)
+{
+    struct summary *summary = calloc(1, sizeof *summary);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(summary_row_add(summary, (struct summary_row){.rank = ranks[i]}, "host"), 0);
+    summary->world_size = world_size;
+    json_t *json = summary_missing_json(summary);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(json);
+    summary_release(summary);
+    free(summary);
+    return text;
+}
+
+static void missing_ranks_are(const char *wanted, const int32_t *ranks, size_t count, uint32_t world_size)
+{
+    char *text = missing_of(ranks, count, world_size);
+    assert_string_equal(text, wanted);
+    free(text);
+}
+
+/* The size of the world is from a file, and any. */
+static void many_missing_ranks_are_ranges(void **state)
+{
+    (void)state;
+    missing_ranks_are("null", NULL, 0, 4);
+    missing_ranks_are("[]", (int32_t[]){0, 1}, 2, 2);
+    missing_ranks_are("[]", (int32_t[]){-1, 0, 0}, 3, 1);
+    missing_ranks_are("[]", (int32_t[]){3}, 1, UINT32_MAX);
+    missing_ranks_are("[0,2,3,5]", (int32_t[]){-1, 1, 4, 4, 9}, 5, 6);
+    missing_ranks_are("[0,\"2-2000\",\"2002-2147483646\"]", (int32_t[]){1, 2001}, 2, INT32_MAX);
+    char *text = missing_of((int32_t[]){0}, 1, 1001);
+    assert_non_null(strstr(text, "999,1000]"));
+    free(text);
+    missing_ranks_are("[\"1-1001\"]", (int32_t[]){0}, 1, 1002);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_file_has_a_number),
         cmocka_unit_test(too_large_a_summary_is_reduced),
+        cmocka_unit_test(many_missing_ranks_are_ranges),
     };
     return cmocka_run_group_tests(tests, directory_make, directory_remove);
 }

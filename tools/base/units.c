@@ -30,7 +30,7 @@ const char *text_of_seconds(char text[UNIT_TEXT_BYTES], double seconds)
         return text;
     }
     size_t step = 0;
-    while (seconds >= steps[step].below)
+    while (step + 1 < sizeof steps / sizeof steps[0] && seconds >= steps[step].below)
         step++;
     return three_digits(text, seconds * steps[step].factor, steps[step].unit);
 }

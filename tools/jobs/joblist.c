@@ -5,6 +5,7 @@
 #include "format/label.h"
 #include "job/jsonvalue.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -49,9 +50,11 @@ static const char *share_text(char text[UNIT_TEXT_BYTES], sqlite3_stmt *row, enu
 
 static const char *when_text(char text[32], sqlite3_stmt *row)
 {
-    time_t second = (time_t)sqlite3_column_double(row, JOB_BEGIN);
+    const double most = 1e15; /* any number may be in the file */
+    double begin = sqlite3_column_double(row, JOB_BEGIN);
+    time_t second = fabs(begin) < most ? (time_t)begin : 0;
     struct tm local;
-    if (!is_known(row, JOB_BEGIN) || !localtime_r(&second, &local) || !strftime(text, 32, "%Y-%m-%d %H:%M", &local))
+    if (!second || !localtime_r(&second, &local) || !strftime(text, 32, "%Y-%m-%d %H:%M", &local))
         strcpy(text, "-");
     return text;
 }
@@ -60,17 +63,17 @@ static void line_print(sqlite3_stmt *row, FILE *out)
 {
     char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES], rule[COLUMN_BYTES];
     char when[32], time[UNIT_TEXT_BYTES], mpi[UNIT_TEXT_BYTES], efficiency[UNIT_TEXT_BYTES];
-    long long badly = sqlite3_column_int64(row, JOB_ENDED_BADLY),
-              lacks = sqlite3_column_int64(row, JOB_SIZE) - sqlite3_column_int64(row, JOB_RANKS);
+    bool badly = sqlite3_column_int64(row, JOB_ENDED_BADLY) > 0,
+         lacks = sqlite3_column_int64(row, JOB_SIZE) > sqlite3_column_int64(row, JOB_RANKS);
     fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %s%s\n", when_text(when, row),
             clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)),
             clean_of(program, text_of(row, JOB_PROGRAM)), sqlite3_column_int64(row, JOB_SIZE),
             sqlite3_column_int64(row, JOB_HOSTS),
             is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
             share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL),
-            badly > 0   ? "died "
-            : lacks > 0 ? "incomplete "
-                        : "",
+            badly   ? "died "
+            : lacks ? "incomplete "
+                    : "",
             clean_of(rule, text_of(row, JOB_RULE)));
 }
 

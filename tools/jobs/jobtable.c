@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const job_column_names[JOB_COLUMNS] = {"job",
                                                    "source",
@@ -80,7 +81,8 @@ static int number_ask(struct job_table *table, const char *sql)
 struct job_table *job_table_open(const char *path)
 {
     struct job_table *table = calloc(1, sizeof *table);
-    char sql[1024];
+    char sql[1024], user[USER_BYTES];
+    struct stat st;
     if (!table)
         errx(1, "no memory");
     snprintf(table->name, sizeof table->name, "%s", path ? path : "in memory");
@@ -89,6 +91,11 @@ struct job_table *job_table_open(const char *path)
     umask(before);
     if (opened != SQLITE_OK)
         table_fail(table);
+    if (path && stat(path, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0) {
+        user_name(user, st.st_uid);
+        errx(1, "the index %s belongs to user %s, who reads and changes what is in it; name another file with --index",
+             path, user);
+    }
     sqlite3_busy_timeout(table->database, 60000);
     sql_run(table, "PRAGMA trusted_schema = OFF; BEGIN IMMEDIATE");
     int application = number_ask(table, "PRAGMA application_id"),

@@ -2,6 +2,7 @@
 #include "jobs/usual.h"
 
 #include "base/units.h"
+#include "job/jsonvalue.h"
 #include "jobs/joblist.h"
 
 #include <limits.h>
@@ -99,15 +100,16 @@ void usual_release(struct usual *usual)
 
 static const char *figure_text(char text[UNIT_TEXT_BYTES], enum figure_form form, double value)
 {
+    const double most = 0x1p64; /* any number may be in the file */
     switch (form) {
     case FORM_SECONDS:
         return text_of_seconds(text, value);
     case FORM_SHARE:
         return text_of_share(text, value, 1);
     case FORM_COUNT:
-        return text_of_count(text, (uint64_t)value);
+        return text_of_count(text, value > 0 && value < most ? (uint64_t)value : 0);
     default:
-        return text_of_bytes(text, (uint64_t)value);
+        return text_of_bytes(text, value > 0 && value < most ? (uint64_t)value : 0);
     }
 }
 
@@ -151,10 +153,11 @@ json_t *usual_json(const struct usual *usual)
     for (size_t i = 0; i < USUAL_FIGURES; i++) {
         const struct usual_figure *is = &usual->figures[i];
         json_object_set_new(list, job_column_names[is->column],
-                            is->known ? json_pack("{s:f, s:f, s:f, s:f, s:i, s:b}", "value", is->value, "median",
-                                                  is->median, "min", is->least, "max", is->most, "jobs",
-                                                  (int)is->others, "unusual", (int)is->unusual)
-                                      : json_null());
+                            is->known
+                                ? json_pack("{s:o, s:o, s:o, s:o, s:i, s:b}", "value", figure_json(is->value), "median",
+                                            figure_json(is->median), "min", figure_json(is->least), "max",
+                                            figure_json(is->most), "jobs", (int)is->others, "unusual", (int)is->unusual)
+                                : json_null());
     }
     return json_pack("{s:o, s:i, s:o}", "job", job_json(usual->job), "others", (int)usual->others, "figures", list);
 }

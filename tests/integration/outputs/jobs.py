@@ -173,6 +173,22 @@ def index(mpi, count):
     strange = tool("--index", path)
     judge.holds(strange.status == 0 and "evil" in strange.out and "\x1b" not in strange.out + strange.err,
                 mpi + ": an index that somebody has changed", repr(strange.out))
+    database.execute("update jobs set size = -9223372036854775807 - 1, ranks = 1, ended_badly = 0, seconds = 9e999, begin = -1e300, messages = 1e300")
+    database.commit()
+    strange, one = tool("--index", path), database.execute("select source from jobs").fetchone()[0]
+    judge.holds(strange.status == 0 and "inf s" in strange.out and "incomplete" not in strange.out, mpi + ": numbers that nobody can count", str(strange))
+    database.execute("update jobs set ranks = size")
+    database.commit()
+    for words in ((), ("--json",)):
+        strange = tool("--index", path, "--usual", one, *words)
+        judge.holds(strange.status == 0 and ("others" in strange.out or "other jobs" in strange.out), mpi + ": the usual of them", str(strange))
+    if os.geteuid() == 0:
+        os.chown(path, 65534, 65534)
+        refused = tool("--index", path, LOGS)
+        judge.holds(refused.status == 1 and "belongs to user nobody" in refused.err, mpi + ": an index of another user", str(refused))
+        os.chown(path, 0, 0)
+    else:
+        judge.skip(mpi + ": an index of another user", "only root can give files away")
     database.execute("pragma user_version = 99")
     database.commit()
     database.close()

@@ -77,12 +77,15 @@ static void folder_open(char *path, bool last)
     close(fd);
 }
 
+/* The owner of a folder can take away what is in it, with the sticky bit, too. */
 int result_folder_make(const char *folder)
 {
-    struct stat st;
+    struct stat link, st;
     int error = run_directory_make(folder, folder_open);
     if (error)
         return error;
-    bool foreign = result_is_of_site(folder) && stat(folder, &st) == 0 && st.st_uid != geteuid();
-    return foreign && !(st.st_mode & S_ISVTX) ? EPERM : 0;
+    if (lstat(folder, &link) != 0 || stat(folder, &st) != 0)
+        return errno;
+    bool foreign = (link.st_uid && link.st_uid != geteuid()) || (st.st_uid && st.st_uid != geteuid());
+    return foreign && (geteuid() || result_is_of_site(folder)) ? EPERM : 0;
 }

@@ -9,8 +9,8 @@
 
 #include <stdbool.h>
 
-/* Makes the folder with those above it. Returns 0 or an errno. EPERM: the site's pattern leads to a folder that another
- * user has made, who could replace the results. */
+/* Makes the folder with those above it. Returns 0 or an errno. EPERM: it is there already, and belongs to another user, who
+ * could take the results away. Root's may be used. Root may use any that it names itself. */
 int result_folder_make(const char *path);
 
 /* True for a folder that the site's pattern leads to. Folders that a user names are the user's. */

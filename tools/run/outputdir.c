@@ -111,12 +111,16 @@ static void summary_check(const struct output_dir *dir, const struct output_wish
 static int candidate_take(struct output_dir *dir, const struct output_wish *wish, const char **reason)
 {
     char archive[PATH_MAX + 8];
+    struct stat st;
     const struct launched *launched = wish->launched;
     int problem = directories_make(dir);
     if (!problem && !realpath(dir->given, dir->path))
         problem = errno;
     if (problem)
         return problem;
+    *reason = "belongs to another user";
+    if (geteuid() != 0 && stat(dir->path, &st) == 0 && st.st_uid != geteuid() && st.st_uid != 0)
+        return EEXIST; /* mpit-collect would not write into it */
     bool empty = run_dir_count(dir->path) <= 0;
     *reason = "already has a recorded run";
     if (!empty) /* the job's other processes may have begun */

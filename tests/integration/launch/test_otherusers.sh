@@ -19,7 +19,7 @@ nobody=(setpriv --reuid nobody --regid nogroup --clear-groups)
 for mpi in mpich openmpi; do
     has $mpi && break
 done
-built $mpi waits
+built $mpi waits ring
 
 # ended PROCESS: ends it, one that was started here
 ended() {
@@ -98,13 +98,24 @@ gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
 says out '^mpit_exporter_processes_unreadable 0$'
 
 echo "# directories that others can change"
-"${daemon[@]}" mkdir -m 755 home/mine && "${daemon[@]}" mkdir -m 777 home/open && mkdir -m 1777 sticky && mkdir -m 777 everybody
-gives "one of another user" 0 "${nobody[@]}" mpit-run --output "$work/home/open" sh -c 'echo ran'
-one_says 1 "note: the output directory .*/home/open can be written by every user: others can replace the recordings in it"
+"${daemon[@]}" mkdir -m 755 home/mine && mkdir -m 1777 sticky && mkdir -m 777 everybody
+"${daemon[@]}" mkdir -m 777 sticky/open && "${daemon[@]}" mkdir -m 1777 sticky/keeps && "${daemon[@]}" ln -s "$work/everybody" sticky/link
+gives "one of another user" 0 "${nobody[@]}" mpit-run --output "$work/sticky/open" sh -c 'echo ran'
+one_says 1 "note: the output directory .*/sticky/open belongs to another user, so this run is written to .*/sticky/open.1"
 says out '^ran$'
-gives "  with --strict" 2 "${nobody[@]}" mpit-run --strict --output "$work/home/open" sh -c 'echo ran'
-one_says 1 "the output directory .*/home/open can be written by every user"
+gives "  with --strict" 2 "${nobody[@]}" mpit-run --strict --output "$work/sticky/open" sh -c 'echo ran'
+one_says 1 "the output directory .*/sticky/open belongs to another user; name a new one"
 says_not out ran
+for folder in sticky/open sticky/keeps sticky/link everybody; do # without mpit-run
+    "${nobody[@]}" env LD_PRELOAD="$work/place/lib/libmpit.so" MPIT_OUTPUT="$work/$folder" "./ring-$mpi" >out 2>err </dev/null
+    if [ $folder = everybody ]; then
+        check "one of root's gets results" [ "$(find everybody -name '*.summary' | wc -l)" = 1 ]
+        rm everybody/*
+    else
+        check "$folder gets no results" [ -z "$(find everybody sticky -name '*.summary')" ]
+        one_says 1 "$folder.*Operation not permitted"
+    fi
+done
 gives "one of root's for root" 0 mpit-run --output everybody true
 one_says 1 "note: the output directory everybody can be written by every user"
 gives "one of daemon's for root" 0 mpit-run --output home/mine true

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -50,10 +51,11 @@ static bool variable_write(char variable[SETTING_NAME_BYTES], const char *name)
     return !*name && used > 5;
 }
 
-static void line_read(struct site *to, char *text, int number)
+/* whole: no NUL byte is in the line. Else it has no effect, and that is told. */
+static void line_read(struct site *to, char *text, int number, bool whole)
 {
     text = trimmed(text);
-    if (to->cut || !*text || *text == '#')
+    if (to->cut || (whole && !*text) || *text == '#')
         return;
     if (to->count == SITE_LINES_MOST) {
         to->cut = number;
@@ -63,7 +65,7 @@ static void line_read(struct site *to, char *text, int number)
     if (equals)
         *equals = '\0';
     text = trimmed(text);
-    bool good = equals && variable_write(variable, text);
+    bool good = equals && whole && variable_write(variable, text);
     snprintf(to->lines[to->count].variable, SETTING_NAME_BYTES, "%s", good ? variable : "");
     to->lines[to->count].name = text;
     to->lines[to->count].value = good ? trimmed(equals + 1) : "";
@@ -86,14 +88,14 @@ static void site_read(struct site *to)
         used += (size_t)bytes;
     close(fd);
     int number = 0;
-    for (char *at = to->text, *next; at; at = next) {
-        next = strchr(at, '\n');
-        if (next)
-            *next++ = '\0';
+    for (char *at = to->text, *end = at + used, *next; at; at = next) {
+        char *last = memchr(at, '\n', (size_t)(end - at));
+        next = last ? last + 1 : NULL;
+        *(last ? last : end) = '\0';
         number++;
         if (!next && used == SITE_BYTES_MOST && !to->cut)
             to->cut = number;
-        line_read(to, at, number);
+        line_read(to, at, number, strlen(at) == (size_t)((last ? last : end) - at));
     }
 }
 
@@ -133,11 +135,22 @@ const char *setting(const char *variable)
     return own ? own : site_value(variable, &line);
 }
 
+/* True for a word that switches nothing on. What follows a blank is not of it. */
+static bool means_no(const char *value)
+{
+    static const char *const words[] = {"0", "no", "off", "false"};
+    size_t length = strcspn(value, " \t#");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == length && strncasecmp(words[i], value, length) == 0)
+            return true;
+    return false;
+}
+
 bool setting_disabled(void)
 {
     int line;
     const char *own = getenv("MPIT_DISABLE"), *site_has = own ? NULL : site_value("MPIT_DISABLE", &line);
-    return own || (site_has && strcmp(site_has, "0") != 0);
+    return own || (site_has && !means_no(site_has));
 }
 
 int setting_cut(void)

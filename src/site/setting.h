@@ -21,7 +21,8 @@ enum { SETTING_NAME_BYTES = 64, SETTING_PLACE_BYTES = 224 };
  * changed. */
 const char *setting(const char *variable);
 
-/* True if mpit is to record nothing: MPIT_DISABLE has any value in the environment, or another one than 0 in the file. */
+/* True if mpit is to record nothing: MPIT_DISABLE has any value in the environment, or another one than 0, no, off and
+ * false in the file. */
 bool setting_disabled(void);
 
 /* True if the setting comes from the site's file. */

@@ -124,9 +124,24 @@ for mpi in openmpi mpich; do
     one_says 1 'zero.conf:129: this line and those after it have no effect: the file is too long'
     check "  records" [ "$(jobs_in logs | wc -l)" = 1 ]
     rm -r logs/*
-    echo 'disable = 1' >one.conf
-    gives "  disable = 1" 0 env MPIT_CONF="$work/one.conf" MPIT_OUTPUT="$work/off" "mpirun.$mpi" -n 2 ./ring-$mpi
-    check "  does not" [ ! -e off ]
+    for value in 1 yes nothing; do
+        echo "disable = $value" >one.conf
+        gives "  disable = $value" 0 env MPIT_CONF="$work/one.conf" MPIT_OUTPUT="$work/off" "mpirun.$mpi" -n 2 ./ring-$mpi
+        check "  does not" [ ! -e off ]
+    done
+    for value in no Off 'false # since Monday'; do
+        echo "disable = $value" >one.conf
+        gives "  disable = $value" 0 env MPIT_CONF="$work/one.conf" MPIT_OUTPUT="$work/on" "mpirun.$mpi" -n 1 ./ring-$mpi
+        check "  does" [ "$(jobs_in on | wc -l)" = 1 ]
+        rm -r on
+    done
+    printf 'timing = 1\0\ncall_depth = 7x\n\0\noutput = %s/logs/%%j\n' "$work" >nul.conf
+    gives "$mpi: a file with NUL bytes" 0 env MPIT_CONF="$work/nul.conf" "mpirun.$mpi" -n 1 ./ring-$mpi
+    one_says 1 'nul.conf:1: the line has no effect'
+    one_says 1 'nul.conf:2: MPIT_CALL_DEPTH=7x cannot be used'
+    one_says 1 'nul.conf:3: the line has no effect'
+    check "  the lines behind them count" [ "$(jobs_in logs | wc -l)" = 1 ]
+    rm -r logs/*
     if [ "$(id -u)" != 0 ]; then skip "$mpi: results for a group" "only root can give files away"; continue; fi
     gives "$mpi: results for a group" 0 env MPIT_GROUP=adm "mpirun.$mpi" -n 1 ./ring-$mpi
     check "  have it" [ "$(stat -c %G "$(jobs_in logs)")" = adm ]
@@ -142,9 +157,12 @@ for mpi in openmpi mpich; do
     rm -r logs/*
     mkdir -p "logs/$day/alice-ring-$mpi-4711"
     chown 65534 "logs/$day/alice-ring-$mpi-4711"
-    gives "$mpi: a folder that another user has made" 0 "mpirun.$mpi" -n 1 ./ring-$mpi
-    check "  gets no results" [ -z "$(jobs_in logs)" ]
-    says err 'Operation not permitted'
+    for mode in 755 1777; do
+        chmod $mode "logs/$day/alice-ring-$mpi-4711"
+        gives "$mpi: a folder that another user has made, mode $mode" 0 "mpirun.$mpi" -n 1 ./ring-$mpi
+        check "  gets no results" [ -z "$(jobs_in logs)" ]
+        says err 'Operation not permitted'
+    done
     mpit-collect --all >/dev/null 2>&1
     rm -r logs/*
 done

@@ -70,7 +70,10 @@ static const char *segment_text(const struct facts *facts, const struct summary_
         finding_caller_text(facts, begin, from);
         finding_caller_text(facts, end, to);
     }
-    snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", from, to);
+    if (strcmp(from, to) == 0)
+        snprintf(text, SEGMENT_TEXT_BYTES, "between one %s and the next", from);
+    else
+        snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", from, to);
     return text;
 }
 

@@ -576,8 +576,13 @@ static void place_in_a_wrapper_has_its_caller(void **state)
     sites->frames[1].line = 90;
     sites->frame_count = 2;
     job.traced = (struct summary_traced){.waits = true, .uneven = {1, 1, 7 * SECOND, SECOND, 1}};
+    first_check("load_imbalance", 3, "between one MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and the next.");
+    site_add(CALL_MPI_Send, 10, 1, 1);
+    sites->list[1].first_frame = 0;
+    sites->list[1].frame_count = 1; /* its caller is not known */
+    job.traced.uneven.to = 2;
     first_check("load_imbalance", 3,
-                "between MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and MPI_Send (halo.c:72");
+                "between MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and MPI_Send (halo.c:72 exchange).");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

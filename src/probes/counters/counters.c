@@ -275,6 +275,7 @@ static void os_changed(bool wanted)
 
 struct nearest {
     const char *name;
+    bool known; /* PAPI has this name, too */
     char found[3][COUNTER_NAME_BYTES];
     unsigned distance[3];
 };
@@ -283,6 +284,7 @@ static void nearest_take(void *to, const char *name)
 {
     struct nearest *nearest = to;
     unsigned distance = spelling_distance(nearest->name, name);
+    nearest->known = nearest->known || strcmp(nearest->name, name) == 0;
     for (unsigned i = 0; i < 3; i++) {
         if (nearest->found[i][0] && distance >= nearest->distance[i])
             continue;
@@ -310,13 +312,14 @@ static void refused(const char *name, bool papi, const char *reason)
     if (papi)
         papi_names(nearest_take, &nearest);
     unsigned most = (unsigned)strlen(name) / 3 + 1;
-    for (unsigned i = 0; i < 3 && nearest.found[i][0] && nearest.distance[i] <= most; i++) {
+    for (unsigned i = 0; i < 3 && !nearest.known && nearest.found[i][0] && nearest.distance[i] <= most; i++) {
         size_t used = strlen(like);
         snprintf(like + used, sizeof like - used, "%s%s", used ? " " : "; similar names: ", nearest.found[i]);
     }
-    message_add("mpit: PAPI event %s is not counted: %s%s. Events of the kernel: %s. papi_native_avail and papi_avail "
-                "list the events of PAPI",
-                name, reason, like, possible);
+    message_add(
+        "mpit: PAPI event %s is not counted: %s%s%s. Events of the kernel: %s. papi_native_avail and papi_avail "
+        "list the events of PAPI",
+        name, nearest.known ? "PAPI knows it, but cannot count it on this machine: " : "", reason, like, possible);
 }
 
 static void soft_refused(const char *name)

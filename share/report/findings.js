@@ -13,7 +13,8 @@ function findingItem(job, finding) {
   const index = siteIndex(job, finding.place);
   return make(
       "li", {"data-rule": finding.rule},
-      figureOf("b", "share", Math.min(finding.share_of_run, 9.99), {"data-finding": "share"}),
+      finding.note ? make("b", {}, "!") :
+                     figureOf("b", "share", Math.min(finding.share_of_run, 9.99), {"data-finding": "share"}),
       make(
           "div", {}, make("strong", {}, finding.text), " ", finding.advice || "",
           index >= 0 ? [" ", make("a", {href: "#site-" + index}, placeText(job.summary.callsites[index]))] : null));
@@ -23,11 +24,16 @@ function findingsFigure(job) {
   const findings = job.summary.findings;
   if (!findings) return null;
   const list = make("ol", {class: "findings"}, findings.map((finding) => findingItem(job, finding)));
+  const faults = findings.some((finding) => !finding.note);
+  const efficiency = job.summary.efficiency && job.summary.efficiency.parallel;
+  const title = faults ? "What stands out" :
+      efficiency < 0.8 ? "No fault that mpit knows explains the efficiency" :
+                         "Nothing stands out";
   return figure(
-      "findings", "Findings", findings.length ? "What stands out" : "Nothing stands out", findings.length ? list : null,
+      "findings", "Findings", title, findings.length ? list : null,
       note(
-          findings.length ? "The share is how much of the run time the finding costs at most. Findings overlap." :
-                            "No rule found a cost of 2 % of the run time or more."),
+          faults ? "The share is how much of the run time the finding costs at most. Findings overlap." :
+                   "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));
 }
 

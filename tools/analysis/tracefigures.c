@@ -184,7 +184,7 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
 {
     struct summary_traced *traced = &summary->traced;
     const struct ideal *ideal = &analysis->ideal.ideal_ns;
-    *traced = (struct summary_traced){.split = !analysis->no_ideal};
+    *traced = (struct summary_traced){.there = true, .split = !analysis->no_ideal};
     if (traced->split)
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
     traced->messages = analysis->matching.matched;
@@ -200,7 +200,10 @@ void trace_figures_fill(const struct run_dir *dir)
     static const struct selection all;
     for (size_t i = 0; i < dir->job_count; i++) {
         const struct run_job *job = &dir->jobs[i];
-        if (!job->summary || job->part || !run_job_has_trace(job) || job->summary->events > TRACE_FIGURES_EVENTS_MOST)
+        if (!job->summary || job->part || !run_job_has_trace(job))
+            continue;
+        job->summary->traced.there = true;
+        if (job->summary->events > TRACE_FIGURES_EVENTS_MOST)
             continue;
         struct analysis *analysis = malloc(sizeof *analysis);
         if (!analysis)

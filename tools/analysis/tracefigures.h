@@ -10,7 +10,7 @@ enum { TRACE_FIGURES_EVENTS_MOST = 10000000 };
 
 /* Fills in summary->traced. */
 void trace_figures_take(struct summary *summary, const struct analysis *analysis);
-/* The same for all jobs of a run that have a trace and are shown whole. What cannot be analyzed stays unknown. */
+/* The same for all jobs of a run that have a trace and are shown whole. What cannot be analyzed stays unknown, but that there is a trace. */
 void trace_figures_fill(const struct run_dir *dir);
 
 #endif

@@ -77,7 +77,7 @@ static const struct rule {
     const char *name;
     bool (*find)(struct facts *facts, struct finding *finding);
     bool of_calls; /* its cost is time in calls of its own, and explains stalls */
-    bool outside;  /* its cost is not a part of what efficiency lacks */
+    bool outside;  /* its cost is not a part of what efficiency lacks. It is a note */
     const char *advice;
 } rules[] = {
     {"oversubscribed", find_oversubscribed, false, true, "Start fewer ranks on a host, or use this only for tests."},
@@ -134,9 +134,8 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
 static int by_cost(const void *one, const void *other)
 {
     const struct finding *a = one, *b = other;
-    bool first_a = strcmp(a->rule, rules[0].name) == 0, first_b = strcmp(b->rule, rules[0].name) == 0;
-    if (first_a != first_b)
-        return first_b - first_a;
+    if (a->note != b->note)
+        return b->note - a->note;
     return a->seconds < b->seconds ? 1 : a->seconds > b->seconds ? -1 : strcmp(a->rule, b->rule);
 }
 
@@ -145,10 +144,11 @@ void findings_find(struct findings *findings, const struct summary *summary)
     struct facts facts;
     struct host_load *loads = host_loads_of(summary);
     *findings = (struct findings){.known = loads && facts_fill(&facts, summary)};
+    findings->efficiency = findings->known ? facts.efficiency.parallel : 0;
     facts.loads = loads;
     for (size_t i = 0; findings->known && i < sizeof rules / sizeof *rules; i++) {
         struct finding *finding = &findings->list[findings->count];
-        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice};
+        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].outside};
         if (!rules[i].find(&facts, finding))
             continue;
         if (!rules[i].outside && finding->seconds > facts.run - facts.efficiency.mean)

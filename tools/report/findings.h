@@ -21,12 +21,14 @@ struct finding {
     int32_t ranks[FINDING_RANKS_MAX];
     size_t rank_count;
     const struct summary_site *site; /* NULL: none. It belongs to the summary */
+    bool note;                       /* no fault of the program: a "!" line above the findings */
 };
 
 struct findings {
-    bool known; /* false: the figures for it are missing. Then there is no finding */
+    bool known;        /* false: the figures for it are missing. Then there is no finding */
+    double efficiency; /* parallel */
     size_t count;
-    struct finding list[FINDINGS_MAX]; /* "oversubscribed" first, since it blurs the others. Then by cost */
+    struct finding list[FINDINGS_MAX]; /* notes first, since they blur the others. Then by cost */
 };
 
 /* Without memory the findings are not known. */

@@ -368,6 +368,8 @@ bool find_serialization(struct facts *facts, struct finding *finding)
             return false;
     finding->seconds = facts->stall_least - facts->explained;
     finding->site = facts->waiting;
+    if (facts->summary->traced.there)
+        finding->advice = "Let ranks work at the same time. The timeline of mpit-dump --html shows when each waits.";
     snprintf(
         finding->text, sizeof finding->text,
         "Each rank waits at least %s in MPI, most in %s. Ranks may wait for each other in turn, or for the network.",

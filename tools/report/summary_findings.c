@@ -8,29 +8,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_crowd(const struct finding *finding)
-{
-    return strcmp(finding->rule, "oversubscribed") == 0;
-}
+/* A program that is below it has a fault, known or not. */
+#define EFFICIENCY_GOOD 0.8
 
-void summary_crowd_print(const struct findings *findings, FILE *out)
+void finding_notes_print(const struct findings *findings, FILE *out)
 {
-    if (!findings->count || !is_crowd(&findings->list[0]))
-        return;
-    fprintf(out, "  !          ");
-    text_wrap(findings->list[0].text, 13, out);
+    for (size_t i = 0; i < findings->count && findings->list[i].note; i++) {
+        fprintf(out, "  !          ");
+        text_wrap(findings->list[i].text, 13, out);
+    }
 }
 
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out)
 {
+    char text[2 * FINDING_TEXT_BYTES], share[16];
     size_t shown = 0;
     if (!findings->known)
         return;
     fprintf(out, "\nWhat stands out (share of the run that it costs at most)\n");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
         const struct finding *finding = &findings->list[i];
-        char text[2 * FINDING_TEXT_BYTES], share[16];
-        if (is_crowd(finding))
+        if (finding->note)
             continue;
         snprintf(share, sizeof share, finding->share_of_run > 1 ? ">100%%" : "%.0f %%", finding->share_of_run * 100);
         snprintf(text, sizeof text, "%s%s%s", finding->text, advice ? " " : "", advice ? finding->advice : "");
@@ -38,7 +36,9 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
         text_wrap(text, 9, out);
         shown++;
     }
-    if (!shown)
+    if (!shown && findings->efficiency < EFFICIENCY_GOOD)
+        fprintf(out, "  No fault that mpit knows explains the efficiency of %.1f %%.\n", findings->efficiency * 100);
+    else if (!shown)
         fprintf(out, "  Nothing stands out.\n");
 }
 
@@ -58,9 +58,10 @@ static json_t *finding_json(const struct summary *summary, const struct finding 
     json_t *ranks = json_array();
     for (size_t i = 0; i < finding->rank_count; i++)
         json_array_append_new(ranks, json_integer(finding->ranks[i]));
-    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o}", "rule", finding->rule, "text", text_json(finding->text),
-                     "advice", finding->advice, "seconds", finding->seconds, "share_of_run", finding->share_of_run,
-                     "ranks", ranks, "place", place_json(summary, finding->site));
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:b}", "rule", finding->rule, "text",
+                     text_json(finding->text), "advice", finding->advice, "seconds", finding->seconds, "share_of_run",
+                     finding->share_of_run, "ranks", ranks, "place", place_json(summary, finding->site), "note",
+                     finding->note);
 }
 
 json_t *summary_findings_json(const struct summary *summary)

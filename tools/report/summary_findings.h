@@ -9,11 +9,11 @@
 
 enum { FINDINGS_SHOWN = 3 };
 
-/* A list with a heading, at most `most`, with or without the advice. Leaves out oversubscription, which has a
- * line of its own (summary_crowd_print). Prints nothing if findings are not known. */
+/* A list with a heading, at most `most`, with or without the advice. Leaves out notes, which have lines of their own.
+ * Prints nothing if findings are not known. */
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out);
-/* The line about oversubscription, if there is any. */
-void summary_crowd_print(const struct findings *findings, FILE *out);
+/* A line for each note. */
+void finding_notes_print(const struct findings *findings, FILE *out);
 json_t *summary_findings_json(const struct summary *summary);
 
 #endif

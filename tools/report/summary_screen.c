@@ -15,7 +15,7 @@
 #include <string.h>
 
 /* A line is left for the next command, and one before it. */
-enum { SCREEN_LINES = 22, SITES_SHOWN = 5, LABEL_COLUMNS = 13 };
+enum { SCREEN_LINES = 22, SITES_SHOWN = 5, SITES_LEAST = 2, LABEL_COLUMNS = 13 };
 
 /* Lines of other functions may be longer than the screen. */
 static void lines_wrap(char *lines, FILE *out)
@@ -95,7 +95,7 @@ static void screen_head_print(const struct summary *summary, const struct findin
     title_print(summary, out);
     summary_when_print(summary, out);
     screen_ranks_print(summary, out);
-    summary_crowd_print(findings, out);
+    finding_notes_print(findings, out);
     screen_times_print(summary, out);
     summary_efficiency_print(summary, out);
     summary_notes_print(summary, NULL, out);
@@ -109,11 +109,11 @@ static unsigned lines_of(const char *text)
     return lines;
 }
 
-/* Findings with advice if there is room beside `used` lines and all sites. Else without, or fewer, beside one site. The
- * caller frees the text. */
+/* As many findings with their advice as have room beside `used` lines and some sites. Advice goes last. The caller frees
+ * the text. */
 static char *findings_text(const struct findings *findings, unsigned used)
 {
-    for (size_t most = FINDINGS_SHOWN, advice = 1;; most -= !advice, advice = 0) {
+    for (size_t most = FINDINGS_SHOWN, advice = 1;; most > 1 ? most-- : advice--) {
         char *text = NULL;
         size_t bytes;
         FILE *out = open_memstream(&text, &bytes);
@@ -121,7 +121,7 @@ static char *findings_text(const struct findings *findings, unsigned used)
             return NULL;
         summary_findings_print(findings, most, advice, out);
         fclose(out);
-        if (most == 1 || used + lines_of(text) + (advice ? SITES_SHOWN : 1) + 2 <= SCREEN_LINES)
+        if (!advice || used + lines_of(text) + SITES_LEAST + 2 <= SCREEN_LINES)
             return text;
         free(text);
     }

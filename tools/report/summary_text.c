@@ -312,7 +312,7 @@ void summary_print(const struct summary *summary, FILE *out)
     if (findings) {
         findings_find(findings, summary);
         summary_head_print(summary, NULL, out);
-        summary_crowd_print(findings, out);
+        finding_notes_print(findings, out);
         summary_findings_print(findings, FINDINGS_SHOWN, true, out);
         tables_print(summary, NULL, out);
     } else {

@@ -198,6 +198,7 @@ struct summary_segment {
 
 /* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
 struct summary_traced {
+    bool there;        /* the job has a trace, though perhaps one that cannot tell the figures below */
     bool split;        /* ideal_ns is known */
     uint64_t ideal_ns; /* run time on a network that takes no time */
     bool waits;        /* the others are known */

@@ -474,6 +474,76 @@ static void first_screen_has_24_lines_of_80_columns(void **state)
     free(text);
 }
 
+static char *screen_made(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    assert_non_null(out);
+    summary_screen_print(&job, out);
+    fclose(out);
+    return text;
+}
+
+static void screen_check(const char *words, bool there)
+{
+    char *text = screen_made();
+    if (!strstr(text, words) == there)
+        print_error("%s", text);
+    assert_int_equal(strstr(text, words) != NULL, there);
+    free(text);
+}
+
+static void start_of_mpi_is_a_note(void **state)
+{
+    (void)state;
+    ranks_add(2, 9.9, 0);
+    job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND};
+    screen_check("  !          MPI_Init and MPI_Finalize take 15.0 s", true);
+    screen_check("  Nothing stands out.\n", true);
+    ranks_add(1, 2, 0);
+    findings_find(&found, &job);
+    assert_string_equal(found.list[0].rule, "long_init"); /* before costlier ones */
+    assert_true(found.list[0].note && !found.list[1].note);
+}
+
+static void low_efficiency_stands_out(void **state)
+{
+    (void)state;
+    ranks_add(2, 7.9, 0);
+    screen_check("  No fault that mpit knows explains the efficiency of 79.0 %.\n", true);
+    job.rows[0].useful_ns = job.rows[1].useful_ns = 8 * SECOND;
+    screen_check("  Nothing stands out.\n", true);
+}
+
+static void findings_on_the_screen_have_their_advice(void **state)
+{
+    (void)state;
+    ranks_add(2, 3, 3);
+    struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 4, 0);
+    site->sent = site->small = 1000000;
+    site_add(CALL_MPI_File_write_at, 10000, 10, 0);
+    for (unsigned i = 0; i < 5; i++)
+        site_add(CALL_MPI_Recv, 100, 1, 1);
+    screen_check("Collect data into larger pieces", true);
+    screen_check("Put several messages", true);
+    screen_check("who waits for whom", true);
+    for (unsigned i = 0; i < 5; i++) /* their notes take room */
+        job.lost[i] = 1, job.ended_badly = 1;
+    screen_check("Collect data into larger pieces", true);
+}
+
+static void run_with_a_trace_needs_no_trace(void **state)
+{
+    (void)state;
+    ranks_add(2, 3, 6);
+    site_add(CALL_MPI_Win_lock, 10, 12, 12);
+    screen_check("Record a trace", true);
+    job.traced.there = true;
+    screen_check("Record a trace", false);
+    screen_check("timeline", true);
+}
+
 static void first_screen_splits_communication_with_a_trace(void **state)
 {
     (void)state;
@@ -618,6 +688,10 @@ int main(void)
         TEST(costs_below_two_percent_are_not_said),
         TEST(findings_are_ordered_by_cost),
         TEST(first_screen_has_24_lines_of_80_columns),
+        TEST(start_of_mpi_is_a_note),
+        TEST(low_efficiency_stands_out),
+        TEST(findings_on_the_screen_have_their_advice),
+        TEST(run_with_a_trace_needs_no_trace),
         TEST(first_screen_splits_communication_with_a_trace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

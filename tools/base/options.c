@@ -30,10 +30,24 @@ static const char *option_nearest(const struct command_line *line, const char *w
     return spelling.nearest;
 }
 
+/* An option that the tool has not may be the launcher's. */
+static void launcher_hint_print(const char *launcher, char *const words[])
+{
+    fprintf(stderr, "The launcher comes after %s: %s %s", program_invocation_short_name, program_invocation_short_name,
+            launcher);
+    for (; *words; words++)
+        fprintf(stderr, " %s", *words);
+    fputc('\n', stderr);
+}
+
 /* For ':' and '?' of getopt_long: names the option, and ends the tool. */
 static __attribute__((noreturn)) void option_reject(const struct command_line *line, int result, char *const argv[])
 {
-    const char *word = argv[optind - 1];
+    const char *next = argv[optind];
+    /* in -np getopt has not passed the word */
+    bool inside = optopt && next && next[0] == '-' && next[1] != '-' && next[1] && next[2] && strchr(next, optopt);
+    char *const *words = argv + optind - !inside;
+    const char *word = *words;
     const char *nearest = strncmp(word, "--", 2) == 0 ? option_nearest(line, word + 2) : NULL;
     if (result == ':')
         fprintf(stderr, "%s: option '%s' needs a value\n", program_invocation_short_name, word);
@@ -44,6 +58,8 @@ static __attribute__((noreturn)) void option_reject(const struct command_line *l
     else
         fprintf(stderr, "%s: unknown option '%s'%s%s%s\n", program_invocation_short_name, word,
                 nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "");
+    if (line->launcher && result != ':' && !nearest && !strchr(word, '=') && words[1])
+        launcher_hint_print(line->launcher, words);
     hint_print();
     exit(EXIT_USAGE);
 }

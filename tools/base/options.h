@@ -23,6 +23,7 @@ struct command_line {
     const char *head, *tail;           /* the help before and after the options */
     const struct tool_option *options; /* the last one has no name */
     int column;                        /* where the help of an option begins */
+    const char *launcher;              /* a command whose options users may give to the tool. NULL: none */
 };
 
 /* Returns the value of the next option, with its argument in optarg. Returns -1 after the last option. --help,

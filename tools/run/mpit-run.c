@@ -70,6 +70,7 @@ static const struct command_line command_line = {
             "\n",
     .options = options,
     .column = 25,
+    .launcher = "mpirun",
     .tail = "Exit status: the command's; 2: bad option, --strict; 126, 127: no such COMMAND\n"
             "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n",
 };

@@ -27,6 +27,10 @@ gives "no command" 2 mpit-run --quiet
 says err "no command follows"
 gives "an unknown option" 2 mpit-run --frobnicate ls
 says err "unknown option '--frobnicate'"
+for option in "-n 2" "-np 2" "--quiet -np 2" "--oversubscribe" "-ppn 2"; do
+    gives "an option of the launcher, $option" 2 mpit-run $option ./app --steps 5
+    says err "^The launcher comes after mpit-run: mpit-run mpirun ${option#--quiet } ./app --steps 5$"
+done
 says err "mpit-run --help"
 gives "the begin of an option" 2 mpit-run --quie ls
 says err "unknown option '--quie'; did you mean --quiet"

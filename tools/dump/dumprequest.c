@@ -2,7 +2,10 @@
 
 #include "check/check_rules.h"
 #include "base/options.h"
+#include "base/text.h"
+#include "job/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <getopt.h>
@@ -213,8 +216,31 @@ static const char *page_name(const char *run, const char *later)
 static bool is_run(const char *path)
 {
     struct stat status;
-    const char *dot = strrchr(path, '.');
-    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) || (dot && strcmp(dot, ".summary") == 0);
+    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) || text_ends(path, ".summary") ||
+           text_ends(path, ".mpit");
+}
+
+/* Finds the newest run in this directory, which may be a run itself. NULL: there is none. */
+static const char *run_newest(void)
+{
+    static char newest[NAME_MAX + 1];
+    struct stat status;
+    struct timespec last = {0, 0};
+    DIR *here = run_dir_count(".") > 0 ? NULL : opendir(".");
+    if (!here)
+        return run_dir_count(".") > 0 ? "." : NULL;
+    for (struct dirent *entry; (entry = readdir(here));) {
+        const char *name = entry->d_name;
+        if (name[0] == '.' || lstat(name, &status) != 0 || !S_ISDIR(status.st_mode) || run_dir_count(name) <= 0)
+            continue;
+        const struct timespec *is = &status.st_mtim;
+        if (is->tv_sec > last.tv_sec || (is->tv_sec == last.tv_sec && is->tv_nsec > last.tv_nsec)) {
+            last = *is;
+            snprintf(newest, sizeof newest, "%s", name);
+        }
+    }
+    closedir(here);
+    return newest[0] ? newest : NULL;
 }
 
 static void fail_add(struct diff_request *diff, const char *limit)
@@ -336,12 +362,16 @@ struct request request_read(int argc, char *argv[])
         diff_read(&request, argc, argv, after);
         return request;
     }
-    if (optind == argc && request.mode == MODE_HTML && access(request.target, F_OK) == 0) {
+    if (optind == argc && request.mode == MODE_HTML && is_run(request.target)) {
         argv[--optind] = (char *)(uintptr_t)request.target;
         request.target = page_name(request.target, "");
     }
+    request.unnamed = optind == argc && request.mode != MODE_CHECK;
+    if (request.unnamed && (request.run = run_newest()))
+        return request;
     if (optind == argc)
-        usage_reject("no run is named; allowed is a run directory or a file of a run");
+        usage_reject("no run is named%s; allowed is a run directory or a file of a run",
+                     request.unnamed ? ", and there is none in this directory" : "");
     if (optind + 1 < argc)
         usage_reject("more than one run is named ('%s'); allowed is one", argv[optind + 1]);
     request.run = argv[optind];

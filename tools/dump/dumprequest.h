@@ -42,6 +42,7 @@ struct request {
     const char *target; /* of the modes that write files */
     struct otf2_manner manner;
     const char *run;
+    bool unnamed;  /* run is the newest one in this directory */
     bool json;     /* mode_has_json */
     bool internal; /* mode_has_stacks */
     bool any_owner;

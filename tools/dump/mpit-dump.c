@@ -420,6 +420,8 @@ int main(int argc, char *argv[])
         usage_reject("this program runs under MPI and only writes archives (--otf2 DIR); use mpit-dump for all else");
     if (request.any_owner)
         run_dir_any_owner();
+    if (request.unnamed && team->rank == 0)
+        warnx("this is the newest run here, %s", request.run);
     if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
         int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
         output_close();

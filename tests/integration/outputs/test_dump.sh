@@ -8,7 +8,7 @@ echo "# mpit-dump"
 gives "help" 0 mpit-dump --help
 says out "^Example: "
 gives "no run" 2 mpit-dump
-says err "no run is named"
+says err "no run is named, and there is none in this directory"
 gives "an unknown option" 2 mpit-dump --frobnicate x
 says err "unknown option '--frobnicate'$"
 gives "a misspelt option" 2 mpit-dump --analyse x
@@ -18,6 +18,13 @@ says err "only one of"
 gives "a directory that is not there" 1 mpit-dump no-such-run
 says err "no-such-run does not exist"
 mkdir empty
+mkdir older newer && xzcat "$samples/../summary-14/job.summary.xz" | tee older/job.summary >newer/job.summary
+touch -d 2020-01-01 older
+gives "no run where there are some" 0 mpit-dump --json
+says err "this is the newest run here, newer"
+gives "no run inside of one" 0 bash -c 'cd older && mpit-dump --json'
+says err "this is the newest run here, \\."
+rm -r older newer
 gives "a directory that is no run directory" 1 mpit-dump empty
 says err "empty is not a run directory"
 gives "a file that is none" 1 mpit-dump ring.c

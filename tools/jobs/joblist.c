@@ -5,9 +5,11 @@
 #include "format/label.h"
 #include "job/jsonvalue.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *text_of(sqlite3_stmt *row, enum job_column column)
 {
@@ -59,22 +61,35 @@ static const char *when_text(char text[32], sqlite3_stmt *row)
     return text;
 }
 
+/* The directory of the run, from this one if it is below it. */
+static void directory_text(sqlite3_stmt *row, char text[PATH_MAX])
+{
+    char here[PATH_MAX];
+    const char *path = text_of(row, JOB_COLUMNS), *slash = strrchr(path, '/');
+    size_t bytes = getcwd(here, sizeof here) ? strlen(here) : 0, whole = slash ? (size_t)(slash - path) : 0;
+    bool below = bytes && whole >= bytes && strncmp(path, here, bytes) == 0 && path[bytes] == '/';
+    size_t skip = below ? bytes + 1 : 0;
+    label_clean(text, PATH_MAX, whole > skip ? path + skip : ".", whole > skip ? whole - skip : 1);
+}
+
 static void line_print(sqlite3_stmt *row, FILE *out)
 {
-    char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES], rule[COLUMN_BYTES];
-    char when[32], time[UNIT_TEXT_BYTES], mpi[UNIT_TEXT_BYTES], efficiency[UNIT_TEXT_BYTES];
+    char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES], rule[COLUMN_BYTES], found[COLUMN_BYTES + 16];
+    char directory[PATH_MAX], when[32], time[UNIT_TEXT_BYTES], mpi[UNIT_TEXT_BYTES], efficiency[UNIT_TEXT_BYTES];
     bool badly = sqlite3_column_int64(row, JOB_ENDED_BADLY) > 0,
          lacks = sqlite3_column_int64(row, JOB_SIZE) > sqlite3_column_int64(row, JOB_RANKS);
-    fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %s%s\n", when_text(when, row),
+    directory_text(row, directory);
+    snprintf(found, sizeof found, "%s%s",
+             badly   ? "died "
+             : lacks ? "incomplete "
+                     : "",
+             clean_of(rule, text_of(row, JOB_RULE)));
+    fprintf(out, "%-16s  %-16s  %-8s  %-16s %6lld %5lld %9s %7s %7s  %-22s  %s\n", when_text(when, row),
             clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)),
             clean_of(program, text_of(row, JOB_PROGRAM)), sqlite3_column_int64(row, JOB_SIZE),
             sqlite3_column_int64(row, JOB_HOSTS),
             is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
-            share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL),
-            badly   ? "died "
-            : lacks ? "incomplete "
-                    : "",
-            clean_of(rule, text_of(row, JOB_RULE)));
+            share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL), found, directory);
 }
 
 void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)
@@ -82,8 +97,8 @@ void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)
     size_t count = 0;
     for (; job_row_next(ask); count++) {
         if (count == 0)
-            fprintf(out, "%-16s  %-16s  %-8s  %-16s %6s %5s %9s %7s %7s  %s\n", "when", "job", "user", "program",
-                    "ranks", "hosts", "time", "in MPI", "effic.", "first finding");
+            fprintf(out, "%-16s  %-16s  %-8s  %-16s %6s %5s %9s %7s %7s  %-22s  %s\n", "when", "job", "user", "program",
+                    "ranks", "hosts", "time", "in MPI", "effic.", "first finding", "directory");
         if (!most || count < most)
             line_print(ask, out);
     }

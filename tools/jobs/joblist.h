@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* `ask` gives rows with all columns of the table. Prints at most `most` lines (0: all), and how many there are more. */
+/* `ask` gives rows with all columns of the table, and for a list as text a file of the job after them. Prints at most `most` lines (0: all), and how many there are more. */
 void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out);
 /* Returns a list of objects: a new reference. */
 json_t *job_list_json(sqlite3_stmt *ask, size_t most);

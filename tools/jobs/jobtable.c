@@ -245,9 +245,11 @@ static void finding_put(sqlite3_stmt *row, const struct summary *summary)
     if (!findings)
         errx(1, "no memory");
     findings_find(findings, summary);
-    bool any = findings->known && findings->count;
-    text_put(row, JOB_RULE, any ? findings->list[0].rule : NULL);
-    text_put(row, JOB_FINDING, any ? findings->list[0].text : NULL);
+    const struct finding *first = findings->known && findings->count ? findings->list : NULL;
+    for (size_t i = 0; first && first->note && i < findings->count; i++)
+        first = findings->list[i].note ? first : &findings->list[i]; /* as on the first screen */
+    text_put(row, JOB_RULE, first ? first->rule : NULL);
+    text_put(row, JOB_FINDING, first ? first->text : NULL);
     free(findings);
 }
 

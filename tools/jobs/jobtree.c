@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "jobs/jobtree.h"
 
+#include "analysis/tracefigures.h"
 #include "base/text.h"
 #include "format/compact.h"
 #include "format/label.h"
@@ -61,6 +62,20 @@ static int mpit_read(struct summary *summary, const char *path, struct run_exten
         return summary_part_read(summary, path, extent, owner, error);
     snprintf(error, 128, "is a container without a summary");
     return -1;
+}
+
+/* A trace can tell another finding than the counters. Traces of others are not read: they could keep the tool busy. */
+static void trace_add(struct summary *summary, const char *path)
+{
+    struct run_dir dir;
+    char error[512];
+    if (run_dir_open(&dir, path, error) == 0) {
+        trace_figures_fill(&dir);
+        for (size_t i = 0; i < dir.job_count; i++)
+            if (dir.jobs[i].job == summary->job && dir.jobs[i].summary)
+                summary->traced = dir.jobs[i].summary->traced;
+    }
+    run_dir_close(&dir);
 }
 
 /* Returns a summary that the caller frees, or NULL with the problem told. */
@@ -126,6 +141,8 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
+    if (whole && owner == geteuid() && container_is(path))
+        trace_add(summary, path);
     snprintf(part_of, sizeof part_of, "%016" PRIx64 " of user %u", summary->job, (unsigned)owner);
     if (whole)
         job_table_add(table, path, summary, owner);

@@ -152,7 +152,10 @@ static void filter_read(struct request *request, int option)
         ranks_add(request, optarg);
         break;
     case FINDING:
-        condition_add(request, "rule = ?", optarg, 0);
+        condition_add(request,
+                      "? IN (rule, CASE WHEN ended_badly > 0 THEN trim('died ' || coalesce(rule, ''))"
+                      " WHEN ranks < size THEN trim('incomplete ' || coalesce(rule, '')) END)",
+                      optarg, 0);
         break;
     case DIED:
         condition_add(request, "ended_badly > 0", NULL, 0);
@@ -202,8 +205,11 @@ static void request_read(struct request *request, int argc, char *argv[])
 
 static sqlite3_stmt *jobs_ask(const struct request *request, struct job_table *table)
 {
-    char sql[SQL_BYTES + 128];
-    snprintf(sql, sizeof sql, "SELECT * FROM jobs WHERE 1%s ORDER BY %s DESC, source", request->sql, request->sort);
+    char sql[SQL_BYTES + 256];
+    snprintf(sql, sizeof sql,
+             "SELECT *, CASE WHEN source LIKE '/%%' THEN source ELSE (SELECT max(file) FROM files WHERE joined = 1 AND "
+             "part_of = substr(source, 5)) END FROM jobs WHERE 1%s ORDER BY %s DESC, source",
+             request->sql, request->sort);
     sqlite3_stmt *ask = job_table_ask(table, sql, "--where");
     for (size_t i = 0; i < request->count; i++)
         if (request->values[i].text)

@@ -45,6 +45,25 @@ def recorded(mpi, ranks, number, user, program, *words, **env):
     return trial.run([*trial.launcher(mpi, ranks, exported), *program, *words], SECONDS, trial.environment()).status
 
 
+def shown(*words):
+    """Finding and directory of each line of the table."""
+    head, *lines = tool(*words).out.splitlines()
+    if not head.startswith("when"):
+        return []
+    first, last = head.index("first finding"), head.index("directory")
+    return [(line[first:last].strip(), line[last:]) for line in lines]
+
+
+def traced(mpi):
+    """A trace tells more than the counters: the job's finding is the one of its own screen."""
+    run = "%s/traced-%s" % (WORK, mpi)
+    ended = trial.run([BUILD + "/bin/mpit-run", "--quiet", "--trace", "--output", run, *trial.launcher(mpi, 2, {}),
+                       BUILD + "/tests/diseases-" + mpi, "late_rank", WORK], SECONDS, trial.environment())
+    judge.holds(ended.status == 0, mpi + ": a job with a trace", str(ended))
+    rows_agree(mpi, listed(run)["jobs"])
+    judge.holds([directory for _, directory in shown(run)] == [run], mpi + ": its directory", str(shown(run)))
+
+
 def number_of(job):
     return int((job["scheduler_job"] or "lsf 0").split()[1])
 
@@ -56,7 +75,8 @@ def rows_agree(mpi, rows):
         if row["source"].startswith("job "):
             continue
         job = json.loads(trial.run([DUMP, "--json", row["source"]], SECONDS, trial.environment()).out)["jobs"][0]
-        finding = (job["findings"] or [{"rule": None, "text": None}])[0]
+        findings = job["findings"] or [{"rule": None, "text": None}]
+        finding = next((one for one in findings if not one.get("note")), findings[0])
         expected = {
             "job": job["job"], "user": job["origin"]["user"],
             "scheduler_job": job["origin"]["scheduler_job"], "program": os.path.basename(job["program"]),
@@ -100,6 +120,11 @@ def filters(mpi, made):
         judge.holds(found == expected, "%s: %s" % (mpi, " ".join(words) or "no filter"), "%s, expected %s" % (found, expected))
     rule = listed(LOGS)["jobs"][0]["rule"]
     judge.holds(rule is None or all(job["rule"] == rule for job in listed("--finding", rule, LOGS)["jobs"]), mpi + ": --finding")
+    wrong = []
+    for found, directory in shown(LOGS):
+        wrong += [directory] if not glob.glob(directory + "/*.summary") else []
+        wrong += [found] if found and found not in [one for one, _ in shown("--finding", found, LOGS)] else []
+    judge.check(mpi + ": the table has directories, and findings that --finding takes", wrong)
     longest = [job["seconds"] for job in listed("--sort", "seconds", LOGS)["jobs"]]
     judge.holds(longest == sorted(longest, reverse=True), mpi + ": --sort")
     newest = [job["begin"] for job in listed("--limit", "2", LOGS)["jobs"]]
@@ -231,7 +256,9 @@ def parts(mpi):
     os.rename(files[2], files[2] + ".later")
     rows = row_of("--index", index_, output)
     judge.holds(len(rows) == 1 and rows[0][1] == 2, mpi + ": as long as a part is missing", str(rows))
-    judge.holds("incomplete" in tool("--index", index_).out, mpi + ": the text says so")
+    found = [one for one, _ in shown("--index", index_)]
+    judge.holds(found[0].startswith("incomplete") and shown("--finding", found[0], "--index", index_) == [(found[0], output)],
+                mpi + ": the text says so, and --finding takes it", str(shown("--index", index_)))
     os.rename(files[2] + ".later", files[2])
     rows = row_of("--index", index_, output)
     judge.holds(rows == [expected], mpi + ": until it comes", str(rows))
@@ -318,6 +345,7 @@ def one_mpi(mpi):
     parts(mpi)
     joined_parts(mpi)
     damaged(mpi)
+    traced(mpi)
 
 
 for mpi in trial.mpis(BUILD):

@@ -39,11 +39,16 @@ static bool waits_own(struct waits *waits)
 {
     if (!waits->shared)
         return true;
-    size_t room = array_room(0, 1, waits->count + 1); /* as array_grow makes it */
-    struct wait *list = calloc(room, sizeof *list);
-    if (!list)
-        return false;
-    memcpy(list, waits->list, waits->count * sizeof *list);
+    struct wait *list = NULL;
+    for (size_t i = 0; i < waits->count; i++) {
+        struct wait *grown = array_grow(list, i, sizeof *list);
+        if (!grown) {
+            free(list);
+            return false;
+        }
+        list = grown;
+        list[i] = waits->list[i];
+    }
     waits->list = list;
     waits->shared = false;
     return true;

@@ -288,9 +288,3 @@ int otf2_convert(const struct run_reader *runs, size_t count, const char *direct
 {
     return otf2_convert_with(runs, count, directory, &(struct otf2_manner){0}, report);
 }
-
-int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
-                           const char *directory, struct otf2_report *report)
-{
-    return otf2_convert_with(runs, count, directory, &(struct otf2_manner){.selection = selection}, report);
-}

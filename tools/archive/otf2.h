@@ -39,13 +39,6 @@ struct otf2_report {
  * file of this name exists, that is an error. Returns 0, or -1 with report->error set. After an error no file is left.
  */
 int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
-/*
- * The same for a part of the job (NULL: all). Ranks that are left out keep an empty location, since communicators count
- * their members. Messages and collectives are in the archive only if all their ends are. The archive's property
- * MPIT::SELECTION holds the request of the user.
- */
-int otf2_convert_selection(const struct run_reader *runs, size_t count, const struct selection *selection,
-                           const char *directory, struct otf2_report *report);
 
 struct team;
 struct stored_names;
@@ -54,9 +47,12 @@ struct otf2_manner {
     unsigned threads;        /* 0: as many as there are processors to use */
     const struct team *team; /* processes that make the archive together (team.h), each with all run files, or NULL for
                               * one process */
-    const struct selection *selection; /* as above, or NULL for all */
-    bool functions;                    /* with regions for the program's functions on call paths */
-    const struct stored_names *names;  /* of functions and lines, stored with the job (storednames.h), or NULL */
+    /* A part of the job, or NULL for all. Ranks that are left out keep an empty location, since communicators count
+     * their members. Messages and collectives are in the archive only if all their ends are. The archive's property
+     * MPIT::SELECTION holds the request of the user. */
+    const struct selection *selection;
+    bool functions;                   /* with regions for the program's functions on call paths */
+    const struct stored_names *names; /* of functions and lines, stored with the job (storednames.h), or NULL */
 };
 
 /* The same in this manner, which does not change the result. All processes of the team return the same. */

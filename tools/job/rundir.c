@@ -127,12 +127,6 @@ size_t run_dir_converts(const struct run_dir *dir, size_t *left_out, char error[
     return converted;
 }
 
-bool run_job_is_complete(const struct run_job *job)
-{
-    return job->file_count > 0 && job->files[0].header.world_size > 0 &&
-           job->file_count == (size_t)job->files[0].header.world_size;
-}
-
 void run_job_file_reject(const struct run_job *job, size_t i, const char *reason)
 {
     const struct run_header *header = &job->files[i].header;

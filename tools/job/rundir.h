@@ -146,9 +146,6 @@ enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
 /* Writes the ranks without a readable file: "2-3, 5". Returns false if there are none. */
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
-/* Returns whether all processes of the job have a readable run file. */
-bool run_job_is_complete(const struct run_job *job);
-
 /* Returns whether a directory entry of this name is mpit's: a run file or a summary. */
 bool run_dir_owns(const char *name);
 /* Returns how many such entries the directory has, or -1 if it cannot be read. */

@@ -14,7 +14,6 @@ const struct mpit_interface *instrument_interface_table;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct instrument *instruments[INSTRUMENTS_MAX];
 static uint32_t count;      /* release, pairs with the acquire in instrument_count */
-static uint32_t generation; /* registrations and removals */
 static struct instrument_enumeration *enumerations;
 static struct instrument_category categories[CATEGORIES_MAX];
 static int category_count;
@@ -37,11 +36,6 @@ uint32_t instrument_count(void)
 struct instrument *instrument_at(uint32_t number)
 {
     return number < instrument_count() ? instruments[number] : NULL;
-}
-
-uint32_t instrument_generation(void)
-{
-    return __atomic_load_n(&generation, __ATOMIC_ACQUIRE);
 }
 
 int instrument_category_count(void)
@@ -108,7 +102,6 @@ static int category_enter(const char *path, const char *description)
         return -1;
     categories[category_count] = fresh;
     __atomic_store_n(&category_count, category_count + 1, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     return category_count - 1;
 }
 
@@ -203,7 +196,6 @@ static int instrument_enter(struct instrument *fresh, const char *description, v
     __atomic_store_n(&fresh->active, true, __ATOMIC_RELEASE);
     if (fresh->event)
         __atomic_store_n(&fresh->event->gone, false, __ATOMIC_RELEASE);
-    __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
     *entered = fresh;
     return MPIT_OK;
 }
@@ -488,8 +480,7 @@ int instrument_remove(struct instrument *instrument, void *object, char *error)
     bool right = instrument->object == object && instrument_is_active(instrument);
     if (right) {
         __atomic_store_n(&instrument->active, false, __ATOMIC_RELEASE);
-        __atomic_add_fetch(&generation, 1, __ATOMIC_RELEASE);
-        instrument->object = NULL;
+            instrument->object = NULL;
         if (instrument->event)
             __atomic_store_n(&instrument->event->gone, true, __ATOMIC_RELEASE);
     }

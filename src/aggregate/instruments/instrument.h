@@ -123,8 +123,6 @@ struct instrument *instrument_at(uint32_t number);
 struct instrument *instrument_find(const char *name, uint32_t class);
 int instrument_category_count(void);
 const struct instrument_category *instrument_category_at(int number);
-/* Grows with each registration and removal. */
-uint32_t instrument_generation(void);
 
 static inline bool instrument_is_active(const struct instrument *instrument)
 {

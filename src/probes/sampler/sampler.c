@@ -69,7 +69,7 @@ static struct sampler *idle; /* of threads that have ended */
 static struct sampler *made; /* all */
 static uint32_t streams;
 static uint64_t rate;             /* per second. 0: not now */
-static bool running, any, chosen; /* a run is active, it has had samples, this rank is to be sampled */
+static bool running, chosen; /* a run is active, this rank is to be sampled */
 static bool refused;              /* was reported */
 
 /* A thread that is canceled must not end in here while it holds a lock. (In glibc the state is a word of the
@@ -356,7 +356,6 @@ static void timer_start(struct sampled *thread)
         .it_interval = {.tv_sec = (time_t)(s->period_ns / NS_PER_SECOND),
                         .tv_nsec = (long)(s->period_ns % NS_PER_SECOND)},
         .it_value = {.tv_sec = (time_t)(first / NS_PER_SECOND), .tv_nsec = (long)(first % NS_PER_SECOND)}};
-    any = true;
     __atomic_store_n(&thread->sampler, s, __ATOMIC_RELEASE);
     timer_settime(s->timer, 0, &times, NULL);
 }
@@ -524,11 +523,6 @@ void sampler_ranked(int rank)
         timers_set();
     }
     lock_give(cancel);
-}
-
-bool sampler_any(void)
-{
-    return __atomic_load_n(&any, __ATOMIC_ACQUIRE);
 }
 
 void sampler_end(void)

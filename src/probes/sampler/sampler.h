@@ -50,8 +50,6 @@ bool sampler_is_guarded(void);
 bool sampler_begin(void);
 /* The rank is known. */
 void sampler_ranked(int rank);
-/* True if this run has samples. */
-bool sampler_any(void);
 /* The run ends: later no sample is taken. */
 void sampler_end(void);
 /* A thread has begun, or calls MPI for the first time, or ends. */

@@ -1,6 +1,6 @@
 /* Run files: the first byte of an input chooses, the others are patches. Its upper half is 0 for a file of today, as it
- * is written or, where bit 0 is set, compact; or the number of a sample, of an older version, among those that
- * MPIT_FUZZ_SAMPLES names (separated by spaces). */
+ * is written or, where bit 0 is set, compact; or the number of a sample among those that MPIT_FUZZ_SAMPLES names
+ * (separated by spaces). */
 #include "format/compact.h"
 #include "job/compaction.h"
 #include "patched.h"

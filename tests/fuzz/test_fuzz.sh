@@ -17,19 +17,42 @@ cmake --build "$build" --target fuzzers >"$build/build.log" 2>&1 || {
     tail -40 "$build/build.log"
     exit 1
 }
+# An input has 4 bits for the number of its sample: 1 to 10 are old ones, 11 to 15 are of the recorder beside this build.
 samples=()
-for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz "$source"/tests/samples/run-1[01]/*.mpit.xz; do
+rm -rf "$build/samples" "$build/seeds" && mkdir -p "$build/samples/today" "$build/seeds" || exit 1
+for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz; do
     sample=$build/samples/$(basename "$(dirname "$packed")")-$(basename "$packed" .xz)
-    mkdir -p "$build/samples" && xz -dc "$packed" >"$sample" || exit 1
+    xz -dc "$packed" >"$sample" || exit 1
     samples+=("$sample")
 done
+version=$(sed -n 's/.*RUN_VERSION = \([0-9]*\),.*/\1/p' "$source/src/events/format/runfile.h")
+today=$build/samples/today
+if [ -x "$build/../bin/mpit-collect" ]; then
+    check "the build beside this one records samples" \
+        python3 "$source/tests/integration/outputs/samples.py" "$build/.." --record "$today"
+else
+    skip "samples of the build itself" "there is no build in $(dirname "$build"); those of tests/samples/run-$version are used"
+    for packed in "$source/tests/samples/run-$version"/*.mpit.xz; do xz -dc "$packed" >"$today/$(basename "$packed" .xz)"; done
+fi
+of_today() { # all samples but the old ones are of the format of the sources
+    local sample count=0
+    for sample in "$today"/*.mpit; do
+        [ "$(od -An -tu4 -j8 -N4 "$sample" | tr -d ' ')" = "$version" ] && count=$((count + 1))
+    done
+    [ "$count" = 5 ] && [ "${#samples[@]}" = 15 ]
+}
+samples+=("$today"/*.mpit)
+check "the fuzzer gets five samples of format $version" of_today
+for digit in b c d e f; do printf '%b' "\\x${digit}0" >"$build/seeds/$digit"; done
 export MPIT_FUZZ_SAMPLES="${samples[*]}"
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 for name in run columns summary names; do
     mkdir -p "$build/found/$name" "$build/new/$name"
     log=$build/fuzz-$name.log
+    seeds=()
+    [ "$name" != run ] || seeds=("$build/seeds")
     if "$build/tests/fuzz_$name" -runs="$inputs" -max_len=4096 -timeout=20 -rss_limit_mb=4096 \
-        -artifact_prefix="$build/found/$name/" "$build/new/$name" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1; then
+        -artifact_prefix="$build/found/$name/" "$build/new/$name" "${seeds[@]}" "$source/tests/fuzz/corpus/$name" >"$log" 2>&1; then
         ok "$name: $(tail -1 "$log")"
     else
         grep -vE '^#[0-9]+' "$log" | tail -40 >"$work/out"

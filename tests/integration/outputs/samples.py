@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""samples.py BUILD [--make | --expect]: files of each format version, which stay in tests/samples, are read as ever.
+"""samples.py BUILD [--make | --expect | --record DIRECTORY]: files of each format version, which stay in tests/samples, are read as ever.
 
 Of the version of today, and of those from 7 on, there is a run file of each shape (plain, compact, ring, counters without a
 trace; from 9 on one with samples) and a summary, with what mpit-dump --json and --events made of them. Those of older versions are recordings of
 tests/samples/specimen.c, whose numbers are known: those that are read must have them, the others must be refused with a
 word that names the version, those that are read, and what to do. All are of x86-64, little endian; xz packs them.
 
---make records samples of a version that has none yet; --expect keeps today's outputs as what is expected, where an output
+--record DIRECTORY records today's run files there, for fuzzers. --make records samples of a version that has none yet; --expect keeps today's outputs as what is expected, where an output
 has changed on purpose."""
 import difflib
 import glob
@@ -99,17 +99,29 @@ def only(run, ending):
         return file.read()
 
 
-def run_samples_make():
-    """Of the version of today."""
-    os.makedirs(RUN_SAMPLES)
+def run_samples_record(keep):
+    """Of the version of today. `keep` gets the name and the bytes of each."""
     plain = record("plain", 20, {"MPIT_TRACE": "1"})
-    put(RUN_SAMPLES + "/plain.mpit.xz", only(plain, ".mpit"))
-    put(RUN_SAMPLES + "/ring.mpit.xz", only(record("ring", 20000, {
+    keep("plain.mpit", only(plain, ".mpit"))
+    keep("ring.mpit", only(record("ring", 20000, {
         "MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "40000"}), ".mpit"))
-    put(RUN_SAMPLES + "/counters.mpit.xz", only(record("counters", 10 ** 9, {"MPIT_FLIGHT_EVENTS": "50"}, True), ".mpit"))
-    put(RUN_SAMPLES + "/sampled.mpit.xz", only(record("sampled", 500000, {"MPIT_SAMPLE_HZ": "200"}), ".mpit"))
+    keep("counters.mpit", only(record("counters", 10 ** 9, {"MPIT_FLIGHT_EVENTS": "50"}, True), ".mpit"))
+    keep("sampled.mpit", only(record("sampled", 500000, {"MPIT_SAMPLE_HZ": "200"}), ".mpit"))
     subprocess.run([DUMP, "--compact", plain], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-    put(RUN_SAMPLES + "/compact.mpit.xz", only(plain, ".mpit"))
+    keep("compact.mpit", only(plain, ".mpit"))
+
+
+def run_samples_make():
+    os.makedirs(RUN_SAMPLES)
+    run_samples_record(lambda name, data: put("%s/%s.xz" % (RUN_SAMPLES, name), data))
+
+
+def run_samples_give(directory):
+    """Not packed."""
+    def write(name, data):
+        with open(directory + "/" + name, "wb") as file:
+            file.write(data)
+    run_samples_record(write)
 
 
 def summary_samples_make():
@@ -323,6 +335,9 @@ def main():
                 for sample, mode in EXPECTED:
                     if os.path.dirname(sample) == directory:
                         put(expectation(sample, mode), outcome(dumped(sample, mode)).encode())
+            return
+        if sys.argv[2:3] == ["--record"]:
+            run_samples_give(sys.argv[3])
             return
         if sys.argv[2:] == ["--expect"]:
             for sample, mode in EXPECTED:

@@ -210,12 +210,27 @@ static int special_push(struct walk *walk, enum frame_kind kind, const char *nam
     return frame_push(walk, stack_frame_of(walk->stacks, kind, name, ""), NULL);
 }
 
-/* Adds the functions at one address. `internal` means that they belong to MPI. */
+/* Returns whether the function belongs to the standard library of C++. A template has its type before its name. */
+static bool is_standard(const char *name)
+{
+    const char *begin = name;
+    for (int depth = 0; *name && (depth || *name != '('); name++) {
+        depth += (*name == '<') - (*name == '>');
+        if (*name == ' ' && depth == 0)
+            begin = name + 1;
+    }
+    return text_begins(begin, "std::") || text_begins(begin, "__gnu_cxx::");
+}
+
+/* Adds the functions at one address. `internal` means that they belong to MPI. The standard library's count as their
+ * caller. */
 static int spot_push(struct walk *walk, const struct spot *spot, bool internal)
 {
     for (unsigned i = spot->count; i-- > 0;) {
         const struct stack_frame *shown = &spot->frames[i];
         const struct frame *frame = shown->frame;
+        if (walk->count && !walk->stacks->internal && is_standard(frame->name))
+            continue;
         if (internal)
             frame = stack_frame_of(walk->stacks, FRAME_INTERNAL, frame->name, frame->module);
         if (frame_push(walk, frame, shown) != 0)

@@ -3,8 +3,9 @@
  *
  *   run files ──> sample_cursor ──> selected? ──> addresses ──> symbols ──> frames ──> visit(sample)
  *
- * A stack is shown from the outermost function to the innermost. Three kinds of functions are left out: the C library's
- * start code before main and before a thread's first function, the trampoline of signals, and mpit's own functions. A
+ * A stack is shown from the outermost function to the innermost. Four kinds of functions are left out: the C library's
+ * start code before main and before a thread's first function, the trampoline of signals, mpit's own functions, and
+ * those of C++'s standard library. A
  * sample in MPI ends with the MPI function that the program has called. The functions inside it are left out, unless
  * `internal`. Time inside mpit itself belongs to that MPI function, and outside of MPI to the function that called mpit.
  * With `internal`, and in a stack with no other function, it is a frame "[mpit]".

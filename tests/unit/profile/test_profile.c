@@ -47,6 +47,16 @@ __attribute__((noinline)) static void MPI_T_init_thread(void)
     __asm__ volatile("nop; nop; nop; nop");
 }
 
+/* std::sort(), double std::apply<int>(), and a function of the program that takes a vector. */
+__asm__(".text\n"
+        ".type _ZSt4sortv, @function\n_ZSt4sortv: nop; nop; nop; ret\n.size _ZSt4sortv, . - _ZSt4sortv\n"
+        ".type _ZSt5applyIiEdv, @function\n_ZSt5applyIiEdv: nop; nop; nop; ret\n.size _ZSt5applyIiEdv, . - "
+        "_ZSt5applyIiEdv\n"
+        ".type _Z5smoothRSo, @function\n_Z5smoothRSo: nop; nop; nop; ret\n.size _Z5smoothRSo, . - _Z5smoothRSo\n");
+void std_sort(void) __asm__("_ZSt4sortv");
+void std_apply(void) __asm__("_ZSt5applyIiEdv");
+void smooth(void) __asm__("_Z5smoothRSo");
+
 static uint64_t in(void (*function)(void))
 {
     return (uint64_t)(uintptr_t)function + 2;
@@ -151,6 +161,17 @@ static void of_a_thread_only_the_c_library_is_left_out(void **state)
     assert_string_equal(folded(false, NULL), "[libc.so.6+0x1];[libc.so.6+0x9] 1000\n"
                                              "[libother.so+0x4];compute;[libc.so.6+0x9] 1000\n"
                                              "solve;MPI_Send;[work] 1000\n");
+}
+
+static void the_standard_library_of_cxx_belongs_to_its_caller(void **state)
+{
+    (void)state;
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), in(smooth), in(std_apply), in_main(), LIBC + 1);
+    TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), LIBC + 1); /* of a thread */
+    reading_begin();
+    assert_string_equal(folded(false, NULL), "main;smooth(std::ostream&) 1000\nstd::sort() 1000\n");
+    assert_non_null(
+        strstr(folded(true, NULL), "main;double std::apply<int>();smooth(std::ostream&);std::sort() 1000\n"));
 }
 
 static void a_call_of_mpi_is_where_a_stack_ends(void **state)
@@ -511,6 +532,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_way_to_main_is_left_out),
         TEST(of_a_thread_only_the_c_library_is_left_out),
+        TEST(the_standard_library_of_cxx_belongs_to_its_caller),
         TEST(a_call_of_mpi_is_where_a_stack_ends),
         TEST(the_binding_for_fortran_belongs_to_the_call),
         TEST(time_in_mpit_belongs_to_its_caller_unless_internal),

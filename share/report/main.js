@@ -3,12 +3,12 @@
 const FIGURES = [
   ["overview", "Overview", overviewFigure],
   ["findings", "Findings", findingsFigure],
+  ["timeline", "Timeline", timelineFigure],
   ["callsites", "Call sites", callsitesFigure],
   ["phases", "Phases", phasesFigure],
   ["waits", "Waits", waitsFigure],
   ["segments", "Segments", segmentsFigure],
   ["ranks", "Ranks", ranksFigure],
-  ["timeline", "Timeline", timelineFigure],
   ["functions", "Functions", functionsFigure],
   ["matrix", "Pairs", matrixFigure],
   ["sizes", "Sizes", sizesFigure],

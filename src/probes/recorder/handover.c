@@ -67,20 +67,34 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Returns the number of bytes that a process has read and written. */
-static uint64_t progress_of(pid_t pid)
+static const char *proc_read(pid_t pid, const char *name, char text[256])
 {
-    char path[64], text[256];
-    uint64_t read_bytes = 0, written_bytes = 0;
-    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, 255);
     if (fd >= 0)
         close(fd);
     text[n > 0 ? n : 0] = '\0';
-    return sscanf(text, "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written_bytes) == 2
+    return text;
+}
+
+/* Returns the number of bytes that a process has read and written. */
+static uint64_t progress_of(pid_t pid)
+{
+    char text[256];
+    uint64_t read_bytes = 0, written_bytes = 0;
+    return sscanf(proc_read(pid, "io", text), "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written_bytes) == 2
                ? read_bytes + written_bytes
                : 0;
+}
+
+/* Returns whether the process has a processor, or waits for one: then it is not the output directory that is slow. */
+static bool is_running(pid_t pid)
+{
+    char text[256];
+    const char *name_end = strrchr(proc_read(pid, "stat", text), ')');
+    return name_end && strncmp(name_end, ") R", 3) == 0;
 }
 
 /* Reads the available output. False: that was the end. */
@@ -109,7 +123,7 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
             continue;
         }
         uint64_t now = progress_of(pid);
-        if (now != progress)
+        if (now != progress || is_running(pid))
             idle_since_ms = now_ms();
         progress = now;
     }

@@ -9,19 +9,15 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?usage: test_findings.sh BUILD_DIR}" && pwd) || exit 2
 export PATH=$build/bin:$PATH
 
-# diagnosed MPI RANKS FAULT RULE FUNCTION: a process that loses the processor does so seldom three times
+# diagnosed MPI RANKS FAULT RULE FUNCTION
 diagnosed() {
-    local mpi=$1 ranks=$2 fault=$3 try record
+    local mpi=$1 ranks=$2 fault=$3 record
     shift 3
-    for try in 1 2 3; do
-        rm -rf "$work/run"
-        record="mpit-run --quiet $traced --output $work/run"
-        launch "$mpi" "$ranks" "$build/tests/diseases-$mpi" "$fault" "$work" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
-        mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" || return 1
-        python3 "$here/findings.py" "$work/json" "$work/screen" "$@" && return 0
-        echo "try $try"
-    done
-    return 1
+    rm -rf "$work/run"
+    record="mpit-run --quiet $traced --output $work/run"
+    launch "$mpi" "$ranks" "$build/tests/diseases-$mpi" "$fault" "$work" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+    mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" || return 1
+    python3 "$here/findings.py" "$work/json" "$work/screen" "$@" || { cat "$work/screen"; return 1; }
 }
 
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init

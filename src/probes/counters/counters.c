@@ -276,8 +276,8 @@ static void os_changed(bool wanted)
 struct nearest {
     const char *name;
     bool known; /* PAPI has this name, too */
-    char found[3][COUNTER_NAME_BYTES];
-    unsigned distance[3];
+    char found[COUNTER_NAME_BYTES];
+    unsigned distance;
 };
 
 static void nearest_take(void *to, const char *name)
@@ -285,24 +285,17 @@ static void nearest_take(void *to, const char *name)
     struct nearest *nearest = to;
     unsigned distance = spelling_distance(nearest->name, name);
     nearest->known = nearest->known || strcmp(nearest->name, name) == 0;
-    for (unsigned i = 0; i < 3; i++) {
-        if (nearest->found[i][0] && distance >= nearest->distance[i])
-            continue;
-        for (unsigned j = 2; j > i; j--) {
-            memcpy(nearest->found[j], nearest->found[j - 1], COUNTER_NAME_BYTES);
-            nearest->distance[j] = nearest->distance[j - 1];
-        }
-        snprintf(nearest->found[i], COUNTER_NAME_BYTES, "%s", name);
-        nearest->distance[i] = distance;
+    if (distance >= nearest->distance)
         return;
-    }
+    snprintf(nearest->found, COUNTER_NAME_BYTES, "%s", name);
+    nearest->distance = distance;
 }
 
-/* Prints names like this one, and the names that can be counted everywhere. */
+/* Prints the name that is most like this one, and the names that can be counted everywhere. */
 static void refused(const char *name, bool papi, const char *reason)
 {
-    struct nearest nearest = {.name = name};
-    char possible[400] = "", like[3 * COUNTER_NAME_BYTES + 32] = "";
+    struct nearest nearest = {.name = name, .distance = (unsigned)strlen(name) / 3 + 2};
+    char possible[400] = "";
     for (size_t i = 0; soft_event_name(i); i++) {
         nearest_take(&nearest, soft_event_name(i));
         size_t used = strlen(possible);
@@ -311,15 +304,11 @@ static void refused(const char *name, bool papi, const char *reason)
     }
     if (papi)
         papi_names(nearest_take, &nearest);
-    unsigned most = (unsigned)strlen(name) / 3 + 1;
-    for (unsigned i = 0; i < 3 && !nearest.known && nearest.found[i][0] && nearest.distance[i] <= most; i++) {
-        size_t used = strlen(like);
-        snprintf(like + used, sizeof like - used, "%s%s", used ? " " : "; similar names: ", nearest.found[i]);
-    }
-    message_add(
-        "mpit: PAPI event %s is not counted: %s%s%s. Events of the kernel: %s. papi_native_avail and papi_avail "
-        "list the events of PAPI",
-        name, nearest.known ? "PAPI knows it, but cannot count it on this machine: " : "", reason, like, possible);
+    bool like = nearest.found[0] && !nearest.known;
+    message_add("mpit: PAPI event %s is not counted: %s%s%s%s. Events of the kernel: %s. papi_native_avail and "
+                "papi_avail list the events of PAPI",
+                name, nearest.known ? "PAPI knows it, but cannot count it on this machine: " : "", reason,
+                like ? "; similar: " : "", like ? nearest.found : "", possible);
 }
 
 static void soft_refused(const char *name)

@@ -316,15 +316,6 @@ int category_refresh(void)
     return count;
 }
 
-int category_add(const char *path, enum member_kind kind, int index)
-{
-    pthread_mutex_lock(&category_lock);
-    own_tree();
-    int result = path_member_add(path, kind, index);
-    pthread_mutex_unlock(&category_lock);
-    return result;
-}
-
 int category_members(int cat_index, enum member_kind kind, int len, int indices[], int *count)
 {
     int result = MPI_T_ERR_INVALID_INDEX;

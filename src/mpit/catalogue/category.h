@@ -26,10 +26,6 @@ enum member_kind { MEMBER_CVAR, MEMBER_PVAR, MEMBER_CATEGORY, MEMBER_EVENT, MEMB
 /* Searches for new categories and members. Returns the number of categories. */
 int category_refresh(void);
 
-/* Adds a member to the category of that path. Makes missing categories. Returns 0, or -1 without memory. Adding a
- * member again changes nothing. */
-int category_add(const char *path, enum member_kind kind, int index);
-
 /* Stores the first `len` members of a kind in indices, and their number in count (either may be NULL). Returns
  * MPI_SUCCESS, MPI_T_ERR_INVALID_INDEX, or MPI_T_ERR_INVALID: len below 0, or no indices and len above 0. */
 int category_members(int cat_index, enum member_kind kind, int len, int indices[], int *count);

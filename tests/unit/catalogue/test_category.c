@@ -222,21 +222,6 @@ static void own_controls_say_who_may_write_them_and_when(void **state)
     assert_int_equal(control_at(control_find("mpit_spool_limit_bytes"))->verbosity, MPI_T_VERBOSITY_TUNER_DETAIL);
 }
 
-static void a_path_is_made_with_what_is_above_it(void **state)
-{
-    (void)state;
-    int indices[4], before = stamp();
-    assert_int_equal(category_add("solver/mesh/cells", MEMBER_EVENT, 5), 0);
-    int after = stamp();
-    assert_true(after > before);
-    assert_int_equal(category_add("solver/mesh/cells", MEMBER_EVENT, 5), 0);
-    assert_int_equal(stamp(), after);
-    assert_int_equal(members("solver", MEMBER_CATEGORY, indices, 4), 1);
-    assert_int_equal(indices[0], index_of("solver/mesh"));
-    assert_int_equal(members("solver/mesh/cells", MEMBER_EVENT, indices, 4), 1);
-    assert_int_equal(indices[0], 5);
-}
-
 static void entered_variables_get_their_category(void **state)
 {
     (void)state;
@@ -286,7 +271,6 @@ int main(void)
         cmocka_unit_test(a_tree_that_stays_is_not_read_again),
         cmocka_unit_test(what_dies_keeps_its_index_and_info),
         cmocka_unit_test(pvars_are_found_without_a_walk),
-        cmocka_unit_test(a_path_is_made_with_what_is_above_it),
         cmocka_unit_test(entered_variables_get_their_category),
         cmocka_unit_test(own_variables_have_levels_and_costs),
         cmocka_unit_test(own_controls_say_who_may_write_them_and_when),

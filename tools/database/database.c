@@ -157,6 +157,12 @@ void row_null(struct database *database)
     value_check(database, sqlite3_bind_null(database->row, ++database->column));
 }
 
+void row_rest_null(struct database *database)
+{
+    while (database->row && database->column < sqlite3_bind_parameter_count(database->row))
+        row_null(database);
+}
+
 void row_signed(struct database *database, int64_t value)
 {
     value_check(database, sqlite3_bind_int64(database->row, ++database->column, value));

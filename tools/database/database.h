@@ -27,6 +27,7 @@ int database_close(struct database *database, bool failed, char error[OUTPUT_ERR
 void row_begin(struct database *database, enum database_table table);
 /* The value of the next column. The last one is followed by row_end. */
 void row_null(struct database *database);
+void row_rest_null(struct database *database); /* of all columns that follow */
 void row_signed(struct database *database, int64_t value);
 /* A count over 2^63 - 1, which does not occur, becomes 2^63 - 1. */
 void row_count(struct database *database, uint64_t count);

@@ -46,9 +46,7 @@ static int64_t trace_comm_add(struct database_job *job, const struct trace_comm 
     row_text(to, comm->name);
     row_text(to, comm->label);
     row_signed(to, comm->self ? 1 : comm->size + (comm->inter ? comm->remote_size : 0));
-    for (const struct database_column *column = database_tables[TABLE_COMMUNICATORS].columns + 5; column->name;
-         column++)
-        row_null(to); /* counters */
+    row_rest_null(to); /* counters */
     row_end(to);
     return job->last_comm;
 }

@@ -64,12 +64,12 @@ static const char *when_text(char text[32], sqlite3_stmt *row)
 /* The directory of the run, from this one if it is below it. */
 static void directory_text(sqlite3_stmt *row, char text[PATH_MAX])
 {
-    char here[PATH_MAX];
+    char here[PATH_MAX] = "";
     const char *path = text_of(row, JOB_COLUMNS), *slash = strrchr(path, '/');
-    size_t bytes = getcwd(here, sizeof here) ? strlen(here) : 0, whole = slash ? (size_t)(slash - path) : 0;
-    bool below = bytes && whole >= bytes && strncmp(path, here, bytes) == 0 && path[bytes] == '/';
-    size_t skip = below ? bytes + 1 : 0;
-    label_clean(text, PATH_MAX, whole > skip ? path + skip : ".", whole > skip ? whole - skip : 1);
+    size_t bytes = getcwd(here, sizeof here) ? strlen(here) : 0;
+    if (bytes && strncmp(path, here, bytes) == 0 && path[bytes] == '/')
+        path += bytes + 1;
+    label_clean(text, PATH_MAX, slash > path ? path : ".", slash > path ? (size_t)(slash - path) : 1);
 }
 
 static void line_print(sqlite3_stmt *row, FILE *out)

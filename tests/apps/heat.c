@@ -14,6 +14,10 @@
  *        +---+----------------+---+
  *
  * What it prints depends on the grid, the steps and the number of processes, never on timing.
+ *
+ * The first rows of the plate may radiate heat (--radiating), which takes longer to compute than conduction. By default
+ * the processes share the plate in both directions, so the first ones compute longer than the others. With --bands 1
+ * each process has a part of all rows, and all compute as long.
  */
 #include <mpi.h>
 
@@ -25,6 +29,8 @@
 struct options {
     int rows, columns; /* of the plate */
     int steps, every;  /* the residual is formed every that many steps */
+    int radiating;     /* so many first rows lose heat by radiation */
+    int bands;         /* rows of the grid of processes; 0: as MPI_Dims_create divides */
 };
 
 struct plate {
@@ -33,6 +39,7 @@ struct plate {
     int place[2]; /* of this process in the grid */
     int above, below, left, right;
     int rows, columns; /* of this process's block */
+    int radiating;     /* rows of it */
     int first_row, first_column;
     double *now, *next;
 };
@@ -42,7 +49,7 @@ struct plate {
 #pragma GCC diagnostic ignored "-Wstringop-overflow"
 #endif
 
-enum { TAG_DOWN = 1, TAG_UP, TAG_RIGHT, TAG_LEFT };
+enum { TAG_DOWN = 1, TAG_UP, TAG_RIGHT, TAG_LEFT, NEWTON_STEPS = 4 };
 
 static const double border_temperature = 100.0;
 
@@ -74,7 +81,7 @@ static void plate_fill(struct plate *plate, const struct options *options)
 
 static void plate_open(struct plate *plate, const struct options *options)
 {
-    int processes, rank, dims[2] = {0, 0}, periods[2] = {0, 0};
+    int processes, rank, dims[2] = {options->bands, 0}, periods[2] = {0, 0};
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
     MPI_Dims_create(processes, 2, dims);
     MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &plate->grid);
@@ -86,6 +93,8 @@ static void plate_open(struct plate *plate, const struct options *options)
 
     plate->rows = share(options->rows, dims[0], plate->place[0], &plate->first_row);
     plate->columns = share(options->columns, dims[1], plate->place[1], &plate->first_column);
+    int radiating = options->radiating - plate->first_row;
+    plate->radiating = radiating < 0 ? 0 : radiating < plate->rows ? radiating : plate->rows;
     MPI_Type_vector(plate->rows, 1, plate->columns + 2, MPI_DOUBLE, &plate->column);
     MPI_Type_commit(&plate->column);
 
@@ -124,6 +133,15 @@ static void halo_exchange(struct plate *plate)
     MPI_Waitall(8, requests, MPI_STATUSES_IGNORE);
 }
 
+/* What is left of a temperature after radiation: t + t^4 / 10^7 = mean, by Newton's method. */
+static double radiated(double mean)
+{
+    double t = mean;
+    for (int i = 0; i < NEWTON_STEPS; i++)
+        t -= (t + 1e-7 * t * t * t * t - mean) / (1 + 4e-7 * t * t * t);
+    return t;
+}
+
 /* One step of Jacobi's method; returns the sum of the squared changes in this block. */
 static double plate_step(struct plate *plate)
 {
@@ -132,6 +150,8 @@ static double plate_step(struct plate *plate)
         for (int c = 1; c <= plate->columns; c++) {
             const double *cell = &plate->now[at(plate, r, c)];
             double mean = 0.25 * (cell[-1] + cell[1] + cell[-(plate->columns + 2)] + cell[plate->columns + 2]);
+            if (r <= plate->radiating)
+                mean = radiated(mean);
             plate->next[at(plate, r, c)] = mean;
             change += (mean - *cell) * (mean - *cell);
         }
@@ -195,6 +215,10 @@ static int options_read(struct options *options, int argc, char **argv)
             options->steps = value;
         else if (strcmp(argv[i], "--every") == 0)
             options->every = value;
+        else if (strcmp(argv[i], "--radiating") == 0)
+            options->radiating = value;
+        else if (strcmp(argv[i], "--bands") == 0)
+            options->bands = value;
         else
             return -1;
     }
@@ -209,12 +233,14 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &processes);
-    if (options_read(&options, argc, argv) != 0 || options.rows < processes || options.columns < processes) {
+    if (options_read(&options, argc, argv) != 0 || options.rows < processes || options.columns < processes ||
+        (options.bands && processes % options.bands)) {
         if (rank == 0)
-            fprintf(stderr,
-                    "usage: heat [--rows N] [--columns N] [--steps N] [--every N]\n"
-                    "Each N is 1 or more; rows and columns at least the number of processes (%d).\n",
-                    processes);
+            fprintf(
+                stderr,
+                "usage: heat [--rows N] [--columns N] [--steps N] [--every N] [--radiating N] [--bands N]\n"
+                "Each N is 1 or more; rows and columns at least the number of processes (%d), which N bands divide.\n",
+                processes);
         MPI_Finalize();
         return 2;
     }

@@ -52,10 +52,10 @@ __asm__(".text\n"
         ".type _ZSt4sortv, @function\n_ZSt4sortv: nop; nop; nop; ret\n.size _ZSt4sortv, . - _ZSt4sortv\n"
         ".type _ZSt5applyIiEdv, @function\n_ZSt5applyIiEdv: nop; nop; nop; ret\n.size _ZSt5applyIiEdv, . - "
         "_ZSt5applyIiEdv\n"
-        ".type _Z5smoothRSo, @function\n_Z5smoothRSo: nop; nop; nop; ret\n.size _Z5smoothRSo, . - _Z5smoothRSo\n");
+        ".type _Z6smoothRSo, @function\n_Z6smoothRSo: nop; nop; nop; ret\n.size _Z6smoothRSo, . - _Z6smoothRSo\n");
 void std_sort(void) __asm__("_ZSt4sortv");
 void std_apply(void) __asm__("_ZSt5applyIiEdv");
-void smooth(void) __asm__("_Z5smoothRSo");
+void smooth(void) __asm__("_Z6smoothRSo");
 
 static uint64_t in(void (*function)(void))
 {

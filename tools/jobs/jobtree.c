@@ -141,7 +141,7 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
-    if (whole && owner == geteuid() && container_is(path))
+    if (whole && owner == geteuid() && text_ends(path, RUN_FILE_SUFFIX))
         trace_add(summary, path);
     snprintf(part_of, sizeof part_of, "%016" PRIx64 " of user %u", summary->job, (unsigned)owner);
     if (whole)

@@ -4,9 +4,8 @@
  *   live ── jobs[] ──> processes[] ──> run_reader      one for each process: only tables, no events
  *        └─ finder: the files that are known, open or not (livefind.h)
  *
- * How they are found: every process of this user (or of all users) on this node holds its run file open, in a run
- * directory or in memory (/proc/PID/fd), or has MPIT_OUTPUT in its environment. A run directory also has the files of
- * the job's processes on other nodes, and of dead processes. /proc is scanned once in LIVE_SCAN_NS, and less often if
+ * How they are found: every process of this user (or of all users) on this node holds its run file open, in a spool or
+ * in memory (/proc/PID/fd), or its file is in a spool of the user. A spool also has the files of dead processes. /proc is scanned once in LIVE_SCAN_NS, and less often if
  * that takes long. A named path (a run directory, a run file) is read instead, whether its processes live or not.
  *
  * The program takes no part. Files are mapped read-only, and their contents are not trusted. If a file cannot be read

@@ -20,19 +20,13 @@
 #include <unistd.h>
 
 /* A scan takes at most 1 / SCAN_SHARE of the time. */
-enum { SCAN_SHARE = 20, HOME_LOOKS_MOST = 3, ENVIRONMENT_BYTES_MOST = 1 << 20 };
+enum { SCAN_SHARE = 20 };
 
 /* Of a scan for all users each one has a share, so that nobody can stop it for the others: so many steps, and more for
  * each processor. A step takes about a microsecond. A process, a directory, a name of a run file, and a live file, which
  * every look reads, are some steps. */
-enum {
-    USER_STEPS = 1 << 16,
-    PROCESSOR_STEPS = 512,
-    STEPS_PROCESS = 16,
-    STEPS_DIRECTORY = 8,
-    STEPS_NAME = 8,
-    STEPS_FILE = 128
-};
+enum { USER_STEPS = 1 << 16, PROCESSOR_STEPS = 512 };
+enum { STEPS_PROCESS = 16, STEPS_DIRECTORY = 8, STEPS_NAME = 8, STEPS_FILE = 128 };
 
 struct live_user {
     struct keyed keyed; /* its number */
@@ -44,14 +38,6 @@ struct live_user {
 struct live_directory {
     struct keyed keyed; /* hash of its path, user who named it */
     char path[];
-};
-
-/* A process may become another program. So its environment is read by the first scans that find it. */
-struct home {
-    struct keyed keyed; /* pid, inode of /proc/PID */
-    uint64_t scan;
-    unsigned looks;
-    char *directory; /* NULL: none */
 };
 
 uint64_t live_monotonic_ns(void)
@@ -89,7 +75,7 @@ static int file_found(struct live_finder *finder, const char *path, const struct
 {
     struct live_file *file = keytable_find(&finder->files, st->st_dev, st->st_ino);
     bool other = !file || file->changed.tv_sec != st->st_ctim.tv_sec || file->changed.tv_nsec != st->st_ctim.tv_nsec;
-    bool costs = !file || (file->scan != finder->scan && !file->open && (other || !file->ended));
+    bool costs = !file || (file->scan != finder->scan && (file->open || other || !file->ended));
     if ((finder->shared && st->st_uid != user) || (costs && !user_goes(finder, user, STEPS_FILE)))
         return 0;
     file = keytable_make(&finder->files, st->st_dev, st->st_ino, sizeof *file);
@@ -112,16 +98,13 @@ static int file_found(struct live_finder *finder, const char *path, const struct
 static DIR *directory_open(struct live_finder *finder, int above, const char *name, int flags, uid_t user)
 {
     struct stat st;
-    int looked = openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags);
-    bool good = looked >= 0 && user_goes(finder, user, STEPS_DIRECTORY) && fstat(looked, &st) == 0 &&
-                (!finder->shared || st.st_uid == user);
-    int fd = good ? openat(looked, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    DIR *directory = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !directory)
-        close(fd);
+    bool goes = user_goes(finder, user, STEPS_DIRECTORY);
+    int looked = goes ? openat(above, name, O_PATH | O_DIRECTORY | O_CLOEXEC | flags) : -1, fd = -1;
+    if (looked >= 0 && fstat(looked, &st) == 0 && (!finder->shared || st.st_uid == user))
+        fd = openat(looked, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (looked >= 0)
         close(looked);
-    return directory;
+    return fd >= 0 ? fdopendir(fd) : NULL;
 }
 
 /* Looks at the files of a directory, and closes it. NULL: there is none. */
@@ -172,11 +155,12 @@ static int user_spools_look(struct live_finder *finder, uid_t user)
         char path[PATH_MAX], spool[PATH_MAX + NAME_MAX + 1];
         snprintf(path, sizeof path, "%.4000s/mpit-%u", bases[i], (unsigned)user);
         DIR *directory = directory_open(finder, AT_FDCWD, path, O_NOFOLLOW, user);
-        for (struct dirent *entry; result == 0 && directory && (entry = readdir(directory));) {
+        for (struct dirent *entry;
+             result == 0 && directory && user_goes(finder, user, 1) && (entry = readdir(directory));) {
+            if (entry->d_name[0] == '.')
+                continue;
+            DIR *inside = directory_open(finder, dirfd(directory), entry->d_name, O_NOFOLLOW, user);
             snprintf(spool, sizeof spool, "%s/%s", path, entry->d_name);
-            DIR *inside = entry->d_name[0] != '.'
-                              ? directory_open(finder, dirfd(directory), entry->d_name, O_NOFOLLOW, user)
-                              : NULL;
             result = live_directory_look(finder, inside, spool, user);
         }
         if (directory)
@@ -224,7 +208,7 @@ static void holder_find(struct live_finder *finder, const struct stat *st, const
         file->holder = number;
 }
 
-/* Descriptor `number` of a process points to `target`. Returns 1 if that is a run file, 0 if not, -1 without memory. */
+/* Descriptor `number` of a process points to `target`. Returns 0, or -1 without memory. */
 static int descriptor_take(struct live_finder *finder, const char *pid, uid_t user, const char *number, char *target)
 {
     static const char memory[] = "/memfd:" RUN_MEMORY_NAME " (deleted)", gone[] = RUN_FILE_SUFFIX " (deleted)";
@@ -246,65 +230,26 @@ static int descriptor_take(struct live_finder *finder, const char *pid, uid_t us
         *slash = '\0';
         result = directory_add(finder, target, user);
     }
-    return result == 0 ? 1 : -1;
+    return result;
 }
 
-/* Returns the number of run files that a process holds open, or -1 without memory. */
+/* The run files that a process holds open. Returns 0, or -1 without memory. */
 static int descriptors_look(struct live_finder *finder, const char *pid, uid_t user)
 {
     char path[64], target[PATH_MAX];
-    int found = 0;
+    int result = 0;
     snprintf(path, sizeof path, "/proc/%.20s/fd", pid);
     DIR *open_files = opendir(path);
     for (struct dirent *entry;
-         found >= 0 && open_files && user_goes(finder, user, 1) && (entry = readdir(open_files));) {
+         result == 0 && open_files && user_goes(finder, user, 1) && (entry = readdir(open_files));) {
         ssize_t n = readlinkat(dirfd(open_files), entry->d_name, target, sizeof target - 1);
-        if (n <= 0 || target[0] != '/')
-            continue;
-        target[n] = '\0';
-        int taken = descriptor_take(finder, pid, user, entry->d_name, target);
-        found = taken < 0 ? -1 : found + taken;
+        target[n > 0 ? n : 0] = '\0';
+        if (target[0] == '/')
+            result = descriptor_take(finder, pid, user, entry->d_name, target);
     }
     if (open_files)
         closedir(open_files);
-    return found;
-}
-
-/* Returns the value of MPIT_OUTPUT in a process's environment, which the caller frees, or NULL for none. */
-static char *environment_directory(struct live_finder *finder, const char *pid, uid_t user)
-{
-    static const char wanted[] = "MPIT_OUTPUT=";
-    char path[64], *word = NULL, *directory = NULL;
-    size_t room = 0, bytes = 0;
-    snprintf(path, sizeof path, "/proc/%.20s/environ", pid);
-    FILE *environment = fopen(path, "re");
-    for (ssize_t n; environment && !directory && bytes < ENVIRONMENT_BYTES_MOST &&
-                    (n = getdelim(&word, &room, '\0', environment)) > 0;
-         bytes += (size_t)n, user_goes(finder, user, 1))
-        if (strncmp(word, wanted, sizeof wanted - 1) == 0 && word[sizeof wanted - 1]) {
-            const char *value = word + sizeof wanted - 1;
-            if (asprintf(&directory, value[0] == '/' ? "%.0s%s" : "/proc/%s/cwd/%s", pid, value) < 0)
-                directory = NULL;
-        }
-    free(word);
-    if (environment)
-        fclose(environment);
-    char *real = directory ? realpath(directory, NULL) : NULL; /* the directory may not exist yet */
-    free(directory);
-    return real;
-}
-
-static int home_look(struct live_finder *finder, const char *pid, ino_t inode, uid_t user)
-{
-    struct home *home = keytable_make(&finder->homes, strtoull(pid, NULL, 10), inode, sizeof *home);
-    if (!home)
-        return -1;
-    home->scan = finder->scan;
-    if (!home->directory && home->looks < HOME_LOOKS_MOST) {
-        home->looks++;
-        home->directory = environment_directory(finder, pid, user);
-    }
-    return home->directory ? directory_add(finder, home->directory, user) : 0;
+    return result;
 }
 
 static int live_processes_look(struct live_finder *finder)
@@ -319,7 +264,7 @@ static int live_processes_look(struct live_finder *finder)
             continue;
         uid_t user = finder->shared ? process_owner(pid, st.st_uid) : st.st_uid;
         if (user_goes(finder, user, STEPS_PROCESS) && strtol(pid, NULL, 10) != getpid() &&
-            (descriptors_look(finder, pid, user) < 0 || home_look(finder, pid, st.st_ino, user) != 0))
+            descriptors_look(finder, pid, user) != 0)
             result = -1;
     }
     if (processes)
@@ -337,12 +282,6 @@ static int live_processes_look(struct live_finder *finder)
 
 /* ---- a scan ------------------------------------------------------------------------------------------------------ */
 
-static void home_release(struct keyed *record)
-{
-    free(((struct home *)(void *)record)->directory);
-    free(record);
-}
-
 /* Another file has its name now: the compact version of the same run. */
 static bool file_is_replaced(const struct live_file *file)
 {
@@ -353,33 +292,16 @@ static bool file_is_replaced(const struct live_file *file)
 
 static void forgotten_release(struct live_finder *finder)
 {
-    struct keyed **files = keytable_sorted(&finder->files), **homes = keytable_sorted(&finder->homes);
+    struct keyed **files = keytable_sorted(&finder->files);
     for (size_t i = finder->files.count; files && i-- > 0;) {
         struct live_file *file = (struct live_file *)(void *)files[i];
-        if (file->scan == finder->scan || (file->open && !file_is_replaced(file)))
+        if (file->scan == finder->scan ||
+            (file->open && !file_is_replaced(file) && user_goes(finder, file->owner, STEPS_FILE)))
             continue;
         keytable_take(&finder->files, files[i]);
         live_file_release(file);
     }
-    for (size_t i = finder->homes.count; homes && i-- > 0;)
-        if (((struct home *)(void *)homes[i])->scan != finder->scan) {
-            keytable_take(&finder->homes, homes[i]);
-            home_release(homes[i]);
-        }
     free(files);
-    free(homes);
-}
-
-/* Files that stay open are a part of the share of their owner. */
-static int shares_begin(struct live_finder *finder)
-{
-    struct keyed **files = finder->shared ? keytable_sorted(&finder->files) : NULL;
-    int result = finder->shared && finder->files.count && !files ? -1 : 0;
-    for (size_t i = 0; files && i < finder->files.count; i++)
-        if (((struct live_file *)(void *)files[i])->open)
-            user_goes(finder, ((struct live_file *)(void *)files[i])->owner, STEPS_FILE);
-    free(files);
-    return result;
 }
 
 static int path_look(struct live_finder *finder, const char *path)
@@ -403,15 +325,15 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     finder->shared = finder->all_users && !count;
     finder->steps_most = USER_STEPS + PROCESSOR_STEPS * (size_t)sysconf(_SC_NPROCESSORS_ONLN);
     finder->users_cut = 0;
-    int result = shares_begin(finder);
+    int result = 0;
     for (size_t i = 0; result == 0 && i < count; i++)
         result = path_look(finder, paths[i]);
     if (result == 0 && !count)
         result = live_processes_look(finder);
-    keytable_release(&finder->directories, NULL);
-    keytable_release(&finder->users, NULL);
     if (result == 0)
         forgotten_release(finder);
+    keytable_release(&finder->directories, NULL);
+    keytable_release(&finder->users, NULL);
     finder->scanned_ns = begin;
     finder->cost_ns = live_monotonic_ns() - begin;
     return result;
@@ -425,7 +347,6 @@ static void file_free(struct keyed *record)
 void live_finder_release(struct live_finder *finder)
 {
     keytable_release(&finder->files, file_free);
-    keytable_release(&finder->homes, home_release);
     free(finder->seen);
     free(finder);
 }

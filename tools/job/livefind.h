@@ -2,8 +2,7 @@
  * Finds the run files to read (live.h).
  *
  *   finder ── files ──> live_file          by device and inode: a file that was found, and its last header
- *          ├─ homes ──> home               by process: the directory for run files in its environment
- *          ├─ directories ──> path         the run directories that the users' processes name, of this scan
+ *          ├─ directories ──> path         where files lie that processes hold open, of this scan
  *          └─ users ──> live_user          their shares of this scan
  *
  * A file is forgotten if a scan does not find it and no process holds it open.
@@ -37,7 +36,7 @@ struct live_file {
 };
 
 struct live_finder {
-    struct keytable files, homes;
+    struct keytable files;
     struct keytable directories, users; /* of this scan */
     uint64_t scan, scanned_ns, cost_ns;
     bool all_users; /* processes of all visible users, or (false) only of this user */

@@ -188,10 +188,9 @@ static bool is_container(const char *path)
 {
     struct container container;
     char error[128];
-    bool is = container_read(&container, path, (struct run_extent){0}, error) == CONTAINER_READ;
-    if (is)
-        container_release(&container);
-    return is;
+    enum container_kind kind = container_read(&container, path, (struct run_extent){0}, error);
+    container_release(&container);
+    return kind == CONTAINER_READ;
 }
 
 /* Reads all parts of a job, of this and of earlier times, in the order of their paths. *gone: one is not there, and no

@@ -8,27 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_meant(const struct stat *st, struct run_extent which)
-{
-    return !which.inode || (st->st_dev == which.device && st->st_ino == which.inode);
-}
-
-/* Without /proc it is opened by its name, and looked at again. */
-static int checked_open(int looked, const char *path, const struct stat *st)
+static int checked_open(int looked, const char *path)
 {
     enum { FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
     char place[40];
-    struct stat now;
     snprintf(place, sizeof place, "/proc/self/fd/%d", looked);
     int fd = open(place, FLAGS);
-    if (fd >= 0 || errno != ENOENT || access("/proc/self/fd", F_OK) == 0)
-        return fd;
-    fd = open(path, FLAGS);
-    if (fd < 0 || (fstat(fd, &now) == 0 && is_meant(&now, regular_file(st))))
-        return fd;
-    close(fd);
-    errno = ESTALE;
-    return -1;
+    if (fd < 0 && errno == ENOENT && access("/proc/self/fd", F_OK) != 0) /* there is no /proc */
+        fd = open(path, FLAGS);
+    return fd;
 }
 
 int regular_open(const char *path, struct run_extent which, struct stat *st)
@@ -40,9 +28,9 @@ int regular_open(const char *path, struct run_extent which, struct stat *st)
         problem = errno;
     else if (!S_ISREG(st->st_mode))
         problem = EINVAL;
-    else if (!is_meant(st, which))
+    else if (which.inode && (st->st_dev != which.device || st->st_ino != which.inode))
         problem = ESTALE;
-    else if ((fd = checked_open(looked, path, st)) < 0)
+    else if ((fd = checked_open(looked, path)) < 0)
         problem = errno;
     close(looked);
     errno = problem;

@@ -11,16 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
 
-/* Reads /proc/PID/NAME, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
-static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
+/* Reads a file, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
+static size_t file_read(const char *path, char text[TEXT_BYTES])
 {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t bytes = fd < 0 ? 0 : read(fd, text, TEXT_BYTES - 2);
     if (fd >= 0)
@@ -28,6 +27,14 @@ static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
     size_t used = bytes > 0 ? (size_t)bytes : 0;
     text[used] = text[used + 1] = '\0';
     return used;
+}
+
+/* Reads /proc/PID/NAME. */
+static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
+    return file_read(path, text);
 }
 
 static int parent_of(int pid)
@@ -105,13 +112,37 @@ static uint64_t own_number(uint64_t hash)
     return hash_text(hash, own);
 }
 
-/* PRRTE names a job after its own process number: prterun-HOST-PID@N. In containers that number comes again. On one node
- * the address of the daemon tells such jobs apart. */
-static const char *daemon_address(const char *name)
+/*
+ * The name may come again: PRRTE and Open MPI 4 make it of the host and their own process number, which is the same in
+ * many containers. Open MPI 4 has a random key, too, which spawned jobs have from their parents. Without one, on one node
+ * the address of the daemon tells such jobs apart. MPI_Init may set the key, so the first answer stays.
+ */
+static uint64_t launch_salt(void)
 {
+    static uint64_t salt;
     struct launch launch = job_launch();
-    bool near = strchr(name, '@') && launch.local_size > 0 && !job_launch_is_wide(&launch);
-    return near ? getenv("PMIX_SERVER_URI4") : NULL;
+    const char *key = getenv("OMPI_MCA_orte_precondition_transports");
+    if (!key && launch.local_size > 0 && !job_launch_is_wide(&launch))
+        key = getenv("PMIX_SERVER_URI4");
+    salt = salt ? salt : hash_text(HASH_BEGIN, key);
+    return salt;
+}
+
+/*
+ * Hydra's processes on a node share a socket to their proxy, which is another one in each launch. They need not see the
+ * proxy, which may be in another PID namespace, or hidden. Returns 0 if there is none, or the job has other nodes.
+ */
+static uint64_t hydra_socket(void)
+{
+    static uint64_t found; /* the program may close it */
+    struct launch launch = job_launch();
+    const char *number = getenv("HYDI_CONTROL_FD");
+    struct stat st;
+    char boot[TEXT_BYTES];
+    if (!found && number && launch.local_size > 0 && !job_launch_is_wide(&launch) && fstat(atoi(number), &st) == 0 &&
+        S_ISSOCK(st.st_mode) && file_read("/proc/sys/kernel/random/boot_id", boot))
+        found = hash_add(hash_text(HASH_BEGIN, boot), st.st_ino);
+    return found;
 }
 
 static uint64_t number_told(const char *directory)
@@ -119,7 +150,9 @@ static uint64_t number_told(const char *directory)
     uint64_t hash = batch_hash(directory);
     const char *name = launch_name();
     if (name)
-        return hash_text(hash_text(hash, name), daemon_address(name));
+        return hash_add(hash_text(hash, name), launch_salt());
+    if (hydra_socket())
+        return hash_add(hash, hydra_socket());
     for (int pid = getppid(), i = 0; pid > 1 && i < ANCESTORS_MAX; pid = parent_of(pid), i++) {
         uint64_t by_proxy = hash; /* other processes, such as a shell, may be between */
         if (proxy_hash(pid, &by_proxy))
@@ -173,7 +206,7 @@ uint64_t job_parent_number(const char *directory)
         return 0;
     memcpy(space, port, bytes);
     space[bytes] = '\0';
-    return hash_text(batch_hash(directory), space);
+    return hash_add(hash_text(batch_hash(directory), space), launch_salt());
 }
 
 bool world_is_spawned(void)

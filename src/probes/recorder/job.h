@@ -9,9 +9,8 @@
 
 /*
  * Makes the number from the run directory ("" = none) and the launcher's name for the job. PMIx, the PMI and Slurm have
- * the name in the environment, hydra in the command line of the proxy above this process. Without a name, the process
- * that started this one is used instead. It is the same on a node, and MPI_Finalize makes the number the same on all
- * nodes. A world of one process (`size` 1) is named after that process and its time, because its environment and the
+ * the name in the environment. Hydra has a socket that all processes of a node share. On several nodes its proxies have
+ * mpiexec's address in their command lines. Without all that, the process that started this one is used instead. A world of one process (`size` 1) is named after that process and its time, because its environment and the
  * processes above may belong to another job that started it. The same holds for a process below a recorded process of
  * that job: it has inherited the name.
  */

@@ -108,10 +108,11 @@ static int lock_await(const struct spool *spool, const struct collect_wish *wish
 
 /* Returns whether the process has ended, or is gone. A process that cannot be seen from here counts as running. The
  * last process of a job may still exist, because it waits for its results. */
-static bool is_ended(const struct run_header *header)
+static bool is_ended(const struct run_reader *run)
 {
+    const struct run_header *header = &run->header;
     return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || process_life(header) == LIFE_GONE ||
-           process_is_of_earlier_boot(header);
+           process_is_of_earlier_boot(header) || process_has_let_go(header, run_reader_path(run));
 }
 
 static bool is_idle(const char *path, int seconds)
@@ -448,7 +449,7 @@ static int job_collect(struct work *work, const struct part *parts, size_t count
 static bool job_has_ended(const struct work *work, const struct part *parts, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (!is_ended(&parts[i].run.header) || !is_idle(run_reader_path(&parts[i].run), work->wish->idle_seconds))
+        if (!is_ended(&parts[i].run) || !is_idle(run_reader_path(&parts[i].run), work->wish->idle_seconds))
             return false;
     return true;
 }
@@ -460,7 +461,7 @@ static bool job_is_marked(const struct work *work, const struct part *parts, siz
     for (size_t i = 0; i < count; i++)
         marked += parts[i].run.header.collected != 0;
     for (size_t i = 0; marked && marked < count && i < count; i++)
-        if (!parts[i].run.header.collected && is_ended(&parts[i].run.header))
+        if (!parts[i].run.header.collected && is_ended(&parts[i].run))
             part_mark(work, &parts[i], 1);
     return marked > 0;
 }

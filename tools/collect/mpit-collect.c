@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -257,9 +258,12 @@ static int all_collect(const struct collect_wish *wish, struct collected *sum, b
     return failed;
 }
 
-/* The process that started it waits for the end of its messages. Later messages would not be read. */
+/* The process that started it waits for the end of its messages. Later messages would not be read. An end without a
+ * message is one of a process that was killed. */
 static void words_end(void)
 {
+    ssize_t told = write(STDOUT_FILENO, "\n", 1);
+    (void)told; /* nobody may be left to read it */
     int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (int fd = STDOUT_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++)
         dup2(nothing, fd);
@@ -268,7 +272,7 @@ static void words_end(void)
 /* The program's own resource limits do not apply to its recordings. */
 static void limits_lift(void)
 {
-    static const int kinds[] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE};
+    static const int kinds[] = {RLIMIT_FSIZE, RLIMIT_AS, RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_STACK};
     struct rlimit limit;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (getrlimit((__rlimit_resource_t)kinds[i], &limit) == 0 && limit.rlim_cur != limit.rlim_max) {
@@ -350,6 +354,7 @@ int main(int argc, char *argv[])
     signal(SIGPIPE, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
     limits_lift();
+    umask(umask(0) & ~(mode_t)0700); /* its own files must stay its own */
     struct request request = collect_options_read(argc, argv);
     struct collected sum = {.merged = 0};
     struct collect_wish wish = {.wait_ms = WAIT_MS,
@@ -369,7 +374,9 @@ int main(int argc, char *argv[])
         failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
     if (request.all)
         failed += all_collect(&wish, &sum, true, request.join);
-    else if (request.handover && !failed) /* files of earlier jobs that were killed */
+    if (request.handover)
+        words_end();
+    if (request.handover && !failed) /* files of earlier jobs that were killed */
         all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS, .join = JOIN_OF_SITE}, &(struct collected){0},
                     false, false);
     if (!request.handover)

@@ -2,8 +2,11 @@
 #include "collect/processlife.h"
 
 #include "base/processes.h"
+#include "clock/clock.h"
+#include "writer/spool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -118,6 +121,15 @@ bool process_is_at(const struct run_header *header, pid_t pid)
            readlink(path, &program, 1) > 0; /* of a zombie: none */
 }
 
+bool process_has_let_go(const struct run_header *header, const char *path)
+{
+    int fd = process_has_this_kernel(header) ? open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    bool held = fd < 0 || spool_file_is_held(fd);
+    if (fd >= 0)
+        close(fd);
+    return !held;
+}
+
 enum process_life process_life(const struct run_header *header)
 {
     if (process_is_here(header))
@@ -131,4 +143,24 @@ uint64_t realtime_now(void)
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t process_ticks_now(const struct run_header *header)
+{
+    struct timespec now;
+    if (header->clock_kind == CLOCK_KIND_TSC)
+        return clock_counter();
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t process_now(const struct run_header *header)
+{
+    struct clock_scale scale = {header->clock_mult ? header->clock_mult : UINT64_C(1) << 32};
+    if (!process_has_this_kernel(header))
+        return realtime_now();
+    if (!header->clock_mult && header->clock_kind == CLOCK_KIND_TSC)
+        scale = clock_calibrate();
+    uint64_t ticks = process_ticks_now(header);
+    return header->begin_realtime_ns + (ticks > header->begin_ticks ? clock_ns(scale, ticks - header->begin_ticks) : 0);
 }

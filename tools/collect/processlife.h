@@ -30,9 +30,16 @@ bool process_lives(const struct run_header *header);
 /* Returns whether it is the process with the number `pid` in this tool's namespace, which has another number in its
  * own. */
 bool process_is_at(const struct run_header *header, pid_t pid);
-/* Returns all that is known about it. */
+/* Returns whether it has ended in some PID namespace of this kernel: it no longer holds its live file. */
+bool process_has_let_go(const struct run_header *header, const char *path);
+/* Returns all that is known about it, without a look at its file. */
 enum process_life process_life(const struct run_header *header);
 /* Nanoseconds since the epoch. */
 uint64_t realtime_now(void);
+/* The same, as if the clock had not been set since the process began: for durations. On another kernel the clock of this
+ * one has to do. */
+uint64_t process_now(const struct run_header *header);
+/* The present in the ticks of its kernel, which is this one. */
+uint64_t process_ticks_now(const struct run_header *header);
 
 #endif

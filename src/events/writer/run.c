@@ -5,6 +5,7 @@
 #include "writer/filesize.h"
 #include "writer/runguard.h"
 #include "writer/runtrace.h"
+#include "writer/spool.h"
 #include "format/samples.h"
 
 #include "clock/clock.h"
@@ -351,6 +352,8 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     if (!run->header)
         return -1;
     run->reopens = run_has_file(run) && descriptors_are_few();
+    if (run_has_file(run))
+        spool_file_hold(run->fd, !run->reopens);
     if (run->fd >= 0 && run->reopens) {
         close(run->fd);
         run->fd = -1;

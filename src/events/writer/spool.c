@@ -28,17 +28,27 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST])
     return count;
 }
 
+/* A program's umask may take away the user's own rights. Changes the directory that was looked at, and no other. */
+static bool own_rights_give(int fd)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return chmod(path, 0700) == 0;
+}
+
 /* Makes a directory that only this user can enter. Returns 0 or an errno. */
 static int private_make(const char *path)
 {
     struct stat st;
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return errno;
-    if (lstat(path, &st) != 0)
+    int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
         return errno;
-    if (!S_ISDIR(st.st_mode))
-        return ENOTDIR;
-    return st.st_uid == geteuid() && (st.st_mode & 077) == 0 ? 0 : EPERM;
+    bool good = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
+                ((st.st_mode & 0700) == 0700 || own_rights_give(fd));
+    close(fd);
+    return good ? 0 : EPERM;
 }
 
 /* Makes or checks the link to the output directory that the spool is for. Returns 0 or an errno. */
@@ -129,6 +139,19 @@ void spool_path_clean(char *path)
 void spool_link(const char *path, const char *output)
 {
     output_claim(path, output);
+}
+
+void spool_file_hold(int fd, bool stays)
+{
+    bool locked = stays && fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) == 0;
+    fchmod(fd, locked ? 0700 : 0600);
+}
+
+bool spool_file_is_held(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    struct stat st;
+    return fstat(fd, &st) != 0 || !(st.st_mode & S_IXUSR) || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 static bool mark_make(const char *path, const char *name)

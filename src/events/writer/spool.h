@@ -50,6 +50,15 @@ void spool_link(const char *path, const char *output);
 /* True for the first caller on this node. `remark` is a hash of the job and of the remark. */
 bool spool_speaks_first(const char *path, uint64_t remark);
 
+/*
+ * Gives the owner access to a new live file, whatever the umask of the program. `stays`: the descriptor stays open. Then
+ * a lock holds the file. The kernel drops it when the process ends, in whichever PID namespace, and a child of a fork does
+ * not inherit it. A file that was locked is executable for its owner.
+ */
+void spool_file_hold(int fd, bool stays);
+/* Returns false if the process has ended, true if not or if nobody knows. Closing `fd` drops a lock of this process. */
+bool spool_file_is_held(int fd);
+
 /* Marks the spool as watched by this process, until it ends or calls the other one. */
 void spool_watch(const char *path);
 void spool_unwatch(const char *path);

@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { STACK_BYTES = 64 << 10, DESCRIPTORS_LEAST = 3 };
@@ -21,11 +23,15 @@ enum { STACK_BYTES = 64 << 10, DESCRIPTORS_LEAST = 3 };
 #define MPIT_BINDIR_FROM_LIBDIR "../bin"
 #endif
 
+/* For the two processes that are made. It is in shared memory, because one of them may have a memory of its own. */
 struct collector {
     char path[4096];
     const char *const *words;
-    char **environment;
-    int told; /* the descriptor of its output */
+    int told;  /* the descriptor of its output */
+    pid_t pid; /* of mpit-collect. 0: it does not exist yet */
+    int error;
+    _Alignas(16) char stacks[2][STACK_BYTES];
+    char *environment[]; /* the program's, without what would load a recorder into mpit-collect */
 };
 
 /* It is in the directory of the library. */
@@ -45,22 +51,16 @@ static bool collector_find(char path[4096])
     return false;
 }
 
-/* Returns the program's environment, without the variables that would load a recorder into mpit-collect. */
-static char **environment_make(void)
-{
-    size_t count = 0, used = 0;
-    while (environ && environ[count])
-        count++;
-    char **copy = calloc(count + 1, sizeof *copy);
-    for (size_t i = 0; copy && i < count; i++)
-        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
-            copy[used++] = environ[i];
-    return copy;
-}
-
 enum { CALL_CLOSE_RANGE = 436 }; /* of all machines; headers of older systems lack it */
 
-/* Runs in the child, which shares the memory until it has become mpit-collect. It keeps none of the program's
+static void descriptors_close(unsigned from)
+{
+    if (syscall(CALL_CLOSE_RANGE, from, ~0U, 0) != 0)
+        for (unsigned fd = from; fd < 65536; fd++)
+            close((int)fd);
+}
+
+/* Runs in a child that shares the memory until it has become mpit-collect. It keeps none of the program's
  * descriptors, because a launcher waits for the end of its pipes. */
 static int collector_become(void *argument)
 {
@@ -71,45 +71,82 @@ static int collector_become(void *argument)
     if (setsid() < 0 || high < 0 || told < 0 || dup2(high, STDIN_FILENO) < 0 || dup2(told, STDOUT_FILENO) < 0 ||
         dup2(told, STDERR_FILENO) < 0)
         _exit(127);
-    if (syscall(CALL_CLOSE_RANGE, DESCRIPTORS_LEAST, ~0U, 0) != 0)
-        for (int fd = DESCRIPTORS_LEAST; fd < 65536; fd++)
-            close(fd);
-    execve(collector->path, (char *const *)(uintptr_t)collector->words, collector->environment);
+    descriptors_close(DESCRIPTORS_LEAST);
+    execve(collector->path, (char *const *)(uintptr_t)collector->words, (char *const *)collector->environment);
     _exit(127);
 }
 
-/* Starts it so that the program never learns of it: it sends no signal when it ends, and wait() does not find it.
- * Returns its number, or -1. */
-static pid_t collector_clone(struct collector *collector)
+/* The parent of mpit-collect in place of the program. */
+static int parent_become(void *argument)
 {
+    struct collector *collector = argument;
+    pid_t pid = clone(collector_become, collector->stacks + 1, CLONE_VM | CLONE_VFORK | SIGCHLD, collector);
+    collector->error = errno;
+    __atomic_store_n(&collector->pid, pid, __ATOMIC_RELEASE);
+    return 0;
+}
+
+/* The same where orphans come to the program. It stays until mpit-collect ends, or the program. */
+static int parent_stay(void *argument)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    parent_become(argument);
+    descriptors_close(0);
+    waitpid(-1, NULL, 0);
+    return 0;
+}
+
+static bool orphans_come(void)
+{
+    int reaper = 0;
+    return getpid() == 1 || (prctl(PR_GET_CHILD_SUBREAPER, &reaper) == 0 && reaper);
+}
+
+/*
+ * The program must never learn of mpit-collect. A child that executes a program has SIGCHLD as its signal again, and
+ * wait() finds it. So the child is a parent for mpit-collect, and executes nothing: wait() does not find it, and no
+ * signal comes when it ends. It ends at once, and mpit-collect belongs to the system.
+ */
+static void collector_clone(struct collector *collector)
+{
+    const struct timespec moment = {.tv_nsec = 50000};
     sigset_t all, before;
-    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED)
-        return -1;
+    bool stays = orphans_come();
     sigfillset(&all);
     sigemptyset(&before);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8); /* no handler may run in the shared memory */
-    pid_t pid = clone(collector_become, stack + STACK_BYTES, CLONE_VM | CLONE_VFORK, collector);
-    int error = errno;
+    collector->error = ECHILD;                                          /* if the child is killed */
+    pid_t parent = stays ? clone(parent_stay, collector->stacks + 2, 0, collector)
+                         : clone(parent_become, collector->stacks + 2, CLONE_VM | CLONE_VFORK, collector);
+    if (parent < 0)
+        collector->error = errno;
+    while (parent > 0 && waitpid(parent, NULL, __WCLONE | (stays ? WNOHANG : 0)) == 0 &&
+           !__atomic_load_n(&collector->pid, __ATOMIC_ACQUIRE))
+        nanosleep(&moment, NULL);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
-    munmap(stack, STACK_BYTES);
-    errno = error;
-    return pid;
 }
 
 pid_t collect_start(const char *const words[], int told)
 {
-    struct collector collector = {.words = words, .told = told};
-    if (!collector_find(collector.path)) {
-        errno = ENOENT;
+    size_t count = 0, used = 0;
+    while (environ && environ[count])
+        count++;
+    size_t bytes = sizeof(struct collector) + (count + 1) * sizeof *environ;
+    struct collector *collector = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (collector == MAP_FAILED)
         return -1;
-    }
-    collector.environment = environment_make();
-    if (!collector.environment)
-        return -1;
-    pid_t pid = collector_clone(&collector);
-    int error = errno;
-    free(collector.environment);
+    collector->words = words;
+    collector->told = told;
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
+            collector->environment[used++] = environ[i];
+    if (collector_find(collector->path))
+        collector_clone(collector);
+    else
+        collector->error = ENOENT;
+    pid_t pid = collector->pid > 0 ? collector->pid : -1;
+    int error = collector->error;
+    munmap(collector, bytes);
     errno = error;
     return pid;
 }

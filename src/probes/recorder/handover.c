@@ -8,6 +8,7 @@
 #include "base/processes.h"
 #include "native.h"
 #include "recorder/opening.h"
+#include "writer/spool.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +21,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,22 +28,32 @@ enum { WAIT_MS = 800, WHOLE_MS = 30000, LOOK_MS = 50, TEXT_BYTES = 512 };
 
 /* ---- is it the last? --------------------------------------------------------------------------------------------- */
 
-/* A process of another PID namespace is not visible, and counts as present. */
-static bool process_is_there(const struct run_header *header)
+/* Processes of other PID namespaces are not visible. */
+static bool process_is_there(int fd, const struct run_header *header)
 {
-    return header->pid_namespace != book.run.header->pid_namespace || process_has_program(header->pid);
+    const struct run_header *own = book.run.header;
+    if (header->pid_namespace != own->pid_namespace)
+        return spool_file_is_held(fd);
+    return header->pid != own->pid && process_has_program(header->pid);
+}
+
+/* A process that has no number of its job yet may be of this one, unless it is in another PID namespace. */
+static bool is_of_this_job(const struct run_header *header)
+{
+    const struct run_header *own = book.run.header;
+    return header->job == own->job || (!header->job && header->pid_namespace == own->pid_namespace);
 }
 
 static bool is_at_work(int directory, const char *name)
 {
     struct run_header header;
     int fd = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    bool read = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
+    bool at_work = fd >= 0 && pread(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
+                   header.phase != RUN_FINALIZED && header.phase != RUN_EXITED && is_of_this_job(&header) &&
+                   process_is_there(fd, &header);
     if (fd >= 0)
         close(fd);
-    bool other = read && header.pid != book.run.header->pid;
-    bool mine = other && (header.job == book.run.header->job || header.job == 0);
-    return mine && header.phase != RUN_FINALIZED && header.phase != RUN_EXITED && process_is_there(&header);
+    return at_work;
 }
 
 /* Each process marks its own end before it looks, so the last one to mark finds all others ended. */
@@ -152,16 +162,19 @@ static void collector_run(const char *spool, const char *output)
     int error = errno;
     if (pipe_ends[1] >= 0)
         close(pipe_ends[1]);
+    bool ended = pid > 0 && collector_await(pid, pipe_ends[0], text);
     if (pid < 0)
         opened_say("mpit: mpit-collect cannot be started (%s). The recording stays in %.200s. \"mpit-collect %.200s\" "
                    "moves it to the output directory",
                    strerror(error), spool, output);
-    else if (collector_await(pid, pipe_ends[0], text))
-        waitpid(pid, NULL, __WCLONE | WNOHANG); /* it may still wait for the disk */
-    else
+    else if (!ended)
         opened_say("mpit: the output directory %.200s is slow, and mpit does not wait for it. The results will be "
                    "there later; until then they are in %.200s. \"mpit-collect %.200s\" moves them",
                    output, spool, output);
+    else if (!text[0]) /* where all is well it says an empty line */
+        opened_say("mpit: mpit-collect crashed or was killed. The recording stays in %.200s. \"mpit-collect %.200s\" "
+                   "moves it to the output directory",
+                   spool, output);
     if (pipe_ends[0] >= 0)
         close(pipe_ends[0]);
     text[strcspn(text, "\n")] = '\0';
@@ -203,7 +216,8 @@ static bool is_collected(void)
 static bool is_given_up(int claim)
 {
     struct stat st;
-    return fstat(claim, &st) == 0 && st.st_size > 0 && time(NULL) - st.st_mtime < WHOLE_MS / 1000;
+    time_t age = fstat(claim, &st) == 0 && st.st_size > 0 ? time(NULL) - st.st_mtime : -1;
+    return age >= 0 && age < WHOLE_MS / 1000;
 }
 
 /*

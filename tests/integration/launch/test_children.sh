@@ -50,7 +50,25 @@ for mpi in openmpi mpich; do
         check "$name: the files are theirs" files "$run" $trace
         [ $trace = 0 ] || check "$name: the traces give the tallies" mpit-dump --verify "$run"
     done
-    [ $mpi = mpich ] || continue # Open MPI does not let such a program begin
+    check "$mpi: waitsall.c" mpicc.$mpi -O2 -o "$work/waitsall-$mpi" "$here/waitsall.c"
+    for how in plain ignores reaper; do
+        # a small spool: rank 0 starts mpit-collect at the begin, too
+        for more in MPIT_TRACE=0 "MPIT_TRACE=1 MPIT_SPOOL_LIMIT_BYTES=2000000"; do
+            # shellcheck disable=SC2086
+            launch $mpi $ranks env LD_PRELOAD="$build/lib/libmpit.so" MPIT_OUTPUT="$work/waits-$mpi" $more \
+                "$work/waitsall-$mpi" $how >"$work/out" 2>&1 </dev/null
+            check "$mpi, $how, $more: wait() and SIGCHLD find no mpit-collect" test "$(sort "$work/out" | tr '\n' ' ')" = "right right "
+        done
+    done
+    [ $mpi = mpich ] || continue # Open MPI's daemon of a single process is such a child, and inherits.c cannot begin
+    if unshare --pid --fork --mount-proc true 2>/dev/null; then
+        timeout -k 1 60 unshare --pid --fork --mount-proc env LD_PRELOAD="$build/lib/libmpit.so" MPIT_OUTPUT="$work/first-$mpi" \
+            "$work/waitsall-$mpi" plain >"$work/out" 2>&1 </dev/null
+        check "$mpi: nor does process 1 of a namespace" grep -qx right "$work/out"
+        check "  which has its results" test "$(find "$work/first-$mpi" -name '*.summary' | wc -l)" = 1
+    else
+        skip "$mpi: process 1 of a namespace" "none can be made here"
+    fi
     check "$mpi: inherits.c" mpicc.$mpi -O2 -o "$work/inherits" "$here/inherits.c"
     record="mpit-run --quiet --output $work/inherited" launch $mpi 2 "$work/inherits" >"$work/out" 2>&1 </dev/null
     mpit-dump --json "$work/inherited" >"$work/json" 2>"$work/err"

@@ -53,9 +53,7 @@ static uint64_t ticks_at(const struct live_process *process, uint64_t realtime_n
 /* Returns the kernel's clock, the same for all of its processes. */
 static uint64_t ticks_now(const struct live_process *process, uint64_t realtime_ns)
 {
-    if (!process->clock)
-        return ticks_at(process, realtime_ns);
-    return process->run.header.clock_kind == CLOCK_KIND_TSC ? clock_counter() : live_monotonic_ns();
+    return process->clock ? process_ticks_now(&process->run.header) : ticks_at(process, realtime_ns);
 }
 
 void live_now(struct live_process *process)

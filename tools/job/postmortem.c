@@ -349,14 +349,15 @@ static int unended_open(const char *path, struct run_header *header)
     return -1;
 }
 
-/* Returns true if the process still exists. Otherwise records its end. */
-static bool end_write(const char *path, uint64_t realtime_ns)
+/* Returns true if the process still exists. Otherwise records its end, which was so long ago at most. */
+static bool end_write(const char *path, uint64_t ago_ns)
 {
     struct run_header header;
     int fd = unended_open(path, &header);
     if (fd < 0)
         return false;
     bool alive = process_lives(&header);
+    uint64_t realtime_ns = process_now(&header) - ago_ns;
     /* after a failed write the end stays unknown */
     if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
         alive = false;
@@ -376,7 +377,7 @@ pid_t postmortem_process(const char *path)
 
 void postmortem_end(const char *path)
 {
-    end_write(path, realtime_now());
+    end_write(path, 0);
 }
 
 struct unfinalized {
@@ -418,7 +419,7 @@ void postmortem_await(const char *directory)
 
 void postmortem_seen(const char *directory)
 {
-    uint64_t ns = realtime_now();
+    uint64_t slept_ns = 0;
     for (int waited = 0;; waited += WAIT_STEP_MS) {
         int alive = 0;
         DIR *stream = opendir(directory);
@@ -426,7 +427,7 @@ void postmortem_seen(const char *directory)
             char path[PATH_MAX];
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
             if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
-                alive += end_write(path, ns);
+                alive += end_write(path, slept_ns);
             else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
                 unlink(path);
         }
@@ -436,7 +437,7 @@ void postmortem_seen(const char *directory)
             return;
         if (!alive)
             waited = WAIT_MS - WAIT_STEP_MS;
-        else
-            nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL);
+        else if (nanosleep(&(struct timespec){.tv_nsec = WAIT_STEP_MS * 1000000L}, NULL) == 0)
+            slept_ns += WAIT_STEP_MS * UINT64_C(1000000);
     }
 }

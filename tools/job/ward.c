@@ -138,7 +138,7 @@ static int patients_find(struct ward *ward, bool runs)
         ward->processes += !ended;
         if (ended && file->header.end_ticks)
             sign_of_life(ward, timeline_ns(&ward->line, file, file->header.end_ticks));
-        uint64_t realtime = alive ? realtime_now() : file->header.end_realtime_ns;
+        uint64_t realtime = alive ? process_now(&file->header) : file->header.end_realtime_ns;
         int64_t end_ns = -1;
         if (realtime > file->header.begin_realtime_ns) {
             end_ns = timeline_ns(&ward->line, file, file->header.begin_ticks) +

@@ -325,14 +325,11 @@ static void process_know(struct log *log)
 void recorder_ready(void)
 {
     struct log *log = thread_log;
-    if (world >= WORLD_KNOWN)
-        return;
-    __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
-    if (!log)
-        return;
     pthread_mutex_lock(&lifetime);
-    bool mine = life != LIFE_BELOW;
-    if (world == WORLD_BEGUN)
+    bool first = world < WORLD_KNOWN, mine = first && log && life != LIFE_BELOW;
+    if (first)
+        __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
+    if (first && log && world == WORLD_BEGUN)
         world = WORLD_KNOWN;
     pthread_mutex_unlock(&lifetime);
     if (!mine)
@@ -606,7 +603,9 @@ static void exit_mark(struct run_header *header)
     run_leave(&book.run);
     if (phase != RUN_STARTING && phase != RUN_RUNNING)
         return;
-    header->end_realtime_ns = clock_pair_read().realtime_ns;
+    /* on the clock as it was at the begin, since it tells how long calls lasted */
+    header->end_realtime_ns =
+        header->begin_realtime_ns + clock_ns(clock_calibrate(), clock_now() - header->begin_ticks);
     __atomic_compare_exchange_n(&header->phase, &phase, RUN_EXITED, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
 }
 

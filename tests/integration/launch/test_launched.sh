@@ -87,6 +87,14 @@ for mpi in openmpi mpich; do
     one_says 1 "recorded in mpit-run-slurm-7.1.1;"
     gives "  its second" 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
     check "  goes there, too" [ "$(find mpit-run-slurm-7.1.1 -name '*.summary' | wc -l)" = 2 ]
+    mkdir -p starved/bin starved/lib && cp "$build"/lib/libmpit.so "$build"/lib/libmpit-$mpi.so starved/lib
+    script starved/bin/mpit-collect 'end=$(($(date +%s) + 2))' 'while [ "$(date +%s)" -lt $end ]; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done' \
+        "exec '$build/bin/mpit-collect' \"\$@\""
+    gives "$mpi: mpit-collect computes for a second before it reads or writes" 0 \
+        env LD_PRELOAD="$PWD/starved/lib/libmpit.so" MPIT_OUTPUT="$PWD/starved-run" ./ring-$mpi
+    says_not err "is slow"
+    check "  its results are there when the program has ended" [ "$(find starved-run -name '*.summary' | wc -l)" = 1 ]
+    rm -r starved starved-run
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
     gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \
         mpit-run sh -c "unset OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_SIZE; exec ./ring-$mpi"

@@ -7,6 +7,7 @@ import datetime
 import glob
 import json
 import os
+import re
 import shutil
 import sqlite3
 import statistics
@@ -50,8 +51,8 @@ def shown(*words):
     head, *lines = tool(*words).out.splitlines()
     if not head.startswith("when"):
         return []
-    first, last = head.index("first finding"), head.index("directory")
-    return [(line[first:last].strip(), line[last:]) for line in lines]
+    first = head.index("first finding")
+    return [re.match("(.*?)  +(.*)", line[first:]).groups() for line in lines]
 
 
 def traced(mpi):

@@ -527,10 +527,9 @@ static void findings_on_the_screen_have_their_advice(void **state)
         site_add(CALL_MPI_Recv, 100, 1, 1);
     screen_check("Collect data into larger pieces", true);
     screen_check("Put several messages", true);
-    for (unsigned i = 0; i < 5; i++) /* their notes take room */
-        job.lost[i] = 1, job.ended_badly = 1;
+    job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND}; /* its note takes two lines more */
     screen_check("Collect data into larger pieces", true);
-    screen_check("small messages", false);
+    screen_check("Put several messages", true);
 }
 
 static void run_with_a_trace_needs_no_trace(void **state)

@@ -525,10 +525,10 @@ static void findings_on_the_screen_have_their_advice(void **state)
     site_add(CALL_MPI_File_write_at, 10000, 10, 0);
     for (unsigned i = 0; i < 5; i++)
         site_add(CALL_MPI_Recv, 100, 1, 1);
-    screen_check("Collect data into larger pieces", true);
+    screen_check("Collect data into", true);
     screen_check("Put several messages", true);
     job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND}; /* its note takes two lines more */
-    screen_check("Collect data into larger pieces", true);
+    screen_check("Collect data into", true);
     screen_check("Put several messages", true);
 }
 

@@ -6,6 +6,7 @@
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
 #include "reader/regularfile.h"
+#include "writer/room.h"
 #include "writer/run.h"
 
 #include <dirent.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, REST_MS = 200, PIECE_BYTES = 1 << 20, DRAINED = 1 };
+enum { LOOK_MS = 20, REST_MS = 200, PIECE_BYTES = 256 << 10, DRAINED = 1 };
 
 /* A live file and its counterpart. */
 struct pair {
@@ -228,18 +229,52 @@ int drain_finish(const char *live, const char *part, const char *path)
 
 /* ---- while the program runs -------------------------------------------------------------------------------------- */
 
-enum { FULL = 4, FILLING = 16 };
+enum { FULL = 1, FILLING = 4 };
 
-/* Returns whether a live file has reached this part of its limit. */
-static bool is_fuller_than(const struct run_header *header, uint64_t part)
+/* The first page of a live file. */
+union page {
+    struct run_header header;
+    char bytes[RUN_PAGE_BYTES];
+};
+
+static uint64_t trace_held(union page *page)
 {
-    uint64_t held = header->file_bytes > header->drained ? header->file_bytes - header->drained : 0;
-    return header->spool_limit && header->trace_policy == TRACE_STOP && held > header->spool_limit / part;
+    uint64_t appended = room_in(page)->appended, drained = page->header.drained;
+    return appended > drained ? appended - drained : 0;
 }
 
-static bool header_read(const char *path, struct run_header *header)
+/* Returns whether a live file holds this part of the trace that is worth moving. */
+static bool is_fuller_than(union page *page, uint64_t part)
 {
-    return run_header_read(path, (struct run_extent){0}, header) && header->version == RUN_VERSION;
+    uint64_t limit = page->header.spool_limit, share = room_in(page)->share, most = ROOM_MOVE_BYTES;
+    limit = share && share < limit ? share : limit;
+    most = limit / ROOM_PART < most ? limit / ROOM_PART : most;
+    return limit && page->header.trace_policy == TRACE_STOP && trace_held(page) > most / part;
+}
+
+/* Tells the process how much of its trace it may hold from now on. */
+static void share_tell(const char *live, union page *page, uint64_t share)
+{
+    uint64_t now = room_in(page)->share, other = now > share ? now - share : share - now;
+    if (!share || other < now / 16)
+        return;
+    int fd = open(live, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    (void)!pwrite(fd, &share, sizeof share, (off_t)((char *)&room_in(page)->share - page->bytes));
+    close(fd);
+}
+
+static bool header_read(const char *path, union page *page)
+{
+    struct stat st;
+    int fd = regular_open(path, (struct run_extent){0}, &st);
+    bool read = fd >= 0 && pread(fd, page, sizeof *page, 0) == (ssize_t)sizeof *page &&
+                memcmp(page->header.magic, RUN_MAGIC, sizeof page->header.magic) == 0 &&
+                page->header.version == RUN_VERSION;
+    if (fd >= 0)
+        close(fd);
+    return read;
 }
 
 static void live_drain(const struct spool *spool, const char *name, const char *live)
@@ -276,6 +311,8 @@ struct look {
     size_t working; /* processes that may still write */
     bool moved;     /* something was drained */
     bool fills;     /* a file will soon be full */
+    uint64_t held;  /* bytes of traces */
+    uint64_t share; /* what each process may hold of its trace (room.h). 0: not yet known */
 };
 
 /* A process that cannot be seen from here counts as running as long as its file grows. */
@@ -295,22 +332,24 @@ static void spool_look(const struct spool *spool, struct look *look)
     DIR *directory = opendir(spool->path);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char live[PATH_MAX];
-        struct run_header header, later;
+        union page page, later;
         if (!text_ends(entry->d_name, RUN_FILE_SUFFIX))
             continue;
         snprintf(live, sizeof live, "%.3800s/%.255s", spool->path, entry->d_name);
-        if (!header_read(live, &header)) {
+        if (!header_read(live, &page)) {
             look->working += file_begins(live);
             continue;
         }
-        if (!may_write(&header, live))
+        if (!may_write(&page.header, live))
             continue;
         look->working++;
-        look->fills = look->fills || is_fuller_than(&header, FILLING);
-        if (!is_fuller_than(&header, FULL))
+        look->held += trace_held(&page);
+        share_tell(live, &page, look->share);
+        look->fills = look->fills || is_fuller_than(&page, FILLING);
+        if (!is_fuller_than(&page, FULL))
             continue;
         live_drain_alone(spool, entry->d_name, live);
-        look->moved = look->moved || (header_read(live, &later) && later.drained > header.drained);
+        look->moved = look->moved || (header_read(live, &later) && later.header.drained > page.header.drained);
     }
     if (directory)
         closedir(directory);
@@ -327,11 +366,13 @@ int drain_run(const char *output)
     }
     snprintf(name, sizeof name, "%.4000s/drain-lock", spools.list[0].path);
     int lock = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    uint64_t share = 0;
     bool alone = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
     for (int vain = 0; alone && vain < LOOKS_IN_VAIN;) { /* at first a live file has no header yet */
-        struct look look = {.working = 0};
+        struct look look = {.share = share};
         for (size_t i = 0; i < spools.count; i++)
             spool_look(&spools.list[i], &look);
+        share = room_share(spools.list[0].path, look.held, look.working);
         vain = look.working ? 0 : vain + 1;
         if (!look.moved)
             nanosleep(&(struct timespec){.tv_nsec = (look.fills || vain ? LOOK_MS : REST_MS) * 1000000L}, NULL);

@@ -3,6 +3,7 @@
 #include "format/samples.h"
 
 #include "writer/filesize.h"
+#include "writer/room.h"
 #include "writer/run.h"
 #include "writer/runtrace.h"
 
@@ -101,7 +102,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
     uint64_t offset = run->virtual_bytes;
     if (!run_has_file(run) || run->closed || run->broken)
         return run_broken_by(run);
-    if (!filesize_permits(offset + bytes) || !run_spool_fits(run, bytes))
+    if (!filesize_permits(offset + bytes) || !run_spool_fits(run, bytes) || room_of_files(run->fd, run->path) < bytes)
         return EFBIG;
     chunk.bytes = bytes;
     chunk.reserved[0] = 0;
@@ -122,7 +123,7 @@ static int chunk_append(struct run *run, const struct chunk_header *buffer)
         run->length = offset;
     } else {
         run->virtual_bytes += bytes;
-        run->appended_bytes += bytes;
+        room_in(run->header)->appended = run->appended_bytes += bytes;
         run->length = run->length > run->virtual_bytes ? run->length : run->virtual_bytes;
         __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
     }

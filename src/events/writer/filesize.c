@@ -2,6 +2,7 @@
 #include "writer/filesize.h"
 
 #include "base/cancel.h"
+#include "writer/room.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +88,8 @@ bool filesize_permits(uint64_t bytes)
 int filesize_allocate(int fd, uint64_t begin, uint64_t bytes)
 {
     enum { PIECE = 1 << 20 }; /* a signal interrupts a call, which begins again. A short one gets finished */
+    if (begin + bytes > ROOM_FIRST_BYTES && room_of_files(fd, NULL) < bytes)
+        return ENOSPC;
     struct quiet quiet = quiet_begin();
     int error = 0;
     for (uint64_t done = 0; done < bytes && error == 0;) {

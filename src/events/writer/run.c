@@ -367,12 +367,6 @@ int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t t
     return 0;
 }
 
-bool run_spool_fits(const struct run *run, uint64_t bytes)
-{
-    uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED); /* mpit-collect adds to it */
-    return !run->header->spool_limit || run->appended_bytes + bytes <= run->header->spool_limit + drained;
-}
-
 void run_unfiled(struct run *run, uint64_t events)
 {
     if (!run->unfiled || events <= run->unfiled)

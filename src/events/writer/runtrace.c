@@ -21,6 +21,7 @@
 #include "base/array.h"
 #include "clock/clock.h"
 #include "writer/filesize.h"
+#include "writer/room.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -63,6 +64,16 @@ void run_time_limit(struct run *run, uint64_t ns, uint64_t ticks)
         __atomic_store_n(&run->trace_end, clock_now() + ticks, __ATOMIC_RELAXED);
     }
     pthread_mutex_unlock(&run->lock);
+}
+
+bool run_spool_fits(const struct run *run, uint64_t bytes)
+{
+    /* mpit-collect changes both while the process runs */
+    uint64_t drained = __atomic_load_n(&run->header->drained, __ATOMIC_RELAXED);
+    uint64_t share = __atomic_load_n(&room_in(run->header)->share, __ATOMIC_RELAXED);
+    uint64_t most = run->header->spool_limit;
+    most = share && share < most ? share : most;
+    return !most || run->appended_bytes + bytes <= most + drained;
 }
 
 /* Writes `head` and then data, usually with one call. Returns 0, or an errno. */
@@ -131,7 +142,11 @@ static void places_remove(struct trace_places *places, size_t at)
 
 enum { LENGTH_AHEAD = 1 << 20 };
 
-/* Makes the file at least `end` bytes long. The part after the used bytes takes no space. Returns 0, or an errno. */
+/* Not an error of the file: the trace has no place for the chunk, and may not grow. */
+enum { NO_PLACE = ENOBUFS };
+
+/* Makes the file at least `end` bytes long. The part after the used bytes takes no space. Returns 0, or an errno:
+ * NO_PLACE if the reserve begins before. */
 static int file_lengthen(struct run *run, int fd, uint64_t end)
 {
     uint64_t ahead = end + LENGTH_AHEAD;
@@ -141,18 +156,22 @@ static int file_lengthen(struct run *run, int fd, uint64_t end)
         return EFBIG;
     if (!filesize_permits(ahead) || run->trace_limit)
         ahead = end;
+    if (room_of_files(fd, NULL) < ahead - run->length)
+        return NO_PLACE;
     int error = filesize_set(fd, ahead);
     run->length = error ? run->length : ahead;
     return error;
 }
 
-/* Appends a place at the end of the file, which grows. Returns 0, or an errno. */
+/* Appends a place at the end of the file, which grows. Returns 0, or an errno: NO_PLACE if it may not grow now. */
 static int place_append(struct run *run, int fd, struct trace_move *move, size_t part)
 {
     uint64_t offset = run->virtual_bytes, bytes = move->chunk.bytes;
     struct trace_places *places = run->places;
     if (!filesize_permits(offset + bytes))
         return EFBIG;
+    if (!run_spool_fits(run, bytes))
+        return NO_PLACE;
     if (places &&
         !place_insert(places, places->count, (struct trace_place){.offset = offset, .bytes = bytes, .taken = true}))
         return ENOMEM;
@@ -170,7 +189,7 @@ static int place_append(struct run *run, int fd, struct trace_move *move, size_t
     }
     run->virtual_bytes += bytes;
     run->trace_bytes += bytes;
-    run->appended_bytes += bytes;
+    room_in(run->header)->appended = run->appended_bytes += bytes;
     __atomic_store_n(&run->header->file_bytes, run->virtual_bytes, __ATOMIC_RELEASE);
     move->offset = offset;
     move->fresh = true;
@@ -211,9 +230,6 @@ static bool places_hold(const struct trace_places *places, uint64_t bytes)
     }
     return found >= bytes;
 }
-
-/* Not an error of the file: the trace has no place for the chunk, and may not grow. */
-enum { NO_PLACE = ENOBUFS };
 
 /*
  * Moves the hand to a free place of at least `bytes`. Returns 0, or an errno: NO_PLACE if the trace has no such place.
@@ -341,12 +357,12 @@ static int trace_place_take(struct run *run, int fd, struct trace_move *move, si
         found = free_place_seek(run, move->chunk.bytes);
     }
     bool grows = !run->broken && !over_limit(run, move) && !found && !(run->places && run->places->full);
-    if (!grows && !found && !run->broken)
-        run->header->trace_bytes_over = 1;
     int error = grows                   ? place_append(run, fd, move, part)
                 : run->broken           ? run_broken_by(run)
                 : over_limit(run, move) ? NO_PLACE
                                         : EDQUOT;
+    if (!found && !run->broken && (!grows || error == NO_PLACE))
+        run->header->trace_bytes_over = 1;
     int reuse = error && run->places ? place_reuse(run, fd, move, part) : NO_PLACE;
     if (error && reuse != NO_PLACE)
         error = reuse;
@@ -426,11 +442,10 @@ static bool trace_step(struct run *run, struct trace_move *move, enum step step,
         run->cause = LOSS_TRACE_LIMIT;
         if (!run_time_over(run, move->begin_ticks))
             run->header->trace_bytes_over = 1;
-    } else if (step == STEP_TAKE && !run->places && !run_spool_fits(run, move->chunk.bytes)) {
-        error = ENOSPC;
-        run->cause = LOSS_SPOOL_FULL;
     } else if ((error = step_do(run, move, step, bytes)) != 0) {
-        run->cause = error == NO_PLACE ? LOSS_TRACE_LIMIT : run_file_trouble(run, error);
+        run->cause = error != NO_PLACE ? run_file_trouble(run, error)
+                     : run->places     ? LOSS_TRACE_LIMIT
+                                       : LOSS_SPOOL_FULL;
     }
     if (error && move->taken)
         place_give(run, move, 0);

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "site/setting.h"
+#include "writer/room.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,15 +107,18 @@ int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPO
         snprintf(problem, SPOOL_PROBLEM_BYTES, "%sMPIT_SPOOL=%.200s cannot be used: allowed is an absolute path",
                  setting_place("MPIT_SPOOL", place), own);
     for (size_t i = 0; i < count; i++) {
-        int error = base_try(bases[i], output, path);
+        bool named = bases[i] == own, room = room_is_enough(bases[i], named);
+        int error = room ? base_try(bases[i], output, path) : ENOSPC;
         if (!error) {
             instead_tell(problem, bases[i]);
             return 0;
         }
-        if (!problem[0])
+        if (!problem[0] && (room || named))
             snprintf(problem, SPOOL_PROBLEM_BYTES, "no directory for live files can be created in %.500s: %s", bases[i],
                      strerror(error));
     }
+    if (!problem[0])
+        snprintf(problem, SPOOL_PROBLEM_BYTES, "no directory for live files has enough room; MPIT_SPOOL can name one");
     path[0] = '\0';
     return -1;
 }

@@ -9,6 +9,7 @@
 #include "recorder/job.h"
 #include "thread/log.h"
 #include "recorder/origin.h"
+#include "writer/room.h"
 #include "writer/runguard.h"
 #include "settings/settings.h"
 #include "writer/spool.h"
@@ -102,6 +103,15 @@ static void launch_note(struct run_header *header, const char *directory)
     header->job = job_number(directory, launch.size);
 }
 
+/* Until mpit-collect shares the room of the node out anew. */
+static void spool_share_set(const char *spool)
+{
+    struct launch launch = job_launch();
+    int32_t nodes = launch.nodes > 0 ? launch.nodes : 1;
+    int32_t here = launch.local_size > 0 ? launch.local_size : (launch.size + nodes - 1) / nodes;
+    room_in(book.run.header)->share = room_share(spool, 0, (uint64_t)here);
+}
+
 /* A ring is never moved while it is written, so it must fit into the spool. */
 static void spool_limit_set(const struct opened *opened)
 {
@@ -112,8 +122,10 @@ static void spool_limit_set(const struct opened *opened)
     run->header->spool_limit = most;
     if (run->places && (!run->trace_limit || run->trace_limit > most))
         run_limits_set(run, run->memory_limit, most);
-    if (!run->places && opened->trace_asked)
-        handover_drain(opened->spool, opened->directory);
+    if (!opened->trace_asked)
+        return;
+    spool_share_set(opened->spool);
+    handover_drain(opened->spool, opened->directory);
 }
 
 static const char *said_in = ""; /* the spool, where each remark is made once */

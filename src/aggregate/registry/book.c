@@ -54,14 +54,20 @@ static int calls_write(struct run *run)
     return 0;
 }
 
+static bool refused; /* there was no memory for the tables: no thread and no communicator is counted */
+
 int book_open(void)
 {
+    static struct comm *none[1];
     book.comms = calloc(COMM_SLOTS, sizeof *book.comms);
     book.comm_count = 1;
     book.full_limit = 0;
     paths_forget();
     run_gaps_open(&book.run);
-    return book.comms && variables_write(&book.run) == 0 && calls_write(&book.run) == 0 ? 0 : -1;
+    refused = !book.comms || variables_write(&book.run) != 0 || calls_write(&book.run) != 0;
+    if (!book.comms)
+        book.comms = none;
+    return refused ? -1 : 0;
 }
 
 struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint32_t comm, uint32_t page, size_t cells,
@@ -96,7 +102,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
 {
     pthread_mutex_lock(&book.lock);
     uint64_t record_offset, block_offset;
-    struct thread_record *record = run_alloc(&book.run, sizeof *record, &record_offset);
+    struct thread_record *record = refused ? NULL : run_alloc(&book.run, sizeof *record, &record_offset);
     struct tally_block *block = record ? book_block_make(BLOCK_THREAD, book.thread_count, 0, 0,
                                                          sizeof(struct thread_cells) / sizeof(uint64_t), &block_offset)
                                        : NULL;
@@ -211,7 +217,7 @@ static void comm_describe(struct comm *comm, const struct comm_facts *facts)
 
 struct comm *book_comm_make(const struct comm_facts *facts)
 {
-    if (book.comm_count >= COMM_SLOTS || book_is_short())
+    if (refused || book.comm_count >= COMM_SLOTS || book_is_short())
         return NULL;
     uint64_t offset, block_offset;
     struct comm *comm = slot_make(&offset, &block_offset);

@@ -17,6 +17,7 @@
 #include "requests/request.h"
 #include "writer/runguard.h"
 #include "sampler/sampler.h"
+#include "thread/refusal.h"
 #include "counters/sde.h"
 #include "settings/settings.h"
 #include "monitor/snapshot.h"
@@ -295,7 +296,8 @@ static void facts_learn(struct log *log)
     /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
         book_share();
-    log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
+    if (log)
+        log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
@@ -308,7 +310,7 @@ static void facts_learn(struct log *log)
     comm_pending_visit = request_front_visit;
 }
 
-/* MPI is initialized, by MPI_Init or by a session. */
+/* MPI is initialized, by MPI_Init or by a session. log: NULL without memory. */
 static void process_know(struct log *log)
 {
     pthread_mutex_lock(&lifetime);
@@ -326,15 +328,17 @@ void recorder_ready(void)
 {
     struct log *log = thread_log;
     pthread_mutex_lock(&lifetime);
-    bool first = world < WORLD_KNOWN, mine = first && log && life != LIFE_BELOW;
+    bool first = world < WORLD_KNOWN, mine = first && recording() && life != LIFE_BELOW;
     if (first)
         __atomic_store_n(&native.world, true, __ATOMIC_RELEASE); /* partner: native_world_group */
-    if (first && log && world == WORLD_BEGUN)
+    if (first && recording() && world == WORLD_BEGUN)
         world = WORLD_KNOWN;
     pthread_mutex_unlock(&lifetime);
     if (!mine)
         return;
     process_know(log);
+    if (!log)
+        return; /* without memory: what has no thread has no communicators either */
     comm_predefined_add();
     comm_parent_add();
 }
@@ -344,7 +348,7 @@ void recorder_ready(void)
  * calls in progress recognize it by its begin. NULL: there is nothing to show. */
 static struct log *call_show(enum call kind, uint64_t since)
 {
-    struct log *log = log_get();
+    struct log *log = log_refused() ? NULL : log_get();
     uintptr_t outer;
     if (!log || log->innermost || !log_in(log, stack_entered(), &outer))
         return NULL;
@@ -384,10 +388,10 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     if (recorder_directory())
         clocks_begin(opened.trace_asked && probe->log);
     call_hide(shown);
+    if (recording() && !opened.by_session)
+        book.run.header->init_ticks = clock_now();
     if (!probe->log)
         return;
-    if (!opened.by_session)
-        book.run.header->init_ticks = clock_now();
     instruments_sample(probe->log);
     sde_publish(native_say);
 }
@@ -416,7 +420,8 @@ static void figures_complete(struct log *log)
 
 bool recorder_finish(struct probe *probe)
 {
-    bool recorded = log_get() != NULL;
+    bool recorded = recording();
+    struct log *log = recorded && !log_refused() ? log_get() : NULL;
     probe->log = NULL;
     pthread_mutex_lock(&lifetime);
     /* a tool between mpit and the library calls it once more; a child of fork must not meet the others of its parent's
@@ -436,7 +441,8 @@ bool recorder_finish(struct probe *probe)
         if (last)
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
         instrument_publish();
-        figures_complete(log_get());
+        if (log)
+            figures_complete(log);
     }
     struct log *shown = recorded && last ? call_show(CALL_MPI_Finalize, book.run.header->finalize_ticks) : NULL;
     if (recorder_directory())
@@ -491,7 +497,7 @@ static void threads_expect(void)
         return;
     book_share();
     stall_opal_rest(false);
-    struct log *log = recording() ? log_get() : NULL;
+    struct log *log = recording() && !log_refused() ? log_get() : NULL;
     if (log)
         request_front_leave(log);
 }
@@ -548,13 +554,13 @@ void recorder_session_started(struct session_probe *session, enum call kind, int
     pthread_mutex_unlock(&lifetime);
     if (result != MPI_SUCCESS)
         return;
-    if (!session->probe.log)
+    if (!recording())
         return;
     process_know(session->probe.log);
-    if (session->edge) {
+    if (session->edge)
         book.run.header->init_ticks = clock_now();
+    if (session->edge && session->probe.log)
         instruments_sample(session->probe.log);
-    }
 }
 
 bool recorder_session_finish(struct session_probe *session, uint64_t handle)
@@ -568,17 +574,18 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     pthread_mutex_unlock(&lifetime);
     if (!part)
         return false;
-    struct log *log = log_get();
+    struct log *log = log_refused() ? NULL : log_get();
     if (session->edge) {
-        if (log) {
+        if (recording()) {
             windows_end();
             instrument_publish();
-            instruments_sample(log);
         }
+        if (log)
+            instruments_sample(log);
         __atomic_store_n(&native.finalizing, true, __ATOMIC_RELEASE);
         native_hold();
     }
-    if (log && probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE))
+    if (recording() && probe_enter(&session->probe, CALL_MPI_Session_finalize, 0, PEER_NONE))
         log_below(session->probe.log);
     return true;
 }
@@ -631,8 +638,8 @@ __attribute__((destructor)) static void recorder_exiting(void)
 
 void recorder_aborting(struct probe *probe)
 {
-    if (!thread_log)
-        return; /* nothing is recorded */
+    if (!recording())
+        return;
     instrument_publish();
     if (book.run.header)
         __atomic_store_n(&book.run.header->phase, RUN_ABORTED, __ATOMIC_RELEASE);

@@ -3,6 +3,7 @@
 #include "requests/persistence.h"
 #include "requests/usual.h"
 #include "thread/raising.h"
+#include "thread/refusal.h"
 #include "wrappers/completing.h"
 
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
@@ -49,7 +50,7 @@ static void started_record(struct completion *c, struct request *request)
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call)
 {
-    struct log *log = call_modes[kind] & MODE_QUIET ? NULL : log_get();
+    struct log *log = call_modes[kind] & MODE_QUIET || log_refused() ? NULL : log_get();
     uintptr_t outer;
     if (!log || !log_in(log, stack_entered(), &outer))
         return;

@@ -6,6 +6,7 @@
 #include "counters/counters.h"
 #include "handles/moment.h"
 #include "thread/raising.h"
+#include "thread/refusal.h"
 #include "sampler/sampler.h"
 #include "settings/tracing.h"
 #include "umq/umq.h"
@@ -123,12 +124,30 @@ static struct log *log_make(void)
     return log;
 }
 
+static __thread bool refused;
+
+bool log_refused(void)
+{
+    return refused;
+}
+
+/* There is no memory for a log: the call is lost. Memory does not come back. */
+static struct log *log_refuse(void)
+{
+    refused = true;
+    run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    run_tell(&book.run, "the recorder has no memory; calls that it cannot record are counted as lost (no_memory)");
+    return NULL;
+}
+
 struct log *log_attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static __thread bool attaching, refused;
-    if (refused || !__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
+    static __thread bool attaching;
+    if (!__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         return NULL;
+    if (refused)
+        return log_refuse();
     if (attaching) {
         run_lost(&book.run, LOSS_REENTERED, 1);
         return NULL;
@@ -144,7 +163,7 @@ struct log *log_attach(void)
         thread_log_set(log);
         sampler_thread_begin();
     } else {
-        refused = true; /* counted. Memory does not come back */
+        log_refuse();
     }
     attaching = false;
     return log;

@@ -4,6 +4,7 @@
  */
 #include "registry/commreuse.h"
 #include "requests/completion.h"
+#include "thread/refusal.h"
 #include "wrappers/collectives.h"
 #include "wrappers/communicators.h"
 #include "wrappers/completing.h"
@@ -72,7 +73,7 @@ void leave_coll_init(struct probe *probe, enum call kind, enum collective op, in
 
 void collective_announce(enum call kind, MPI_Comm comm, wrapper_call call)
 {
-    struct log *log = log_get();
+    struct log *log = log_refused() ? NULL : log_get();
     uintptr_t outer;
     if (!log || (call_modes[kind] & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
         return;

@@ -1,4 +1,5 @@
-"""Makes the pictures of the README: the page of mpit-dump --html, and a screen of mpit-top, both of the tutorial's program.
+"""Makes the pictures of the README, and prints its summary: the page of mpit-dump --html, and a screen of mpit-top, all of the
+demo's program with its fault.
 
 usage: make.py BUILD [MPI]        writes beside itself; needs chromium, python3-pyte, a C compiler for that MPI (openmpi)
 """
@@ -98,18 +99,20 @@ def main():
     if not browser:
         sys.exit("make.py: there is no chromium")
     environment = {**os.environ, "TERM": "screen-256color", "LC_ALL": "C.UTF-8", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
-    with tempfile.TemporaryDirectory(prefix="tutorial-") as work:
-        halo, launch = os.path.join(work, "halo"), [f"mpirun.{mpi}", "-n", "4"]
-        subprocess.run([f"mpicc.{mpi}", "-g", "-O2", os.path.join(SOURCE, "share", "examples", "halo.c"), "-o", halo, "-lm"], check=True)
-        run = os.path.join(work, "run")
-        subprocess.run([tool("mpit-run"), "--quiet", "--trace", "--output", run, *launch, halo, "200"], check=True, env=environment)
-        page = os.path.join(work, "run.html")
+    ranks = min(max(len(os.sched_getaffinity(0)), 2), 4)
+    heat = ["./heat", "--rows", "1024", "--columns", "1024", "--radiating", "320", "--every", "500", "--steps"]  # as in quickstart
+    with tempfile.TemporaryDirectory(prefix="demo-") as work:
+        launch = [f"mpirun.{mpi}", "-n", str(ranks)]
+        subprocess.run([f"mpicc.{mpi}", "-g", "-O2", os.path.join(SOURCE, "tests", "apps", "heat.c"), "-o", work + "/heat", "-lm"], check=True)
+        run, page = os.path.join(work, "run"), os.path.join(work, "run.html")
+        subprocess.run([tool("mpit-run"), "--trace", "--output", run, *launch, *heat, str(1200 * ranks)], check=True, cwd=work,
+                       env=environment)
         subprocess.run([tool("mpit-dump"), "--html", page, run], check=True)
         subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                         f"--window-size={PAGE[0]},{PAGE[1]}", "--screenshot=" + os.path.join(HERE, "report.png"),
                         "file://" + page], check=True, cwd=work, stderr=subprocess.DEVNULL)
-        job = subprocess.Popen([tool("mpit-run"), "--quiet", "--output", os.path.join(work, "long"), *launch, halo, "1000000"],
-                               env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
+        job = subprocess.Popen([tool("mpit-run"), "--quiet", "--output", os.path.join(work, "long"), *launch, *heat, "1000000"],
+                               cwd=work, env=environment, stdout=subprocess.DEVNULL, start_new_session=True)
         time.sleep(2)
         screen = screen_of([tool("mpit-top"), os.path.join(work, "long")], environment)
         os.killpg(job.pid, signal.SIGINT)

@@ -57,10 +57,10 @@ VISIBLE = {
     "mkdir": 1,  # run_directory_make
     "access": 1,  # result_path: is the name free?
     "create": 1,  # result_begin; the first write has no trip of its own
-    "rename": 1,  # results_show
+    "rename": 1,  # result_show
 }
 FOLDER = 2  # more of a node that makes the directory (folder_open), or finds that another node makes it
-AFTERWARDS = {"fsync": 1}  # results_sync: no process waits for it
+AFTERWARDS = {"fsync": 1}  # results_settle: no process waits for it
 JOIN = {"open": 1, "read": 1, "close": 1, "lstat": 1, "unlink": 1}  # a file: run_pieces_read, summaries_unite in join.c
 JOIN_PART = 50e-6  # s: a summary is unpacked and merged (summary_join)
 JOIN_ROW = 0.3e-6  # s: for each rank in it

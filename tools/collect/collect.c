@@ -9,6 +9,7 @@
 #include "reader/reader.h"
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
+#include "job/rundir.h"
 #include "writer/run.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
@@ -30,6 +31,7 @@
 struct part {
     struct run_reader run;
     char *name;
+    size_t result; /* its place in work.results, from 1 on. 0: it has none */
 };
 
 struct parts {
@@ -42,14 +44,17 @@ struct work {
     bool homeless; /* the output directory cannot be made */
     const struct collect_wish *wish;
     struct collected *sum;
-    char *problem;
+    char *problem;          /* the first one */
+    struct result *results; /* with their names, but perhaps not yet on the disk */
+    size_t result_count;
 };
 
 __attribute__((format(printf, 2, 3))) static int fail(struct work *work, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(work->problem, COLLECT_PROBLEM_BYTES, format, args);
+    if (!work->problem[0])
+        vsnprintf(work->problem, COLLECT_PROBLEM_BYTES, format, args);
     va_end(args);
     return -1;
 }
@@ -121,12 +126,16 @@ static bool is_idle(const char *path, int seconds)
     return !seconds || (stat(path, &st) == 0 && time(NULL) - st.st_mtime >= seconds);
 }
 
+static void part_close(struct part *part)
+{
+    run_reader_close(&part->run);
+    free(part->name);
+}
+
 static void parts_release(struct parts *parts)
 {
-    for (size_t i = 0; i < parts->count; i++) {
-        run_reader_close(&parts->list[i].run);
-        free(parts->list[i].name);
-    }
+    for (size_t i = 0; i < parts->count; i++)
+        part_close(&parts->list[i]);
     free(parts->list);
     *parts = (struct parts){.list = NULL};
 }
@@ -162,14 +171,15 @@ static bool is_beginning(const struct run_header *header)
     return header->phase < RUN_STARTING && (!header->pid || process_has_program(header->pid));
 }
 
-/* An unreadable file may be new, of another version, or damaged. It stays for a day. */
+/* An unreadable file may be new, of another version, or damaged. It stays for a day, and as long as the system fails. */
 static int part_add(struct work *work, struct parts *parts, const char *name)
 {
     char path[PATH_MAX];
     struct run_reader run;
     snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->path, name);
+    errno = 0;
     if (run_reader_open(&run, path) != 0) {
-        if (!is_forgotten(path, name))
+        if (errno || !is_forgotten(path, name))
             work->sum->at_work++;
         else
             unlink(path);
@@ -188,7 +198,7 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         run_reader_close(&run);
         return fail(work, "no memory");
     }
-    parts->list[parts->count++] = (struct part){run, copy};
+    parts->list[parts->count++] = (struct part){run, copy, 0};
     return 0;
 }
 
@@ -231,146 +241,186 @@ static int write_fail(struct work *work, const char *path)
                 path, strerror(errno), work->spool->path, work->spool->path, work->spool->path);
 }
 
-static int summary_write(struct work *work, struct summary *summary, const char *name)
-{
-    char path[PATH_MAX];
-    size_t bytes;
-    void *file = result_of_summary(summary, &bytes);
-    if (!file)
-        return errno == EFBIG ? write_fail(work, "the summary") : fail(work, "no memory");
-    int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
-    int result = result_write(work->spool->output, name, stem, SUMMARY_SUFFIX, file, bytes, path);
-    free(file);
-    return result == 0 ? 0 : write_fail(work, path);
-}
-
-/* Merges the processes that reached their end into one summary. */
-static int parts_merge(struct work *work, const struct part *parts, size_t count, size_t *merged)
-{
-    struct summary whole = {.ranks = 0};
-    const char *name = NULL;
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        struct summary part = {.ranks = 0};
-        if (is_kept(&parts[i].run.header))
-            continue;
-        name = name ? name : parts[i].name;
-        if (summary_of_run(&part, &parts[i].run) != 0 || summary_merge(&whole, &part) != 0)
-            result = fail(work, "no memory");
-        summary_release(&part);
-        ++*merged;
-    }
-    summary_sites_trim(&whole, SUMMARY_SITES_MAX);
-    if (site_names_find(&whole, NULL) != 0)
-        result = fail(work, "no memory");
-    if (result == 0 && name)
-        result = summary_write(work, &whole, name);
-    summary_release(&whole);
-    return result;
-}
-
 static void part_path(const struct work *work, const struct part *part, char path[PATH_MAX])
 {
     snprintf(path, PATH_MAX, "%.3800s/%.255s", work->spool->path, part->name);
 }
 
-static int part_copy(struct work *work, const struct part *part)
+/* Says to waiting processes that its result is written, and to readers and to later collectors that they may find it in the
+ * output directory. */
+static int part_mark(struct work *work, const struct part *part)
 {
-    char path[PATH_MAX] = "", from[PATH_MAX], drained[PATH_MAX];
-    int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX));
-    part_path(work, part, from);
-    if (part->run.header.drained) {
-        drain_part_path(work->spool, part->name, drained);
-        if (result_path(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, path) == 0 &&
-            drain_finish(from, drained, path) == 0)
-            return 0;
-        return write_fail(work, path);
-    }
-    return result_copy(work->spool->output, part->name, stem, RUN_FILE_SUFFIX, from, part->run.header.file_bytes,
-                       path) == 0
-               ? 0
-               : write_fail(work, path);
-}
-
-/* Sets whether readers leave out the result. */
-static void part_mark(const struct work *work, const struct part *part, uint32_t collected)
-{
+    const uint32_t collected = 1;
     char path[PATH_MAX];
     part_path(work, part, path);
     int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
-        return;
-    bool marked = pwrite(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
-    close(fd);
-    if (!marked && collected)
-        unlink(path); /* else it would be counted twice */
-}
-
-static bool part_is_marked(const struct work *work, const struct part *part)
-{
-    char path[PATH_MAX];
-    uint32_t collected = 0;
-    part_path(work, part, path);
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool read = fd >= 0 && pread(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
+    bool marked = fd >= 0 && pwrite(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
+    if (!marked)
+        fail(work, "%s cannot be written: %s", path, strerror(errno));
     if (fd >= 0)
         close(fd);
-    return read && collected;
+    return marked ? 0 : -1;
 }
 
-/* A result of this live file without its final name: NAME SUFFIX.part, or NAME.N SUFFIX.part. */
-static int result_recover(struct work *work, const char *name, const char *suffix)
+/* Brings a complete result of these live files, or of those that are not kept apart, to its place. */
+static void result_bring(struct work *work, const struct result *result, struct part *parts, size_t count, bool kept)
 {
-    enum { NUMBERS = 64 };
+    struct result *results = array_grow(work->results, work->result_count, sizeof *results);
+    work->results = results ? results : work->results;
+    bool good = results || fail(work, "no memory") == 0;
+    for (size_t i = 0; good && i < count; i++)
+        good = is_kept(&parts[i].run.header) != kept || part_mark(work, &parts[i]) == 0;
+    if (good && result_show(result) != 0)
+        good = write_fail(work, result->path) == 0;
+    if (!good) {
+        result_drop(result);
+        return;
+    }
+    results[work->result_count++] = *result;
+    for (size_t i = 0; i < count; i++)
+        if (is_kept(&parts[i].run.header) == kept)
+            parts[i].result = work->result_count;
+}
+
+static int summary_write(struct work *work, struct summary *summary, const char *name, struct result *result)
+{
+    size_t bytes;
+    void *file = result_of_summary(summary, &bytes);
+    if (!file)
+        return errno == EFBIG ? write_fail(work, "the summary") : fail(work, "no memory");
     int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
-    for (unsigned i = 0; i < NUMBERS; i++) {
-        char part[PATH_MAX], path[PATH_MAX], number[16] = "";
-        if (i)
-            snprintf(number, sizeof number, ".%u", i);
-        snprintf(part, sizeof part, "%.3700s/%.*s%s%s.part", work->spool->output, stem, name, number, suffix);
-        if (access(part, F_OK) != 0)
-            continue;
-        if (result_path(work->spool->output, name, stem, suffix, path) != 0 || rename(part, path) != 0)
-            return write_fail(work, part);
-    }
-    return 0;
+    int written = result_write(result, work->spool->output, name, stem, SUMMARY_SUFFIX, file, bytes);
+    free(file);
+    return written == 0 ? 0 : write_fail(work, result->path);
 }
 
-/* A process was killed after it set the marks and before it renamed. Renames its complete files. */
-static int results_recover(struct work *work, const struct parts *parts)
+/* Merges the processes that reached their end into one summary. */
+static void parts_merge(struct work *work, struct part *parts, size_t count)
 {
-    int result = 0;
-    for (size_t i = 0; result == 0 && i < parts->count; i++) {
-        if (!parts->list[i].run.header.collected)
+    struct summary whole = {.ranks = 0};
+    struct result result;
+    const char *name = NULL;
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++) {
+        struct summary part = {.ranks = 0};
+        if (is_kept(&parts[i].run.header))
             continue;
-        result = result_recover(work, parts->list[i].name, RUN_FILE_SUFFIX);
-        if (result == 0)
-            result = result_recover(work, parts->list[i].name, SUMMARY_SUFFIX);
+        name = name ? name : parts[i].name;
+        good = summary_of_run(&part, &parts[i].run) == 0 && summary_merge(&whole, &part) == 0;
+        summary_release(&part);
     }
-    return result;
+    summary_sites_trim(&whole, SUMMARY_SITES_MAX);
+    if (!good || site_names_find(&whole, NULL) != 0)
+        fail(work, "no memory");
+    else if (name && summary_write(work, &whole, name, &result) == 0)
+        result_bring(work, &result, parts, count, false);
+    summary_release(&whole);
 }
 
-/* Shows the results and flushes them to the disk. Then it removes the live files, or their marks. */
-static int results_settle(struct work *work, const struct parts *parts)
+static void part_copy(struct work *work, struct part *part)
+{
+    char from[PATH_MAX];
+    struct result result;
+    const char *output = work->spool->output;
+    int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX)), copied = -1;
+    part_path(work, part, from);
+    if (!part->run.header.drained) {
+        copied = result_copy(&result, output, part->name, stem, RUN_FILE_SUFFIX, from, part->run.header.file_bytes);
+    } else if (result_path(output, part->name, stem, RUN_FILE_SUFFIX, result.path) == 0) {
+        drain_part_path(work->spool, part->name, result.temporary);
+        copied = drain_finish(&result, from);
+    }
+    if (copied == 0)
+        result_bring(work, &result, part, 1, true);
+    else
+        write_fail(work, result.path);
+}
+
+/* Flushes the results to the disk, and removes the live files. If the disk fails, the result is removed instead. */
+static void results_settle(struct work *work, const struct parts *parts)
 {
     char path[PATH_MAX];
-    bool good = results_show(path) == 0;
-    if (good && work->wish->visible)
+    if (work->wish->visible && !work->problem[0])
         work->wish->visible();
-    good = good && results_sync(path) == 0;
-    int result = good ? 0 : write_fail(work, path);
-    if (!good)
-        results_drop();
-    for (size_t i = 0; i < parts->count; i++) {
-        if (!part_is_marked(work, &parts->list[i]))
+    for (size_t i = 0; i < work->result_count; i++) {
+        struct result *result = &work->results[i];
+        if (fsync(result->fd) == 0) {
+            close(result->fd);
             continue;
-        part_path(work, &parts->list[i], path);
-        if (good)
-            unlink(path);
-        else
-            part_mark(work, &parts->list[i], 0);
+        }
+        write_fail(work, result->path);
+        result_drop(result);
+        result->fd = -1;
     }
-    return result;
+    for (size_t i = 0; i < parts->count; i++) {
+        part_path(work, &parts->list[i], path);
+        size_t result = parts->list[i].result;
+        bool good = result && work->results[result - 1].fd >= 0;
+        if (good && unlink(path) != 0)
+            fail(work, "%s cannot be removed: %s", path, strerror(errno));
+        if (!result || good)
+            continue;
+        work->sum->left++;
+        *(is_kept(&parts->list[i].run.header) ? &work->sum->kept : &work->sum->merged) -= 1;
+    }
+    free(work->results);
+}
+
+/* ---- what an earlier collector has left --------------------------------------------------------------------------- */
+
+/* A file in the output directory that cannot be read, as text, or NULL. */
+static const char *unread_of(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->problem_count; i++)
+        if (strncmp(dir->problems[i], dir->path, strlen(dir->path)) == 0)
+            return dir->problems[i];
+    return NULL;
+}
+
+/* Returns whether the part is to be collected. Otherwise its result has its name already, or may have. */
+static bool part_is_open(struct work *work, const struct run_dir *dir, const struct part *part, bool synced)
+{
+    char path[PATH_MAX];
+    bool brought = false;
+    const char *unread = unread_of(dir);
+    if (!part->run.header.collected)
+        return true;
+    part_path(work, part, path);
+    for (size_t i = 0; !brought && i < dir->brought_count; i++)
+        brought = strcmp(dir->brought[i], path) == 0;
+    if (!brought && !unread)
+        return true;
+    if (!brought)
+        fail(work, "%s stays. Its result may be in %s, but %s", path, dir->path, unread);
+    else if (!synced || unlink(path) != 0)
+        fail(work, "%s cannot be removed: %s", path, strerror(errno));
+    work->sum->left += !brought;
+    return false;
+}
+
+/* Removes live files whose results have their names: their collector was killed, or could not remove them. */
+static void earlier_settle(struct work *work, struct parts *parts)
+{
+    struct run_dir dir;
+    char error[512];
+    size_t count = 0, marked = 0;
+    for (size_t i = 0; i < parts->count; i++)
+        marked += parts->list[i].run.header.collected != 0;
+    if (!marked || work->homeless)
+        return;
+    run_dir_open(&dir, work->spool->output, error);
+    int output = dir.brought_count ? open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool synced = output >= 0 && syncfs(output) == 0;
+    for (size_t i = 0; i < parts->count; i++) {
+        if (part_is_open(work, &dir, &parts->list[i], synced))
+            parts->list[count++] = parts->list[i];
+        else
+            part_close(&parts->list[i]);
+    }
+    parts->count = count;
+    if (output >= 0)
+        close(output);
+    run_dir_close(&dir);
 }
 
 /* Returns whether the parent of the output directory is gone. */
@@ -420,30 +470,29 @@ static bool is_to_join(const struct work *work, const struct part *parts, size_t
     return run_rank(first) == 0 && (kept || (int64_t)count < run_size(first));
 }
 
-/* All processes of a job on this node. */
-static int job_collect(struct work *work, const struct part *parts, size_t count)
+/* All processes of a job on this node. Those whose results cannot be written stay. */
+static void job_collect(struct work *work, struct part *parts, size_t count)
 {
-    size_t kept = 0, merged = 0;
-    int result = result_folder_make(work->spool->output);
-    if (result) {
+    size_t kept = 0, brought = 0;
+    for (size_t i = 0; i < count; i++)
+        kept += is_kept(&parts[i].run.header);
+    if ((errno = result_folder_make(work->spool->output)) != 0) {
+        write_fail(work, work->spool->output);
         work->sum->left += count;
-        errno = result;
-        return write_fail(work, work->spool->output);
+        return;
     }
-    result = parts_merge(work, parts, count, &merged);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        if (is_kept(&parts[i].run.header)) {
-            result = part_copy(work, &parts[i]);
-            kept += result == 0;
-        }
-    if (result == 0 && is_to_join(work, parts, count, kept))
+    if (is_to_join(work, parts, count, kept))
         spool_join_ask(work->spool->path);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        part_mark(work, &parts[i], 1);
-    work->sum->kept += result == 0 ? kept : 0;
-    work->sum->merged += result == 0 ? merged : 0;
-    work->sum->left += result == 0 ? 0 : count;
-    return result;
+    parts_merge(work, parts, count);
+    for (size_t i = 0; i < count; i++)
+        if (is_kept(&parts[i].run.header))
+            part_copy(work, &parts[i]);
+    for (size_t i = 0; i < count; i++) {
+        brought += parts[i].result != 0;
+        work->sum->kept += parts[i].result && is_kept(&parts[i].run.header);
+        work->sum->merged += parts[i].result && !is_kept(&parts[i].run.header);
+    }
+    work->sum->left += count - brought;
 }
 
 static bool job_has_ended(const struct work *work, const struct part *parts, size_t count)
@@ -454,62 +503,29 @@ static bool job_has_ended(const struct work *work, const struct part *parts, siz
     return true;
 }
 
-/* When the first mark was made, the results had all of its processes. It was killed between two marks. */
-static bool job_is_marked(const struct work *work, const struct part *parts, size_t count)
+static void jobs_collect(struct work *work, const struct parts *parts)
 {
-    size_t marked = 0;
-    for (size_t i = 0; i < count; i++)
-        marked += parts[i].run.header.collected != 0;
-    for (size_t i = 0; marked && marked < count && i < count; i++)
-        if (!parts[i].run.header.collected && is_ended(&parts[i].run))
-            part_mark(work, &parts[i], 1);
-    return marked > 0;
-}
-
-static int jobs_collect(struct work *work, const struct parts *parts)
-{
-    int result = 0;
-    for (size_t begin = 0, end; result == 0 && begin < parts->count; begin = end) {
+    for (size_t begin = 0, end; begin < parts->count; begin = end) {
         uint64_t job = parts->list[begin].run.header.job;
         for (end = begin + 1; end < parts->count && parts->list[end].run.header.job == job;)
             end++;
-        if (job_is_marked(work, &parts->list[begin], end - begin))
-            continue;
         if (!job_has_ended(work, &parts->list[begin], end - begin))
             work->sum->at_work += end - begin;
         else if (work->homeless)
             job_forget(work, &parts->list[begin], end - begin);
         else
-            result = job_collect(work, &parts->list[begin], end - begin);
+            job_collect(work, &parts->list[begin], end - begin);
     }
-    return result;
 }
 
 /* ---- the spool --------------------------------------------------------------------------------------------------- */
 
-void spool_remove(const struct spool *spool)
-{
-    struct timespec since;
-    bool empty = !spool_is_watched(spool->path) && !spool_join_is_asked(spool->path, &since);
-    DIR *directory = opendir(spool->path);
-    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
-        empty = !text_ends(entry->d_name, RUN_FILE_SUFFIX);
-    if (directory)
-        rewinddir(directory);
-    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
-        if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX)) /* a process may begin just now */
-            unlinkat(dirfd(directory), entry->d_name, 0);
-    if (directory)
-        closedir(directory);
-    if (empty && rmdir(spool->path) != 0 && errno == ENOTEMPTY)
-        spool_link(spool->path, spool->output);
-}
-
 int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
                   char problem[COLLECT_PROBLEM_BYTES])
 {
-    struct work work = {spool, false, wish, sum, problem};
+    struct work work = {.spool = spool, .wish = wish, .sum = sum, .problem = problem};
     struct parts parts = {.list = NULL};
+    problem[0] = '\0';
     if (spool->owner != geteuid())
         return fail(&work, "%s belongs to another user; only that user can collect it", spool->path);
     int lock = lock_await(spool, wish);
@@ -523,20 +539,17 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
         close(lock);
         return 0;
     }
-    int result = parts_open(&work, &parts);
-    if (result == 0)
-        result = results_recover(&work, &parts);
-    if (result == 0)
-        result = jobs_collect(&work, &parts);
-    if (result != 0)
-        results_drop();
-    else
-        result = results_settle(&work, &parts);
-    if (result == 0 && (parts.count || is_idle(spool->path, wish->idle_seconds)))
+    bool opened = parts_open(&work, &parts) == 0, some = parts.count;
+    if (opened) {
+        earlier_settle(&work, &parts);
+        jobs_collect(&work, &parts);
+        results_settle(&work, &parts);
+    }
+    if (!problem[0] && (some || is_idle(spool->path, wish->idle_seconds)))
         spool_remove(spool);
     parts_release(&parts);
     close(lock);
-    return result;
+    return problem[0] ? -1 : 0;
 }
 
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
@@ -548,8 +561,9 @@ int collect_output(const char *output, const struct collect_wish *wish, struct c
         snprintf(problem, COLLECT_PROBLEM_BYTES, "no memory");
     for (size_t i = 0; result == 0 && i < spools.count; i++) {
         char other[COLLECT_PROBLEM_BYTES];
-        if (collect_spool(&spools.list[i], wish, sum, other) != 0 && !failed++)
-            memcpy(problem, other, sizeof other);
+        size_t used = failed ? strlen(problem) : 0;
+        if (collect_spool(&spools.list[i], wish, sum, other) != 0)
+            snprintf(problem + used, COLLECT_PROBLEM_BYTES - used, "%s%s", failed++ ? "; " : "", other);
     }
     spools_release(&spools);
     return failed ? -1 : result;

@@ -7,12 +7,15 @@
  * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
  * a lock.
  *
- *   1  the results are written next to their places
- *   2  the live files get a mark (header.collected): readers leave them out from now on
- *   3  the results are renamed. A process that finds marked live files and results without a name renames these.
+ *   1  a result is written next to its place
+ *   2  its live files get a mark (header.collected): from now on the result may have its name
+ *   3  it is renamed. Where 1 to 3 fail, these processes stay in the spool, and the others go on
  *   4  wish.visible is called: the caller need not wait for the disk
- *   5  the results are flushed to the disk, and the live files are removed. If the disk fails, the results and the
- *      marks are removed instead.
+ *   5  the results are flushed to the disk, and their live files are removed. A result that cannot be flushed is removed
+ *      instead
+ *
+ * At any time each process is in the spool or has a result. If it has both, readers and the next collector know it by the
+ * mark, and find its result (run_dir.brought). The mark alone says nothing: where there is no result, it is collected again.
  *
  * A process that collects files of earlier jobs (wish.idle_seconds) may also find output directories whose place is
  * gone. Their live files are removed after a day.
@@ -54,9 +57,5 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
 /* Collects the spools of an output directory. Returns as above. */
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,
                    char problem[COLLECT_PROBLEM_BYTES]);
-
-/* Removes the spool if it has no live file and no mark to join, and mpit-run does not watch it. A process that begins in it
- * prevents this. The caller holds its lock. */
-void spool_remove(const struct spool *spool);
 
 #endif

@@ -209,22 +209,18 @@ static int losses_add(const struct pair *pair)
     return !pair->holes || pwrite(pair->part, &lost, sizeof lost, place) == (ssize_t)sizeof lost ? 0 : -1;
 }
 
-int drain_finish(const char *live, const char *part, const char *path)
+int drain_finish(struct result *result, const char *live)
 {
     struct pair pair;
-    if (pair_open(&pair, live, part) != 0)
+    if (pair_open(&pair, live, result->temporary) != 0)
         return -1;
-    int result = live_range_copy(&pair, 0, RUN_PAGE_BYTES);
-    if (result == 0)
-        result = chunks_visit(&pair, chunk_keep);
-    if (result == 0)
-        result = losses_add(&pair);
-    if (result == 0) {
-        result = result_stage(pair.part, part, path, true);
-        pair.part = -1;
-    }
+    bool good = live_range_copy(&pair, 0, RUN_PAGE_BYTES) == 0 && chunks_visit(&pair, chunk_keep) == 0 &&
+                losses_add(&pair) == 0;
+    result->only = true;
+    result->fd = good ? pair.part : -1;
+    pair.part = good ? -1 : pair.part;
     pair_close(&pair);
-    return result;
+    return good ? 0 : -1;
 }
 
 /* ---- while the program runs -------------------------------------------------------------------------------------- */

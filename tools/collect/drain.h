@@ -11,6 +11,7 @@
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H
 
+#include "collect/resultfile.h"
 #include "collect/spools.h"
 
 #include <stdbool.h>
@@ -19,8 +20,9 @@
  * so. */
 int drain_run(const char *output);
 
-/* Copies the rest of a live file to OUTPUT/NAME.part, which later becomes path[]. Returns 0, or -1 with errno. */
-int drain_finish(const char *live, const char *part, const char *path);
+/* Copies the rest of a live file to OUTPUT/NAME.part: result->temporary, with result->path as its place. Returns 0, or -1 with
+ * errno. */
+int drain_finish(struct result *result, const char *live);
 
 /* Returns the name of the file to which a live file is drained. */
 void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX]);

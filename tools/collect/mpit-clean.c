@@ -6,8 +6,8 @@
 #include "base/age.h"
 #include "base/options.h"
 #include "base/text.h"
-#include "collect/collect.h"
 #include "collect/processlife.h"
+#include "collect/resultfile.h"
 #include "collect/spools.h"
 #include "format/label.h"
 #include "reader/regularfile.h"
@@ -83,24 +83,12 @@ static void failure_tell(struct cleaning *cleaning, const char *path, const char
 
 /* ---- a log tree -------------------------------------------------------------------------------------------------- */
 
-/* Returns whether it is the name of a result. `part`: of one that was not completed. */
-static bool has_result_name(const char *name, bool *part)
-{
-    char whole[NAME_MAX + 1];
-    snprintf(whole, sizeof whole, "%s", name);
-    char *end = strrchr(whole, '.');
-    *part = end && strncmp(end, ".part", 5) == 0 && (!end[5] || end[5] == '-');
-    if (*part)
-        *end = '\0';
-    return text_ends(whole, RUN_FILE_SUFFIX) || text_ends(whole, SUMMARY_SUFFIX) || text_ends(whole, NAMES_SUFFIX);
-}
-
 /* Other programs have files with such names, too. All of mpit's begin alike. One that was not completed may be empty. */
 static bool is_result(struct cleaning *cleaning, const FTSENT *entry)
 {
     char begin[5] = "";
     bool part;
-    if (!has_result_name(entry->fts_name, &part))
+    if (!result_has_name(entry->fts_name, &part))
         return false;
     struct stat st;
     int fd = regular_open(entry->fts_accpath, regular_file(entry->fts_statp), &st);

@@ -6,6 +6,7 @@
 #include "collect/collect.h"
 #include "format/compact.h"
 #include "collect/drain.h"
+#include "collect/resultfile.h"
 #include "base/options.h"
 #include "job/join.h"
 
@@ -171,6 +172,7 @@ static int directory_join(const char *given)
     int failed = run_dir_open(&dir, given, error);
     if (failed)
         warnx("%s", error);
+    run_dir_tidy(&dir);
     for (size_t i = 0; i < dir.job_count; i++)
         failed |= job_join(&dir, &dir.jobs[i]) == JOIN_FAILED;
     run_dir_close(&dir);
@@ -191,6 +193,7 @@ static enum joined node_join(const char *directory, int wait_ms, bool *missing)
         warnx("%s", error);
         worst = JOIN_FAILED;
     }
+    run_dir_tidy(&dir);
     for (size_t i = 0; i < dir.job_count; i++) {
         const struct run_job *job = &dir.jobs[i];
         bool whole = !run_job_ranks_missing(job, ranks), ours = job_is_of_node(job);
@@ -370,6 +373,8 @@ int main(int argc, char *argv[])
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++)
         failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
+    for (size_t i = 0; !request.handover && i < request.count; i++)
+        parts_remove(request.to ? request.to : request.directories[i]);
     for (size_t i = 0; request.join && i < request.count; i++)
         failed += directory_join(request.to ? request.to : request.directories[i]) != 0;
     if (request.all)

@@ -1,12 +1,15 @@
 #define _GNU_SOURCE
 #include "collect/resultfile.h"
 
-#include "base/array.h"
+#include "base/text.h"
 #include "collect/resultfolder.h"
+#include "format/runfile.h"
 #include "format/sealed.h"
 #include "site/setting.h"
 #include "summary/summary.h"
+#include "symbols/storednames.h"
 
+#include <dirent.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,14 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct result {
-    char temporary[PATH_MAX + 16];
-    int fd;
-};
 
 /* Process numbers repeat: in other namespaces, after many processes, or if one process executes the next. */
 int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
@@ -35,10 +34,13 @@ int result_path(const char *directory, const char *name, int stem, const char *s
     return -1;
 }
 
-static int result_begin(struct result *result, const char *path)
+static int result_begin(struct result *result, const char *directory, const char *name, int stem, const char *suffix)
 {
-    snprintf(result->temporary, sizeof result->temporary, "%s.part", path);
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    result->only = false;
+    if (result_path(directory, name, stem, suffix, result->path) != 0)
+        return -1;
+    snprintf(result->temporary, sizeof result->temporary, "%s.part", result->path);
     result->fd = open(result->temporary, flags, 0600);
     if (result->fd < 0 && errno == EEXIST) { /* left by a killed process, because this one holds the spool's lock */
         unlink(result->temporary);
@@ -50,94 +52,64 @@ static int result_begin(struct result *result, const char *path)
     return 0;
 }
 
-static void result_drop(struct result *result)
+int result_show(const struct result *result)
 {
-    int error = errno;
-    close(result->fd);
-    unlink(result->temporary);
-    errno = error;
-}
-
-/* Complete files that do not have their names yet, or are not yet on the disk. */
-static struct staged {
-    int fd;
-    char *temporary, *path;
-    bool shown, only;
-} * staged;
-static size_t staged_count;
-
-int result_stage(int fd, const char *temporary, const char *path, bool only)
-{
-    struct staged *list = array_grow(staged, staged_count, sizeof *list);
-    char *from = list ? strdup(temporary) : NULL, *to = from ? strdup(path) : NULL;
-    staged = list ? list : staged;
-    if (to) {
-        staged[staged_count++] = (struct staged){fd, from, to, false, only};
-        return 0;
-    }
-    free(from);
-    close(fd);
-    errno = ENOMEM;
-    return -1;
-}
-
-static void staged_forget(void)
-{
-    for (size_t i = 0; i < staged_count; i++) {
-        close(staged[i].fd);
-        free(staged[i].temporary);
-        free(staged[i].path);
-    }
-    free(staged);
-    staged = NULL;
-    staged_count = 0;
-}
-
-int results_show(char path[PATH_MAX])
-{
-    for (size_t i = 0; i < staged_count; i++) {
-        snprintf(path, PATH_MAX, "%s", staged[i].path);
-        if (!staged[i].shown && rename(staged[i].temporary, staged[i].path) != 0)
-            return -1;
-        staged[i].shown = true;
-    }
-    return 0;
-}
-
-int results_sync(char path[PATH_MAX])
-{
-    for (size_t i = 0; i < staged_count; i++)
-        if (fsync(staged[i].fd) != 0) {
-            snprintf(path, PATH_MAX, "%s", staged[i].path);
-            return -1;
-        }
-    staged_forget();
-    return 0;
+    return rename(result->temporary, result->path);
 }
 
 /* Another process may have put a container in the place of a file that was shown (join.h). */
-static bool is_there(const struct staged *file)
+static bool is_there(const struct result *result, const char *path)
 {
     struct stat own, there;
-    return fstat(file->fd, &own) == 0 && lstat(file->path, &there) == 0 && own.st_dev == there.st_dev &&
+    return fstat(result->fd, &own) == 0 && lstat(path, &there) == 0 && own.st_dev == there.st_dev &&
            own.st_ino == there.st_ino;
 }
 
-void results_drop(void)
+void result_drop(const struct result *result)
 {
     int error = errno;
-    for (size_t i = 0; i < staged_count; i++)
-        if (!staged[i].shown) {
-            if (!staged[i].only)
-                unlink(staged[i].temporary);
-        } else if (is_there(&staged[i])) {
-            if (staged[i].only)
-                rename(staged[i].path, staged[i].temporary);
-            else
-                unlink(staged[i].path);
-        }
-    staged_forget();
+    if (!result->only)
+        unlink(is_there(result, result->path) ? result->path : result->temporary);
+    else if (is_there(result, result->path))
+        rename(result->path, result->temporary);
+    close(result->fd);
     errno = error;
+}
+
+int part_make(char *template)
+{
+    int fd = mkostemp(template, O_CLOEXEC);
+    if (fd >= 0)
+        flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nobody removes it */
+    return fd;
+}
+
+bool result_has_name(const char *name, bool *part)
+{
+    char whole[NAME_MAX + 1];
+    snprintf(whole, sizeof whole, "%s", name);
+    char *end = strrchr(whole, '.');
+    *part = end && strncmp(end, ".part", 5) == 0 && (!end[5] || end[5] == '-');
+    if (*part)
+        *end = '\0';
+    return text_ends(whole, RUN_FILE_SUFFIX) || text_ends(whole, SUMMARY_SUFFIX) || text_ends(whole, NAMES_SUFFIX);
+}
+
+void parts_remove(const char *directory)
+{
+    bool part;
+    DIR *stream = opendir(directory);
+    for (struct dirent *entry; stream && (entry = readdir(stream));) {
+        if (!result_has_name(entry->d_name, &part) || !part || text_ends(entry->d_name, ".part"))
+            continue;
+        int fd = openat(dirfd(stream), entry->d_name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(stream), entry->d_name, 0);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (stream)
+        closedir(stream);
 }
 
 int bytes_write(int fd, const char *data, size_t bytes)
@@ -198,15 +170,14 @@ void *result_of_summary(struct summary *summary, size_t *bytes)
     }
 }
 
-int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
-                 char path[PATH_MAX])
+int result_write(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
+                 const void *data, size_t bytes)
 {
-    struct result result;
-    if (result_path(directory, name, stem, suffix, path) != 0 || result_begin(&result, path) != 0)
+    if (result_begin(result, directory, name, stem, suffix) != 0)
         return -1;
-    if (bytes_write(result.fd, data, bytes) == 0)
-        return result_stage(result.fd, result.temporary, path, false);
-    result_drop(&result);
+    if (bytes_write(result->fd, data, bytes) == 0)
+        return 0;
+    result_drop(result);
     return -1;
 }
 
@@ -250,22 +221,18 @@ int extent_copy(int to, uint64_t place, int from, uint64_t begin, uint64_t bytes
     return 0;
 }
 
-int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
-                char path[PATH_MAX])
+int result_copy(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
+                const char *from, uint64_t bytes)
 {
-    struct result result;
-    if (result_path(directory, name, stem, suffix, path) != 0)
+    if (result_begin(result, directory, name, stem, suffix) != 0)
         return -1;
     int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (source < 0 || result_begin(&result, path) != 0) {
-        if (source >= 0)
-            close(source);
-        return -1;
-    }
-    int copied = extent_copy(result.fd, 0, source, 0, bytes);
-    close(source);
+    int copied = source >= 0 ? extent_copy(result->fd, 0, source, 0, bytes) : -1, error = errno;
+    if (source >= 0)
+        close(source);
+    errno = error;
     if (copied == 0)
-        return result_stage(result.fd, result.temporary, path, false);
-    result_drop(&result);
+        return 0;
+    result_drop(result);
     return -1;
 }

@@ -1,8 +1,10 @@
 /*
- * Files of results in the output directory. Each is written next to its place. When all are complete they are renamed
- * (results_show). Later they are flushed to the disk (results_sync), which may take long.
+ * Files of results in the output directory. Each is written next to its place, and then renamed (result_show). Later it is
+ * flushed to the disk, which may take long.
  *
  *   DIRECTORY/STEM SUFFIX, or DIRECTORY/STEM.N SUFFIX where others of that name are there already
+ *
+ * A file that is written under a name with ".part-" is locked. So whoever can lock it knows that its writer was killed.
  */
 #ifndef MPIT_TOOLS_RESULTFILE_H
 #define MPIT_TOOLS_RESULTFILE_H
@@ -15,10 +17,32 @@
 /* Finds a free path. Returns 0, or -1 with errno. */
 int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX]);
 
-/* Writes `data`. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno. path[] gets the path of the
- * result. */
-int result_write(const char *directory, const char *name, int stem, const char *suffix, const void *data, size_t bytes,
-                 char path[PATH_MAX]);
+/* A complete file, with its temporary name or its own. */
+struct result {
+    int fd;
+    bool only; /* its contents exist nowhere else, so that the file stays after any failure */
+    char temporary[PATH_MAX + 16], path[PATH_MAX];
+};
+
+/* Writes `data` next to its place. The stem is the first `stem` bytes of `name`. Returns 0, or -1 with errno. result->path is
+ * the path of the result in both cases. */
+int result_write(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
+                 const void *data, size_t bytes);
+
+/* Gives the file its name. Returns as above. */
+int result_show(const struct result *result);
+
+/* Removes the file and closes it. If it has the only copy of its contents it gets its temporary name back instead. */
+void result_drop(const struct result *result);
+
+/* Makes a temporary file, like mkostemp. Returns it locked, or -1 with errno. */
+int part_make(char *template);
+
+/* Removes such files of killed processes from the directory. */
+void parts_remove(const char *directory);
+
+/* Returns whether it is the name of a result. *part: of one that was not completed. */
+bool result_has_name(const char *name, bool *part);
 
 /* Writes to the file. Returns 0, or -1 with errno. */
 int bytes_write(int fd, const char *data, size_t bytes);
@@ -39,19 +63,8 @@ void *result_of_all(const struct summary *summary, size_t *bytes);
  * -1 with errno. */
 int extent_copy(int to, uint64_t place, int from, uint64_t begin, uint64_t bytes);
 
-/* Copies the first `bytes` of the file `from`. Returns as above. */
-int result_copy(const char *directory, const char *name, int stem, const char *suffix, const char *from, uint64_t bytes,
-                char path[PATH_MAX]);
-
-/* Adds a complete file to the list of files to rename. The list then owns the descriptor. `only` means that the
- * contents exist nowhere else, so that the file stays after any failure. */
-int result_stage(int fd, const char *temporary, const char *path, bool only);
-
-/* Renames all files of the list. Returns 0, or -1 with errno. After an error path[] names the file. */
-int results_show(char path[PATH_MAX]);
-/* Flushes all files of the list to the disk, and clears the list. Returns as above. */
-int results_sync(char path[PATH_MAX]);
-/* Removes all files of the list. A file with the only copy of its contents gets its temporary name back instead. */
-void results_drop(void);
+/* Copies the first `bytes` of the file `from` next to their place. Returns as result_write. */
+int result_copy(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
+                const char *from, uint64_t bytes);
 
 #endif

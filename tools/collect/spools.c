@@ -2,6 +2,8 @@
 #include "collect/spools.h"
 
 #include "base/array.h"
+#include "base/text.h"
+#include "format/runfile.h"
 #include "writer/spool.h"
 
 #include <dirent.h>
@@ -220,4 +222,22 @@ void spool_join_forget(const char *spool, const struct timespec *since)
     bool asked = spool_join_is_asked(spool, &now);
     if (asked && (!since || (now.tv_sec == since->tv_sec && now.tv_nsec == since->tv_nsec)))
         unlink(path);
+}
+
+void spool_remove(const struct spool *spool)
+{
+    struct timespec since;
+    bool empty = !spool_is_watched(spool->path) && !spool_join_is_asked(spool->path, &since);
+    DIR *directory = opendir(spool->path);
+    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
+        empty = !text_ends(entry->d_name, RUN_FILE_SUFFIX);
+    if (directory)
+        rewinddir(directory);
+    for (struct dirent *entry; empty && directory && (entry = readdir(directory));)
+        if (entry->d_name[0] != '.' && !text_ends(entry->d_name, RUN_FILE_SUFFIX)) /* a process may begin just now */
+            unlinkat(dirfd(directory), entry->d_name, 0);
+    if (directory)
+        closedir(directory);
+    if (empty && rmdir(spool->path) != 0 && errno == ENOTEMPTY)
+        spool_link(spool->path, spool->output);
 }

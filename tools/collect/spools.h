@@ -41,6 +41,10 @@ bool spool_join_is_asked(const char *spool, struct timespec *since);
 /* Removes the mark if it has this time. NULL: any. */
 void spool_join_forget(const char *spool, const struct timespec *since);
 
+/* Removes the spool if it has no live file and no mark to join, and mpit-run does not watch it. A process that begins in it
+ * prevents this. The caller holds its lock. */
+void spool_remove(const struct spool *spool);
+
 void spools_release(struct spool_list *spools);
 
 #endif

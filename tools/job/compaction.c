@@ -2,6 +2,7 @@
 #include "job/compaction.h"
 
 #include "calls.h"
+#include "collect/resultfile.h"
 #include "collect/spools.h"
 #include "format/compact.h"
 #include "job/container.h"
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -246,7 +248,7 @@ static int out_open(struct work *work, const struct stat *st)
     int fd = open(directory, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0) {
         snprintf(work->temporary, sizeof work->temporary, "%s.part-XXXXXX", work->target);
-        fd = mkostemp(work->temporary, O_CLOEXEC);
+        fd = part_make(work->temporary);
     }
     if (fd < 0) {
         work->temporary[0] = '\0';
@@ -256,6 +258,7 @@ static int out_open(struct work *work, const struct stat *st)
     if (fchown(fd, st->st_uid, st->st_gid) != 0) /* for root and the run of another user */
         errno = 0;
     fchmod(fd, st->st_mode & 07777);
+    flock(fd, LOCK_EX | LOCK_NB); /* as part_make does: it will have a temporary name */
     work->out = fdopen(fd, "w+");
     if (!work->out) {
         close(fd);

@@ -125,7 +125,7 @@ static int joining_begin(struct joining *joining, const struct run_piece *place)
 {
     snprintf(joining->path, sizeof joining->path, "%s", place->path);
     snprintf(joining->temporary, sizeof joining->temporary, "%s.part-XXXXXX", joining->path);
-    joining->fd = mkostemp(joining->temporary, O_CLOEXEC);
+    joining->fd = part_make(joining->temporary);
     if (joining->fd < 0)
         return -1;
     access_take(joining->fd, place->path);
@@ -335,6 +335,19 @@ int run_job_join(const struct run_dir *dir, const struct run_job *job, bool comp
     close(lock);
     errno = problem;
     return result;
+}
+
+void run_dir_tidy(const struct run_dir *dir)
+{
+    int lock = dir->named ? -1 : directory_lock(dir->path);
+    struct stat st;
+    for (size_t i = 0; lock >= 0 && i < dir->spare_count; i++)
+        if (lstat(dir->spares[i].path, &st) == 0 && piece_is_same(&dir->spares[i], &st) && st.st_uid == geteuid())
+            unlink(dir->spares[i].path);
+    if (lock < 0)
+        return;
+    parts_remove(dir->path);
+    close(lock);
 }
 
 /* ---- back to files ----------------------------------------------------------------------------------------------- */

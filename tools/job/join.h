@@ -17,6 +17,10 @@
  * stay. */
 int run_job_join(const struct run_dir *dir, const struct run_job *job, bool compress);
 
+/* Removes what a killed process has left in the directory: files that a container has, and files that were not complete. Does
+ * nothing while another process joins. */
+void run_dir_tidy(const struct run_dir *dir);
+
 /* Takes the files out of the containers of all jobs, into a directory. It is made if it is missing. An existing file
  * stays. Returns 0, or -1 with a reason. */
 int run_dir_unpack(const struct run_dir *dir, const char *to, char error[512]);

@@ -249,10 +249,9 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
         if (i)
             run_dir_close(dir);
         result = run_pieces_read(dir, path, error);
-        bool missed = dir->vanished || (dir->passing && !dir->job_count);
-        if (dir->named || (before == run_dir_count(path) && !missed))
+        if (dir->named || (before == run_dir_count(path) && !dir->vanished))
             break;
-        if (missed)
+        if (dir->vanished)
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     if (result != 0)
@@ -309,6 +308,15 @@ int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char 
     return opened;
 }
 
+static void pieces_release(struct run_piece *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        free(pieces[i].path);
+        free(pieces[i].name);
+    }
+    free(pieces);
+}
+
 void run_dir_close(struct run_dir *dir)
 {
     for (size_t i = 0; i < dir->job_count; i++) {
@@ -317,11 +325,7 @@ void run_dir_close(struct run_dir *dir)
             run_reader_close(&job->files[k]);
         free(job->files);
         free(job->ranks);
-        for (size_t k = 0; k < job->piece_count; k++) {
-            free(job->pieces[k].path);
-            free(job->pieces[k].name);
-        }
-        free(job->pieces);
+        pieces_release(job->pieces, job->piece_count);
         stored_names_close(job->names);
         summary_drop(job);
         job->summary = summary_sums_take(&job->sums); /* it was not asked for */
@@ -337,6 +341,10 @@ void run_dir_close(struct run_dir *dir)
         free(dir->problems[i]);
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
+    pieces_release(dir->spares, dir->spare_count);
+    for (size_t i = 0; i < dir->brought_count; i++)
+        free(dir->brought[i]);
+    free(dir->brought);
     tdestroy(dir->numbers, free);
     tdestroy(dir->members, free);
     free(dir->problems);

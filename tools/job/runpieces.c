@@ -87,16 +87,22 @@ static const char *piece_title(const struct run_piece *piece, char text[PATH_MAX
     return text;
 }
 
-/* The job gets a copy of the piece. */
-static void piece_add(struct run_job *job, const struct run_piece *piece)
+static char *text_copy(const char *text)
+{
+    char *copy = strdup(text);
+    if (!copy)
+        err(1, "no memory");
+    return copy;
+}
+
+/* Adds a copy of the piece. */
+static void piece_add(struct run_piece **pieces, size_t *count, const struct run_piece *piece)
 {
     struct run_piece copy = *piece;
-    copy.path = strdup(piece->path);
-    copy.name = strdup(piece->name);
-    if (!copy.path || !copy.name)
-        err(1, "no memory");
-    job->pieces = array_enlarge(job->pieces, job->piece_count, sizeof *job->pieces);
-    job->pieces[job->piece_count++] = copy;
+    copy.path = text_copy(piece->path);
+    copy.name = text_copy(piece->name);
+    *pieces = array_enlarge(*pieces, *count, sizeof **pieces);
+    (*pieces)[(*count)++] = copy;
 }
 
 enum { BRIEF_LEAST = 1000 };
@@ -112,6 +118,24 @@ static bool is_gone(const struct run_piece *piece)
 {
     struct stat st;
     return stat(piece->path, &st) != 0 ? errno == ENOENT : piece->extent.inode && st.st_ino != piece->extent.inode;
+}
+
+/* Returns whether a file that was read before, or a summary, has the process. */
+static bool has_process(const struct run_job *job, const struct run_reader *reader)
+{
+    const struct run_header *own = &reader->header;
+    bool found = false;
+    for (size_t i = 0; !found && i < job->file_count; i++) {
+        const struct run_header *other = &job->files[i].header;
+        found = other->pid == own->pid && other->begin_ticks == own->begin_ticks &&
+                other->begin_realtime_ns == own->begin_realtime_ns && strcmp(other->host, own->host) == 0;
+    }
+    struct summary process = {.ranks = 0};
+    if (!found && job->stored_sums && summary_of_run(&process, reader) != 0)
+        err(1, "no memory");
+    found = found || (job->stored_sums && summary_sums_have(job->stored_sums, &process));
+    summary_release(&process);
+    return found;
 }
 
 /* Returns the job that has the file now, or NULL. */
@@ -133,16 +157,17 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
         run_reader_close(&reader);
         return NULL;
     }
-    if (reader.header.collected) { /* a result in the directory has its figures, or soon will */
-        dir->passing++;
-        run_reader_close(&reader);
-        return NULL;
-    }
     const struct run_header *header = &reader.header;
     const struct summary_row row = {.rank = header->world_rank};
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
+    if (header->collected && has_process(job, &reader)) {
+        dir->brought = array_enlarge(dir->brought, dir->brought_count, sizeof *dir->brought);
+        dir->brought[dir->brought_count++] = text_copy(piece->path);
+        run_reader_close(&reader);
+        return NULL;
+    }
     summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
     if (file_look)
         file_look(&reader);
@@ -152,7 +177,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
         run_reader_rest(&reader);
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
-    piece_add(job, piece);
+    piece_add(&job->pieces, &job->piece_count, piece);
     return job;
 }
 
@@ -178,7 +203,7 @@ static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *
     struct run_job *job = run_job_of(dir, summary->job, span, summary->rows, summary->row_count);
     summary->job = job->job;
     summary_sums_add_once(summary_sums_of(&job->stored_sums), summary);
-    piece_add(job, piece);
+    piece_add(&job->pieces, &job->piece_count, piece);
     return job;
 }
 
@@ -272,7 +297,9 @@ static bool is_member(const struct run_dir *dir, const struct run_piece *file)
 static void file_add(struct run_dir *dir, char *path)
 {
     struct run_piece piece = file_piece(path);
-    if (!is_member(dir, &piece))
+    if (is_member(dir, &piece))
+        piece_add(&dir->spares, &dir->spare_count, &piece);
+    else
         piece_read(dir, &piece);
 }
 
@@ -283,7 +310,7 @@ static struct run_job *member_add(struct run_dir *dir, const struct run_piece *p
         return piece_read(dir, piece);
     struct run_job *job = number ? run_job_numbered(dir, *number) : NULL;
     if (job)
-        piece_add(job, piece);
+        piece_add(&job->pieces, &job->piece_count, piece);
     return job;
 }
 
@@ -329,10 +356,12 @@ void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
         if (access(path, F_OK) != 0)
             return;
         struct run_piece piece = file_piece(path);
-        if (is_member(dir, &piece))
+        if (is_member(dir, &piece)) {
+            piece_add(&dir->spares, &dir->spare_count, &piece);
             continue;
+        }
         piece_names_read(dir, job, &piece);
-        piece_add(job, &piece);
+        piece_add(&job->pieces, &job->piece_count, &piece);
     }
 }
 
@@ -406,6 +435,8 @@ static int run_files_read(struct run_dir *dir, const char *path, char error[512]
         err(1, "no memory");
     for (size_t i = 0; i < spools.count; i++) {
         int more = files_add(dir, spools.list[i].path);
+        if (more > 0 && problem && problem != ENOENT)
+            problem_add(dir, "%s cannot be read: %s", path, strerror(problem));
         problem = more > 0 ? 0 : problem;
         count = more > 0 ? (count > 0 ? count : 0) + more : count;
     }

@@ -92,7 +92,7 @@ int summary_file_add(const struct summary *summary, const char *stem, const char
     size_t bytes;
     void *file = result_of_all(summary, &bytes);
     snprintf(temporary, sizeof temporary, "%.3900s%s.part-XXXXXX", stem, suffix);
-    int fd = file ? mkostemp(temporary, O_CLOEXEC) : -1;
+    int fd = file ? part_make(temporary) : -1;
     int result = fd >= 0 && bytes_write(fd, file, bytes) == 0 ? fsync(fd) : -1, problem = errno;
     if (fd >= 0 && close(fd) != 0 && result == 0) {
         result = -1;

@@ -174,8 +174,9 @@ class Judge:
         sys.stdout.flush()
 
     def holds(self, good, name, details=""):
-        """A check by a condition. The end of DETAILS is shown where it does not hold."""
+        """A check by a condition, which is returned. The end of DETAILS is shown where it does not hold."""
         self.check(name, [] if good else [str(details)[-2500:]])
+        return good
 
     def skip(self, name, why):
         """A check that cannot be made here."""

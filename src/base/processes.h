@@ -10,4 +10,10 @@
 /* True if the process runs a program, in one of its threads. The main thread may have left. Any thread may call it. */
 bool process_has_program(uint32_t pid);
 
+/* When it began, in the kernel's ticks since its boot. 0: not known. `pid` 0: this process. */
+uint64_t process_start(uint32_t pid);
+
+/* The same as process_has_program, but not for a later process with this number. `start` 0: not known. */
+bool process_runs(uint32_t pid, uint64_t start);
+
 #endif

@@ -168,7 +168,7 @@ static bool is_forgotten(const char *path, const char *name)
 /* Returns whether the process writes the header of its file just now. It sets the phase when the rest is there. */
 static bool is_beginning(const struct run_header *header)
 {
-    return header->phase < RUN_STARTING && (!header->pid || process_has_program(header->pid));
+    return header->phase < RUN_STARTING && (!header->pid || process_runs(header->pid, header->process_start));
 }
 
 /* An unreadable file may be new, of another version, or damaged. It stays for a day, and as long as the system fails. */

@@ -5,11 +5,9 @@
 #include "clock/clock.h"
 #include "writer/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,14 +80,12 @@ static bool is_program(const char *now, const struct run_header *header)
 bool process_lives(const struct run_header *header)
 {
     char path[64], program[PATH_MAX];
-    if (!process_is_here(header) || header->pid > INT_MAX || header->pid == 0)
-        return false;
-    if (kill((pid_t)header->pid, 0) != 0 && errno != EPERM) /* it exists, and belongs to another user */
+    if (!process_is_here(header) || !process_runs(header->pid, header->process_start))
         return false;
     snprintf(path, sizeof path, "/proc/%" PRIu32 "/exe", header->pid);
-    ssize_t n = readlink(path, program, sizeof program - 1); /* of a zombie: none */
+    ssize_t n = readlink(path, program, sizeof program - 1); /* none if its main thread has left */
     program[n > 0 ? n : 0] = '\0';
-    return n > 0 ? is_program(program, header) : process_has_program(header->pid);
+    return n <= 0 || is_program(program, header);
 }
 
 /* Returns the process number in the innermost of its namespaces, or 0 if not known. */

@@ -175,13 +175,14 @@ struct run_header {
     uint64_t spool_limit;   /* limit of this file in the spool. 0: none */
     uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, if it was */
     uint32_t clock_trouble; /* enum clock_trouble: why a measurement failed */
-    uint32_t collected;     /* 1: a result that is now being written to the disk has its figures (collect.h) */
+    uint32_t collected;     /* 1: a result in the output directory may have its figures (collect.h) */
     uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
     uint64_t first_path, first_module; /* path_record and module_record. 0: none */
     uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
     uint64_t recorder;         /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
     uint64_t trace_limit_ns;   /* mpit_trace_limit_seconds. 0: none */
     uint64_t trace_bytes_over; /* 1: events were lost for want of bytes, to the limit or the disk */
+    uint64_t process_start;    /* when the process began (process_start of base/processes.h). 0: not known */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

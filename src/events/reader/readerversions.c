@@ -52,6 +52,8 @@ int reader_version_check(struct run_reader *reader)
         header->trace_limit_ns = 0;
     if (header->header_bytes < offsetof(struct run_header, trace_bytes_over) + sizeof header->trace_bytes_over)
         header->trace_bytes_over = 0;
+    if (header->header_bytes < offsetof(struct run_header, process_start) + sizeof header->process_start)
+        header->process_start = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {

@@ -2,6 +2,7 @@
 #include "writer/run.h"
 
 #include "base/cancel.h"
+#include "base/processes.h"
 #include "writer/filesize.h"
 #include "writer/runguard.h"
 #include "writer/runtrace.h"
@@ -289,6 +290,7 @@ static void header_fill(struct run_header *header, uint64_t file_bytes)
     header->header_bytes = sizeof *header;
     header->page_bytes = RUN_PAGE_BYTES;
     header->file_bytes = file_bytes;
+    header->process_start = process_start(0);
     header->pid = (uint32_t)getpid();
     struct stat st;
     header->pid_namespace = stat("/proc/self/ns/pid", &st) == 0 ? st.st_ino : 0;

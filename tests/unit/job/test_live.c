@@ -326,6 +326,9 @@ static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void 
     assert_int_equal(process_life(header), LIFE_HERE);
     header->pid_namespace = 0; /* an older file: told by its number */
     assert_int_equal(process_life(header), LIFE_HERE);
+    header->process_start++; /* an earlier process of this program, which had its number */
+    assert_int_equal(process_life(header), LIFE_GONE);
+    header->process_start--;
     header->pid_namespace = st.st_ino + 1;
     assert_false(process_is_here(header) || process_lives(header) || process_is_at(header, getpid()));
     assert_int_equal(process_life(header), LIFE_UNSEEN);

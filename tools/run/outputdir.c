@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run/outputdir.h"
 
+#include "collect/spools.h"
 #include "job/rundir.h"
 #include "base/username.h"
 
@@ -107,6 +108,24 @@ static void summary_check(const struct output_dir *dir, const struct output_wish
     refusal_warn(&wish->refusal, "the summary cannot be written to %s: %s", path, strerror(problem));
 }
 
+/* Returns text if recordings of an earlier job wait in a spool of the directory. They would be a job of this run, too. */
+static const char *waiting_find(const struct output_dir *dir)
+{
+    static char text[2 * PATH_MAX + 128];
+    struct spool_list spools;
+    size_t at = 0;
+    bool found = spools_find(&spools, dir->path) == 0;
+    while (found && at < spools.count && run_dir_count(spools.list[at].path) <= 0)
+        at++;
+    found = found && at < spools.count;
+    if (found)
+        snprintf(text, sizeof text,
+                 "gets the recordings of an earlier job, which wait in %s (mpit-collect %s brings them)",
+                 spools.list[at].path, dir->given);
+    spools_release(&spools);
+    return found ? text : NULL;
+}
+
 /* Makes and tries dir->given. Returns 0, or EEXIST with the `reason` if it belongs to another run, or another errno. */
 static int candidate_take(struct output_dir *dir, const struct output_wish *wish, const char **reason)
 {
@@ -123,7 +142,11 @@ static int candidate_take(struct output_dir *dir, const struct output_wish *wish
         return EEXIST; /* mpit-collect would not write into it */
     bool empty = run_dir_count(dir->path) <= 0;
     *reason = "already has a recorded run";
-    if (!empty) /* the job's other processes may have begun */
+    const char *waiting = empty ? waiting_find(dir) : NULL;
+    *reason = waiting ? waiting : *reason;
+    if (waiting && !launched)
+        output_dir_drop(dir);
+    if (!empty || waiting) /* the job's other processes may have begun */
         return launched ? launched_claim(launched, dir->path, false) : EEXIST;
     if ((problem = directory_try(dir->given)) != 0)
         return problem;

@@ -119,6 +119,13 @@ static struct summary_site *places_by_time(const struct summary_sites *sites, si
     return places;
 }
 
+const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
+                         char text[UNIT_TEXT_BYTES])
+{
+    return time_ns && summary_tells_stalls(summary, kind) ? text_of_share(text, (double)stall_ns, (double)time_ns)
+                                                          : "-";
+}
+
 static void site_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     const struct summary_sites *sites = &summary->sites;
@@ -133,7 +140,7 @@ static void site_print(const struct summary *summary, const struct summary_site 
     fprintf(out, "  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
             text_of_count(a, site->count), time_text(summary, site, b),
             site->time_ns && whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
-            site->time_ns ? text_of_share(d, (double)site->stall_ns, (double)site->time_ns) : "-",
+            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->time_ns ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
 }
 
@@ -198,9 +205,7 @@ static void costly_print(const struct summary *summary, const struct summary_sit
     fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
             column_cut(name, COSTLY_NAME), time_text(summary, site, a),
             site->time_ns && whole > 0 ? text_of_share(b, (double)site->time_ns, whole) : "-",
-            site->time_ns && summary_tells_stalls(summary, site->kind)
-                ? text_of_share(c, (double)site->stall_ns, (double)site->time_ns)
-                : "-");
+            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }
 
 void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
@@ -260,7 +265,8 @@ static int by_path(const void *one, const void *other)
     return x ? 1 : y ? -1 : by_time(one, other);
 }
 
-static void path_print(const struct summary_site *site, uint32_t known, double whole, FILE *out)
+static void path_print(const struct summary *summary, const struct summary_site *site, uint32_t known, double whole,
+                       FILE *out)
 {
     char place[SITE_PLACE_BYTES], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     for (uint32_t depth = known; depth < site->frame_count; depth++)
@@ -270,7 +276,7 @@ static void path_print(const struct summary_site *site, uint32_t known, double w
             site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
             site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),
             whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
-            site->time_ns ? text_of_share(d, (double)site->stall_ns, (double)site->time_ns) : "-",
+            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->flags & PATH_CUT         ? "  (outer frames left out)"
             : site->flags & PATH_UNKNOWN   ? "  (callers unknown)"
             : site->flags & PATH_ELSEWHERE ? "  (on a stack of its own)"
@@ -293,7 +299,7 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
     else
         fprintf(out, "Call paths, over all ranks; share is of the time of all calls, also MPI_Init and MPI_Finalize\n");
     for (uint64_t i = 0; i < compared->count; i++)
-        path_print(order[i], i ? frames_common(order[i - 1], order[i]) : 0, whole, out);
+        path_print(summary, order[i], i ? frames_common(order[i - 1], order[i]) : 0, whole, out);
     free(order);
 }
 

@@ -2,6 +2,7 @@
 #ifndef MPIT_TOOLS_SUMMARY_SITES_H
 #define MPIT_TOOLS_SUMMARY_SITES_H
 
+#include "base/units.h"
 #include "summary/summarysites.h"
 
 #include <jansson.h>
@@ -19,6 +20,10 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
 
 /* The sites by time, the costliest first, which the caller frees. NULL without memory. */
 const struct summary_site **sites_by_time(const struct summary_sites *sites);
+
+/* The stalled share of the time of calls of a kind, "-" if it is not known. */
+const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
+                         char text[UNIT_TEXT_BYTES]);
 
 /* The first sites as a table. */
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out);

@@ -37,14 +37,13 @@ static int summary_call_order(const void *a, const void *b, void *summary)
 }
 
 /* A line of the table of functions. */
-static void call_print(const char *name, const struct summary_call *call, const uint64_t *stall_ns, double whole,
+static void call_print(const char *name, const struct summary_call *call, const char *stalled, double whole,
                        bool untimed, bool average, FILE *out)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     bool known = call->time_ns || !untimed;
     fprintf(out, "  %-32s %14s %10s %9s %8s", name, text_of_count(a, call->count), known_ns(b, call->time_ns, untimed),
-            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-",
-            known && stall_ns && call->time_ns ? text_of_share(e, (double)*stall_ns, (double)call->time_ns) : "-");
+            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-", stalled);
     if (average)
         fprintf(out, " %10s", known ? text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count) : "-");
     fputc('\n', out);
@@ -53,7 +52,7 @@ static void call_print(const char *name, const struct summary_call *call, const 
 static void calls_print(const struct summary *summary, FILE *out)
 {
     unsigned order[CALL_COUNT], used = 0;
-    char others[UNIT_TEXT_BYTES];
+    char others[UNIT_TEXT_BYTES], stalled[UNIT_TEXT_BYTES];
     bool untimed = summary_is_untimed(summary);
     for (unsigned i = 1; i < CALL_COUNT; i++)
         if (summary->calls[i].count)
@@ -72,7 +71,7 @@ static void calls_print(const struct summary *summary, FILE *out)
         const struct summary_call *call = &summary->calls[order[i]];
         if (i < TOP_CALLS) {
             call_print(call_table[order[i]].name, call,
-                       summary_tells_stalls(summary, order[i]) ? &summary->call_stall_ns[order[i]] : NULL, whole,
+                       stalled_text(summary, order[i], summary->call_stall_ns[order[i]], call->time_ns, stalled), whole,
                        untimed, true, out);
             continue;
         }
@@ -82,7 +81,8 @@ static void calls_print(const struct summary *summary, FILE *out)
     }
     if (used > TOP_CALLS) {
         snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
-        call_print(others, &rest, summary->stall_known ? &rest_stall : NULL, whole, untimed, false, out);
+        call_print(others, &rest, stalled_text(summary, CALL_NONE, rest_stall, rest.time_ns, stalled), whole, untimed,
+                   false, out);
     }
 }
 

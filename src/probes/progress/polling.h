@@ -66,7 +66,7 @@ HOT struct log *poll_begin(void)
     struct log *log = stall_waiting();
     if (log && log->stall.depth++ == 0) {
         log->stall.found = false;
-        if (__builtin_expect(log->stall.since != 0, 0))
+        if (__builtin_expect(log->stall.left == 0, 0))
             stall_poll_begin(log);
     }
     return log;

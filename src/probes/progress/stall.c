@@ -4,9 +4,14 @@
 
 #include <stddef.h>
 #include <string.h>
+#include <time.h>
 
 uint8_t stall_may_wait[CALL_COUNT];
 struct stall_rest stall_rest;
+uint32_t stall_patience = PATIENCE_LEAST;
+
+static struct clock_scale scale;
+static uint32_t patience_ticks = 4000, long_ticks = 200000;
 
 /* True if the call may wait, by its name: the standard names calls that do not wait so. MPI_Init begins like a
  * nonblocking call, and its waits for other processes are not watched. */
@@ -52,17 +57,25 @@ static void stall_begin(struct log *log, uint64_t since)
 }
 
 /* Polls that read the clock teach their length if they were many. A sleep among them is limited to this. */
-enum { LEARNED_FROM = 8 };
-static uint32_t patience_ticks = 4000;
+enum { LEARNED_FROM = 8, PATIENCE_NS = 2000 };
 
-void stall_scale(struct clock_scale scale)
+/* Longer work, and longer polls, may have been without a processor. Then so many stalls begin with a look at the
+ * thread's time on a processor. */
+enum { LONG_NS = 100000, CROWDED = 64 };
+
+void stall_scale(struct log *log, struct clock_scale known, bool yields)
 {
-    patience_ticks = (uint32_t)clock_ticks(scale, 2000);
+    scale = known;
+    patience_ticks = (uint32_t)clock_ticks(scale, PATIENCE_NS);
+    long_ticks = (uint32_t)clock_ticks(scale, LONG_NS);
+    if (yields)
+        log->stall.patience = stall_patience = 0;
 }
 
 static void idle_learn(struct stall *stall, uint64_t now)
 {
-    if (stall->polls < LEARNED_FROM)
+    stall->patience = stall_patience ? stall->patience : 0;
+    if (!stall_patience || stall->polls < LEARNED_FROM)
         return;
     uint64_t idle = (now - stall->watched) / stall->polls, most = patience_ticks / 4;
     idle = idle < most ? idle : most;
@@ -79,7 +92,8 @@ static void stall_pause(struct log *log, uint64_t now)
 {
     struct stall *stall = &log->stall;
     idle_learn(stall, now);
-    stall->ticks += now - stall->since;
+    if (stall_patience || now - stall->since > patience_ticks) /* where polls yield it may be a short wait: work */
+        stall->ticks += now - stall->since;
     stall->since = 0;
     stall->polling = stall->patience; /* it waits anew, and the thread is in no poll any more */
     stall->working = now;
@@ -88,10 +102,44 @@ static void stall_pause(struct log *log, uint64_t now)
     stalled_show(log, 0);
 }
 
+static void processor_look(struct stall *stall)
+{
+    struct timespec used;
+    stall->looked = clock_now();
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    stall->processor = clock_ticks(scale, (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec);
+}
+
+/* Returns how long the call had no processor since its last stall, at least. It cannot have worked then. Calls on files
+ * may sleep in the system, which is work. */
+static uint64_t without_processor(struct log *log, uint64_t now)
+{
+    struct stall *stall = &log->stall;
+    uint64_t looked = stall->looked, before = stall->processor, working = now - stall->working;
+    if (working <= long_ticks || call_table[log->state->call].fold == FOLD_IO)
+        return 0;
+    stall->crowded = CROWDED;
+    if (looked < log->state->since)
+        return 0;
+    processor_look(stall);
+    uint64_t passed = now - looked, used = stall->processor - before, without = passed > used ? passed - used : 0;
+    if (without > working / 2 && stall->work == stall->working)
+        stall->work = 0; /* samples say the same */
+    return without < working ? without : working;
+}
+
+/* In a stall, or before the poll that may begin one. */
 void stall_poll_begin(struct log *log)
 {
-    log->stall.poll = clock_now();
-    log->stall.polls++;
+    struct stall *stall = &log->stall;
+    uint64_t now = clock_now();
+    if (stall->since && now - stall->since > long_ticks && now - stall->looked > long_ticks) {
+        if (now - stall->poll > long_ticks)
+            stall->crowded = CROWDED;
+        processor_look(stall);
+    }
+    stall->poll = now;
+    stall->polls++;
 }
 
 /* The stall began with the first empty poll, after the last work. If the call has moved data before, as in a large
@@ -99,27 +147,28 @@ void stall_poll_begin(struct log *log)
 static void patience_end(struct log *log)
 {
     struct stall *stall = &log->stall;
-    uint64_t now = clock_now(), spent = (uint64_t)(stall->patience + 1) * stall->idle, call = log->state->since;
+    uint64_t now = stall->poll, spent = (uint64_t)stall->patience * stall->idle, call = log->state->since;
     uint64_t working = stall->working > call ? stall->working : call;
     stall->watched = now;
-    stall->polls = 0;
+    stall->polls = 1;
     if (stall->moved == call)
         spent = 0;
-    stall_begin(log, now - working > spent ? now - spent : working);
+    now = now - working > spent ? now - spent : working;
+    if (stall->times)
+        stall->ticks += without_processor(log, now);
+    stall_begin(log, now);
+    if (stall->crowded && stall->crowded--)
+        processor_look(stall);
 }
 
 void poll_outermost_end(struct log *log)
 {
     struct stall *stall = &log->stall;
     if (stall->found) {
-        if (stall->since)
-            stall_pause(log, stall->poll);
+        stall_pause(log, stall->poll);
         poll_moved(log);
     } else if (stall->since == 0) {
-        if (stall->left)
-            stall->left--;
-        else
-            patience_end(log);
+        patience_end(log);
     }
 }
 
@@ -179,6 +228,8 @@ bool stall_end(struct log *log, const struct probe *probe, const struct event *c
     uint64_t ticks = stall->ticks, end = probe->begin + duration;
     if (stall->since && end > stall->since)
         ticks += end - stall->since;
+    else if (!stall->since && end > stall->working)
+        ticks += without_processor(log, end);
     *record = (struct event){.begin = stall->first,
                              .duration = event_kind(call),
                              .kind = RECORD_STALL,

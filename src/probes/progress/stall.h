@@ -36,7 +36,7 @@ struct stall {
     uint64_t since; /* since then it has found nothing to do. 0: it is at work */
     uint64_t first; /* begin of its first stall */
     uint64_t ticks; /* the stalls that have ended */
-    uint64_t poll;  /* when the outermost poll began, during a stall */
+    uint64_t poll;  /* when the outermost poll began, if no patience is left */
     uint32_t times; /* number of stalls. 0: none, and the return of the call needs no work */
     uint32_t kept;  /* `left` before the sleep that began this stall */
     union {
@@ -48,13 +48,15 @@ struct stall {
             bool slept;     /* a stall has begun inside of it */
         };
     };
-    uint64_t working;  /* when the last stall ended */
-    uint64_t moved;    /* begin of the last call with a poll that found something */
-    uint32_t patience; /* number of empty polls that are not a stall */
-    uint32_t idle;     /* ticks of an empty poll, as learned. 0: not yet */
-    uint64_t watched;  /* since then each poll reads the clock, */
-    uint32_t polls;    /* and this many have */
-    uint64_t work;     /* it is at work since then, which was seen later. For the sampler (sampler.c) */
+    uint64_t working;           /* when the last stall ended */
+    uint64_t moved;             /* begin of the last call with a poll that found something */
+    uint32_t patience;          /* number of empty polls that are not a stall */
+    uint32_t idle;              /* ticks of an empty poll, as learned. 0: not yet */
+    uint64_t watched;           /* since then each poll reads the clock, */
+    uint32_t polls;             /* and this many have */
+    uint64_t work;              /* it is at work since then, which was seen later. For the sampler (sampler.c) */
+    uint64_t looked, processor; /* when it was looked how long the thread has had a processor, in ticks */
+    uint32_t crowded;           /* number of stalls that begin with such a look */
 };
 
 /* In `polling`: one poll, of depth 1, and that it has found something. */
@@ -64,13 +66,15 @@ struct stall {
 #define POLL_INSIDE (UINT64_C(1) << 32)
 #define POLL_INSIDE_FOUND (UINT64_C(1) << 48)
 
-/* The number of empty polls that are not a stall: until a thread has learned their length, and at most. */
+/* The number of empty polls that are not a stall, at least and at most. */
 enum { PATIENCE_LEAST = 16, PATIENCE_MOST = 256 };
+extern LIBRARY_LOCAL uint32_t stall_patience; /* until a thread has learned their length. 0: they yield */
 
 /* Finds the kinds of calls that may wait. */
 void stall_open(void);
-/* Sets the ticks of two microseconds. */
-void stall_scale(struct clock_scale scale);
+/* MPI has begun. `yields`: an empty poll gives the processor away, and may last as long as others want that. Then each
+ * one is a stall. */
+void stall_scale(struct log *log, struct clock_scale scale, bool yields);
 
 /* poll_begin and poll_end, around a poll of the progress engine, are in polling.h. They use: */
 extern LIBRARY_LOCAL uint8_t stall_may_wait[]; /* by kind */

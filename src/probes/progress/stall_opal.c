@@ -185,12 +185,6 @@ void stall_opal_rest_end(void)
     watch_turn(false);
 }
 
-/* Returns the number of empty polls that are not watched. */
-static uint32_t unwatched(const struct stall *stall)
-{
-    return stall->idle ? stall->patience / 2 : UNLEARNED;
-}
-
 /* Called with each eighth poll. */
 static int eighth(void)
 {
@@ -203,7 +197,7 @@ static int eighth(void)
         watch.polls = 0;
     }
     watch.polls += EIGHTH;
-    if (watch.polls < unwatched(stall) || !stall_waiting())
+    if (watch.polls < (stall->idle ? stall->patience / 2 : UNLEARNED) || !stall_waiting())
         return 0;
     stall->polling -= stall->polling / 2; /* the used part is not known */
     watch_turn(false);

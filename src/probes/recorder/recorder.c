@@ -301,9 +301,10 @@ static void facts_learn(struct log *log)
     book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
-    stall_scale(book.scale);
+    const bool *yields = native_symbol("opal_progress_yield_when_idle"); /* Open MPI has decided */
+    stall_scale(log, book.scale, yields && *yields);
     stall_learn();
-    if (!book.concurrent)
+    if (!book.concurrent && stall_patience)
         stall_opal_rest(true);
     native_types_find();
     umq_pending_visit = request_pending_visit;

@@ -117,8 +117,7 @@ static struct log *log_make(void)
         return NULL;
     }
     log->state = &log->own.record->state;
-    log->stall.patience = PATIENCE_LEAST;
-    log->stall.left = PATIENCE_LEAST;
+    log->stall.patience = log->stall.left = stall_patience;
     timing_begin(&log->timing, log->own.index);
     log_turn(log);
     return log;

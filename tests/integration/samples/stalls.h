@@ -16,6 +16,14 @@ static inline double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* Seconds that the thread has had a processor. */
+static inline double processor_used(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static inline void compute(double seconds)
 {
     for (double until = now() + seconds; now() < until;)

@@ -60,6 +60,26 @@ assert 0 < world["stall_ns"] <= by_reason + 10
 EOF
 }
 
+# crowded: on two processors beside a busy loop, also with more processes than processors; Open MPI's polls yield or do not
+crowded() {
+    local ranks yields busy
+    taskset -c 0,1 sh -c 'while :; do :; done' &
+    busy=$!
+    for ranks in 2 4; do
+        for yields in 0 $([ $mpi = mpich ] || echo 1); do
+            if OMPI_MCA_mpi_yield_when_idle=$yields timeout 120 taskset -c 0,1 mpit-run --quiet --output \
+                "$work/crowd-$mpi-$ranks-$yields" mpirun.$mpi -n $ranks "$build/tests/stallcrowd-$mpi" \
+                >"$work/out" 2>&1 </dev/null; then
+                ok "$mpi, $ranks processes, yields $yields: stalls are the waits"
+            else
+                not_ok "$mpi, $ranks processes, yields $yields: stalls" "$work/out"
+            fi
+        done
+    done
+    kill $busy
+    wait $busy 2>/dev/null
+}
+
 for mpi in openmpi mpich; do
     there_is stall || continue
     names=mpich
@@ -70,6 +90,7 @@ for mpi in openmpi mpich; do
         # shellcheck disable=SC2086
         goes "$way" && recorded "$way" "$work/$way" mpirun.$mpi ${ways[$way]:-} -n 2 "$build/tests/stall-$mpi" 50 && told "$work/$way" "$way"
     done
+    crowded
     guarded=
     recorded "$mpi: threads" "$work/threads-$mpi" mpirun.$mpi -n 2 "$build/tests/stallthreads-$mpi" 100
     recorded "$mpi: sampled" "$work/sampled-$mpi" mpirun.$mpi -n 2 "$build/tests/collector-$mpi" 200

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct watched {
     struct log log;
@@ -106,7 +107,8 @@ static int setup(void **state)
     (void)state;
     clock_open();
     stall_open();
-    stall_scale((struct clock_scale){0}); /* so that what is learned does not depend on time */
+    struct log none;
+    stall_scale(&none, (struct clock_scale){0}, false); /* so that what is learned does not depend on time */
     return 0;
 }
 
@@ -248,6 +250,89 @@ static void what_was_found_is_told_once(void **state)
     thread_log = NULL;
 }
 
+/* 1 tick is 1 ns */
+static const struct clock_scale ns_scale = {UINT64_C(1) << 32};
+
+static uint64_t ns_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t stalled_in(struct watched *watched, uint64_t begin)
+{
+    struct event call = {.kind = watched->record.state.call}, record;
+    struct probe probe = {.begin = begin};
+    assert_true(stall_end(&watched->log, &probe, &call, ns_of(CLOCK_MONOTONIC) - begin, &record));
+    return record.bytes;
+}
+
+/* A poll that finds something at last, after it slept or worked. A call on a file may sleep. */
+static void without_a_processor_it_does_not_work(void **state)
+{
+    (void)state;
+    enum { WAIT = 5000000, GAP = 20000000, SLACK = 2000000 };
+    static const struct {
+        uint32_t call;
+        bool works;
+    } cases[] = {{CALL_MPI_Recv, false}, {CALL_MPI_Recv, true}, {CALL_MPI_File_write_all, false}};
+    static struct watched watched;
+    bool counter = clock_is_counter;
+    clock_is_counter = false; /* the clock is in ns */
+    watched_open(&watched);
+    stall_scale(&watched.log, ns_scale, false);
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        uint64_t begin = ns_of(CLOCK_MONOTONIC);
+        call_begin(&watched, cases[c].call, begin);
+        while (ns_of(CLOCK_MONOTONIC) < begin + WAIT)
+            poll_one(&watched, true, NOTHING, false);
+        struct log *log = poll_begin();
+        assert_non_null(log);
+        uint64_t found = ns_of(CLOCK_MONOTONIC), used = ns_of(CLOCK_THREAD_CPUTIME_ID);
+        while (cases[c].works && ns_of(CLOCK_THREAD_CPUTIME_ID) < used + GAP)
+            ;
+        if (!cases[c].works)
+            usleep(GAP / 1000);
+        used = ns_of(CLOCK_THREAD_CPUTIME_ID) - used;
+        uint64_t ended = ns_of(CLOCK_MONOTONIC);
+        poll_end(log, true);
+        uint64_t stalled = stalled_in(&watched, begin);
+        uint64_t expected = cases[c].call == CALL_MPI_Recv ? ended - begin - used : found - begin;
+        assert_in_range(stalled + SLACK, expected, expected + 2 * SLACK);
+    }
+    clock_is_counter = counter;
+    stall_scale(&watched.log, (struct clock_scale){0}, false);
+    thread_log = NULL;
+}
+
+static void where_polls_yield_the_first_one_is_a_stall(void **state)
+{
+    (void)state;
+    static struct watched watched;
+    bool counter = clock_is_counter;
+    clock_is_counter = false;
+    watched_open(&watched);
+    stall_scale(&watched.log, ns_scale, true);
+    thread_log = &watched.log;
+    for (int i = 0; i < 3; i++) {
+        uint64_t begin = ns_of(CLOCK_MONOTONIC);
+        call_begin(&watched, CALL_MPI_Recv, begin);
+        struct log *log = poll_begin();
+        assert_false(poll_is_quick(log));
+        usleep(2000); /* others have the processor */
+        poll_end(log, false);
+        assert_int_equal(watched.log.stall.times, 1);
+        poll_one(&watched, true, NOTHING, true);
+        uint64_t ended = ns_of(CLOCK_MONOTONIC);
+        assert_in_range(stalled_in(&watched, begin), 1900000, ended - begin);
+    }
+    clock_is_counter = counter;
+    stall_patience = PATIENCE_LEAST;
+    stall_scale(&watched.log, (struct clock_scale){0}, false);
+    thread_log = NULL;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +342,8 @@ int main(void)
         cmocka_unit_test(what_does_not_wait_is_no_stall),
         cmocka_unit_test(a_call_begins_with_all_of_its_patience),
         cmocka_unit_test(what_was_found_is_told_once),
+        cmocka_unit_test(without_a_processor_it_does_not_work),
+        cmocka_unit_test(where_polls_yield_the_first_one_is_a_stall),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

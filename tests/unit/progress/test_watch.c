@@ -74,7 +74,7 @@ static int setup(void **state)
     (void)state;
     clock_open();
     stall_open();
-    stall_scale((struct clock_scale){0}); /* so that what is learned does not depend on time */
+    stall_scale(&own, (struct clock_scale){0}, false); /* so that what is learned does not depend on time */
     own.own.record = &record;
     own.state = &record.state;
     own.stall.patience = PATIENCE_LEAST;

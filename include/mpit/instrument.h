@@ -58,8 +58,7 @@ extern "C" {
 #endif
 #endif
 
-/* ---- registering at run time --------------------------------------------------------------------------------------
- */
+/* ---- registering at run time ------------------------------------------------------------------------------------- */
 
 /* Returns mpit's table of functions. Returns NULL if mpit is not loaded, if it is too old for this header, or if
  * MPIT_DISABLE is set. Not for signal handlers. */
@@ -121,8 +120,7 @@ MPIT_INSTRUMENT_INLINE struct mpit_cell *mpit_region_bind(struct mpit_region *re
     return interface_ ? interface_->region_bind(region, comm) : MPIT_INSTRUMENT_NULL;
 }
 
-/* ---- updating: cells ----------------------------------------------------------------------------------------------
- */
+/* ---- updating: cells --------------------------------------------------------------------------------------------- */
 
 /* Returns the counter of element `element` of an unbound variable. Returns NULL if no tool listens, or if the element
  * does not exist. */
@@ -310,8 +308,7 @@ MPIT_INSTRUMENT_INLINE uint64_t mpit_cell_get(const struct mpit_cell *cell)
     return own + more;
 }
 
-/* ---- updating: unbound variables, by name --------------------------------------------------------------------------
- */
+/* ---- updating: unbound variables, by name ------------------------------------------------------------------------ */
 
 #define MPIT_INSTRUMENT_UPDATE(name, type)                                                                             \
     MPIT_INSTRUMENT_INLINE void mpit_##name(struct mpit_variable *variable, type amount)                               \
@@ -385,8 +382,7 @@ MPIT_INSTRUMENT_INLINE void mpit_sample(struct mpit_variable *variable)
     mpit_cell_sample(__atomic_load_n(&variable->cell, __ATOMIC_ACQUIRE));
 }
 
-/* ---- regions -------------------------------------------------------------------------------------------------------
- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 /*
  * Enter and leave come in pairs on one thread. The region that was entered last is left first. Regions are recorded

@@ -17,8 +17,7 @@
 #define MPIT_INSTRUMENT_NULL NULL
 #endif
 
-/* ---- declaring, in one line each, outside of functions ------------------------------------------------------------
- */
+/* ---- declaring, in one line each, outside of functions ----------------------------------------------------------- */
 
 /*
  * The C object and the variable have the same name. MPIT_EXTERN_VARIABLE(name) declares it in other source files of the

@@ -39,8 +39,7 @@ static const struct mpit_monitor_interface *interface_find(void)
     return known;
 }
 
-/* ---- mpix_monitor.f90 ---------------------------------------------------------------------------------------------
- */
+/* ---- mpix_monitor.f90 -------------------------------------------------------------------------------------------- */
 
 SHOWN int mpit_monitor_start(MPIX_Monitor_request *request, const struct mpit_monitorhandle *handle,
                              MPIX_Monitor_function *function, int32_t communicator);
@@ -63,8 +62,7 @@ int mpit_monitor_end(MPIX_Monitor_request *request)
     return MPIX_MONITOR_ABSENT;
 }
 
-/* ---- mpitf.inc ------------------------------------------------------------------------------------------------------
- */
+/* ---- mpitf.inc --------------------------------------------------------------------------------------------------- */
 
 SHOWN void mpix_monitor_default_(int32_t *handle);
 SHOWN void mpix_monitor_print_(const int64_t *values);

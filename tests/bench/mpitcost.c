@@ -41,8 +41,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---- what is timed: each does it n times ---------------------------------------------------------------------------
- */
+/* ---- what is timed: each does it n times ------------------------------------------------------------------------- */
 
 static void do_read(struct subject *s, long n)
 {
@@ -113,8 +112,7 @@ static void measure(const char *what, const char *whose, struct subject *s, void
     printf("%s\t%s\t%s\t%.1f\n", what, whose, s ? s->name : "", rounds[ROUNDS / 2]);
 }
 
-/* ---- what there is -------------------------------------------------------------------------------------------------
- */
+/* ---- what there is ----------------------------------------------------------------------------------------------- */
 
 /* A started handle of the first variable of that name, or (name NULL) of the first native one: a COUNTER, if it is to
  * be started. */

@@ -325,8 +325,7 @@ CLASS_TEST(aggregate, AGGREGATE)
 CLASS_TEST(timer, TIMER)
 CLASS_TEST(generic, GENERIC)
 
-/* ---- the example: receives while the queue of unexpected messages is long ------------------------------------------
- */
+/* ---- the example: receives while the queue of unexpected messages is long ---------------------------------------- */
 
 /* Finds the variable as the example does: by a walk that ends at an error, with a buffer of 18 bytes for the name. */
 static int umq_walk(void)

@@ -38,8 +38,7 @@ static void fault(const char *format, ...)
     va_end(args);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------------------
- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 struct pvar {
     const char *name;
@@ -128,8 +127,7 @@ static uint64_t pvar_readreset(int which, uint64_t *values)
     return values[0];
 }
 
-/* ---- what the signal and the fifth thread do ----------------------------------------------------------------------
- */
+/* ---- what the signal and the fifth thread do --------------------------------------------------------------------- */
 
 static uint64_t parts, sizes[SLOTS], small, part_time, high, low = UINT64_MAX, signals;
 static MPI_T_pvar_handle passing; /* comes and goes; a stale one is an error and harms no other */
@@ -257,8 +255,7 @@ static void *work_on(void *argument)
     return NULL;
 }
 
-/* ---- what is sent -------------------------------------------------------------------------------------------------
- */
+/* ---- what is sent ------------------------------------------------------------------------------------------------ */
 
 struct sender {
     pthread_t thread;

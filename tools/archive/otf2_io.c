@@ -147,8 +147,7 @@ int io_part_match(struct trace_process *process, struct trace_requests *requests
     return 0;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 void io_enter(struct trace_location *location, const struct traced_call *call, OTF2_TimeStamp now)
 {

@@ -45,8 +45,7 @@ static bool is_allocation(unsigned call)
     return call == CALL_MPI_Win_allocate || call == CALL_MPI_Win_allocate_shared;
 }
 
-/* ---- which access completes where ---------------------------------------------------------------------------------
- */
+/* ---- which access completes where -------------------------------------------------------------------------------- */
 
 /* The effect of a synchronization on accesses: none, complete here, complete at both ends, or complete here without
  * knowledge of the other end. */
@@ -168,8 +167,7 @@ static int accesses_complete(struct trace_process *process, struct traced_call *
     return 0;
 }
 
-/* ---- locks, epochs, life ------------------------------------------------------------------------------------------
- */
+/* ---- locks, epochs, life ----------------------------------------------------------------------------------------- */
 
 static int group_read(struct trace_process *process, const struct object_state *state, struct traced_call *call)
 {
@@ -319,8 +317,7 @@ int rma_part_match(struct trace_process *process, struct trace_requests *request
     return 0;
 }
 
-/* ---- events -------------------------------------------------------------------------------------------------------
- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static OTF2_RmaAtomicType atomic_type(enum access_kind kind, unsigned op)
 {

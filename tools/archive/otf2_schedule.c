@@ -27,8 +27,7 @@ static struct scheduled *list_place(struct scheduled_list *list)
     return &longer[list->count++];
 }
 
-/* ---- the heap of short ones ---------------------------------------------------------------------------------------
- */
+/* ---- the heap of short ones -------------------------------------------------------------------------------------- */
 
 static bool heap_push(struct scheduled_list *heap, const struct scheduled *fresh)
 {
@@ -59,8 +58,7 @@ static struct scheduled heap_pop(struct scheduled_list *heap)
     return first;
 }
 
-/* ---- walks --------------------------------------------------------------------------------------------------------
- */
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
 
 static void walk_fetch(struct schedule_walk *walk)
 {
@@ -127,8 +125,7 @@ static bool schedule_walk_next(struct schedule_walk *walk, struct event *event, 
     return false;
 }
 
-/* ---- both together ------------------------------------------------------------------------------------------------
- */
+/* ---- both together ----------------------------------------------------------------------------------------------- */
 
 static bool has_instruments(const struct run_reader *run)
 {

@@ -41,8 +41,7 @@ struct told {
 };
 _Static_assert(sizeof(struct told) <= PIPE_BUF, "a message is written at once");
 
-/* ---- the child -----------------------------------------------------------------------------------------------------
- */
+/* ---- the child --------------------------------------------------------------------------------------------------- */
 
 static int child_pipe;
 static volatile uint64_t *progress; /* shared: progress count of the child */
@@ -123,8 +122,7 @@ _Noreturn static void child_main(const char *anchor, int pipe, int output, pid_t
     _exit(0);
 }
 
-/* ---- the parent ----------------------------------------------------------------------------------------------------
- */
+/* ---- the parent -------------------------------------------------------------------------------------------------- */
 
 struct check {
     const char *path;
@@ -312,8 +310,7 @@ static void child_end(struct check *check)
                  words[0] ? ": " : "", words);
 }
 
-/* ---- what is shown -------------------------------------------------------------------------------------------------
- */
+/* ---- what is shown ----------------------------------------------------------------------------------------------- */
 
 static uint64_t findings_count(const struct check *check, bool errors)
 {
@@ -393,8 +390,7 @@ static json_t *verdict_json(const struct check *check)
     return object;
 }
 
-/* ---- the archive ---------------------------------------------------------------------------------------------------
- */
+/* ---- the archive ------------------------------------------------------------------------------------------------- */
 
 static bool is_file(const char *path)
 {

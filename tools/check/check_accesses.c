@@ -27,8 +27,7 @@ static uint64_t in_process(const struct location *location, uint32_t reference)
     return (uint64_t)reference << 32 | location->process->id;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------
- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 static struct member *window_member(struct location *location, const struct happening *happening,
                                     struct check_place place)
@@ -138,8 +137,7 @@ HAPPENING(lock_judge)
     }
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static struct resource *io_handle_find(const struct location *location, OTF2_IoHandleRef id)
 {

@@ -66,8 +66,7 @@ const struct happening_kind happening_kinds[HAPPENINGS] = {
     [IO_ENDED] = {"IoOperationComplete", PHASE_MIDDLE, io_operation_judge},
 };
 
-/* ---- definitions of a location -------------------------------------------------------------------------------------
- */
+/* ---- definitions of a location ----------------------------------------------------------------------------------- */
 
 static OTF2_CallbackCode on_clock_offset(void *data, OTF2_TimeStamp time, UNUSED int64_t offset,
                                          UNUSED double deviation)
@@ -143,8 +142,7 @@ static void all_definitions_read(OTF2_Reader *reader)
     OTF2_DefReaderCallbacks_Delete(callbacks);
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static bool location_file_exists(const char *directory, OTF2_LocationRef location, const char *suffix)
 {
@@ -193,8 +191,7 @@ static void files_find(const char *directory)
         foreign_files_find(directory);
 }
 
-/* ---- the merge -----------------------------------------------------------------------------------------------------
- */
+/* ---- the merge --------------------------------------------------------------------------------------------------- */
 
 /* Locations with happenings, the earliest on top. */
 struct heap {

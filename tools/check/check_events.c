@@ -99,8 +99,7 @@ static void boundary_at(struct location *location, OTF2_TimeStamp time, const ch
     location->boundary_time = time;
 }
 
-/* ---- regions -------------------------------------------------------------------------------------------------------
- */
+/* ---- regions ----------------------------------------------------------------------------------------------------- */
 
 static void mix_judge(struct location *location, OTF2_TimeStamp time, const char *record, bool is_context)
 {
@@ -273,8 +272,7 @@ EVENT(context_sample, OTF2_CallingContextRef context, UNUSED uint32_t unwind, OT
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- metrics, parameters, the program ------------------------------------------------------------------------------
- */
+/* ---- metrics, parameters, the program ---------------------------------------------------------------------------- */
 
 static void metric_recorder_judge(const struct location *location, OTF2_TimeStamp time, OTF2_MetricRef id,
                                   const struct defined_metric *metric)
@@ -389,8 +387,7 @@ EVENT(unknown)
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- threads -------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 static void pair_begin(struct location *location, OTF2_TimeStamp time, const char *record,
                        OTF2_AttributeList *attributes, uint64_t *count)
@@ -465,8 +462,7 @@ EVENT(omp_task_switch, UNUSED uint64_t task)
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void open_judge(const struct location *location)
 {

@@ -71,8 +71,7 @@ void requests_finish(void);
 void collectives_finish(void);
 void accesses_finish(void);
 
-/* ---- communicators, for all of the above ---------------------------------------------------------------------------
- */
+/* ---- communicators, for all of the above ------------------------------------------------------------------------- */
 
 enum { MEMBER_UNKNOWN, MEMBER_NOT, MEMBER_OF_FIRST, MEMBER_OF_SECOND };
 

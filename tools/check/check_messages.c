@@ -192,8 +192,7 @@ static void send_cancel(const struct request *request, struct check_place place)
     channel_settle(channel, request->channel_a, request->channel_b, place);
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static unsigned char kind_of(unsigned what)
 {

@@ -15,8 +15,7 @@ static void happen(struct location *location, OTF2_TimeStamp time, struct happen
 #define RECORD(what) happening_kinds[what].record
 #define HAPPEN(kind, ...) happen(LOCATION, time, (struct happening){.what = kind, __VA_ARGS__})
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 EVENT(send, uint32_t receiver, OTF2_CommRef comm, uint32_t tag, uint64_t bytes)
 {
@@ -59,8 +58,7 @@ OF_REQUEST(request_test, REQUEST_TESTED)
 OF_REQUEST(request_cancelled, REQUEST_CANCELLED)
 OF_REQUEST(collective_request, REQUEST_POSTED_COLLECTIVE)
 
-/* ---- collectives ---------------------------------------------------------------------------------------------------
- */
+/* ---- collectives ------------------------------------------------------------------------------------------------- */
 
 static bool collective_op_is_known(struct location *location, OTF2_TimeStamp time, const char *record,
                                    OTF2_CollectiveOp op)
@@ -150,8 +148,7 @@ EVENT(comm_destroy, OTF2_CommRef comm)
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- windows -------------------------------------------------------------------------------------------------------
- */
+/* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 /* Returns whether the event's window is defined, so that the event can become a happening. */
 static bool window_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
@@ -219,8 +216,7 @@ EVENT(group_sync, UNUSED OTF2_RmaSyncLevel level, OTF2_RmaWinRef window, OTF2_Gr
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- files ---------------------------------------------------------------------------------------------------------
- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static bool io_handle_at(void *data, OTF2_TimeStamp time, const char *record, OTF2_AttributeList *attributes,
                          OTF2_IoHandleRef handle)
@@ -268,8 +264,7 @@ EVENT(io_delete, OTF2_IoParadigmRef paradigm, OTF2_IoFileRef file)
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* ---- of which nothing more is asked --------------------------------------------------------------------------------
- */
+/* ---- of which nothing more is asked ------------------------------------------------------------------------------ */
 
 #define PLAIN(name, text, ...)                                                                                         \
     EVENT(name, __VA_ARGS__)                                                                                           \

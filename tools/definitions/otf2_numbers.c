@@ -85,8 +85,7 @@ int trace_numbers_keep(struct trace_objects *objects, int32_t world_rank, const 
     return 0;
 }
 
-/* ---- the archive's numbers ----------------------------------------------------------------------------------------
- */
+/* ---- the archive's numbers --------------------------------------------------------------------------------------- */
 
 /* Each of these functions returns the number of the words at *at, new or known, and moves past them. It returns
  * NO_NUMBER without memory. */
@@ -197,8 +196,7 @@ int trace_numbers_gather(struct trace_objects *objects, const struct team *team,
     return result == 0 ? 0 : report_no_memory(report);
 }
 
-/* ---- mapping tables -----------------------------------------------------------------------------------------------
- */
+/* ---- mapping tables ---------------------------------------------------------------------------------------------- */
 
 /* Writes no table that maps each number to itself, because readers then use the numbers directly. */
 static OTF2_ErrorCode table_write(OTF2_DefWriter *writer, OTF2_MappingType type, const uint32_t *numbers,

@@ -178,8 +178,7 @@ uint32_t trace_group_find(struct object_set *set, const int32_t *members, uint32
     return group->id;
 }
 
-/* ---- what a process has open --------------------------------------------------------------------------------------
- */
+/* ---- what a process has open ------------------------------------------------------------------------------------- */
 
 void target_drop(struct object_states *states, struct target *target, struct access *access)
 {

@@ -167,8 +167,7 @@ static void interval_pass(double seconds)
         continue;
 }
 
-/* ---- for scripts --------------------------------------------------------------------------------------------------
- */
+/* ---- for scripts ------------------------------------------------------------------------------------------------- */
 
 static void json_say(const struct top_model *model, const struct looker *looker, const struct request *request)
 {

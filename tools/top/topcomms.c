@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the job's communicators --------------------------------------------------------------------------------------
- */
+/* ---- the job's communicators ------------------------------------------------------------------------------------- */
 
 static const struct top_comm *comm_of(const void *item)
 {
@@ -109,8 +108,7 @@ void top_comms_add(struct top_page *page, const struct top_view *view, const str
     free(items);
 }
 
-/* ---- one of them, by rank -----------------------------------------------------------------------------------------
- */
+/* ---- one of them, by rank ---------------------------------------------------------------------------------------- */
 
 /* A row for a communicator and a rank. */
 struct member {

@@ -26,8 +26,7 @@ static void heading(struct top_page *page, const char *text)
     top_page_add(page, 0, 0, "%c%s%*s", STYLE_HEAD, text, missing > 0 ? missing : 0, "");
 }
 
-/* ---- what it calls ------------------------------------------------------------------------------------------------
- */
+/* ---- what it calls ----------------------------------------------------------------------------------------------- */
 
 /* A call under way is not in the counters yet. */
 static void focus_add_calls(struct top_focus *focus, struct live_process *process)
@@ -113,8 +112,7 @@ static void detail_calls_add(struct top_page *page, const struct top_view *view,
     }
 }
 
-/* ---- its threads and communicators --------------------------------------------------------------------------------
- */
+/* ---- its threads and communicators ------------------------------------------------------------------------------- */
 
 static void threads_add(struct top_page *page, const struct top_rank *rank)
 {
@@ -171,8 +169,7 @@ static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
     free(places);
 }
 
-/* ---- its peers ----------------------------------------------------------------------------------------------------
- */
+/* ---- its peers --------------------------------------------------------------------------------------------------- */
 
 struct peer {
     uint32_t slot;
@@ -242,8 +239,7 @@ static void peers_add(struct top_page *page, const struct top_rank *rank)
     free(peers.list);
 }
 
-/* ---- its counters, and all of it ----------------------------------------------------------------------------------
- */
+/* ---- its counters, and all of it --------------------------------------------------------------------------------- */
 
 static void counters_add(struct top_page *page, const struct top_job *job, const struct top_rank *rank)
 {

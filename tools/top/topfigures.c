@@ -94,8 +94,7 @@ static uint64_t sum_blocks(const struct top_reading *reading, enum wanted which,
     return sum;
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 /* Reads a state and accumulators that match: the thread was in the same call before and after. */
 static struct thread_state state_read(const struct top_reading *reading, const struct thread_record *record,
@@ -227,8 +226,7 @@ static int threads_read(const struct top_reading *reading, struct top_rank *rank
     return 0;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES])
 {
@@ -341,8 +339,7 @@ static void slots_read(const struct top_reading *reading, struct top_rank *rank,
         memcpy(now->sizes, last->sizes, sizeof now->sizes);
 }
 
-/* ---- the process --------------------------------------------------------------------------------------------------
- */
+/* ---- the process ------------------------------------------------------------------------------------------------- */
 
 /* Reads the figures that belong to no communicator. */
 static void totals_read(const struct top_reading *reading, struct top_figures *now)

@@ -37,8 +37,7 @@ static enum top_state process_state(const struct live_process *process)
     return header->phase == RUN_STARTING ? TOP_STARTING : header->off_since ? TOP_OFF : TOP_RUNNING;
 }
 
-/* ---- ranks --------------------------------------------------------------------------------------------------------
- */
+/* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
 static void rank_free(struct keyed *record)
 {
@@ -108,8 +107,7 @@ static struct top_rank *rank_make(struct top_model *model, struct top_job *job, 
     return rank;
 }
 
-/* ---- communicators ------------------------------------------------------------------------------------------------
- */
+/* ---- communicators ----------------------------------------------------------------------------------------------- */
 
 static struct top_comm *job_comm_get(struct top_job *job, const struct comm_record *record)
 {
@@ -191,8 +189,7 @@ static int comms_make(struct top_job *job)
     return 0;
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------------------
- */
+/* ---- jobs -------------------------------------------------------------------------------------------------------- */
 
 static void reading_figures_add(struct top_figures *sum, const struct top_figures *one)
 {

@@ -75,8 +75,7 @@ void top_screen_close(void)
     terminal = NULL;
 }
 
-/* ---- painting -----------------------------------------------------------------------------------------------------
- */
+/* ---- painting ---------------------------------------------------------------------------------------------------- */
 
 static attr_t style_attributes(enum top_style style)
 {
@@ -222,8 +221,7 @@ static void screen_paint(struct screen *screen)
     refresh();
 }
 
-/* ---- keys ---------------------------------------------------------------------------------------------------------
- */
+/* ---- keys -------------------------------------------------------------------------------------------------------- */
 
 static void view_enter(struct screen *screen, enum top_view_kind kind)
 {
@@ -440,8 +438,7 @@ static void keys_take(struct screen *screen)
     }
 }
 
-/* ---- the loop -----------------------------------------------------------------------------------------------------
- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 /* Waits for a key, a signal, or this long. Returns false if the terminal is gone. */
 static bool keys_await(int ms)

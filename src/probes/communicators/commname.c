@@ -12,8 +12,7 @@
 
 enum { LONG_NAME_BYTES = 640, TEXT_MOST = 300, GROUP_TEXT_BYTES = 40 };
 
-/* ---- text ---------------------------------------------------------------------------------------------------------
- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 /* Text that is put together piece by piece. printf takes ten times as long, and a program may make very many names. */
 struct text {

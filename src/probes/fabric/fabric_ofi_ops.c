@@ -187,8 +187,7 @@ void fabric_tagged_replace(struct tagged_table *table, bool on)
     ENTRY(table, injectdata, tagged_injectdata, on);
 }
 
-/* ---- one-sided ----------------------------------------------------------------------------------------------------
- */
+/* ---- one-sided --------------------------------------------------------------------------------------------------- */
 
 OPERATION(rma, read, FI_READ,
           (struct fid_ep * ep, void *buf, size_t len, void *desc, fi_addr_t source, uint64_t addr, uint64_t key,
@@ -234,8 +233,7 @@ void fabric_rma_replace(struct rma_table *table, bool on)
     ENTRY(table, injectdata, rma_injectdata, on);
 }
 
-/* ---- atomic -------------------------------------------------------------------------------------------------------
- */
+/* ---- atomic ------------------------------------------------------------------------------------------------------ */
 
 OPERATION(atomic, write, FI_ATOMIC,
           (struct fid_ep * ep, const void *buf, size_t count, void *desc, fi_addr_t dest, uint64_t addr, uint64_t key,

@@ -32,8 +32,7 @@ static inline struct fabric_provider *ucx(void)
     return known;
 }
 
-/* ---- who calls ----------------------------------------------------------------------------------------------------
- */
+/* ---- who calls --------------------------------------------------------------------------------------------------- */
 
 /* Where the code of a libucp is. */
 enum { LIBRARIES = 4 };
@@ -164,8 +163,7 @@ static bool own_remove(void *request)
     return false;
 }
 
-/* ---- how operations end -------------------------------------------------------------------------------------------
- */
+/* ---- how operations end ------------------------------------------------------------------------------------------ */
 
 static enum fabric_outcome outcome_of(ucs_status_t status)
 {
@@ -233,8 +231,7 @@ static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
     op->key = native.open_mpi ? 0 : fabric_key(tag);
 }
 
-/* ---- the functions ------------------------------------------------------------------------------------------------
- */
+/* ---- the functions ----------------------------------------------------------------------------------------------- */
 
 /* Type, name in the table and in UCX, parameters, arguments, bytes, how it ends: ENDS op, function, bytes, result. */
 #define UCX_REQUEST(bytes) request_end(&op, function, bytes, result)
@@ -405,8 +402,7 @@ static inline void key_set(struct fabric_op *op, ucp_tag_t tag)
     }
 UCX_FUNCTIONS(UCX_FUNCTION)
 
-/* ---- the ends of requests ------------------------------------------------------------------------------------------
- */
+/* ---- the ends of requests ---------------------------------------------------------------------------------------- */
 
 static struct native_behind request_free_behind = {.name = "ucp_request_free"};
 static struct native_behind request_release_behind = {.name = "ucp_request_release"};
@@ -474,8 +470,7 @@ ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info)
     return status;
 }
 
-/* ---- progress ------------------------------------------------------------------------------------------------------
- */
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct native_behind progress_behind = {.name = "ucp_worker_progress"};
 
@@ -505,8 +500,7 @@ static unsigned ucx_progress_watched(ucp_worker_h worker)
     return moved;
 }
 
-/* ---- the switch ----------------------------------------------------------------------------------------------------
- */
+/* ---- the switch -------------------------------------------------------------------------------------------------- */
 
 /* If the whole process sees the function, it is known after the first call. Until then, and where each caller sees its
  * own, the gate leads to mpit's definition. */

@@ -58,8 +58,7 @@ static bool is_traced(const struct log *log)
     return knob_load(KNOB_TRACE) != 0 && !log->buffer.absent;
 }
 
-/* ---- samples --------------------------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 static void metric_commit(struct log *log, const struct instrument_instance *instance, uint32_t element, uint64_t value)
 {

@@ -144,8 +144,7 @@ static void cycle(long number, MPI_Comm from, struct counts *counts, int alone)
         MPI_Comm_free(&comm);
 }
 
-/* ---- handles ------------------------------------------------------------------------------------------------------
- */
+/* ---- handles ----------------------------------------------------------------------------------------------------- */
 
 static int pvar_index, pvar_found;
 static MPI_T_pvar_session session;
@@ -201,8 +200,7 @@ static void alive_at_once(int alive, struct counts *counts)
     free(handles);
 }
 
-/* ---- totals -------------------------------------------------------------------------------------------------------
- */
+/* ---- totals ------------------------------------------------------------------------------------------------------ */
 
 enum { TOTAL_SENDS, TOTAL_BARRIERS, TOTAL_SENT_BYTES, TOTAL_PENDING, TOTALS };
 enum { MANY = 10000 }; /* sends that take many milliseconds */
@@ -281,8 +279,7 @@ static void totals_check(const struct counts *counts)
         fault("no signal handler has read a total", totals_read, 1);
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 struct worker {
     pthread_t thread;

@@ -235,8 +235,7 @@ void scalable(const char *provider)
     fi_freeinfo(info);
 }
 
-/* ---- the same endpoints for all threads ---------------------------------------------------------------------------
- */
+/* ---- the same endpoints for all threads -------------------------------------------------------------------------- */
 
 enum { THREADS = 4, EACH = 300 };
 

@@ -63,8 +63,7 @@ void at_once(const char *function, uint64_t bytes, ucs_status_t status)
     book_operation(function, bytes, false);
 }
 
-/* ---- callbacks: of the first kind of request and of the second -----------------------------------------------------
- */
+/* ---- callbacks: of the first kind of request and of the second --------------------------------------------------- */
 
 void sent_nb(void *request, ucs_status_t status)
 {
@@ -86,8 +85,7 @@ void streamed_nb(void *request, ucs_status_t status, size_t length)
     (void)length;
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------
- */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static ucp_ep_h endpoint(ucp_worker_h from, ucp_worker_h to)
 {

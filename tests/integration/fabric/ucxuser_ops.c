@@ -191,8 +191,7 @@ void flushes(void)
     AT_ONCE(ucp_worker_flush, 0, user.a);
 }
 
-/* ---- callbacks that begin operations, give requests back, and take their time --------------------------------------
- */
+/* ---- callbacks that begin operations, give requests back, and take their time ------------------------------------ */
 
 static int answered, released;
 

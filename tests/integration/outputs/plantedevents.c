@@ -58,8 +58,7 @@ static void receive(int l, uint32_t from, OTF2_CommRef comm, uint32_t tag, uint6
     INSIDE(l, REGION_P2P, EVENT(l, MpiRecv, from, comm, tag, bytes));
 }
 
-/* ---- regions, metrics, parameters ----------------------------------------------------------------------------------
- */
+/* ---- regions, metrics, parameters -------------------------------------------------------------------------------- */
 
 static void programs_begin(void)
 {
@@ -158,8 +157,7 @@ static void threads_use(void)
     EVENT(MASTER_1, ThreadWait, COMM_TEAM, 1);
 }
 
-/* ---- messages ------------------------------------------------------------------------------------------------------
- */
+/* ---- messages ---------------------------------------------------------------------------------------------------- */
 
 static void messages_use(void)
 {
@@ -215,8 +213,7 @@ static void requests_use(void)
           INSIDE(MASTER_1, REGION_P2P, EVENT(MASTER_1, MpiIrecvRequest, 6); EVENT(MASTER_1, MpiIsendComplete, 6)));
 }
 
-/* ---- collectives ---------------------------------------------------------------------------------------------------
- */
+/* ---- collectives ------------------------------------------------------------------------------------------------- */
 
 static void collective(int l, OTF2_CollectiveOp op, OTF2_CommRef comm, uint32_t root)
 {
@@ -297,8 +294,7 @@ static void comm_use(int l)
         collective(l, OTF2_COLLECTIVE_OP_BARRIER, COMM_WORLD, none);
 }
 
-/* ---- windows and files ---------------------------------------------------------------------------------------------
- */
+/* ---- windows and files ------------------------------------------------------------------------------------------- */
 
 static void window_life(int l, bool begin)
 {
@@ -400,8 +396,7 @@ static void files_use(void)
     leave(MASTER_1, REGION_IO);
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 void events_write(OTF2_EvtWriter *all[LOCATIONS])
 {

@@ -40,8 +40,7 @@ static unsigned draw(unsigned below)
     return (unsigned)(drawn >> 33) % below;
 }
 
-/* ---- coroutines ---------------------------------------------------------------------------------------------------
- */
+/* ---- coroutines -------------------------------------------------------------------------------------------------- */
 
 struct routine {
     ucontext_t context;
@@ -99,8 +98,7 @@ static void routines_run(uint64_t (*const operations[ROUTINES])(void))
     }
 }
 
-/* ---- one after the other ------------------------------------------------------------------------------------------
- */
+/* ---- one after the other ----------------------------------------------------------------------------------------- */
 
 struct stage {
     void (*set)(unsigned how);           /* everything anew */
@@ -153,8 +151,7 @@ static void interleave(const struct stage *stage)
     }
 }
 
-/* ---- windows on messages ------------------------------------------------------------------------------------------
- */
+/* ---- windows on messages ----------------------------------------------------------------------------------------- */
 
 static struct window *one, *other;
 
@@ -281,8 +278,7 @@ static void windows_on_messages_take_turns(void **state)
     interleave(&(struct stage){windows_set, windows_look, operations, 10, 8});
 }
 
-/* ---- windows on a level -------------------------------------------------------------------------------------------
- */
+/* ---- windows on a level ------------------------------------------------------------------------------------------ */
 
 static void level_up(uint64_t by)
 {
@@ -349,8 +345,7 @@ static void windows_on_levels_take_turns(void **state)
     interleave(&(struct stage){levels_set, levels_look, operations, 10, 8});
 }
 
-/* ---- spans --------------------------------------------------------------------------------------------------------
- */
+/* ---- spans ------------------------------------------------------------------------------------------------------- */
 
 static uint64_t epoch; /* far behind the clock, so that no interval begins later */
 
@@ -423,8 +418,7 @@ static void span_is_not_changed_by_others(void **state)
     interleave(&(struct stage){spans_set, span_look, operations, 4, 3});
 }
 
-/* ---- meters -------------------------------------------------------------------------------------------------------
- */
+/* ---- meters ------------------------------------------------------------------------------------------------------ */
 
 static struct meter meter;
 

@@ -282,8 +282,7 @@ static void meter_of_another_owner_is_left_alone(void **state)
     assert_int_equal(value(&fresh_many), 0);
 }
 
-/* ---- at the same time -----------------------------------------------------------------------------------------------
- */
+/* ---- at the same time -------------------------------------------------------------------------------------------- */
 
 enum { SENDS = EFFORT(60000, 1500), READERS = 3, TURNS = EFFORT(300, 60) };
 static bool ended;

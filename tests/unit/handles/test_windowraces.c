@@ -1,8 +1,7 @@
 /* Windows on extremes with a writer and other windows at the same time. */
 #include "windowfixture.h"
 
-/* ---- at the same time -----------------------------------------------------------------------------------------------
- */
+/* ---- at the same time -------------------------------------------------------------------------------------------- */
 
 enum { MESSAGES = EFFORT(1000000, 4000), OTHERS = 2 };
 

@@ -155,8 +155,7 @@ static void lists_that_run_in_circles_are_errors(void **state)
     ERROR_CHECK("block of counters");
 }
 
-/* ---- random damage --------------------------------------------------------------------------------------------------
- */
+/* ---- random damage ----------------------------------------------------------------------------------------------- */
 
 static uint64_t seed;
 

@@ -307,8 +307,7 @@ static void without_memory_is_counted_and_recording_goes_on(void **state)
     assert_non_null(book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 1, .name = "x"}));
 }
 
-/* ---- readers beside writers -----------------------------------------------------------------------------------------
- */
+/* ---- readers beside writers -------------------------------------------------------------------------------------- */
 
 enum { WRITERS = 3, READERS = 2, ROUNDS = EFFORT(300, 50), PEERS = EFFORT(20000, 2000) };
 

@@ -281,8 +281,7 @@ static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
     assert_int_equal(replaced, 1); /* the first one */
 }
 
-/* ---- threads ------------------------------------------------------------------------------------------------------
- */
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = EFFORT(3000, 150) };
 
@@ -322,8 +321,7 @@ static void threads_lose_nothing_between_them(void **state)
     assert_true(book.comm_count < 3 * COMMS_KEPT);
 }
 
-/* ---- totals -------------------------------------------------------------------------------------------------------
- */
+/* ---- totals ------------------------------------------------------------------------------------------------------ */
 
 static const struct variable *total_called(const char *name)
 {
@@ -429,8 +427,7 @@ static void totals_are_exact_while_slots_move(void **state)
     assert_int_equal(book_sample(watched, NULL, 0), sent);
 }
 
-/* ---- instruments --------------------------------------------------------------------------------------------------
- */
+/* ---- instruments ------------------------------------------------------------------------------------------------- */
 
 static const struct mpit_interface table = {.update = instrument_update, .extreme = instrument_extreme};
 

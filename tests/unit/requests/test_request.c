@@ -232,8 +232,7 @@ static void made_requests_are_used_again(void **state)
     request_release(&other, from_pool);
     request_spare_give(&other);
 }
-/* ---- what is missed -------------------------------------------------------------------------------------------------
- */
+/* ---- what is missed ---------------------------------------------------------------------------------------------- */
 
 static struct request *put_new(uint64_t handle, uint64_t mark)
 {

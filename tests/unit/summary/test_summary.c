@@ -331,8 +331,7 @@ static void damaged_pack_is_an_error_or_a_summary(void **state)
     free(flat);
 }
 
-/* ---- more communicators than have a line of their own ---------------------------------------------------------------
- */
+/* ---- more communicators than have a line of their own ------------------------------------------------------------ */
 
 enum { MANY = SUMMARY_COMMS_MAX + 50 };
 
@@ -421,8 +420,7 @@ static void order_of_merging_crowds_does_not_matter(void **state)
     summary_release(&again_b);
 }
 
-/* ---- from run files -------------------------------------------------------------------------------------------------
- */
+/* ---- from run files ---------------------------------------------------------------------------------------------- */
 
 static void part_of_a_run_file_has_its_figures(void **state)
 {

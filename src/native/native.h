@@ -18,6 +18,9 @@
 
 #include MPIT_ABI_HEADER /* of the backend that this is compiled for: cmake/Backends.cmake */
 
+/* Some MPIs have integers for handles, whose sign does not count, and some pointers. */
+#define OBJECT_HANDLE(object) (UINT64_MAX >> (64 - 8 * sizeof(object)) & (uintptr_t)(object))
+
 /* PMPI functions that mpit itself uses. Tools after it in the order of libraries do not see these calls. */
 #define PMPI_CALLS(X)                                                                                                  \
     X(Allgather)                                                                                                       \

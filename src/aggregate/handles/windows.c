@@ -20,7 +20,7 @@ struct interval {
     struct window *window;
     uint64_t owner, argument;
     uint32_t operation; /* that begins it */
-    bool open, used;    /* used: the window was started before */
+    bool open, used;    /* used: its extreme goes on at the next start */
     uint32_t busy;      /* claimed */
     struct interval *next;
 };
@@ -389,7 +389,7 @@ static void change_write(const struct change *change, struct window *window, con
     PUT(fresh->argument, change->argument);
     PUT(fresh->operation, change->operation);
     PUT(fresh->open, start || (reset && GET(old->open)));
-    PUT(fresh->used, change->operation != OPERATION_TIE && (start || GET(old->used)));
+    PUT(fresh->used, fresh->open || change->operation == OPERATION_STOP);
 }
 
 /* In the child of a fork nothing changes: windows and cells belong to the parent. */

@@ -94,7 +94,7 @@ static int unexpected_named(struct unexpected *unexpected)
 static void unexpected_start(struct unexpected *unexpected, bool watched)
 {
     uint64_t before = __atomic_fetch_or(&unexpected->state, UNEXPECTED_STARTED | UNEXPECTED_BEFORE, __ATOMIC_ACQ_REL);
-    if (watched && !(before & UNEXPECTED_BEFORE))
+    if (watched && !(before & (UNEXPECTED_BEFORE | UNEXPECTED_STARTED)))
         umq_watch_reset(&unexpected->watch);
     if (watched && !(before & UNEXPECTED_STARTED))
         umq_watch_open(&unexpected->watch);
@@ -231,8 +231,6 @@ static int own_variable_end(const struct own *own)
 /* Requests the measurement before the start, and drops the request after the stop. */
 static int own_start(const struct own *own)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     session_ask(own, true);
     int result = own_begin(own);
     if (result != MPI_SUCCESS)
@@ -242,8 +240,6 @@ static int own_start(const struct own *own)
 
 static int own_stop(const struct own *own)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     int result = own_variable_end(own);
     session_ask(own, false);
     return result;
@@ -251,11 +247,10 @@ static int own_stop(const struct own *own)
 
 static int own_reset(const struct own *own)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_reset(own->component);
     if (is_watched(own)) {
+        __atomic_fetch_and(&own->unexpected->state, ~(uint64_t)UNEXPECTED_BEFORE, __ATOMIC_ACQ_REL);
         umq_watch_reset(&own->unexpected->watch);
         return MPI_SUCCESS;
     }
@@ -266,8 +261,6 @@ static int own_reset(const struct own *own)
 static int own_read(const struct own *own, void *buf)
 {
     uint64_t *values = buf;
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_read(own->component, buf);
     if (own->meter.pairs)
@@ -285,8 +278,6 @@ static int own_read(const struct own *own, void *buf)
 /* Reads, and starts again from the same sample. So nothing is lost or counted twice in between. */
 static int own_readreset(const struct own *own, void *buf)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_readreset(own->component, buf);
     return own->window ? window_code(window_readreset(own->window, own->meter.owner, buf))
@@ -295,8 +286,6 @@ static int own_readreset(const struct own *own, void *buf)
 
 static int own_write(const struct own *own, const void *buf)
 {
-    if (own_is_dead(own))
-        return MPI_T_ERR_INVALID_HANDLE;
     if (own->component)
         return component_write(own->component, buf);
     if ((own->window && own->meter.variable->record.combine != COMBINE_SPAN) || is_watched(own))
@@ -315,11 +304,13 @@ static int own_write(const struct own *own, const void *buf)
     if (!found)                                                                                                        \
     return MPI_T_ERR_INVALID_HANDLE
 
-/* Runs with the handle of an own variable. */
-#define OWN_DO(...)                                                                                                    \
+/* Runs with the handle of a variable. That its object is gone is said before that the variable refuses the call. */
+#define HANDLE_DO(refused, error, own_call, foreign_call)                                                              \
     ({                                                                                                                 \
         struct own own;                                                                                                \
-        handle_copy(found, ticket_generation((uintptr_t)handle), &own) ? (__VA_ARGS__) : MPI_T_ERR_INVALID_HANDLE;     \
+        bool foreign = !found->variable;                                                                               \
+        bool live = foreign || (handle_copy(found, ticket_generation((uintptr_t)handle), &own) && !own_is_dead(&own)); \
+        !live ? MPI_T_ERR_INVALID_HANDLE : (refused) ? (error) : foreign ? (foreign_call) : (own_call);                \
     })
 
 /* Applies the call to every handle of the session that allows it. Skips handles of communicators that are gone. */
@@ -337,7 +328,7 @@ static int own_write(const struct own *own, const void *buf)
             if (GET(h->entry)->refused)                                                                                \
                 continue;                                                                                              \
             if (h->variable) {                                                                                         \
-                if (handle_copy(h, generation, &own) && own_call(&own) == MPI_T_ERR_MEMORY)                            \
+                if (handle_copy(h, generation, &own) && !own_is_dead(&own) && own_call(&own) == MPI_T_ERR_MEMORY)      \
                     result = error;                                                                                    \
             } else {                                                                                                   \
                 int code = foreign(&h->native);                                                                        \
@@ -354,11 +345,8 @@ int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, foreign_start);
     FIND_HANDLE();
-    if (GET(found->entry)->continuous && found->variable)
-        return MPI_T_ERR_PVAR_NO_STARTSTOP;
-    if (!found->variable)
-        return foreign_start(&found->native);
-    return OWN_DO(own_start(&own));
+    return HANDLE_DO(GET(found->entry)->continuous && found->variable, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start(&own),
+                     foreign_start(&found->native));
 }
 
 SURFACE(pvar_stop);
@@ -367,11 +355,8 @@ int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, foreign_stop);
     FIND_HANDLE();
-    if (GET(found->entry)->continuous && found->variable)
-        return MPI_T_ERR_PVAR_NO_STARTSTOP;
-    if (!found->variable)
-        return foreign_stop(&found->native);
-    return OWN_DO(own_stop(&own));
+    return HANDLE_DO(GET(found->entry)->continuous && found->variable, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop(&own),
+                     foreign_stop(&found->native));
 }
 
 SURFACE(pvar_read);
@@ -381,9 +366,7 @@ int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
     FIND_HANDLE();
     if (!buf)
         return MPI_T_ERR_INVALID;
-    if (!found->variable)
-        return foreign_read(&found->native, buf);
-    return OWN_DO(own_read(&own, buf));
+    return HANDLE_DO(false, 0, own_read(&own, buf), foreign_read(&found->native, buf));
 }
 
 SURFACE(pvar_write);
@@ -393,11 +376,8 @@ int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const
     FIND_HANDLE();
     if (!buf)
         return MPI_T_ERR_INVALID;
-    if (GET(found->entry)->readonly)
-        return MPI_T_ERR_PVAR_NO_WRITE;
-    if (!found->variable)
-        return foreign_write(&found->native, buf);
-    return OWN_DO(own_write(&own, buf));
+    return HANDLE_DO(GET(found->entry)->readonly, MPI_T_ERR_PVAR_NO_WRITE, own_write(&own, buf),
+                     foreign_write(&found->native, buf));
 }
 
 SURFACE(pvar_reset);
@@ -406,11 +386,8 @@ int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
     CHECK_INITIALIZED();
     ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, foreign_reset);
     FIND_HANDLE();
-    if (GET(found->entry)->readonly)
-        return MPI_T_ERR_PVAR_NO_WRITE;
-    if (!found->variable)
-        return foreign_reset(&found->native);
-    return OWN_DO(own_reset(&own));
+    return HANDLE_DO(GET(found->entry)->readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset(&own),
+                     foreign_reset(&found->native));
 }
 
 SURFACE(pvar_readreset);
@@ -420,9 +397,6 @@ int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, v
     FIND_HANDLE();
     if (!buf)
         return MPI_T_ERR_INVALID;
-    if (!GET(found->entry)->atomic)
-        return MPI_T_ERR_PVAR_NO_ATOMIC;
-    if (!found->variable)
-        return foreign_readreset(&found->native, buf);
-    return OWN_DO(own_readreset(&own, buf));
+    return HANDLE_DO(!GET(found->entry)->atomic, MPI_T_ERR_PVAR_NO_ATOMIC, own_readreset(&own, buf),
+                     foreign_readreset(&found->native, buf));
 }

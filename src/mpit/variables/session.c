@@ -204,9 +204,9 @@ static int meter_bind(struct meter *meter, void *obj_handle)
     if (!obj_handle)
         return MPI_T_ERR_INVALID;
     if (bound == BOUND_WINDOW)
-        return object_bind(meter, OBJECT_WINDOW, (uint64_t)(uintptr_t) * (MPI_Win *)obj_handle);
+        return object_bind(meter, OBJECT_WINDOW, OBJECT_HANDLE(*(MPI_Win *)obj_handle));
     if (bound == BOUND_FILE)
-        return object_bind(meter, OBJECT_FILE, (uint64_t)(uintptr_t) * (MPI_File *)obj_handle);
+        return object_bind(meter, OBJECT_FILE, OBJECT_HANDLE(*(MPI_File *)obj_handle));
     meter->comm = book_comm_find(abi_handle_of_comm(*(MPI_Comm *)obj_handle));
     return meter->comm ? MPI_SUCCESS : MPI_T_ERR_INVALID_HANDLE;
 }

@@ -13,9 +13,6 @@
 #include "wrappers/enter.h"
 #include "wrappers/posting.h"
 
-/* Some MPIs have integers for handles, some pointers. */
-#define OBJECT_HANDLE(object) ((uint64_t)(uintptr_t)(object))
-
 /* A call on a window or file. */
 struct access {
     struct probe probe; /* its view: of the communicator that the object was made on */

@@ -219,6 +219,7 @@ static void object_told(int type, const char *call, int number, unsigned handle,
     const struct seen *seen = next_of(type);
     if (seen)
         CHECK(seen->value[0] == item_of(call) && seen->value[1] == number && (unsigned)seen->value[2] == handle &&
+                  (sizeof(MPI_Win) > 4 || type > WIN_FREED || seen->value[2] >> 32 == 0) && /* without a sign */
                   (unsigned)seen->value[3] == NUMBER(comm),
               "%s: %lld %lld %llx %llx", call, seen->value[0], seen->value[1], seen->value[2], seen->value[3]);
 }

@@ -425,6 +425,12 @@ static void watermark(MPI_Comm comm)
     CHECK(MPI_Recv(&got, 1, MPI_INT, me, 9, comm, MPI_STATUS_IGNORE));
     same("a message to oneself", value(&high), 1);
     same("a watermark that is stopped", value(&early), me == 0 ? 4 : 0);
+    CHECK(MPI_Send(&me, 1, MPI_INT, me, 9, comm));
+    CHECK(MPI_T_pvar_reset(early.session, early.handle));
+    CHECK(MPI_Recv(&got, 1, MPI_INT, me, 9, comm, MPI_STATUS_IGNORE));
+    same("a watermark that was reset while it was stopped", value(&early), 1);
+    CHECK(MPI_T_pvar_start(early.session, early.handle));
+    same("the same from its start on", value(&early), 0);
     close_figure(&high, comm);
     close_figure(&early, comm);
 }

@@ -132,13 +132,22 @@ static void freed_check(struct book *self, struct book *book)
     uint64_t value = 0;
     tool_check(MPI_T_pvar_session_create(&session), "MPI_T_pvar_session_create", "a session");
     struct pvar late = pvar_open(session, "mpit_send_count", MPI_T_PVAR_CLASS_COUNTER, &book->comm);
+    struct pvar level = pvar_open(session, "mpit_pending_recvs", MPI_T_PVAR_CLASS_LEVEL, &book->comm);
     pvar_start(&late);
     messages(book, 1);
     comm_drop(book, self);
-    int code = MPI_T_pvar_read(session, late.handle, &value);
-    verdict_check(code == MPI_T_ERR_INVALID_HANDLE, "reading a freed communicator's handle returns %d, not %d", code,
-                  MPI_T_ERR_INVALID_HANDLE);
+    for (int i = 0; i < 2; i++) { /* the level is continuous and read-only */
+        MPI_T_pvar_handle handle = i ? level.handle : late.handle;
+        const int codes[] = {MPI_T_pvar_read(session, handle, &value),  MPI_T_pvar_start(session, handle),
+                             MPI_T_pvar_stop(session, handle),          MPI_T_pvar_reset(session, handle),
+                             MPI_T_pvar_write(session, handle, &value), MPI_T_pvar_readreset(session, handle, &value)};
+        for (size_t k = 0; k < sizeof codes / sizeof *codes; k++)
+            verdict_check(codes[k] == MPI_T_ERR_INVALID_HANDLE,
+                          "call %zu on handle %d of a freed communicator returns %d, not %d", k, i, codes[k],
+                          MPI_T_ERR_INVALID_HANDLE);
+    }
     MPI_T_pvar_handle_free(session, &late.handle);
+    MPI_T_pvar_handle_free(session, &level.handle);
     tool_check(MPI_T_pvar_session_free(&session), "MPI_T_pvar_session_free", "a session");
 }
 

@@ -209,6 +209,25 @@ static void window_that_goes_on_sees_the_level_that_it_finds(void **state)
     assert_int_equal(value_read(low), 0);
 }
 
+static void window_that_was_reset_while_closed_begins_anew(void **state)
+{
+    (void)state;
+    struct window *high = window_new(EXTREME_SENDS_HIGH);
+    window_opens(high);
+    sends_change(10);
+    window_closes(high);
+    window_resets(high);
+    assert_int_equal(value_read(high), 10);
+    sends_change(-8);
+    window_opens(high);
+    assert_int_equal(value_read(high), 2);
+    window_resets(high);
+    window_closes(high);
+    sends_change(-2);
+    window_opens(high);
+    assert_int_equal(value_read(high), 2);
+}
+
 static void every_level_has_its_own_windows(void **state)
 {
     (void)state;
@@ -312,6 +331,7 @@ int main(void)
         TEST(windows_leave_the_whole_runs_extremes_as_they_were),
         TEST(window_of_a_level_starts_at_the_level_of_this_moment),
         TEST(window_that_goes_on_sees_the_level_that_it_finds),
+        TEST(window_that_was_reset_while_closed_begins_anew),
         TEST(every_level_has_its_own_windows),
         TEST(span_is_from_the_first_begin_to_the_last_end),
         TEST(span_goes_on_after_a_stop_without_the_pause),

@@ -158,8 +158,14 @@ int comparison_make(struct comparison *comparison, const struct summary *const *
 {
     struct builder builder = {.comparison = comparison, .all = old + new};
     *comparison = (struct comparison){.runs = {old, new}};
-    for (; builder.run < builder.all; builder.run++)
+    for (; builder.run < builder.all; builder.run++) {
+        const char *first = basename(summaries[0]->program), *program = basename(summaries[builder.run]->program);
+        if (strcmp(first, program) != 0) {
+            comparison->programs[0] = first;
+            comparison->programs[1] = program;
+        }
         run_add(&builder, summaries[builder.run]);
+    }
     for (size_t i = 0; i < comparison->count; i++)
         for (unsigned value = 0; value < VALUE_KINDS; value++) {
             struct comparison_row *row = &comparison->rows[i];

@@ -41,6 +41,7 @@ struct comparison {
     size_t count;
     unsigned runs[2];                 /* in each set */
     uint32_t least_ranks, most_ranks; /* of any run. 0: not known */
+    const char *programs[2];          /* file names of different ones, of the summaries. NULL: all have the same */
 };
 
 /* Compares the summaries, the old ones first. Returns 0, or -1 without memory. Release it in both cases. */

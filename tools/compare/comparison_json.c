@@ -33,8 +33,9 @@ json_t *comparison_json(const struct comparison *comparison)
                                         "time_differs", (int)comparison_time_differs(comparison, row), "counts_differ",
                                         (int)comparison_counts_differ(row)));
     }
-    return json_pack("{s:i, s:i, s:i, s:b, s:o, s:o, s:o}", "version", 1, "old_runs", (int)comparison->runs[0],
+    return json_pack("{s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o}", "version", 1, "old_runs", (int)comparison->runs[0],
                      "new_runs", (int)comparison->runs[1], "ranks_differ", (int)comparison_ranks_differ(comparison),
-                     "least_ranks", ranks_json(comparison->least_ranks), "most_ranks",
-                     ranks_json(comparison->most_ranks), "rows", rows);
+                     "programs_differ", comparison->programs[0] != NULL, "least_ranks",
+                     ranks_json(comparison->least_ranks), "most_ranks", ranks_json(comparison->most_ranks), "rows",
+                     rows);
 }

@@ -57,11 +57,16 @@ void comparison_head_print(const struct comparison *comparison, FILE *out)
                 "The runs have different numbers of ranks (%" PRIu32 " to %" PRIu32 "): times and counts cannot be "
                 "compared directly. Use --scaling\n",
                 comparison->least_ranks, comparison->most_ranks);
-    fprintf(out, "run time %s -> %s (%s): %s\n", text_of_seconds(a, old->median), text_of_seconds(b, new->median),
-            percent_text(c, old->median, new->median),
-            !differs                    ? "no difference beyond the noise"
-            : new->median < old->median ? "faster"
-                                        : "slower");
+    fprintf(out, "run time %s -> %s (%s): ", text_of_seconds(a, old->median), text_of_seconds(b, new->median),
+            percent_text(c, old->median, new->median));
+    if (comparison->programs[0])
+        fprintf(out, "no verdict, as these are different programs (%s, %s)\n", comparison->programs[0],
+                comparison->programs[1]);
+    else
+        fprintf(out, "%s\n",
+                !differs                    ? "no difference beyond the noise"
+                : new->median < old->median ? "faster"
+                                            : "slower");
     if (several)
         fprintf(out, "  medians of %u and %u runs: %s to %s, and %s to %s\n", comparison->runs[0], comparison->runs[1],
                 text_of_seconds(a, old->least), text_of_seconds(b, old->most), text_of_seconds(c, new->least),

@@ -16,8 +16,8 @@ static void difference_tell(const struct summary *first, const char *first_path,
                             const char *path)
 {
     if (strcmp(basename(first->program), basename(other->program)) != 0)
-        warnx("the runs are of different programs: %s has %s, %s has %s", first_path, basename(first->program), path,
-              basename(other->program));
+        errx(1, "the runs are of different programs: %s has %s, %s has %s", first_path, basename(first->program), path,
+             basename(other->program));
     if (strcmp(first->mpi, other->mpi) != 0)
         warnx("the runs are of different MPI libraries: %s has %s, %s has %s", first_path, first->mpi, path,
               other->mpi);

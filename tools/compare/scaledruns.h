@@ -11,7 +11,7 @@ struct scaling_request {
 };
 
 /* Reads the runs, and prints how the program scales. Warns about runs that do not fit together. Returns the status of
- * the tool. Ends it if a run cannot be read, or if all runs have the same number of ranks. */
+ * the tool. Ends it if a run cannot be read, is of another program, or if all runs have the same number of ranks. */
 int scaling_run(const struct scaling_request *request);
 
 #endif

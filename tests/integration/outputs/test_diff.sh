@@ -56,6 +56,11 @@ for mpi in openmpi mpich; do
     gives "$mpi: the other way round" 0 mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
     says out "^run time .*: faster"
     page "$mpi: the page of a faster one" new-a-$mpi old-a-$mpi
+    cp steps-$mpi copied-$mpi
+    mpit-run --quiet --output other-$mpi mpirun.$mpi -n 2 "./copied-$mpi" 80 60000
+    gives "$mpi: another program" 0 mpit-dump --diff old-a-$mpi other-$mpi
+    says out "^run time .*: no verdict, as these are different programs \(steps-$mpi, copied-$mpi\)"
+    page "$mpi: the page of another program" old-a-$mpi other-$mpi
     gives "$mpi: two sets" 0 mpit-dump --diff --json old-a-$mpi old-b-$mpi -- new-a-$mpi new-b-$mpi
     check "  the time of the run differs, since the sets do not overlap" figure 'row("run")["time_differs"]'
     check "  rank 1 computes longer: 80 x 60 ms, not 100 x 1 ms" figure \

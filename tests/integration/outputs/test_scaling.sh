@@ -73,7 +73,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: only equal ranks" 1 mpit-dump --scaling run4-$mpi grown4-$mpi
     says err "all runs have 4 ranks; --scaling needs runs with different numbers of ranks, and --diff"
     mpit-run --quiet --output other-$mpi mpirun.$mpi -n 2 ./steps-$mpi 3 1000
-    gives "$mpi: another program" 0 mpit-dump --scaling run4-$mpi other-$mpi
+    gives "$mpi: another program" 1 mpit-dump --scaling run4-$mpi other-$mpi
     one_says 1 "of different programs: run4-$mpi has scaled-$mpi, other-$mpi has steps-$mpi"
     MPIT_FILTER=-MPI_Barrier mpit-run --quiet --output part-$mpi mpirun.$mpi -n 2 ./scaled-$mpi 10 0 0 0 >out
     gives "$mpi: a run without some calls" 0 mpit-dump --scaling --json run1-$mpi part-$mpi

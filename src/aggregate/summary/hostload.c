@@ -11,9 +11,42 @@ static int by_set(const void *one, const void *other)
     return a->processor_set < b->processor_set ? -1 : a->processor_set > b->processor_set;
 }
 
-/* Adds processes that share a set of processors. */
-static void set_add(struct host_load *load, uint32_t ranks, uint32_t processors)
+/* The share of processor time, of the time that it was wanted for, below which processes lack processors. And the least
+ * lack: it is a share of the run time. */
+#define ENOUGH 0.8
+#define LEAST_LACK 0.02
+
+/* Of a process, or of processes that are more than their processors. These lack as many processors as they are too many.
+ * That is another matter: only what others take counts here. Likewise with more threads than processors. Processes that
+ * sleep want no processor. */
+static void lack_find(struct host_load *load, const struct summary_row **rows, uint32_t ranks)
 {
+    double had = 0, wanted = 0, run = 0;
+    for (uint32_t i = 0; i < ranks; i++) {
+        const struct run_usage *usage = &rows[i]->usage;
+        if (usage->known != (USAGE_TIMES | USAGE_DELAY))
+            return;
+        had += (double)usage->user_ns + (double)usage->system_ns;
+        wanted += (double)usage->run_delay_ns;
+        run = (double)rows[i]->run_ns > run ? (double)rows[i]->run_ns : run;
+    }
+    double processors = rows[0]->processors ? rows[0]->processors : ranks;
+    wanted = (wanted + had) * (ranks > processors ? processors / ranks : 1);
+    if (rows[0]->processors && wanted > processors * run)
+        wanted = processors * run;
+    if (had < ENOUGH * wanted && wanted - had >= LEAST_LACK * run * ranks &&
+        (load->wanted <= 0 || had * load->wanted < load->had * wanted)) {
+        load->had = had;
+        load->wanted = wanted;
+    }
+}
+
+/* Adds processes that share a set of processors. */
+static void set_add(struct host_load *load, const struct summary_row **rows, uint32_t ranks)
+{
+    uint32_t processors = rows[0]->processors, together = ranks > processors ? ranks : 1;
+    for (uint32_t i = 0; i < ranks; i += together)
+        lack_find(load, &rows[i], together);
     load->ranks += ranks;
     load->processors += processors;
     if (ranks > processors) {
@@ -28,11 +61,11 @@ static void loads_fill(struct host_load *loads, const struct summary_row **rows,
         const struct summary_row *row = rows[i];
         for (next = i + 1; next < count && by_set(&rows[i], &rows[next]) == 0;)
             next++;
-        set_add(&loads[row->host], (uint32_t)(next - i), row->processors);
+        set_add(&loads[row->host], &rows[i], (uint32_t)(next - i));
     }
     for (size_t i = 0; i < count; i++) /* if one is not known, nothing is known of the host */
         if (!rows[i]->processor_set || !rows[i]->processors)
-            loads[rows[i]->host] = (struct host_load){.ranks = loads[rows[i]->host].ranks};
+            loads[rows[i]->host].processors = loads[rows[i]->host].crowded_ranks = 0;
 }
 
 struct host_load *host_loads_of(const struct summary *summary)

@@ -1,5 +1,5 @@
 /*
- * How many processes of a job share how many processors of a host.
+ * How many processes of a job share how many processors of a host, and whether they had them.
  */
 #ifndef MPIT_AGGREGATE_HOSTLOAD_H
 #define MPIT_AGGREGATE_HOSTLOAD_H
@@ -11,6 +11,9 @@ struct host_load {
     uint32_t processors; /* that they may run on. 0: not known */
     /* Processes that share fewer processors than they are. Processes bound to different ones do not share any. */
     uint32_t crowded_ranks, crowded_processors;
+    /* Of the process that lacked a processor most, or of crowded ones: processor time, and the time for which they wanted
+     * a processor. wanted = 0: they did not lack any, or it is not known. */
+    double had, wanted;
 };
 
 /* Returns an entry for each of summary.hosts, which the caller frees. NULL without memory. */

@@ -142,8 +142,6 @@ static uint64_t ns_of(double seconds)
 static void row_fill(struct summary_row *row, const struct summary *summary, const struct run_header *header,
                      uint64_t threads)
 {
-    static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
-                                    CALL_MPI_Session_finalize};
     double useful = summary->recorded_seconds.sum - summary->mpi_seconds.sum / (double)threads;
     row->off_ns = ns_of(summary->off_seconds.sum);
     row->run_ns = ns_of(summary->run_seconds.sum);
@@ -152,11 +150,12 @@ static void row_fill(struct summary_row *row, const struct summary *summary, con
     row->threads = (uint32_t)threads;
     row->processors = header->processors;
     row->processor_set = header->processor_set;
+    row->usage = header->usage;
     for (unsigned i = 0; i < STATE_COUNT; i++)
         row->stall_ns += summary->stall_ns[i];
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* they lie outside of the run time */
-        row->stall_ns -=
-            summary->call_stall_ns[ends[i]] < row->stall_ns ? summary->call_stall_ns[ends[i]] : row->stall_ns;
+    for (unsigned i = 0; i < CALL_COUNT; i++)
+        if (call_is_end(i))
+            row->stall_ns -= summary->call_stall_ns[i] < row->stall_ns ? summary->call_stall_ns[i] : row->stall_ns;
     for (size_t i = 0; i < summary->comm_count; i++) {
         row->sent += summary->comms[i].send_count;
         row->sent_bytes += summary->comms[i].send_bytes;

@@ -105,7 +105,8 @@ struct summary_row {
     uint64_t processor_set; /* a hash: the same for processes that share their processors. 0: not known. Flat forms up
                              * to version 11 end here */
     uint64_t off_ns;        /* of run_ns: without recording. Up to version 12 they end here */
-    uint64_t received, received_bytes; /* messages */
+    uint64_t received, received_bytes; /* messages. Up to version 14 they end here */
+    struct run_usage usage;
 };
 
 static inline bool row_has_figures(const struct summary_row *row)
@@ -271,6 +272,13 @@ struct summary {
     uint64_t trace_limit_ns;      /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
     uint32_t trace_policy;        /* enum trace_policy: of a rank whose trace was cut */
 };
+
+/* The start and the end of MPI lie outside of the run time. */
+static inline bool call_is_end(unsigned kind)
+{
+    return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
+           kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
+}
 
 /* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */
 static inline bool summary_tells_stalls(const struct summary *summary, unsigned kind)

@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 14, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 15, FLAT_VERSION_LEAST = 3 };
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
@@ -118,7 +118,8 @@ enum {
     FLAT_VERSION_WITH_EXTREMES /* of sites by rank */,
     FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */,
     FLAT_VERSION_WITH_RECEIVED /* by rank */,
-    FLAT_VERSION_WITH_NEWER_CALLS /* of MPI 4.1 and 5.0 */
+    FLAT_VERSION_WITH_NEWER_CALLS /* of MPI 4.1 and 5.0 */,
+    FLAT_VERSION_WITH_USAGE /* by rank */
 };
 
 /* Older versions had shorter arrays: what is missing, by the place in the structure. In order. */
@@ -201,6 +202,7 @@ static size_t flat_row_bytes(const struct flat_header *header)
     return header->version < FLAT_VERSION_WITH_SITES      ? offsetof(struct summary_row, run_ns)
            : header->version < FLAT_VERSION_WITH_OFF      ? offsetof(struct summary_row, off_ns)
            : header->version < FLAT_VERSION_WITH_RECEIVED ? offsetof(struct summary_row, received)
+           : header->version < FLAT_VERSION_WITH_USAGE    ? offsetof(struct summary_row, usage)
                                                           : sizeof(struct summary_row);
 }
 

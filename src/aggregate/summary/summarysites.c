@@ -82,8 +82,7 @@ const struct summary_site *summary_site_of(const struct summary_sites *sites, ui
     return found ? &sites->list[place] : NULL;
 }
 
-/* Sums the counters of two sites of one process. */
-static void site_sum(struct summary_site *site, const struct summary_site *other)
+void summary_site_sum(struct summary_site *site, const struct summary_site *other)
 {
     site->count += other->count;
     site->time_ns += other->time_ns;
@@ -106,7 +105,7 @@ static void extremes_forget(struct summary_site *site)
 /* Adds the same site of other processes. */
 static void site_merge(struct summary_site *site, const struct summary_site *other)
 {
-    site_sum(site, other);
+    summary_site_sum(site, other);
     site->ranks += other->ranks;
     if (site->least_rank < 0 || other->least_rank < 0) {
         extremes_forget(site);
@@ -151,7 +150,7 @@ static void sites_sort(struct summary_sites *sites)
     qsort(sites->list, sites->count, sizeof *sites->list, by_hash);
     for (uint64_t i = 1; i < sites->count; i++) {
         if (sites->list[i].hash == sites->list[last].hash)
-            site_sum(&sites->list[last], &sites->list[i]);
+            summary_site_sum(&sites->list[last], &sites->list[i]);
         else
             sites->list[++last] = sites->list[i];
     }
@@ -356,7 +355,7 @@ void summary_sites_trim(struct summary *summary, size_t most)
     struct summary_site rest = {.hash = SITE_OTHERS};
     extremes_forget(&rest);
     for (uint64_t i = most - 1; i < sites->count; i++) {
-        site_sum(&rest, &sites->list[i]);
+        summary_site_sum(&rest, &sites->list[i]);
         rest.ranks = sites->list[i].ranks > rest.ranks ? sites->list[i].ranks : rest.ranks;
     }
     *others = rest;

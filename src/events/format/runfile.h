@@ -109,6 +109,15 @@ enum loss_cause {
 
 enum { FILTER_BYTES = 2048 };
 
+/* What a process used of its node from init_ticks to finalize_ticks. A process without that end does not know it. */
+enum usage_known { USAGE_TIMES = 1 /* all but the delay */, USAGE_DELAY = 2 };
+struct run_usage {
+    uint64_t user_ns, system_ns; /* processor time */
+    uint64_t run_delay_ns;       /* its threads could have run, but had no processor */
+    uint64_t major_faults;       /* pages that came from the disk */
+    uint64_t known;              /* enum usage_known */
+};
+
 struct run_header {
     char magic[8]; /* RUN_MAGIC, without the NUL */
     uint32_t version;
@@ -183,6 +192,8 @@ struct run_header {
     uint64_t trace_limit_ns;   /* mpit_trace_limit_seconds. 0: none */
     uint64_t trace_bytes_over; /* 1: events were lost for want of bytes, to the limit or the disk */
     uint64_t process_start;    /* when the process began (process_start of base/processes.h). 0: not known */
+    struct run_usage usage;
+    uint64_t end_signal; /* that mpit-run had before the process was gone without an end. 0: none */
 };
 
 /* Where a process comes from. Texts that do not fit are cut. */

@@ -54,6 +54,8 @@ int reader_version_check(struct run_reader *reader)
         header->trace_bytes_over = 0;
     if (header->header_bytes < offsetof(struct run_header, process_start) + sizeof header->process_start)
         header->process_start = 0;
+    if (header->header_bytes < offsetof(struct run_header, end_signal) + sizeof header->end_signal)
+        header->usage.known = header->end_signal = 0;
     if (header->version < VERSION_WITH_FREE)
         header->trace_policy = TRACE_STOP;
     if (header->header_bytes < offsetof(struct run_header, spool_limit) + sizeof header->spool_limit) {

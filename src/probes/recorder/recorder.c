@@ -24,6 +24,7 @@
 #include "wrappers/switchboard.h"
 #include "umq/umq.h"
 #include "site/setting.h"
+#include "recorder/usage.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -160,6 +161,8 @@ static void windows_end(void)
 
 static void ending_revoke(void)
 {
+    if (book.run.header)
+        book.run.header->usage.known = 0;
     __atomic_store_n(&native.finalizing, false, __ATOMIC_RELEASE);
     __atomic_store_n(&native.ending, false, __ATOMIC_RELEASE);
 }
@@ -217,6 +220,12 @@ bool recorder_start(struct probe *probe, enum call kind)
     return true;
 }
 
+static void run_time_begin(struct run_header *header)
+{
+    usage_begin();
+    header->init_ticks = clock_now();
+}
+
 static void header_complete(void)
 {
     struct run_header *header = book.run.header;
@@ -231,7 +240,7 @@ static void header_complete(void)
     header->spawned = world_is_spawned();
     header->parent_job = job_parent_number(opened.asked);
     header->clock_mult = book.scale.mult;
-    header->init_ticks = clock_now();
+    run_time_begin(header);
     header->world_rank = rank;
     __atomic_store_n(&header->world_size, size, __ATOMIC_RELEASE);
     __atomic_store_n(&header->phase, RUN_RUNNING, __ATOMIC_RELEASE);
@@ -253,7 +262,7 @@ static void below_begin(void)
     knobs_scale(book.scale.mult);
     header->job = job_number(opened.asked, 1);
     header->clock_mult = book.scale.mult;
-    header->init_ticks = clock_now();
+    run_time_begin(header);
     header->mpi[0] = '\0';
     header->apart = 1; /* mpit-list shows its counts, from its file */
     header->world_rank = 0;
@@ -390,7 +399,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
         clocks_begin(opened.trace_asked && probe->log);
     call_hide(shown);
     if (recording() && !opened.by_session)
-        book.run.header->init_ticks = clock_now();
+        run_time_begin(book.run.header);
     if (!probe->log)
         return;
     instruments_sample(probe->log);
@@ -439,8 +448,10 @@ bool recorder_finish(struct probe *probe)
     if (recorded && last)
         windows_end();
     if (recorded) {
-        if (last)
+        if (last) {
             RELAXED_STORE(&book.run.header->finalize_ticks, clock_now());
+            usage_end(book.run.header);
+        }
         instrument_publish();
         if (log)
             figures_complete(log);
@@ -559,7 +570,7 @@ void recorder_session_started(struct session_probe *session, enum call kind, int
         return;
     process_know(session->probe.log);
     if (session->edge)
-        book.run.header->init_ticks = clock_now();
+        run_time_begin(book.run.header);
     if (session->edge && session->probe.log)
         instruments_sample(session->probe.log);
 }
@@ -579,6 +590,7 @@ bool recorder_session_finish(struct session_probe *session, uint64_t handle)
     if (session->edge) {
         if (recording()) {
             windows_end();
+            usage_end(book.run.header);
             instrument_publish();
         }
         if (log)
@@ -627,6 +639,7 @@ __attribute__((destructor)) static void recorder_exiting(void)
     if (life == LIFE_BELOW) {
         if (thread_log)
             fabric_flush(thread_log);
+        usage_end(header);
         run_end(RUN_FINALIZED);
         return;
     }

@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -107,7 +108,9 @@ static const char *ending(const struct patient *patient)
     case RUN_EXITED:
         return "ended by exit() or the end of main";
     default:
-        return "crashed, was killed, or ended by _exit()";
+        return patient->file->header.end_signal == SIGINT ? "interrupted (Ctrl-C)"
+               : patient->file->header.end_signal         ? "ended by a signal to mpit-run"
+                                                          : "crashed, was killed, or ended by _exit()";
     }
 }
 
@@ -349,6 +352,8 @@ static int unended_open(const char *path, struct run_header *header)
     return -1;
 }
 
+volatile sig_atomic_t postmortem_signal;
+
 /* Returns true if the process still exists. Otherwise records its end, which was so long ago at most. */
 static bool end_write(const char *path, uint64_t ago_ns)
 {
@@ -357,9 +362,11 @@ static bool end_write(const char *path, uint64_t ago_ns)
     if (fd < 0)
         return false;
     bool alive = process_lives(&header);
-    uint64_t realtime_ns = process_now(&header) - ago_ns;
+    uint64_t realtime_ns = process_now(&header) - ago_ns, signal = (uint64_t)postmortem_signal;
+    bool told = signal && header.header_bytes == sizeof header; /* a recorder of another version may lack the field */
     /* after a failed write the end stays unknown */
-    if (!alive && pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0)
+    if (!alive && ((told && pwrite(fd, &signal, sizeof signal, offsetof(struct run_header, end_signal)) < 0) ||
+                   pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0))
         alive = false;
     close(fd);
     return alive;

@@ -10,6 +10,7 @@
 #include "job/rundir.h"
 #include "job/select.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <sys/types.h>
 
@@ -23,6 +24,9 @@ size_t postmortem_print_all(const struct run_job *job, const struct selection *s
 /* Waits until all processes with run files have reached their end, or one of them has ended otherwise. For processes
  * that cannot be seen from here it waits some seconds at most. */
 void postmortem_await(const char *directory);
+
+/* The signal with which the user ends the job. 0: none so far. Processes that die then have it as the reason. */
+extern volatile sig_atomic_t postmortem_signal;
 
 /* For mpit-run, when the command has ended. Waits for processes of this node that are just ending, and writes their end
  * to their run files. Removes unfinished parts of a summary. */

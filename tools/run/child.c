@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run/child.h"
 
+#include "job/postmortem.h"
+
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +23,8 @@ static void signal_pass_on(int signal, siginfo_t *info, void *context)
     (void)context;
     int saved = errno;
     pid_t child = (pid_t)child_pid;
+    if (signal != SIGUSR1 && signal != SIGUSR2)
+        postmortem_signal = signal;
     /* the terminal has already signaled its process group. timeout and setsid have their own */
     if (child > 0 && (info->si_code != SI_KERNEL || getpgid(child) != getpgrp()))
         kill(child, signal);

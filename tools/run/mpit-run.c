@@ -532,6 +532,7 @@ int main(int argc, char *argv[])
     struct outcome outcome = {.output = &output,
                               .programs = &programs,
                               .status = status,
+                              .killed_by = killed_by,
                               .disabled = recording_disabled(request.words),
                               .behind = place != NULL,
                               .summary = request.summary,

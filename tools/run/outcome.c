@@ -112,6 +112,25 @@ static int summary_to_file(const struct run_dir *dir, const char *path)
     return result == 0 ? 0 : problem ? problem : EIO;
 }
 
+/* Says how the command ended, if not well, and which processes did not reach their end. */
+static void end_show(const struct outcome *outcome, const struct run_dir *dir)
+{
+    bool badly = false;
+    int by = postmortem_signal;
+    if (by)
+        fprintf(stderr, "\nmpit-run: %s; the command ended with exit status %d\n",
+                by == SIGINT ? "interrupted (Ctrl-C)" : strsignal(by), outcome->status);
+    else if (outcome->killed_by)
+        fprintf(stderr, "\nmpit-run: the command was killed by signal %d (%s)\n", outcome->killed_by,
+                strsignal(outcome->killed_by));
+    else if (outcome->status)
+        fprintf(stderr, "\nmpit-run: the command ended with exit status %d\n", outcome->status);
+    for (size_t i = 0; i < dir->job_count; i++)
+        badly = postmortem_print(&dir->jobs[i], NULL, LINES_MOST, stderr) || badly;
+    if (badly)
+        fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", outcome->output->given);
+}
+
 static void summary_show(const struct outcome *outcome, const struct run_dir *dir)
 {
     const char *path = outcome->summary;
@@ -262,6 +281,8 @@ void outcome_show(const struct outcome *outcome)
         run_dir_close(&dir);
         return;
     }
+    if (!outcome->quiet)
+        end_show(outcome, &dir);
     summary_show(outcome, &dir);
     if (outcome->sample_ranks)
         sample_ranks_check(outcome->sample_ranks, &dir);
@@ -269,11 +290,6 @@ void outcome_show(const struct outcome *outcome)
     bool converted = outcome->otf2 && archive_write(&dir, archive, &(struct otf2_manner){0}, error) == 0;
     if (outcome->otf2 && !converted)
         warnx("no OTF2 archive was written: %s", error);
-    bool badly = false;
-    for (size_t i = 0; i < dir.job_count && !outcome->quiet; i++)
-        badly = postmortem_print(&dir.jobs[i], NULL, LINES_MOST, stderr) || badly;
-    if (badly)
-        fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", given);
     job_names_store(&dir, outcome->quiet);
     if (outcome->compact)
         traces_compact(&dir);

@@ -12,7 +12,7 @@ struct outcome {
     const struct output_dir *output;
     const struct programs *programs;
     const char *summary;      /* a file, "-", or NULL for standard error */
-    int status;               /* the command's */
+    int status, killed_by;    /* the command's: its exit status, the signal that ended it. 0: none */
     bool disabled;            /* MPIT_DISABLE was set */
     bool behind;              /* behind a launcher: processes on other hosts may still be ending */
     const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */

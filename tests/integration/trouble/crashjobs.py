@@ -198,6 +198,9 @@ def deadlock(bench, end, wanted, patterns, calls=200, options=()):
     if "deadlock" in said and not any("deadlock" in pattern for pattern in patterns):
         wrong.append("a deadlock, where there is none")
     wrong += ["not said: " + pattern for pattern in patterns if not re.search(pattern, said)]
+    ends = [said.find(text) for text in ("mpit-run: interrupted (Ctrl-C); ", "did not end normally:", "\n  ranks  ")]
+    if ends[0] < 0 or ends != sorted(ends) or said.count("; interrupted (Ctrl-C)\n") < 2 or "crashed, " in said:
+        wrong.append("its end does not come first: %s" % ends)
     wrong += crashbook.run_check(bench.dump, run, books, 4096 - 4)
     last = subprocess.run([bench.dump, "--crash", run], capture_output=True, text=True, timeout=SECONDS, check=False).stdout
     if " polls " in last or len(re.findall(r" s  MPI_\w+ |[0-9] [mun]?s  MPI_\w+ ", last)) < RANKS * 3:

@@ -195,7 +195,7 @@ function instrumentsFigure(job) {
       Number.isInteger(value)                                     ? textOfCount(value) :
                                                                     String(Number(value.toPrecision(6)));
   return figure(
-      "instruments", "Other libraries", textOfPairs(list.length, "number", "numbers") + " of other libraries",
+      "instruments", "Instruments", textOfPairs(list.length, "number", "numbers") + " of the program and its libraries",
       table(
           "instruments",
           [

@@ -57,12 +57,24 @@ function siteColumns(job, rows) {
   return isUntimed(job) ? columns.filter((column) => !["ns", "share", "node"].includes(column.kind)) : columns;
 }
 
-/* MPI_Init and MPI_Finalize come last. */
+const SITE_SUMS = ["count", "time_ns", "stall_ns", "messages_sent", "bytes_sent"];
+
+/* A row has all call paths of a place. MPI_Init and MPI_Finalize come last. */
 function siteRows(job) {
-  const spreads = job.ranks.callsites || [];
-  const rows = (job.summary.callsites ||
-                []).map((site, i) => ({site, i, spread: spreads[i] || null, outside: ENDS.includes(site.mpi)}));
-  return [...rows.filter((row) => !row.outside), ...rows.filter((row) => row.outside)];
+  const spreads = job.ranks.callsites || [], places = new Map();
+  (job.summary.callsites || []).forEach((site, i) => {
+    const row = places.get(job.places[i]);
+    if (!row) {
+      places.set(i, {site: {...site, paths: [site]}, i, spread: spreads[i] || null, outside: ENDS.includes(site.mpi)});
+      return;
+    }
+    row.site.paths.push(site);
+    for (const key of SITE_SUMS)
+      if (site[key] !== null) row.site[key] += site[key];
+    for (const key of ["longest_ns", "ranks"]) row.site[key] = Math.max(row.site[key], site[key]);
+  });
+  const last = (row) => row.outside ? 2 : row.site.mpi ? 0 : 1;
+  return [...places.values()].sort((a, b) => last(a) - last(b) || b.site.time_ns - a.site.time_ns);
 }
 
 function callsitesFigure(job) {

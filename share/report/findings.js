@@ -2,11 +2,12 @@
 
 /* The row of the finding's call site in the table of call sites, if it is there. */
 function siteIndex(job, place) {
-  return place ? (job.summary.callsites || [])
-                     .findIndex(
-                         (site) => site.mpi === place.mpi && site.function === place.function &&
-                             site.file === place.file && site.line === place.line) :
-                 -1;
+  const index = place ? (job.summary.callsites || [])
+                            .findIndex(
+                                (site) => site.mpi === place.mpi && site.function === place.function &&
+                                    site.file === place.file && site.line === place.line) :
+                        -1;
+  return index < 0 ? index : job.places[index];
 }
 
 function findingItem(job, finding) {
@@ -32,7 +33,7 @@ function findingsFigure(job) {
   return figure(
       "findings", "Findings", title, findings.length ? list : null,
       note(
-          faults ? "The share is how much of the run time the finding costs at most. Findings overlap." :
+          faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
                    "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));
 }

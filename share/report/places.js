@@ -32,17 +32,21 @@ function breakable(text) {
   return text.split(/(?<=\/)(?=.)/).flatMap((part, i) => i ? [make("wbr"), part] : [part]);
 }
 
-/* The callers, innermost first. */
+/* The callers, innermost first. Of a place with several paths, each with what it costs. */
 function pathList(site) {
-  return make(
-      "ol", {class: "path"}, site.path.map((frame) => make("li", {}, frameText(frame))),
-      site.cut ? make("li", {class: "dim"}, "(outer callers are not known)") : null);
+  return (site.paths || [site]).map((one, i, all) => make(
+      "ol", {class: "path"},
+      all.length > 1 ? make("li", {class: "dim"}, textOfPairs(one.count, "call", "calls") + ", " + textOfNs(one.time_ns)) :
+                       null,
+      one.path.map((frame) => make("li", {}, frameText(frame))),
+      one.cut ? make("li", {class: "dim"}, "(outer callers are not known)") : null));
 }
 
 /* The place, which opens to its path. */
 function placeNode(site) {
   const text = placeText(site), short = text.length < 34 ? " brief" : "";
-  if (!site || !site.path || site.path.length < 2) return make("span", {class: "place" + short}, breakable(text));
+  if (!site || !site.path || (site.path.length < 2 && !(site.paths && site.paths[1])))
+    return make("span", {class: "place" + short}, breakable(text));
   return make(
       "details", {class: "place" + short}, make("summary", {title: "Show the callers"}, breakable(text)),
       pathList(site));

@@ -40,10 +40,33 @@ static void difference_print(int32_t rank, uint64_t ns, uint64_t sum_ns, uint32_
         fprintf(out, ", %s on the other%s", text_of_ns(b, (sum_ns - ns) / (ranks - 1)), ranks > 2 ? "s" : "");
 }
 
+/* Adds up the segments between two places, whatever paths lead there. */
+static void segments_join(const struct analysis *analysis, struct segments *joined)
+{
+    const struct segment_pair **pairs = segment_pairs(analysis);
+    for (size_t i = 0; pairs && i < analysis->segments.sums.capacity; i++)
+        for (const struct keyed *keyed = analysis->segments.sums.buckets[i]; keyed; keyed = keyed->next) {
+            const struct segment_sum *from = (const struct segment_sum *)keyed;
+            const uint64_t *ends = pairs[keyed->key[0]]->keyed.key;
+            uint32_t number = segment_find(joined, call_place_first(analysis->places, (uint32_t)ends[0]),
+                                           call_place_first(analysis->places, (uint32_t)ends[1]));
+            struct segment_sum *to = segment_of_rank(joined, number, (int32_t)(uint32_t)keyed->key[1]);
+            if (!to)
+                continue;
+            to->count += from->count;
+            to->ns += from->ns;
+            to->critical_ns += from->critical_ns;
+        }
+    free(pairs);
+}
+
 int segments_print(const struct analysis *analysis, FILE *out)
 {
     size_t count;
-    struct segment_figures *list = segments_by_cost(&analysis->segments, &count);
+    struct segments joined = {.no_memory = false};
+    segments_join(analysis, &joined);
+    struct segment_figures *list = segments_by_cost(&joined, &count);
+    segments_release(&joined);
     if (!analysis->has_times || !count) {
         free(list);
         return analysis->segments.sums.count && !list ? -1 : 0;
@@ -69,9 +92,10 @@ int segments_print(const struct analysis *analysis, FILE *out)
 
 /* The waits of all ranks at a place for a rank at a place. */
 struct wait_line {
-    uint64_t key; /* wait_place_key */
+    uint64_t key; /* wait_place_key, of the first paths to both places */
     int32_t awaited;
     uint64_t ns;
+    uint64_t longest; /* the key of the path with this segment */
     uint32_t segment;
     uint64_t segment_ns;
 };
@@ -90,6 +114,12 @@ static int ns_order(const void *one, const void *other)
     return a->ns != b->ns ? (a->ns > b->ns ? -1 : 1) : group_order(one, other);
 }
 
+static uint64_t first_key(const struct analysis *analysis, uint64_t key)
+{
+    return key >> 56 << 56 | (uint64_t)call_place_first(analysis->places, key >> 28 & WAIT_PLACES_MOST) << 28 |
+           call_place_first(analysis->places, key & WAIT_PLACES_MOST);
+}
+
 static struct wait_line *wait_lines(const struct analysis *analysis, size_t *count)
 {
     struct keyed **sorted = keytable_sorted(&analysis->wait_places);
@@ -97,8 +127,12 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
     size_t kept = 0;
     for (size_t i = 0; lines && i < analysis->wait_places.count; i++) {
         const struct wait_place *wait = (const struct wait_place *)sorted[i];
-        lines[i] = (struct wait_line){wait->keyed.key[0], (int32_t)(uint32_t)wait->keyed.key[1], wait->ns,
-                                      wait->segment, wait->segment_ns};
+        lines[i] = (struct wait_line){first_key(analysis, wait->keyed.key[0]),
+                                      (int32_t)(uint32_t)wait->keyed.key[1],
+                                      wait->ns,
+                                      wait->keyed.key[0],
+                                      wait->segment,
+                                      wait->segment_ns};
     }
     if (lines)
         qsort(lines, analysis->wait_places.count, sizeof *lines, group_order);
@@ -109,6 +143,7 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
         }
         lines[kept].ns += lines[i].ns;
         if (lines[i].segment_ns > lines[kept].segment_ns) {
+            lines[kept].longest = lines[i].longest;
             lines[kept].segment = lines[i].segment;
             lines[kept].segment_ns = lines[i].segment_ns;
         }
@@ -143,7 +178,7 @@ static void sampled_print(const struct analysis *analysis, const struct wait_lin
 {
     struct sampled_place place;
     char share[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
-    if (!sampled_find(analysis, line->key, delay_of_place(line->awaited), &place))
+    if (!sampled_find(analysis, line->longest, delay_of_place(line->awaited), &place))
         return;
     fprintf(out, "    sampled most: %s", text_of_name(name, place.function));
     if (place.file)

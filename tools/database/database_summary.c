@@ -266,8 +266,9 @@ static void findings_fill(struct database_job *job)
         finding_put(job, &findings->list[i], (int64_t)i + 1);
     if (!findings->count)
         database_note(job, TABLE_FINDINGS,
-                      findings->known ? "nothing stands out"
-                                      : "not known: calls were filtered, not timed or not recorded");
+                      !findings->known    ? "not known: calls were filtered, not timed or not recorded"
+                      : findings->lack[0] ? "not known: other programs took the processors"
+                                          : "nothing stands out");
     free(findings);
 }
 

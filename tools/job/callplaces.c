@@ -15,7 +15,7 @@
 enum { FUNCTION_BYTES = 60, STACK_BYTES = 4096 };
 
 struct known_place {
-    struct keyed keyed; /* hash of the path, 0 */
+    struct keyed keyed; /* hash of the path, or of the place, 0 */
     uint32_t place;
 };
 
@@ -26,7 +26,7 @@ struct named_site {
 
 struct call_places {
     struct summary_sites sites; /* in the order of their numbers, without names */
-    struct keytable known;
+    struct keytable known, first;
     struct site_naming naming;
     struct named_site *named; /* by number - 1 */
     uint64_t named_count;
@@ -48,6 +48,7 @@ void call_places_close(struct call_places *places)
         return;
     site_naming_end(&places->naming);
     keytable_release(&places->known, NULL);
+    keytable_release(&places->first, NULL);
     free(places->sites.list);
     free(places->sites.frames);
     free(places->sites.modules);
@@ -117,6 +118,16 @@ const struct summary_site *call_place_site(struct call_places *places, uint32_t 
     sites->frames = places->naming.frames;
     sites->frame_count = places->naming.count;
     return &named->site;
+}
+
+uint32_t call_place_first(struct call_places *places, uint32_t place)
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(places, place, &sites);
+    struct known_place *first = site ? keytable_make(&places->first, site_place(&sites, site), 0, sizeof *first) : NULL;
+    if (first && !first->place)
+        first->place = place;
+    return first ? first->place : place;
 }
 
 static size_t path_names_add(const struct summary_sites *sites, const struct summary_frame *frame, size_t count,

@@ -32,6 +32,9 @@ uint32_t call_places_count(const struct call_places *places);
  * function of this file. NULL: no memory, or place 0. */
 const struct summary_site *call_place_site(struct call_places *places, uint32_t place, struct summary_sites *sites);
 
+/* Returns the same number for all paths to one place (site_place), whoever called its function. It reads names. */
+uint32_t call_place_first(struct call_places *places, uint32_t place);
+
 enum { CALL_PLACE_BYTES = 512 };
 /* Writes "halo.c:72 (exchange)", or with up to `callers` callers "halo.c:72 (exchange < step < main)". Writes "" for
  * place 0. */

@@ -124,8 +124,9 @@ static json_t *job_document(const struct run_job *job)
     static const struct {
         const char *name;
         json_t *(*part)(const struct run_job *);
-    } parts[] = {{"unended", job_unended},    {"ranks", page_ranks},       {"matrix", page_matrix},
-                 {"timeline", page_timeline}, {"analysis", page_analysis}, {"profile", page_profile}};
+    } parts[] = {{"unended", job_unended}, {"places", page_site_places}, {"ranks", page_ranks},
+                 {"matrix", page_matrix},  {"timeline", page_timeline},  {"analysis", page_analysis},
+                 {"profile", page_profile}};
     json_t *object = json_object();
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (json_object_set_new(object, parts[i].name, parts[i].part(job)) != 0) {

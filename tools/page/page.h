@@ -40,8 +40,6 @@ struct page_rows {
 
 struct page_rows page_rows_of(uint32_t ranks);
 
-/* Returns whether the call is MPI_Init, MPI_Finalize or the like. It is outside of the run. */
-bool page_is_end(size_t kind);
 /* Returns the document's name of a class of calls. */
 const char *page_class_key(unsigned call_class);
 
@@ -64,6 +62,8 @@ const struct selection *page_selection(const struct run_job *job);
 
 /* Each returns a new reference, or NULL without memory. */
 json_t *page_ranks(const struct run_job *job);
+/* By call site in the order of the summary: the number of the first one of its place. */
+json_t *page_site_places(const struct run_job *job);
 json_t *page_matrix(const struct run_job *job);
 json_t *page_timeline(const struct run_job *job);
 json_t *page_analysis(const struct run_job *job);

@@ -62,12 +62,6 @@ struct page_rows page_rows_of(uint32_t ranks)
     return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }
 
-bool page_is_end(size_t kind)
-{
-    return kind == CALL_MPI_Init || kind == CALL_MPI_Init_thread || kind == CALL_MPI_Finalize ||
-           kind == CALL_MPI_Session_init || kind == CALL_MPI_Session_finalize;
-}
-
 static void call_spread_add(struct call_spread *spread, uint64_t ns, bool called, int32_t rank, bool first)
 {
     spread->ranks += called;
@@ -95,7 +89,7 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
         sum->count += call->count;
         sum->time_ns += call->time_ns;
         sum->stall_ns += part->call_stall_ns[kind];
-        if (!page_is_end(kind))
+        if (!call_is_end((unsigned)kind))
             table->figures[row][FIGURE_STALL_NS] += part->call_stall_ns[kind];
     }
     return 0;
@@ -261,7 +255,7 @@ static json_t *hosts_json(const struct rank_table *table)
 }
 
 /* `anew` means a part of the calls. The time without calls is then not known. */
-static json_t *rank_table_json(const struct rank_table *table, const struct summary *summary, bool anew)
+static json_t *rank_table_json(const struct rank_table *table, bool anew)
 {
     json_t *object = json_object(), *functions = json_array();
     size_t rows = table->rows.count;
@@ -281,8 +275,7 @@ static json_t *rank_table_json(const struct rank_table *table, const struct summ
         if (table->calls[kind])
             json_array_append_new(functions, call_spread_json(table, kind));
     json_object_set_new(object, "functions", functions);
-    json_object_set_new(object, "callsites",
-                        table->from_rows ? json_null() : site_spreads_json(&table->sites, summary));
+    json_object_set_new(object, "callsites", table->from_rows ? json_null() : site_spreads_json(&table->sites));
     return object;
 }
 
@@ -325,8 +318,7 @@ json_t *page_ranks(const struct run_job *job)
     else
         ready = ready && table_fill(table, job) == 0;
     if (ready)
-        json =
-            table->known ? rank_table_json(table, job->summary, job->part && job->part->anew) : page_unknown_files(job);
+        json = table->known ? rank_table_json(table, job->part && job->part->anew) : page_unknown_files(job);
     table_release(table);
     return json;
 }

@@ -137,7 +137,7 @@ static void call_add(struct binned_thread *thread, uint32_t index, const struct 
     struct binning *binning = thread->binning;
     const struct event *event = &call->event;
     unsigned state = call_table[event_kind(event)].class;
-    if (page_is_end(event_kind(event)))
+    if (call_is_end(event_kind(event)))
         thread->stall_ticks = 0;
     double begin = (double)thread_time(thread, event->begin), end = (double)thread_time(thread, call->end);
     uint64_t stalled = thread->stall_ticks;

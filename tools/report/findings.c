@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/findings_rules.h"
 
+#include "base/units.h"
 #include "calls.h"
 #include "report/summary_sites.h"
 
@@ -66,9 +67,7 @@ const char *finding_caller_text(const struct facts *facts, const struct summary_
 
 bool site_is_outside(const struct summary_site *site)
 {
-    return site->kind == CALL_NONE || site->kind == CALL_MPI_Init || site->kind == CALL_MPI_Init_thread ||
-           site->kind == CALL_MPI_Finalize || site->kind == CALL_MPI_Session_init ||
-           site->kind == CALL_MPI_Session_finalize;
+    return site->kind == CALL_NONE || call_is_end(site->kind);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------- */
@@ -123,12 +122,25 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
         return false;
     facts->stall_mean /= facts->ranks;
     facts->stalls = summary->stall_known && (double)summary->stall_known >= facts->ranks;
-    for (uint64_t i = 0; i < summary->sites.count; i++) {
-        const struct summary_site *site = &summary->sites.list[i];
-        if (!site_is_outside(site) && site->stall_ns && (!facts->waiting || site->stall_ns > facts->waiting->stall_ns))
-            facts->waiting = site;
-    }
+    facts->waiting = find_waiting(facts);
     return true;
+}
+
+/* Where other programs take the processors, times say nothing of this one. */
+static void lack_tell(struct findings *findings, const struct facts *facts)
+{
+    const struct host_load *worst = NULL;
+    char share[UNIT_TEXT_BYTES];
+    for (size_t i = 0; i < facts->summary->host_count; i++) {
+        const struct host_load *load = &facts->loads[i];
+        if (load->wanted > 0 && (!worst || load->had * worst->wanted < worst->had * load->wanted))
+            worst = load;
+    }
+    if (worst)
+        snprintf(findings->lack, sizeof findings->lack,
+                 "Ranks on %s had a processor for %s of the time they wanted one: other programs, or a limit, took the "
+                 "rest. So no times are judged. Run it again where nothing else runs.",
+                 facts->summary->hosts[worst - facts->loads].name, text_of_share(share, worst->had, worst->wanted));
 }
 
 static int by_cost(const void *one, const void *other)
@@ -146,10 +158,12 @@ void findings_find(struct findings *findings, const struct summary *summary)
     *findings = (struct findings){.known = loads && facts_fill(&facts, summary)};
     findings->efficiency = findings->known ? facts.efficiency.parallel : 0;
     facts.loads = loads;
+    if (findings->known)
+        lack_tell(findings, &facts);
     for (size_t i = 0; findings->known && i < sizeof rules / sizeof *rules; i++) {
         struct finding *finding = &findings->list[findings->count];
         *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].outside};
-        if (!rules[i].find(&facts, finding))
+        if ((findings->lack[0] && i > 0) || !rules[i].find(&facts, finding))
             continue;
         if (!rules[i].outside && finding->seconds > facts.run - facts.efficiency.mean)
             finding->seconds = facts.run - facts.efficiency.mean;

@@ -25,8 +25,9 @@ struct finding {
 };
 
 struct findings {
-    bool known;        /* false: the figures for it are missing. Then there is no finding */
-    double efficiency; /* parallel */
+    bool known;                    /* false: the figures for it are missing. Then there is no finding */
+    char lack[FINDING_TEXT_BYTES]; /* the ranks had no processor when they wanted one: no times are judged. "" = no */
+    double efficiency;             /* parallel */
     size_t count;
     struct finding list[FINDINGS_MAX]; /* notes first, since they blur the others. Then by cost */
 };

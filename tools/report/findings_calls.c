@@ -2,10 +2,11 @@
 
 #include "base/units.h"
 #include "calls.h"
-#include "summary/summarysites.h"
+#include "report/summary_sites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The least number of calls of a rank that are many, and sizes that are small. */
@@ -21,8 +22,9 @@ struct site_sum {
     double stall_a_rank;                /* of the ranks that call it, by site */
     double least;                       /* if each rank took as long as the one with the least time at a site */
     bool least_unknown;                 /* of some site */
-    const struct summary_site *first;   /* the costliest */
-    const struct summary_site *stalled; /* the one with the most stall */
+    const struct summary_site *first;   /* the costliest one of the costliest place. NULL: none */
+    uint64_t first_calls, first_ranks;  /* of this place */
+    const struct summary_site *stalled; /* the same of the place with the most stall */
 };
 
 /* What a collective sends it often receives, too: an MPI_Allreduce of 8 bytes has 8. */
@@ -31,10 +33,33 @@ static uint64_t larger_bytes(const struct summary_site *site)
     return site->bytes_out > site->bytes_in ? site->bytes_out : site->bytes_in;
 }
 
+/* Takes the places with the most time and the most stall from the sites that fit. */
+static void places_take(struct site_sum *sum, const struct summary_sites *sites, const struct summary_sites *fitting)
+{
+    size_t count;
+    uint64_t stall_ns = 0;
+    struct summary_site *places = places_by_time(fitting, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!sum->first) {
+            sum->first = summary_site_of(sites, places[i].hash);
+            sum->first_calls = places[i].count;
+            sum->first_ranks = places[i].ranks;
+        }
+        if (places[i].stall_ns > stall_ns) {
+            stall_ns = places[i].stall_ns;
+            sum->stalled = summary_site_of(sites, places[i].hash);
+        }
+    }
+    free(places);
+}
+
 static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const struct summary_site *))
 {
     const struct summary_sites *sites = &facts->summary->sites;
+    struct summary_sites fitting = *sites;
     struct site_sum sum = {.calls = 0};
+    fitting.count = 0;
+    fitting.list = calloc(sites->count + 1, sizeof *fitting.list);
     for (uint64_t i = 0; i < sites->count; i++) {
         const struct summary_site *site = &sites->list[i];
         if (site_is_outside(site) || !fits(site))
@@ -53,12 +78,22 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
         sum.least_unknown |= site->least_rank < 0;
         sum.stall_a_rank +=
             site->ranks ? seconds_of(site->stall_ns) / (double)site->ranks * facts->ranks / facts->threads : 0;
-        if (site->stall_ns && (!sum.stalled || site->stall_ns > sum.stalled->stall_ns))
-            sum.stalled = site;
-        if (!sum.first || site->time_ns > sum.first->time_ns)
-            sum.first = site;
+        if (fitting.list)
+            fitting.list[fitting.count++] = *site;
     }
+    places_take(&sum, sites, &fitting);
+    free(fitting.list);
     return sum;
+}
+
+static bool is_any(const struct summary_site *site)
+{
+    return site->kind != CALL_NONE;
+}
+
+const struct summary_site *find_waiting(const struct facts *facts)
+{
+    return sites_sum(facts, is_any).stalled;
 }
 
 /* The time of these calls without waits for late ranks: the rank with the least time at a site waits for no other. If
@@ -170,8 +205,8 @@ bool find_small_messages(struct facts *facts, struct finding *finding)
     finding->seconds = sum.work < sum.least ? sum.work : sum.least;
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text,
-             "%s small messages (%s on average) cost a rank %s without its waits, most in %s.",
-             text_of_count(count, sum.sent), text_of_bytes(bytes, sum.bytes / sum.messages),
+             "%s small messages of a rank (%s on average) cost it %s without its waits, most in %s.",
+             text_of_count(count, sum.sent / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.messages),
              text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
     return true;
 }
@@ -201,8 +236,9 @@ bool find_polling(struct facts *facts, struct finding *finding)
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
-    snprintf(finding->text, sizeof finding->text, "%s of %s polls find nothing and take %s of a rank, most in %s.",
-             text_of_count(vain, empty), text_of_count(all, sum.calls), cost_text(finding->seconds, sum.seconds, cost),
+    snprintf(finding->text, sizeof finding->text, "%s of %s polls of a rank find nothing and take %s, most in %s.",
+             text_of_count(vain, empty / (uint64_t)facts->ranks),
+             text_of_count(all, sum.calls / (uint64_t)facts->ranks), cost_text(finding->seconds, sum.seconds, cost),
              finding_place_text(facts, sum.first, place));
     return true;
 }
@@ -213,20 +249,20 @@ static bool is_small_collective(const struct summary_site *site)
            site->kind != CALL_MPI_Ibarrier && bytes_a_call(larger_bytes(site), site->count) <= SMALL_COLLECTIVE_BYTES;
 }
 
-/* If more than half of all calls are at one site, some of them follow each other. */
-static bool are_in_a_row(const struct summary *summary, const struct summary_site *site)
+/* If more than half of all calls are at one place, some of them follow each other. */
+static bool are_in_a_row(const struct summary *summary, uint64_t calls)
 {
     uint64_t all = 0;
     for (uint64_t i = 0; i < summary->sites.count; i++)
         all += summary->sites.list[i].count;
-    return site->count > all / 2;
+    return calls > all / 2;
 }
 
 bool find_many_small_collectives(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_small_collective);
-    if ((double)sum.calls < MANY_CALLS * facts->ranks || !are_in_a_row(facts->summary, sum.first))
+    if ((double)sum.calls < MANY_CALLS * facts->ranks || !are_in_a_row(facts->summary, sum.first_calls))
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
@@ -272,7 +308,7 @@ bool find_made_in_loop(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, makes_object);
-    if (!sum.first || (double)sum.first->count < MANY_CALLS * (double)sum.first->ranks)
+    if (!sum.first || (double)sum.first_calls < MANY_CALLS * (double)sum.first_ranks)
         return false;
     finding->seconds = own_cost(facts, &sum);
     finding->site = sum.first;
@@ -295,14 +331,13 @@ bool find_small_io(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_small_io);
-    if (!sum.first || (double)sum.calls < MANY_CALLS * (double)sum.first->ranks)
+    if (!sum.first || (double)sum.calls < MANY_CALLS * (double)sum.first_ranks)
         return false;
     finding->seconds = sum.seconds;
     finding->site = sum.first;
     snprintf(finding->text, sizeof finding->text,
-             "%s reads and writes of files with %s on average take %s of a rank, "
-             "most in %s.",
-             text_of_count(count, sum.calls), text_of_bytes(bytes, sum.bytes / sum.calls),
+             "%s reads and writes of files of a rank with %s on average take %s, most in %s.",
+             text_of_count(count, sum.calls / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.calls),
              text_of_seconds(cost, sum.seconds), finding_place_text(facts, sum.first, place));
     return true;
 }

@@ -2,10 +2,11 @@
 
 #include "base/units.h"
 #include "calls.h"
-#include "summary/summarysites.h"
+#include "report/summary_sites.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A hot spot receives so many times as much as the others on average. */
@@ -158,15 +159,18 @@ static bool is_called_by(const struct facts *facts, const struct summary_site *s
 /* The site where the rank receives most, as far as is known. */
 static const struct summary_site *receiving_site(const struct facts *facts, int32_t rank, bool bytes)
 {
-    const struct summary_sites *sites = &facts->summary->sites;
+    size_t count;
+    struct summary_site *places = places_by_time(&facts->summary->sites, &count);
     const struct summary_site *most = NULL;
-    for (uint64_t i = 0; i < sites->count; i++) {
-        const struct summary_site *site = &sites->list[i];
+    for (size_t i = 0; i < count; i++) {
+        const struct summary_site *site = &places[i];
         uint64_t is = bytes ? site->bytes_in : site->received;
         if (!site_is_outside(site) && site->received && is_called_by(facts, site, rank) &&
             (!most || is > (bytes ? most->bytes_in : most->received)))
             most = site;
     }
+    most = most ? summary_site_of(&facts->summary->sites, most->hash) : NULL;
+    free(places);
     return most;
 }
 

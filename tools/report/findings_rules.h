@@ -26,7 +26,7 @@ struct facts {
     double imbalance; /* mean time that a rank waits for the rank with the most useful time */
     bool stalls;      /* stalls are known for all of them */
     double stall_mean, stall_least;
-    const struct summary_site *waiting; /* the site with the most stall. NULL: none */
+    const struct summary_site *waiting; /* a site of the place with the most stall. NULL: none */
     uint32_t slow_host;                 /* slow_node is about it. UINT32_MAX: none */
     int32_t hot_rank;                   /* hot_spot is about it. -1: none */
     double explained;                   /* cost of the findings so far that are calls of their own */
@@ -80,6 +80,7 @@ bool find_long_init(struct facts *facts, struct finding *finding);
 bool find_serialization(struct facts *facts, struct finding *finding);
 
 /* findings_calls.c */
+const struct summary_site *find_waiting(const struct facts *facts);
 bool find_small_messages(struct facts *facts, struct finding *finding);
 bool find_polling(struct facts *facts, struct finding *finding);
 bool find_many_small_collectives(struct facts *facts, struct finding *finding);

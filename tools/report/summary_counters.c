@@ -65,7 +65,7 @@ void summary_counters_print(const struct summary *summary, FILE *out)
 {
     if (!summary->counter_count)
         return;
-    fprintf(out, "\nCounters by place of the thread, over all ranks\n  %-*s", NAME_COLUMNS, "");
+    fprintf(out, "\nCounters by place of the thread, sums over all ranks\n  %-*s", NAME_COLUMNS, "");
     for (unsigned i = 0; i < PLACE_COUNT; i++)
         fprintf(out, " %11s", variable_slot_name(NAMES_PLACE, i));
     fprintf(out, " %11s\n", "in a second");

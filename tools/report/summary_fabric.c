@@ -110,7 +110,7 @@ void summary_fabric_print(const struct summary *summary, FILE *out)
                      "memory\nwithin a node, or its own TCP) does not use them.\n");
         return;
     }
-    fprintf(out, summary->mpi[0] ? "\nBelow MPI, over all ranks\n" : "\nlibfabric and UCX\n");
+    fprintf(out, summary->mpi[0] ? "\nBelow MPI, sums over all ranks\n" : "\nlibfabric and UCX\n");
     for (unsigned i = 0; provider_is_there(summary, i); i++)
         provider_print(&summary->providers[i], out);
     fabric_calls_print(summary, out);

@@ -13,9 +13,12 @@
 
 void finding_notes_print(const struct findings *findings, FILE *out)
 {
-    for (size_t i = 0; i < findings->count && findings->list[i].note; i++) {
+    for (size_t i = 0; i <= findings->count; i++) {
+        const char *text = i == findings->count ? findings->lack : findings->list[i].note ? findings->list[i].text : "";
+        if (!text[0])
+            continue;
         fprintf(out, "  !          ");
-        text_wrap(findings->list[i].text, 13, out);
+        text_wrap(text, 13, out);
     }
 }
 
@@ -23,9 +26,9 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
 {
     char text[2 * FINDING_TEXT_BYTES], share[16];
     size_t shown = 0;
-    if (!findings->known)
+    if (!findings->known || findings->lack[0])
         return;
-    fprintf(out, "\nWhat stands out (share of the run that it costs at most)\n");
+    fprintf(out, "\nWhat stands out (of run, at most)\n");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
         const struct finding *finding = &findings->list[i];
         if (finding->note)
@@ -70,7 +73,7 @@ json_t *summary_findings_json(const struct summary *summary)
     if (!findings)
         return NULL;
     findings_find(findings, summary);
-    json_t *list = findings->known ? json_array() : json_null();
+    json_t *list = findings->known && (findings->count || !findings->lack[0]) ? json_array() : json_null();
     for (size_t i = 0; i < findings->count; i++)
         json_array_append_new(list, finding_json(summary, &findings->list[i]));
     free(findings);

@@ -10,9 +10,9 @@
 enum { FINDINGS_SHOWN = 3 };
 
 /* A list with a heading, at most `most`, with or without the advice. Leaves out notes, which have lines of their own.
- * Prints nothing if findings are not known. */
+ * Prints nothing if findings are not known, or ranks lacked processors. */
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out);
-/* A line for each note. */
+/* A line for each note, and for a lack of processors. */
 void finding_notes_print(const struct findings *findings, FILE *out);
 json_t *summary_findings_json(const struct summary *summary);
 

@@ -123,13 +123,11 @@ static void head_print(const struct summary *summary, const struct run_part *par
 
 double summary_stalls(const struct summary *summary, uint64_t stall_ns[STATE_COUNT])
 {
-    static const unsigned ends[] = {CALL_MPI_Init, CALL_MPI_Init_thread, CALL_MPI_Finalize, CALL_MPI_Session_init,
-                                    CALL_MPI_Session_finalize};
     double sum = 0;
     memcpy(stall_ns, summary->stall_ns, STATE_COUNT * sizeof *stall_ns);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) /* they lie outside of the run time */
-        if (summary->call_stall_ns[ends[i]] <= stall_ns[MPIT_STATE_STALL_OTHER])
-            stall_ns[MPIT_STATE_STALL_OTHER] -= summary->call_stall_ns[ends[i]];
+    for (unsigned i = 0; i < CALL_COUNT; i++)
+        if (call_is_end(i) && summary->call_stall_ns[i] <= stall_ns[MPIT_STATE_STALL_OTHER])
+            stall_ns[MPIT_STATE_STALL_OTHER] -= summary->call_stall_ns[i];
     for (unsigned i = 0; i < STATE_COUNT; i++)
         sum += (double)stall_ns[i];
     return sum;

@@ -75,7 +75,9 @@ static void regions_print(const struct summary *summary, FILE *out)
             if (timer->class != VARIABLE_TIMER || strcmp(timer->comm, times->comm) != 0)
                 continue;
             if (!titled)
-                fprintf(out, "\nRegions of other libraries, over all ranks\n  %-*s %12s %10s %10s %16s %16s\n",
+                fprintf(out,
+                        "\nRegions of the program and its libraries, sums over all ranks\n  %-*s %12s %10s %10s %16s "
+                        "%16s\n",
                         NAME_COLUMNS, "", "times", "time", "mean", "least (rank)", "most (rank)");
             titled = true;
             double seconds = timer->spread.sum * 1e-9;
@@ -120,8 +122,9 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
             continue;
         }
         if (!shown++)
-            fprintf(out, "\nVariables of other libraries, over all ranks\n  %-*s %-13s %14s %16s %16s\n", NAME_COLUMNS,
-                    "", "class", "sum or mean", "least (rank)", "most (rank)");
+            fprintf(out,
+                    "\nVariables of the program and its libraries, sums over all ranks\n  %-*s %-13s %14s %16s %16s\n",
+                    NAME_COLUMNS, "", "class", "sum or mean", "least (rank)", "most (rank)");
         variable_print(line, out);
     }
     if (more)

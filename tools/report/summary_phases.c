@@ -99,7 +99,7 @@ void summary_phases_print(const struct summary *summary, FILE *out)
 
 void summary_regions_print(const struct summary *summary, FILE *out)
 {
-    kind_print(summary, true, "Regions of other libraries with MPI in them", out);
+    kind_print(summary, true, "Regions of the program and its libraries with MPI in them", out);
 }
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */

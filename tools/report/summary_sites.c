@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "report/summary_sites.h"
 
+#include "base/hash.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 
@@ -87,33 +88,52 @@ static const char *time_text(const struct summary *summary, const struct summary
     return site->time_ns || timed ? text_of_ns(text, site->time_ns) : "-";
 }
 
-/* The same place of the same function, whoever called it. */
-static bool is_same_place(const struct summary_sites *sites, const struct summary_site *a, const struct summary_site *b)
+uint64_t site_place(const struct summary_sites *sites, const struct summary_site *site)
 {
-    const struct summary_frame *one = site_frame(sites, a), *other = site_frame(sites, b);
-    if (a->kind != b->kind || !one || !other || one->module != other->module || one->function != other->function)
-        return false;
-    return one->line && one->line == other->line ? one->file == other->file : one->address == other->address;
+    const struct summary_frame *frame = site_frame(sites, site);
+    if (!frame)
+        return site->hash;
+    bool named = frame->file && frame->line;
+    const uint64_t place[] = {site->kind, frame->module, frame->function, named ? frame->file : 0,
+                              named ? frame->line : frame->address};
+    return hash_bytes(HASH_BEGIN, place, sizeof place);
 }
 
-/* Call sites without their callers, by time. The caller frees them. NULL: none, or no memory. */
-static struct summary_site *places_by_time(const struct summary_sites *sites, size_t *count)
+size_t *sites_places(const struct summary_sites *sites, const struct summary_site *const *order)
+{
+    uint64_t *places = calloc(sites->count + 1, sizeof *places);
+    size_t *first = places ? calloc(sites->count + 1, sizeof *first) : NULL;
+    for (size_t i = 0; first && i < sites->count; i++) {
+        places[i] = site_place(sites, order[i]);
+        while (places[first[i]] != places[i])
+            first[i]++;
+    }
+    free(places);
+    return first;
+}
+
+struct summary_site *places_by_time(const struct summary_sites *sites, size_t *count)
 {
     const struct summary_site **order = sites->count ? sites_by_time(sites) : NULL;
-    struct summary_site *places = order ? calloc(sites->count, sizeof *places) : NULL;
+    size_t *first = order ? sites_places(sites, order) : NULL;
+    struct summary_site *places = first ? calloc(sites->count, sizeof *places) : NULL;
     *count = 0;
-    for (uint64_t i = 0, at; places && i < sites->count; i++) {
-        for (at = 0; at < *count && !is_same_place(sites, &places[at], order[i]);)
-            at++;
-        if (at == *count) {
+    for (size_t i = 0; places && i < sites->count; i++) {
+        if (first[i] == i) {
+            first[i] = *count; /* from now on its place in the result */
             places[(*count)++] = *order[i];
             continue;
         }
-        places[at].count += order[i]->count;
-        places[at].time_ns += order[i]->time_ns;
-        places[at].stall_ns += order[i]->stall_ns;
+        struct summary_site *place = &places[first[first[i]]];
+        summary_site_sum(place, order[i]);
+        place->ranks = order[i]->ranks > place->ranks ? order[i]->ranks : place->ranks;
+        place->least_ns += order[i]->least_ns;
+        place->most_ns += order[i]->most_ns;
+        place->least_rank = order[i]->least_rank == place->least_rank ? place->least_rank : -1;
+        place->most_rank = order[i]->most_rank == place->most_rank ? place->most_rank : -1;
     }
     free(order);
+    free(first);
     if (places)
         qsort(places, *count, sizeof *places, place_order);
     return places;
@@ -124,6 +144,19 @@ const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t 
 {
     return time_ns && summary_tells_stalls(summary, kind) ? text_of_share(text, (double)stall_ns, (double)time_ns)
                                                           : "-";
+}
+
+double summary_run_ns(const struct summary *summary)
+{
+    double ns = 0;
+    for (size_t i = 0; i < summary->row_count; i++)
+        ns += (double)row_recorded_ns(&summary->rows[i]) * (double)summary->rows[i].threads;
+    return ns > 0 ? ns : summary->recorded_seconds.sum * 1e9; /* older files have no threads of ranks */
+}
+
+const char *share_of_run_text(char text[UNIT_TEXT_BYTES], unsigned kind, uint64_t time_ns, double run_ns)
+{
+    return time_ns && run_ns > 0 && !call_is_end(kind) ? text_of_share(text, (double)time_ns, run_ns) : "-";
 }
 
 static void site_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
@@ -139,7 +172,7 @@ static void site_print(const struct summary *summary, const struct summary_site 
     }
     fprintf(out, "  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
             text_of_count(a, site->count), time_text(summary, site, b),
-            site->time_ns && whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
+            share_of_run_text(c, site->kind, site->time_ns, whole),
             stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->time_ns ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
 }
@@ -148,13 +181,11 @@ void summary_sites_print(const struct summary *summary, size_t most, FILE *out)
 {
     size_t count;
     struct summary_site *places = places_by_time(&summary->sites, &count);
-    double whole = 0;
+    double whole = summary_run_ns(summary);
     if (!places)
         return;
-    for (size_t kind = 0; kind < CALL_COUNT; kind++)
-        whole += (double)summary->calls[kind].time_ns;
-    fprintf(out, "\nCall sites by time, over all ranks\n  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, "", "",
-            "calls", "time", "share", "stalled", "mean");
+    fprintf(out, "\nCall sites by time, sums over all ranks\n  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, "",
+            "", "calls", "time", "of run", "stalled", "mean");
     for (size_t i = 0; i < count && i < most; i++)
         site_print(summary, &places[i], whole, out);
     if (count > most)
@@ -178,22 +209,6 @@ static const char *column_cut(char *text, size_t columns)
     return text;
 }
 
-/* Start and end of MPI are outside of the run time. */
-static bool is_in_run(const struct summary_site *site)
-{
-    return site->kind != CALL_MPI_Init && site->kind != CALL_MPI_Init_thread && site->kind != CALL_MPI_Finalize &&
-           site->kind != CALL_MPI_Session_init && site->kind != CALL_MPI_Session_finalize;
-}
-
-/* The recorded time of all threads that call MPI. Older files have no threads of ranks. */
-static double lanes_seconds(const struct summary *summary)
-{
-    double seconds = 0;
-    for (size_t i = 0; i < summary->row_count; i++)
-        seconds += (double)row_recorded_ns(&summary->rows[i]) * 1e-9 * (double)summary->rows[i].threads;
-    return seconds > 0 ? seconds : summary->recorded_seconds.sum;
-}
-
 static void costly_print(const struct summary *summary, const struct summary_site *site, double whole, FILE *out)
 {
     char place[SITE_PLACE_BYTES] = "(other places)", name[64], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES],
@@ -204,7 +219,7 @@ static void costly_print(const struct summary *summary, const struct summary_sit
     snprintf(name, sizeof name, "%s", site->kind ? call_table[site->kind].name : "");
     fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
             column_cut(name, COSTLY_NAME), time_text(summary, site, a),
-            site->time_ns && whole > 0 ? text_of_share(b, (double)site->time_ns, whole) : "-",
+            share_of_run_text(b, site->kind, site->time_ns, whole),
             stalled_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }
 
@@ -212,13 +227,13 @@ void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
 {
     size_t count, shown = 0;
     struct summary_site *places = places_by_time(&summary->sites, &count);
-    double whole = lanes_seconds(summary) * 1e9;
+    double whole = summary_run_ns(summary);
     for (size_t i = 0; places && i < count && shown < most; i++) {
-        if (!is_in_run(&places[i]))
+        if (call_is_end(places[i].kind))
             continue;
         if (!shown++)
-            fprintf(out, "\n%-*s %9s %7s %8s\n", COSTLY_PLACE + COSTLY_NAME + 3, "Call sites by time, over all ranks",
-                    "time", "of run", "stalled");
+            fprintf(out, "\n%-*s %9s %7s %8s\n", COSTLY_PLACE + COSTLY_NAME + 3,
+                    "Call sites by time, sums over all ranks", "time", "of run", "stalled");
         costly_print(summary, &places[i], whole, out);
     }
     free(places);
@@ -272,10 +287,10 @@ static void path_print(const struct summary *summary, const struct summary_site 
     for (uint32_t depth = known; depth < site->frame_count; depth++)
         fprintf(out, "%*s%s\n", 2 + 2 * (int)depth, "",
                 frame_place_text(compared, frame_from_main(site, depth), place));
-    fprintf(out, "%*s%s  %s call%s  %s  share %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
+    fprintf(out, "%*s%s  %s call%s  %s  of run %s  stalled %s%s\n", 2 + 2 * (int)site->frame_count, "",
             site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
             site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),
-            whole > 0 ? text_of_share(c, (double)site->time_ns, whole) : "-",
+            share_of_run_text(c, site->kind, site->time_ns, whole),
             stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->flags & PATH_CUT         ? "  (outer frames left out)"
             : site->flags & PATH_UNKNOWN   ? "  (callers unknown)"
@@ -287,17 +302,17 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
 {
     compared = &summary->sites;
     const struct summary_site **order = sites_by_time(compared);
-    double whole = 0;
+    double whole = summary_run_ns(summary);
     if (!order)
         return;
-    for (size_t kind = 0; kind < CALL_COUNT; kind++)
-        whole += (double)summary->calls[kind].time_ns;
     if (compared->count > 1)
         qsort(order, compared->count, sizeof *order, by_path);
     if (!compared->count)
         fprintf(out, "No call paths were recorded (mpit_call_depth 0, or a run of an older version).\n");
     else
-        fprintf(out, "Call paths, over all ranks; share is of the time of all calls, also MPI_Init and MPI_Finalize\n");
+        fprintf(
+            out,
+            "Call paths, sums over all ranks; without MPI_Init and MPI_Finalize, which are no part of the run time\n");
     for (uint64_t i = 0; i < compared->count; i++)
         path_print(summary, order[i], i ? frames_common(order[i - 1], order[i]) : 0, whole, out);
     free(order);

@@ -25,6 +25,21 @@ const struct summary_site **sites_by_time(const struct summary_sites *sites);
 const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
                          char text[UNIT_TEXT_BYTES]);
 
+/* The place of a site, whoever called its function: equal for the sites of one place. As far as frames have names, a
+ * place is a line of a function. */
+uint64_t site_place(const struct summary_sites *sites, const struct summary_site *site);
+/* By site in the order of sites_by_time: the number there of the first one of its place. The caller frees it. NULL without
+ * memory. */
+size_t *sites_places(const struct summary_sites *sites, const struct summary_site *const *order);
+/* The sum of each place, by time: the counters of its sites, and else what its costliest site has. A rank with an
+ * extreme is known if it has that of each site. The caller frees it. NULL: there are none, or no memory. */
+struct summary_site *places_by_time(const struct summary_sites *sites, size_t *count);
+
+/* The run time of all threads that call MPI together, in nanoseconds. */
+double summary_run_ns(const struct summary *summary);
+/* The share of it that calls of a kind take. "-": they lie outside of it, or it is not known. */
+const char *share_of_run_text(char text[UNIT_TEXT_BYTES], unsigned kind, uint64_t time_ns, double run_ns);
+
 /* The first sites as a table. */
 void summary_sites_print(const struct summary *summary, size_t most, FILE *out);
 /* The costliest ones between MPI_Init and MPI_Finalize, in 80 columns. */

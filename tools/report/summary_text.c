@@ -36,14 +36,14 @@ static int summary_call_order(const void *a, const void *b, void *summary)
     return (x->count < y->count) - (x->count > y->count);
 }
 
-/* A line of the table of functions. */
-static void call_print(const char *name, const struct summary_call *call, const char *stalled, double whole,
-                       bool untimed, bool average, FILE *out)
+/* A line of the table of functions. CALL_NONE: of several. */
+static void call_print(const char *name, unsigned kind, const struct summary_call *call, const char *stalled,
+                       double whole, bool untimed, bool average, FILE *out)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
     bool known = call->time_ns || !untimed;
     fprintf(out, "  %-32s %14s %10s %9s %8s", name, text_of_count(a, call->count), known_ns(b, call->time_ns, untimed),
-            known && whole > 0 ? text_of_share(c, (double)call->time_ns, whole) : "-", stalled);
+            share_of_run_text(c, kind, call->time_ns, whole), stalled);
     if (average)
         fprintf(out, " %10s", known ? text_of_seconds(d, (double)call->time_ns * 1e-9 / (double)call->count) : "-");
     fputc('\n', out);
@@ -60,17 +60,15 @@ static void calls_print(const struct summary *summary, FILE *out)
     if (!used)
         return;
     qsort_r(order, used, sizeof *order, summary_call_order, (void *)(uintptr_t)summary);
-    double whole = 0;
-    for (unsigned i = 0; i < used && !summary_is_never_timed(summary); i++)
-        whole += (double)summary->calls[order[i]].time_ns;
-    fprintf(out, "\nMPI functions by time, over all ranks\n  %-32s %14s %10s %9s %8s %10s\n", "", "calls", "time",
-            "share", "stalled", "mean");
+    double whole = summary_run_ns(summary);
+    fprintf(out, "\nMPI functions by time, sums over all ranks\n  %-32s %14s %10s %9s %8s %10s\n", "", "calls", "time",
+            "of run", "stalled", "mean");
     struct summary_call rest = {0};
     uint64_t rest_stall = 0;
     for (unsigned i = 0; i < used; i++) {
         const struct summary_call *call = &summary->calls[order[i]];
         if (i < TOP_CALLS) {
-            call_print(call_table[order[i]].name, call,
+            call_print(call_table[order[i]].name, order[i], call,
                        stalled_text(summary, order[i], summary->call_stall_ns[order[i]], call->time_ns, stalled), whole,
                        untimed, true, out);
             continue;
@@ -81,8 +79,8 @@ static void calls_print(const struct summary *summary, FILE *out)
     }
     if (used > TOP_CALLS) {
         snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
-        call_print(others, &rest, stalled_text(summary, CALL_NONE, rest_stall, rest.time_ns, stalled), whole, untimed,
-                   false, out);
+        call_print(others, CALL_NONE, &rest, stalled_text(summary, CALL_NONE, rest_stall, rest.time_ns, stalled), whole,
+                   untimed, false, out);
     }
 }
 
@@ -163,7 +161,7 @@ static void comms_print(const struct summary *summary, const struct summary_comm
     struct comm_columns columns = {.untimed = summary_is_untimed(summary), .stalls = summary->stall_known};
     for (size_t i = 0; i < summary->comm_count; i++)
         columns.objects = columns.objects || comms[i]->rma_time_ns || comms[i]->io_time_ns;
-    fprintf(out, "\nCommunicators by time, over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s\n",
+    fprintf(out, "\nCommunicators by time, sums over all ranks\n  %-*s %5s %8s %8s %8s %8s %8s%s %10s %9s\n",
             COMM_NAME_COLUMNS, "", "size", "time", "stalled", "p2p", "coll", "wait",
             columns.objects ? "      rma       io" : "", "messages", "sent");
     struct summary_comm rest = {.merged = 0};

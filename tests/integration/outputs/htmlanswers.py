@@ -75,8 +75,23 @@ def judge_missing(root, words, job):
         assert not figure.having("class", "missing") or figure.attributes["data-figure"] in ("fabric", "waits"), figure.text()
 
 
+def placed(sites):
+    """The sums of the places, whoever called their functions, by time."""
+    places = {}
+    for site in sites:
+        frame = next((one for one in site["path"] if "libmpi" not in (one["module"] or "").split("/")[-1]), {})
+        at = site["line"] and (site["file"], site["line"]) or frame.get("address")
+        sum_ = places.setdefault((site["mpi"], frame.get("module"), site["function"], at), {**site, "count": 0, "time_ns": 0, "messages_sent": 0, "stall_ns": site["stall_ns"] and 0, "sites": []})
+        for key in ("count", "time_ns", "messages_sent"):
+            sum_[key] += site[key]
+        if site["stall_ns"]:
+            sum_["stall_ns"] += site["stall_ns"]
+        sum_["sites"].append(site)
+    return sorted(places.values(), key=lambda place: (place["mpi"] is None, -place["time_ns"]))
+
+
 def judge_callsites(root, job, files):
-    sites = job["callsites"]
+    sites = placed(job["callsites"])
     if not sites:
         assert not root.having("data-figure", "callsites")
         return
@@ -105,15 +120,14 @@ def site_key(site):
 
 def judge_site_spreads(rows, sites, files):
     """Least and most of the ranks that call there, from the summary of each rank by itself."""
-    times = {}
-    for one in files:
-        for site in one["callsites"]:
-            times.setdefault(site_key(site), []).append(site["time_ns"])
-    for row, site in zip(rows, sites):
-        if site["mpi"] is None: # all other places together
+    for row, place in zip(rows, sites):
+        if place["mpi"] is None: # all other places together
             continue
-        same("least " + row["texts"][0], row["min"], min(times[site_key(site)]))
-        same("most " + row["texts"][0], row["max"], max(times[site_key(site)]))
+        keys = {site_key(site) for site in place["sites"]}
+        times = [[site["time_ns"] for site in one["callsites"] if site_key(site) in keys] for one in files]
+        sums = [sum(one) for one in times if one]
+        same("least " + row["texts"][0], row["min"], min(sums))
+        same("most " + row["texts"][0], row["max"], max(sums))
 
 
 def judge_wait_places(root, analysis):

@@ -20,6 +20,22 @@ diagnosed() {
     python3 "$here/findings.py" "$work/json" "$work/screen" "$@" || { cat "$work/screen"; return 1; }
 }
 
+# loaded MPI LOOPS WANTED: a sound program on one processor beside so many busy loops
+loaded() {
+    local mpi=$1 loops=() loop i result=0 processor
+    processor=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
+    for ((i = 0; i < $2; i++)); do
+        taskset -c "$processor" bash -c 'while :; do :; done' &
+        loops+=($!)
+    done
+    rm -rf "$work/run"
+    record="taskset -c $processor mpit-run --quiet --output $work/run"
+    launch "$mpi" 2 "$build/tests/diseases-$mpi" balanced "$work" >"$work/log" 2>&1 || result=1
+    for loop in "${loops[@]}"; do kill "$loop"; done
+    [ $result = 0 ] && mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" &&
+        python3 "$here/usage.py" "$work/json" "$work/screen" "$work/log" "$3"
+}
+
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
         serialization late_receives)
 traced=
@@ -40,6 +56,12 @@ for mpi in openmpi mpich; do
     check "$mpi: late receives do not come where a trace shows early ones" diagnosed $mpi 2 early_receives -late_receives
     check "$mpi: no serialization where a trace shows none" diagnosed $mpi 2 load_imbalance -serialization
     traced=
+    if grep -q '^[1-9]' /proc/self/schedstat; then
+        check "$mpi: a sound program beside three busy loops" loaded $mpi 3 lack
+        check "$mpi: the same alone" loaded $mpi 0 any
+    else
+        skip "$mpi: a sound program beside three busy loops" "this kernel does not tell who waits for a processor"
+    fi
     check "$mpi: more ranks than processors" diagnosed $mpi "$(($(nproc) + 2))" none oversubscribed
 done
 verdict

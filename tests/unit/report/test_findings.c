@@ -169,7 +169,8 @@ static void small_messages_count_when_they_cost(void **state)
     struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 10, 0);
     site->sent = site->small = 1000000;
     site->bytes_out = 8000000;
-    first_check("small_messages", 5, "1,000,000 small messages (8 B on average) cost a rank 5.00 s without its waits");
+    first_check("small_messages", 5,
+                "500,000 small messages of a rank (8 B on average) cost it 5.00 s without its waits");
     site->bytes_out = 8000000000;
     absent_check("small_messages");
 }
@@ -189,7 +190,7 @@ static void polling_is_tests_that_find_nothing(void **state)
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Test, 1000000, 10, 0);
     site->empty = 999999;
-    first_check("polling", 5, "999,999 of 1,000,000 polls find nothing and take 5.00 s of a rank");
+    first_check("polling", 5, "499,999 of 500,000 polls of a rank find nothing and take 5.00 s");
     site->empty = 500000;
     absent_check("polling");
 }
@@ -199,7 +200,7 @@ static void probes_that_find_messages_are_no_polling(void **state)
     (void)state;
     ranks_add(2, 5, 0);
     site_add(CALL_MPI_Iprobe, 1000000, 10, 0);
-    first_check("polling", 5, "1,000,000 of 1,000,000 polls");
+    first_check("polling", 5, "500,000 of 500,000 polls of a rank");
     struct summary_comm comm = {.recv_count = 900000};
     job.comms = &comm;
     job.comm_count = 1;
@@ -250,13 +251,34 @@ static void objects_are_made_in_a_loop(void **state)
     absent_check("made_in_loop");
 }
 
+/* site_add puts all sites into one line, each behind a caller of its own as far as the rules know. */
+static void a_place_is_the_sum_of_its_callers(void **state)
+{
+    (void)state;
+    ranks_add(2, 5, 0);
+    for (int i = 0; i < 40; i++)
+        site_add(CALL_MPI_Comm_dup, 20, 0.25, 0);
+    first_check("made_in_loop", 5, "400 calls of a rank make or free communicators");
+    job.sites.count = 9; /* 90 calls of a rank, all together */
+    absent_check("made_in_loop");
+    job.sites.count = 0;
+    for (int i = 0; i < 40; i++)
+        site_add(CALL_MPI_Allreduce, 20, 0.25, 0)->bytes_out = 160;
+    struct summary_site *other =
+        site_add(CALL_MPI_Send, 700, 0.1, 0); /* fewer than at the place, more than on a path */
+    job.sites.frames[other->first_frame].line = 80;
+    first_check("many_small_collectives", 5, "400 collectives of a rank with 8 B on average");
+    other->count = 900;
+    absent_check("many_small_collectives");
+}
+
 static void small_io_is_read_or_written(void **state)
 {
     (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_File_write_at, 10000, 10, 0);
     site->bytes_out = 80000;
-    first_check("small_io", 5, "10,000 reads and writes of files with 8 B on average take 5.00 s of a rank");
+    first_check("small_io", 5, "5,000 reads and writes of files of a rank with 8 B on average take 5.00 s");
     site->bytes_out = UINT64_C(10000) << 20;
     absent_check("small_io");
 }
@@ -284,6 +306,69 @@ static void crowded_hosts_come_first(void **state)
     for (size_t i = 0; i < job.row_count; i++)
         job.rows[i].processors = 4;
     absent_check("oversubscribed");
+}
+
+/* Processor time and run delay of a rank, in seconds. */
+static void usage_set(size_t row, double had, double delay)
+{
+    job.rows[row].usage = (struct run_usage){.user_ns = (uint64_t)(had * 0.75e9),
+                                             .system_ns = (uint64_t)(had * 0.25e9),
+                                             .run_delay_ns = (uint64_t)(delay * 1e9),
+                                             .known = USAGE_TIMES | USAGE_DELAY};
+}
+
+static bool lacks(void)
+{
+    findings_find(&found, &job);
+    return found.lack[0];
+}
+
+static void times_are_not_judged_where_others_took_the_processors(void **state)
+{
+    (void)state;
+    ranks_add(3, 2, 7);
+    rank_add("node1", 9.9, 0);
+    assert_false(lacks()); /* it is not known */
+    assert_non_null(finding_named("load_imbalance"));
+    for (size_t i = 0; i < 4; i++)
+        usage_set(i, 8, 1);
+    assert_false(lacks());
+    usage_set(2, 4, 5); /* one is enough: the others wait for it */
+    assert_true(lacks());
+    assert_non_null(strstr(found.lack, "Ranks on node1 had a processor for 44.4 % of the time they wanted one"));
+    assert_int_equal(found.count, 0);
+    job.rows[2].usage.known = USAGE_TIMES; /* a kernel that does not say */
+    assert_false(lacks());
+    usage_set(2, 0.1, 0.15); /* it sleeps, and wants a processor only for a moment */
+    assert_false(lacks());
+}
+
+static void crowded_ranks_lack_what_others_take(void **state)
+{
+    (void)state;
+    ranks_add(4, 5, 5);
+    for (size_t i = 0; i < 4; i++) {
+        job.rows[i].processor_set = job.rows[i].processors = 2;
+        usage_set(i, 5, 5); /* they poll by turns */
+    }
+    assert_false(lacks());
+    for (size_t i = 0; i < 4; i++)
+        usage_set(i, 2.5, 2.5); /* they sleep for half of the run */
+    assert_false(lacks());
+    for (size_t i = 0; i < 4; i++)
+        usage_set(i, 3, 7);
+    assert_true(lacks());
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.list[0].rule, "oversubscribed");
+    for (size_t i = 0; i < 4; i++) {
+        job.rows[i].processors = 4;
+        usage_set(i, 5, 45); /* many threads of their own */
+    }
+    usage_set(0, 40, 400);
+    assert_true(lacks());
+    for (size_t i = 0; i < 4; i++)
+        usage_set(i, 40, 400);
+    assert_false(lacks());
 }
 
 static void all_ranks_of_a_slow_node_are_slow(void **state)
@@ -670,9 +755,12 @@ int main(void)
         TEST(small_collectives_can_be_combined),
         TEST(barriers_cost_what_imbalance_does_not),
         TEST(objects_are_made_in_a_loop),
+        TEST(a_place_is_the_sum_of_its_callers),
         TEST(small_io_is_read_or_written),
         TEST(start_longer_than_the_run),
         TEST(crowded_hosts_come_first),
+        TEST(times_are_not_judged_where_others_took_the_processors),
+        TEST(crowded_ranks_lack_what_others_take),
         TEST(all_ranks_of_a_slow_node_are_slow),
         TEST(ranks_that_all_wait_may_wait_in_turn),
         TEST(trace_tells_how_long_ranks_wait_in_turn),

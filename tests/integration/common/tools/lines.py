@@ -1,7 +1,7 @@
 # The summary has a line for each communicator of names.c: its whole name, and behind it, or below where it is long, its
 # numbers in the columns of the head.
 import sys
-text = open(sys.argv[1]).read().split("Communicators by time, over all ranks\n")[1].split("\n\n")[0]
+text = open(sys.argv[1]).read().split("Communicators by time, sums over all ranks\n")[1].split("\n\n")[0]
 head, *lines = text.splitlines()
 columns = [head.index(word) + len(word) for word in ("size", "time", "messages")]
 left = ["MPI_COMM_WORLD"]

@@ -24,6 +24,7 @@ function findingItem(job, finding) {
 function findingsFigure(job) {
   const findings = job.summary.findings;
   if (!findings) return null;
+  const blurred = job.summary.not_judged;
   const list = make("ol", {class: "findings"}, findings.map((finding) => findingItem(job, finding)));
   const faults = findings.some((finding) => !finding.note);
   const efficiency = job.summary.efficiency && job.summary.efficiency.parallel;
@@ -31,10 +32,11 @@ function findingsFigure(job) {
       efficiency < 0.8 ? "No fault that mpit knows explains the efficiency" :
                          "Nothing stands out";
   return figure(
-      "findings", "Findings", title, findings.length ? list : null,
+      "findings", "Findings", blurred && !faults ? "Not judged" : title, findings.length ? list : null,
       note(
-          faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
-                   "No rule found a cost of 2 % of the run time or more."),
+          blurred ? blurred :
+              faults ? "The percentage is of the run, and what the finding costs at most. Findings overlap." :
+                       "No rule found a cost of 2 % of the run time or more."),
       missingBox(job));
 }
 

@@ -67,15 +67,16 @@ static json_t *finding_json(const struct summary *summary, const struct finding 
                      finding->note);
 }
 
-json_t *summary_findings_json(const struct summary *summary)
+void summary_findings_put(json_t *json, const struct summary *summary)
 {
     struct findings *findings = malloc(sizeof *findings);
     if (!findings)
-        return NULL;
+        return;
     findings_find(findings, summary);
-    json_t *list = findings->known && (findings->count || !findings->lack[0]) ? json_array() : json_null();
+    json_t *list = findings->known ? json_array() : json_null();
     for (size_t i = 0; i < findings->count; i++)
         json_array_append_new(list, finding_json(summary, &findings->list[i]));
+    json_object_set_new(json, "findings", list);
+    json_object_set_new(json, "not_judged", findings->lack[0] ? text_json(findings->lack) : json_null());
     free(findings);
-    return list;
 }

@@ -14,6 +14,7 @@ enum { FINDINGS_SHOWN = 3 };
 void summary_findings_print(const struct findings *findings, size_t most, bool advice, FILE *out);
 /* A line for each note, and for a lack of processors. */
 void finding_notes_print(const struct findings *findings, FILE *out);
-json_t *summary_findings_json(const struct summary *summary);
+/* Sets "findings", and "not_judged": why there are none on times. */
+void summary_findings_put(json_t *json, const struct summary *summary);
 
 #endif

@@ -194,7 +194,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "about", summary_about_json(summary));
     json_object_set_new(json, "efficiency", summary_efficiency_json(summary));
     json_object_set_new(json, "by_rank", summary_ranks_json(summary));
-    json_object_set_new(json, "findings", summary_findings_json(summary));
+    summary_findings_put(json, summary);
     json_object_set_new(json, "spawned", json_boolean(summary->spawned));
     snprintf(number, sizeof number, "%016" PRIx64, summary->parent_job);
     json_object_set_new(json, "spawned_by", summary->parent_job ? json_string(number) : json_null());

@@ -2,7 +2,7 @@
 #
 #   ok NAME                     says that a promise was kept
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
-#   check NAME COMMAND...       one or the other, as the command returns
+#   check NAME COMMAND...       one or the other, as the command returns. Status 77: a skip, its last line says why
 #   skip NAME WHY               says that it cannot be tested here
 #   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
 #   several_contexts MPI        its launcher can start two programs in one job
@@ -56,7 +56,12 @@ not_ok() {
 check() {
     local name=$1
     shift
-    if "$@" >"$work/checked" 2>&1; then ok "$name"; else not_ok "$name" "$work/checked"; fi
+    "$@" >"$work/checked" 2>&1
+    case $? in
+    0) ok "$name" ;;
+    77) skip "$name" "$(tail -n 1 "$work/checked")" ;;
+    *) not_ok "$name" "$work/checked" ;;
+    esac
 }
 
 skip() {

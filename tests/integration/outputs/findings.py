@@ -9,6 +9,9 @@ document, screen, rule = sys.argv[1:4]
 function = sys.argv[4] if len(sys.argv) > 4 else None
 job = json.load(open(document))["jobs"][0]
 shown = open(screen).read().splitlines()
+if job["not_judged"] and not rule.startswith("-") and rule not in ("none", "oversubscribed"):
+    print(job["not_judged"])
+    sys.exit(77)
 # three ranks, and maybe two processors
 aside = ("long_init", "oversubscribed") if rule == "hot_spot" else ("long_init",)
 found = [finding for finding in job["findings"] if finding["rule"] == rule or finding["rule"] not in aside]

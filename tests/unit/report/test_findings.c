@@ -611,10 +611,10 @@ static void findings_on_the_screen_have_their_advice(void **state)
     for (unsigned i = 0; i < 5; i++)
         site_add(CALL_MPI_Recv, 100, 1, 1);
     screen_check("Collect data into", true);
-    screen_check("Put several messages", true);
+    screen_check("messages to the same rank into one", true);
     job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND}; /* its note takes two lines more */
     screen_check("Collect data into", true);
-    screen_check("Put several messages", true);
+    screen_check("messages to the same rank into one", true);
 }
 
 static void run_with_a_trace_needs_no_trace(void **state)

@@ -15,7 +15,6 @@ import signal
 import struct
 import subprocess
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
@@ -35,8 +34,22 @@ def swap_forever(pairs):
             libc.renameat2(-100, one, -100, other, 2)  # RENAME_EXCHANGE
 
 
-def as_user(user, act):
-    """-> the process in which the user acts; it goes on with what `act` returns: swaps"""
+def with_parent():
+    libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def copied(data, path):
+    """Without the pages of zeros, of which a live file has many."""
+    with open(path, "wb") as file:
+        for at in range(0, len(data), 4096):
+            if any(data[at:at + 4096]):
+                file.seek(at)
+                file.write(data[at:at + 4096])
+        file.truncate(len(data))
+
+
+def as_user(user, act, go):
+    """-> the process in which the user acts; it goes on with what `act` returns: swaps, when `go` is closed"""
     read, write = os.pipe()
     pid = os.fork()
     if pid:
@@ -45,12 +58,15 @@ def as_user(user, act):
         os.close(read)
         return pid
     try:
+        os.close(go[1])
         os.setgroups([])
         os.setgid(user)
         os.setuid(user)
-        os.nice(19)
+        with_parent()  # other credentials take that away
         pairs = act()
         os.write(write, b"x")
+        os.read(go[0], 1)
+        os.nice(19)
         swap_forever(pairs)
     finally:
         os._exit(1)
@@ -73,7 +89,7 @@ class Node:
         self.inotify = libc.inotify_init1(os.O_NONBLOCK)
         for path in (self.private, self.private + "/canary", self.private + "/canary.mpit"):
             assert libc.inotify_add_watch(self.inotify, path.encode(), 0x20) > 0  # IN_OPEN
-        self.processes = []
+        self.processes, self.go = [], os.pipe()
 
     def opened(self):
         try:
@@ -88,7 +104,7 @@ class Node:
         os.chown(folder, user, user)
         env = trial.environment(LD_PRELOAD=self.work + "/lib/libmpit.so", MPIT_OUTPUT=folder + "/out", MPIT_SPOOL=self.spool, HOME=folder,
                                 TMPDIR=folder, MPIT_CONF="")
-        self.processes.append(subprocess.Popen([self.program, folder, "rounds"], env=env, user=user, group=user, extra_groups=[], cwd=folder,
+        self.processes.append(subprocess.Popen([self.program, folder, "rounds"], env=env, user=user, group=user, extra_groups=[], cwd=folder, preexec_fn=with_parent,
                                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid)
         files = []
 
@@ -97,6 +113,7 @@ class Node:
                         if name.endswith(".mpit")]
             return files
         trial.comes(there)
+        judge.holds(trial.comes(lambda: any(f'user="{user}"' in job for job in self.scrape()[1])), f"root's exporter sees the job of user {user}")
         return files[0]
 
     def hostile(self, user):
@@ -104,18 +121,20 @@ class Node:
         where, folder = os.path.dirname(live), f"{self.work}/{user}"
 
         def act():
+            with open(live, "rb") as file:
+                data = file.read()
             for number in range(COPIES):
-                shutil.copy(live, f"{where}/copy.{number}.mpit")
+                copied(data, f"{where}/copy.{number}.mpit")
             for number in range(COUNT):
                 os.makedirs(f"{self.spool}/mpit-{user}/{number:016x}")
                 os.symlink(f"{folder}/{number}", f"{self.spool}/mpit-{user}/{number:016x}/output")
                 os.mkdir(f"{folder}/{number}")
                 os.open(f"{folder}/{number}/host.1.mpit", os.O_RDWR | os.O_CREAT)
-            shutil.copy(live, where + "/swapped.mpit")
+            copied(data, where + "/swapped.mpit")
             os.symlink(self.private + "/canary", where + "/link")
             os.symlink(self.private, folder + "/root")
             return [(where + "/swapped.mpit", where + "/link"), (f"{folder}/0", folder + "/root"), (where, folder + "/root")]
-        self.processes.append(as_user(user, act))
+        self.processes.append(as_user(user, act, self.go))
 
     def scrape(self):
         """-> seconds of processor time, jobs"""
@@ -138,11 +157,10 @@ class Node:
 def scene(node):
     good = FIRST + USERS
     node.lives(good)
-    mine = f'user="{good}"'
-    alone, jobs, _ = node.scrape()
-    judge.holds(any(mine in job for job in jobs), "root's exporter sees the job of a user", jobs)
+    mine, alone = f'user="{good}"', node.scrape()[0]
     for user in range(FIRST, good):
         node.hostile(user)
+    os.close(node.go[1])
     begin, seconds, lacks, cut = time.monotonic(), [], 0, []
     for _ in range(SCRAPES):
         used, jobs, cut = node.scrape()
@@ -161,7 +179,7 @@ if os.geteuid() != 0 or not hasattr(libc, "renameat2"):
 else:
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit, 1 << 20), limit))
-    with tempfile.TemporaryDirectory(prefix="mpit-strangers.", ignore_cleanup_errors=True) as work:
+    with trial.spool() as work:
         node = Node(work)
         try:
             scene(node)

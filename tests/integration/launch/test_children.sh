@@ -65,7 +65,8 @@ for mpi in openmpi mpich; do
         timeout -k 1 60 unshare --pid --fork --mount-proc env LD_PRELOAD="$build/lib/libmpit.so" MPIT_OUTPUT="$work/first-$mpi" \
             "$work/waitsall-$mpi" plain >"$work/out" 2>&1 </dev/null
         check "$mpi: nor does process 1 of a namespace" grep -qx right "$work/out"
-        check "  which has its results" test "$(find "$work/first-$mpi" -name '*.summary' | wc -l)" = 1
+        check "  which has its results, or says where they are" test "$(find "$work/first-$mpi" -name '*.summary' | wc -l)$(
+            grep -c mpit-collect "$work/out")" != 00
     else
         skip "$mpi: process 1 of a namespace" "none can be made here"
     fi

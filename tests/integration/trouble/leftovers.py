@@ -22,11 +22,11 @@ import trial
 MINUTES, DAY = 120, 25 * 3600  # seconds; the next job takes what is older than a minute, and than 24 hours
 
 
-def job(build, mpi, directory, output, end):
-    """One rank that ends by END. -> Ended"""
+def job(build, mpi, directory, output, end, inside=()):
+    """One rank that ends by END; INSIDE begins the launcher's line. -> Ended"""
     variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_OUTPUT": output, "MPIT_SPOOL": directory + "/spool"}
     words = [f"{build}/tests/chaos-{mpi}", directory, "1", "5", end, "0"]
-    return trial.run([*trial.launcher(mpi, 1, variables), *words], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+    return trial.run([*inside, *trial.launcher(mpi, 1, variables), *words], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
 
 
 def live_files(directory):
@@ -118,6 +118,28 @@ def beginning(judge, build, mpi, directory):
     process.wait()
     ended = collected()
     judge.holds("1 copied, 0 still in use" in ended.out and not live_files(directory), f"{mpi}: and goes when that is dead", ended)
+
+
+JOB_AT = 40  # where struct run_header has the number of the job
+
+
+def contained(judge, build, mpi, directory):
+    """A process that dies in a PID namespace of its own, before it knows its job: it blocks no results, and its file can be had."""
+    inside = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if trial.run([*inside, "true"], 30).status:
+        judge.skip(f"{mpi}: a process in a PID namespace", "none can be made here")
+        return
+    output, environment = directory + "/contained", trial.environment(MPIT_SPOOL=directory + "/spool")
+    job(build, mpi, directory, output, "kill", inside)
+    files = live_files(directory)
+    judge.holds(len(files) == 1, f"{mpi}: a process that was killed in a PID namespace leaves its file", files)
+    with open(files[0], "r+b") as file:
+        file.seek(JOB_AT)
+        file.write(bytes(8))
+    ended = job(build, mpi, directory, output, "finalize")
+    judge.check(f"{mpi}: the next job has its results all the same", [] if trial.comes(lambda: glob.glob(output + "/*.summary")) else [str(ended)])
+    trial.run([build + "/bin/mpit-collect", output], 30, environment)
+    judge.holds(glob.glob(output + "/*.mpit") and not live_files(directory), f"{mpi}: and that file comes with mpit-collect", (os.listdir(output), live_files(directory)))
 
 
 def collectors(directory):
@@ -300,4 +322,4 @@ def trees_cleaned(judge, build, mpi, directory):
     judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, judged, beginning, joined_later, spools_cleaned, trees_cleaned)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, contained, judged, beginning, joined_later, spools_cleaned, trees_cleaned)

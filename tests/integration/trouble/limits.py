@@ -100,6 +100,27 @@ def disks():
         done.stderr)
 
 
+def collectors():
+    """mpit-collect has no more stack than the program; or it is killed, as without memory."""
+    fresh()
+    untouched("a stack of 256 KiB", run(1000, {"MPIT_TRACE": "0"}, ["prlimit", "--stack=262144:unlimited"]), 0)
+    say([name for name in os.listdir(RUN) if name.endswith(".summary")], "  the results come", os.listdir(RUN))
+    fresh()
+    for part in ("lib", "bin"):
+        os.makedirs(WORK + "/killed/" + part, exist_ok=True)
+    for library in ("libmpit.so", "libmpit-%s.so" % MPI):
+        shutil.copy(BUILD + "/lib/" + library, WORK + "/killed/lib")
+    with open(WORK + "/killed/bin/mpit-collect", "w", encoding="ascii") as script:
+        script.write("#!/bin/sh\nkill -9 $$\n")
+    os.chmod(script.name, 0o755)
+    done = run(1000, {"MPIT_TRACE": "0", "LD_PRELOAD": WORK + "/killed/lib/libmpit.so"})
+    untouched("mpit-collect is killed", done)
+    say("was killed" in done.stderr and '"mpit-collect %s"' % RUN in done.stderr, "  which is told, with the way to the recording", done.stderr)
+    brought = subprocess.run([BUILD + "/bin/mpit-collect", RUN], env=environment({}) | {"LD_PRELOAD": ""}, capture_output=True,
+                             text=True, timeout=SECONDS, check=False)
+    say("1 live files merged" in brought.stdout, "  that way leads there", brought.stdout + brought.stderr)
+
+
 def quotas():
     """The user may have no more bytes there."""
     preload = "%s/lib/libmpit.so:%s/tests/quota.so" % (BUILD, BUILD)
@@ -361,7 +382,7 @@ def causes():
     say(status == 0 and marked == listed and len(marked) == 2, "  and so do the archive's markers", text + done.stdout)
 
 
-GROUPS = [disks, quotas, folders, limits, later_limits, hidden_limits, gaps, amounts, causes]
+GROUPS = [disks, collectors, quotas, folders, limits, later_limits, hidden_limits, gaps, amounts, causes]
 
 
 def main():

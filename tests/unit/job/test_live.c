@@ -315,6 +315,23 @@ static void a_process_whose_program_was_replaced_lives(void **state)
     assert_false(shorter || longer);
 }
 
+/* Durations are told by the clock that nobody sets. */
+static void a_step_of_the_clock_is_no_time(void **state)
+{
+    (void)state;
+    struct run_header header = *fixture.run.header;
+    for (int hours = -1; hours <= 1; hours++) {
+        header.begin_ticks = process_ticks_now(&header);
+        header.begin_realtime_ns = realtime_now() + (uint64_t)hours * UINT64_C(3600000000000);
+        pause_ms(2);
+        uint64_t passed = process_now(&header) - header.begin_realtime_ns;
+        assert_in_range(passed, 1000000, UINT64_C(60000000000));
+    }
+    header.boot[0] = '?'; /* of another kernel: there is no other clock */
+    uint64_t before = realtime_now();
+    assert_in_range(process_now(&header), before, before + UINT64_C(60000000000));
+}
+
 /* Its number is that of a living process here, or of none: neither says anything. */
 static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void **state)
 {
@@ -466,6 +483,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_of_several_that_is_missing_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_step_of_the_clock_is_no_time, setup, teardown),
         cmocka_unit_test_setup_teardown(a_process_of_another_pid_namespace_is_not_judged_by_its_number, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_written_over_harms_nobody, setup, teardown),

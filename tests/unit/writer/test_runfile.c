@@ -1,7 +1,10 @@
 /* The writer and the reader of run files together: objects, limits and faults; what could not be written is counted. */
 #define _GNU_SOURCE
 #include "traceappend.h"
+#include "writer/spool.h"
 #include "writerfixture.h"
+
+#include <signal.h>
 
 static void new_run_says_who_wrote_it_and_when(void **state)
 {
@@ -43,10 +46,61 @@ static void run_is_its_owners_alone_and_leaves_no_file_when_dropped(void **state
     open_with(MEGABYTE, 0);
     struct stat st;
     assert_int_equal(stat(run.path, &st), 0);
-    assert_int_equal(st.st_mode & 0777, 0600);
+    assert_int_equal(st.st_mode & 0777, 0700); /* and is held by its process */
     run_close(&run, RUN_FINALIZED, false);
     assert_int_equal(access(run.path, F_OK), -1);
     run_close(&run, RUN_FINALIZED, false);
+}
+
+/* In whichever PID namespace that is. A child of a fork does not hold it. */
+static void live_file_is_held_until_its_process_ends(void **state)
+{
+    (void)state;
+    int begun[2], end[2], fd;
+    char path[sizeof run.path];
+    assert_true(pipe(begun) == 0 && pipe(end) == 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        umask(0777);
+        bool good = run_open(&run, directory, MEGABYTE, 0, &problem) == 0 && fork() >= 0;
+        good = good && write(begun[1], run.path, sizeof run.path) == (ssize_t)sizeof run.path;
+        close(end[1]);
+        _exit(good && read(end[0], path, 1) == 0);
+    }
+    assert_int_equal(read(begun[0], path, sizeof path), sizeof path);
+    assert_true((fd = open(path, O_RDONLY)) >= 0);
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    assert_true(spool_file_is_held(fd));
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    assert_false(spool_file_is_held(fd));
+    assert_int_equal(fchmod(fd, 0600), 0);
+    assert_true(spool_file_is_held(fd)); /* it could not be locked, so nobody knows */
+    close(fd);
+    close(end[1]); /* ends the child's child */
+}
+
+static void spool_is_its_users_whatever_the_umask(void **state)
+{
+    (void)state;
+    char path[SPOOL_PATH_BYTES], reason[SPOOL_PROBLEM_BYTES];
+    struct stat st;
+    setenv("MPIT_SPOOL", directory, 1);
+    for (int i = 0; i < 2; i++) { /* the second time one is there, without rights */
+        mode_t before = umask(0777);
+        assert_int_equal(spool_make("/nowhere", path, reason), 0);
+        umask(before);
+        assert_int_equal(strncmp(path, directory, strlen(directory)), 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0700);
+        *strrchr(path, '/') = '\0';
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0700);
+        assert_int_equal(chmod(path, 0), 0);
+    }
+    unsetenv("MPIT_SPOOL");
 }
 
 static void deep_directory_is_made(void **state)
@@ -431,6 +485,8 @@ int main(void)
         TEST(new_run_says_who_wrote_it_and_when),
         TEST(two_runs_of_a_process_get_two_files),
         TEST(run_is_its_owners_alone_and_leaves_no_file_when_dropped),
+        TEST(live_file_is_held_until_its_process_ends),
+        TEST(spool_is_its_users_whatever_the_umask),
         TEST(deep_directory_is_made),
         TEST(objects_are_zeroed_aligned_and_where_their_offset_says),
         TEST(file_bytes_covers_whole_chunks_at_every_moment),

@@ -29,25 +29,20 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST])
     return count;
 }
 
-/* A program's umask may take away the user's own rights. Changes the directory that was looked at, and no other. */
-static bool own_rights_give(int fd)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return chmod(path, 0700) == 0;
-}
-
-/* Makes a directory that only this user can enter. Returns 0 or an errno. */
+/* Makes a directory that only this user can enter. The program's umask may have taken the user's own rights: these are
+ * given back to the directory that was looked at, and no other. Returns 0 or an errno. */
 static int private_make(const char *path)
 {
     struct stat st;
+    char same[32];
     if (mkdir(path, 0700) != 0 && errno != EEXIST)
         return errno;
     int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno;
+    snprintf(same, sizeof same, "/proc/self/fd/%d", fd);
     bool good = fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 077) == 0 &&
-                ((st.st_mode & 0700) == 0700 || own_rights_give(fd));
+                ((st.st_mode & 0700) == 0700 || chmod(same, 0700) == 0);
     close(fd);
     return good ? 0 : EPERM;
 }

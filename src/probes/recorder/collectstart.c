@@ -118,8 +118,7 @@ static void collector_clone(struct collector *collector)
     collector->error = ECHILD;                                          /* if the child is killed */
     pid_t parent = stays ? clone(parent_stay, collector->stacks + 2, 0, collector)
                          : clone(parent_become, collector->stacks + 2, CLONE_VM | CLONE_VFORK, collector);
-    if (parent < 0)
-        collector->error = errno;
+    collector->error = parent < 0 ? errno : collector->error;
     while (parent > 0 && waitpid(parent, NULL, __WCLONE | (stays ? WNOHANG : 0)) == 0 &&
            !__atomic_load_n(&collector->pid, __ATOMIC_ACQUIRE))
         nanosleep(&moment, NULL);
@@ -140,10 +139,9 @@ pid_t collect_start(const char *const words[], int told)
     for (size_t i = 0; i < count; i++)
         if (strncmp(environ[i], "LD_PRELOAD=", 11) != 0)
             collector->environment[used++] = environ[i];
+    collector->error = ENOENT;
     if (collector_find(collector->path))
         collector_clone(collector);
-    else
-        collector->error = ENOENT;
     pid_t pid = collector->pid > 0 ? collector->pid : -1;
     int error = collector->error;
     munmap(collector, bytes);

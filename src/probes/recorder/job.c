@@ -2,6 +2,7 @@
 #include "recorder/job.h"
 
 #include "base/hash.h"
+#include "recorder/clocks_own.h"
 #include "registry/book.h"
 #include "native.h"
 
@@ -17,9 +18,11 @@
 
 enum { ANCESTORS_MAX = 16, TEXT_BYTES = 4096 };
 
-/* Reads a file, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
-static size_t file_read(const char *path, char text[TEXT_BYTES])
+/* Reads /proc/PID/NAME, with two NULs after it: as a list of words it ends with an empty one. Returns its length. */
+static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
 {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ssize_t bytes = fd < 0 ? 0 : read(fd, text, TEXT_BYTES - 2);
     if (fd >= 0)
@@ -27,14 +30,6 @@ static size_t file_read(const char *path, char text[TEXT_BYTES])
     size_t used = bytes > 0 ? (size_t)bytes : 0;
     text[used] = text[used + 1] = '\0';
     return used;
-}
-
-/* Reads /proc/PID/NAME. */
-static size_t process_read(int pid, const char *name, char text[TEXT_BYTES])
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", pid, name);
-    return file_read(path, text);
 }
 
 static int parent_of(int pid)
@@ -112,6 +107,12 @@ static uint64_t own_number(uint64_t hash)
     return hash_text(hash, own);
 }
 
+static bool is_on_one_node(void)
+{
+    struct launch launch = job_launch();
+    return launch.local_size > 0 && !job_launch_is_wide(&launch);
+}
+
 /*
  * The name may come again: PRRTE and Open MPI 4 make it of the host and their own process number, which is the same in
  * many containers. Open MPI 4 has a random key, too, which spawned jobs have from their parents. Without one, on one node
@@ -120,11 +121,9 @@ static uint64_t own_number(uint64_t hash)
 static uint64_t launch_salt(void)
 {
     static uint64_t salt;
-    struct launch launch = job_launch();
     const char *key = getenv("OMPI_MCA_orte_precondition_transports");
-    if (!key && launch.local_size > 0 && !job_launch_is_wide(&launch))
-        key = getenv("PMIX_SERVER_URI4");
-    salt = salt ? salt : hash_text(HASH_BEGIN, key);
+    if (!salt)
+        salt = hash_text(HASH_BEGIN, key || !is_on_one_node() ? key : getenv("PMIX_SERVER_URI4"));
     return salt;
 }
 
@@ -135,13 +134,10 @@ static uint64_t launch_salt(void)
 static uint64_t hydra_socket(void)
 {
     static uint64_t found; /* the program may close it */
-    struct launch launch = job_launch();
     const char *number = getenv("HYDI_CONTROL_FD");
     struct stat st;
-    char boot[TEXT_BYTES];
-    if (!found && number && launch.local_size > 0 && !job_launch_is_wide(&launch) && fstat(atoi(number), &st) == 0 &&
-        S_ISSOCK(st.st_mode) && file_read("/proc/sys/kernel/random/boot_id", boot))
-        found = hash_add(hash_text(HASH_BEGIN, boot), st.st_ino);
+    if (!found && number && is_on_one_node() && fstat(atoi(number), &st) == 0 && S_ISSOCK(st.st_mode))
+        found = hash_add(clock_own_kernel(), st.st_ino);
     return found;
 }
 

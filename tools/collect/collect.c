@@ -368,33 +368,34 @@ static void results_settle(struct work *work, const struct parts *parts)
 
 /* ---- what an earlier collector has left --------------------------------------------------------------------------- */
 
-/* A file in the output directory that cannot be read, as text, or NULL. */
-static const char *unread_of(const struct run_dir *dir)
+static int output_sync(const char *path)
 {
-    for (size_t i = 0; i < dir->problem_count; i++)
-        if (strncmp(dir->problems[i], dir->path, strlen(dir->path)) == 0)
-            return dir->problems[i];
-    return NULL;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = fd < 0 ? -1 : syncfs(fd);
+    if (fd >= 0)
+        close(fd);
+    return result;
 }
 
-/* Returns whether the part is to be collected. Otherwise its result has its name already, or may have. */
-static bool part_is_open(struct work *work, const struct run_dir *dir, const struct part *part, bool synced)
+/* Returns whether the part is to be collected. Otherwise it has its result already, and goes, or it may have it: a file cannot be
+ * read. */
+static bool part_is_open(struct work *work, const struct run_dir *dir, const struct part *part)
 {
     char path[PATH_MAX];
     bool brought = false;
-    const char *unread = unread_of(dir);
-    if (!part->run.header.collected)
-        return true;
+    const char *unread = NULL;
     part_path(work, part, path);
     for (size_t i = 0; !brought && i < dir->brought_count; i++)
-        brought = strcmp(dir->brought[i], path) == 0;
-    if (!brought && !unread)
+        brought = strcmp(dir->brought[i].path, path) == 0;
+    for (size_t i = 0; !unread && i < dir->problem_count; i++)
+        if (strncmp(dir->problems[i], dir->path, strlen(dir->path)) == 0)
+            unread = dir->problems[i];
+    if (!part->run.header.collected || (!brought && !unread))
         return true;
+    work->sum->left += !brought;
     if (!brought)
         fail(work, "%s stays. Its result may be in %s, but %s", path, dir->path, unread);
-    else if (!synced || unlink(path) != 0)
+    else if (output_sync(dir->path) != 0 || unlink(path) != 0)
         fail(work, "%s cannot be removed: %s", path, strerror(errno));
-    work->sum->left += !brought;
     return false;
 }
 
@@ -409,17 +410,13 @@ static void earlier_settle(struct work *work, struct parts *parts)
     if (!marked || work->homeless)
         return;
     run_dir_open(&dir, work->spool->output, error);
-    int output = dir.brought_count ? open(dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    bool synced = output >= 0 && syncfs(output) == 0;
     for (size_t i = 0; i < parts->count; i++) {
-        if (part_is_open(work, &dir, &parts->list[i], synced))
+        if (part_is_open(work, &dir, &parts->list[i]))
             parts->list[count++] = parts->list[i];
         else
             part_close(&parts->list[i]);
     }
     parts->count = count;
-    if (output >= 0)
-        close(output);
     run_dir_close(&dir);
 }
 

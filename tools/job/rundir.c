@@ -342,9 +342,7 @@ void run_dir_close(struct run_dir *dir)
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
     pieces_release(dir->spares, dir->spare_count);
-    for (size_t i = 0; i < dir->brought_count; i++)
-        free(dir->brought[i]);
-    free(dir->brought);
+    pieces_release(dir->brought, dir->brought_count);
     tdestroy(dir->numbers, free);
     tdestroy(dir->members, free);
     free(dir->problems);

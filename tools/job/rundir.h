@@ -85,10 +85,8 @@ struct run_dir {
     uid_t owner;    /* of the directory */
     size_t foreign; /* files that were left out for their owners */
     bool vanished;  /* a live file was collected while the directory was read */
-    struct run_piece *spares; /* files that a container has, too: a join was ended before it removed them */
-    size_t spare_count;
-    char **brought; /* paths of live files that were left out, since a result in the directory has their figures */
-    size_t brought_count;
+    struct run_piece *spares, *brought; /* files that a container has, too; live files whose process has a result */
+    size_t spare_count, brought_count;  /* all of these are left out */
     char **notes;   /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };

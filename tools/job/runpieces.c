@@ -87,20 +87,14 @@ static const char *piece_title(const struct run_piece *piece, char text[PATH_MAX
     return text;
 }
 
-static char *text_copy(const char *text)
-{
-    char *copy = strdup(text);
-    if (!copy)
-        err(1, "no memory");
-    return copy;
-}
-
 /* Adds a copy of the piece. */
 static void piece_add(struct run_piece **pieces, size_t *count, const struct run_piece *piece)
 {
     struct run_piece copy = *piece;
-    copy.path = text_copy(piece->path);
-    copy.name = text_copy(piece->name);
+    copy.path = strdup(piece->path);
+    copy.name = strdup(piece->name);
+    if (!copy.path || !copy.name)
+        err(1, "no memory");
     *pieces = array_enlarge(*pieces, *count, sizeof **pieces);
     (*pieces)[(*count)++] = copy;
 }
@@ -163,8 +157,7 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
     if (header->collected && has_process(job, &reader)) {
-        dir->brought = array_enlarge(dir->brought, dir->brought_count, sizeof *dir->brought);
-        dir->brought[dir->brought_count++] = text_copy(piece->path);
+        piece_add(&dir->brought, &dir->brought_count, piece);
         run_reader_close(&reader);
         return NULL;
     }

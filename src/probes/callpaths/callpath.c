@@ -66,7 +66,7 @@ static void stack_find(struct callpaths *paths)
     void *low;
     size_t bytes;
     paths->low = paths->high = 0;
-    if (!unwind_works() || pthread_getattr_np(pthread_self(), &attributes) != 0)
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0)
         return;
     if (pthread_attr_getstack(&attributes, &low, &bytes) == 0) {
         paths->low = (uintptr_t)low;

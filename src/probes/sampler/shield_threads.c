@@ -13,10 +13,9 @@
 #include "gate.h"
 #include "sampler/sampler.h"
 #include "sampler/shield.h"
-#include "unwinder/unwindtable.h"
+#include "unwinder/loaded.h"
 #include "site/setting.h"
 
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -39,7 +38,8 @@ struct start {
     bool internal;
 };
 
-static __thread bool internal __attribute__((tls_model("initial-exec"))); /* to MPI. So are threads that it starts */
+static __thread bool thread_is_internal
+    __attribute__((tls_model("initial-exec"))); /* to MPI. So are threads that it starts */
 
 static pthread_key_t end_key;
 static bool has_key;
@@ -59,8 +59,8 @@ static struct start thread_begin(void *value)
 {
     struct start start = *(struct start *)value;
     free(value);
-    internal = start.internal;
-    if (!internal && pthread_setspecific(end_key, &has_key) == 0)
+    thread_is_internal = start.internal;
+    if (!start.internal && pthread_setspecific(end_key, &has_key) == 0)
         sampler_thread_begin();
     return start;
 }
@@ -105,11 +105,10 @@ static bool is_of_mpi(const void *routine)
         "librdmacm", "libmlx",   "libefa.",   "libhcoll.",    "libocoms.",    "libsharp",       "libxpmem.",
         "libcxi.",   "libcuda.", "libnvidia", "libhsa-",      "libze_",       "libinfinipath.",
     };
-    struct found_object found;
-    if (!unwind_works() || find_object((void *)(uintptr_t)routine, &found) != 0)
+    struct image image;
+    if (!image_find((uintptr_t)routine, &image))
         return true; /* it is not known */
-    const char *name = found.link_map->l_name, *slash = strrchr(name, '/');
-    name = slash ? slash + 1 : name;
+    const char *slash = strrchr(image.path, '/'), *name = slash ? slash + 1 : image.path;
     bool is = false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         is |= strncmp(name, names[i], strlen(names[i])) == 0;
@@ -136,7 +135,8 @@ static struct start *start_make(const void *routine, void *argument)
     pthread_once(&once, key_make);
     struct start *start = has_key ? malloc(sizeof *start) : NULL;
     if (start)
-        *start = (struct start){.argument = argument, .internal = internal || (inside_mpi() && is_of_mpi(routine))};
+        *start = (struct start){.argument = argument,
+                                .internal = thread_is_internal || (inside_mpi() && is_of_mpi(routine))};
     return start;
 }
 

@@ -2,6 +2,7 @@
 #include "unwinder/unwindtable.h"
 
 #include "format/samples.h"
+#include "unwinder/loaded.h"
 #include "unwinder/signalframe.h"
 
 #include <dlfcn.h>

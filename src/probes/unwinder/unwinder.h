@@ -82,7 +82,7 @@ struct unwinder {
     uint64_t sources[UNWIND_REGISTERS]; /* where the registers were read from. 0: not from the stack */
 };
 
-/* True if stacks can be unwound in this process. If not, samples have only their innermost frame. */
+/* True if stacks can be unwound in signal handlers. If not, samples have only their innermost frame. */
 bool unwind_works(void);
 
 /* For a thread that is alive. Not for signal handlers. False: its stack is not known. */

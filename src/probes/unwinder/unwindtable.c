@@ -1,18 +1,9 @@
 #define _GNU_SOURCE
 #include "unwinder/unwindtable.h"
 
-#include <dlfcn.h>
-#include <elf.h>
-#include <link.h>
+#include "unwinder/loaded.h"
+
 #include <string.h>
-
-int (*find_object)(void *address, struct found_object *found);
-
-__attribute__((constructor(101))) static void find_object_set(void)
-{
-    void *found = dlsym(RTLD_DEFAULT, "_dl_find_object");
-    memcpy(&find_object, &found, sizeof found);
-}
 
 uint64_t bytes_number(struct bytes *bytes, size_t size)
 {
@@ -155,39 +146,28 @@ static bool common_read(const uint8_t *at, struct bytes bounds, struct common *c
     return true;
 }
 
-/* Returns the segment of an object that contains an address, or no bytes. */
-static struct bytes segment_of(const struct found_object *object, uintptr_t address)
+/* Returns the loaded bytes of the segment that contains an address, or no bytes. */
+static struct bytes segment_of(const struct image *image, uintptr_t address)
 {
-    const ElfW(Ehdr) *head = object->map_start;
-    const ElfW(Phdr) *parts = (const void *)((const char *)head + head->e_phoff);
-    uintptr_t bias = object->link_map ? object->link_map->l_addr : 0;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff > 4096 - sizeof *parts ||
-        head->e_phnum > (4096 - head->e_phoff) / sizeof *parts)
-        return (struct bytes){NULL, NULL};
-    for (unsigned i = 0; i < head->e_phnum; i++) {
-        uintptr_t begin = bias + parts[i].p_vaddr, end = begin + parts[i].p_filesz;
-        if (parts[i].p_type == PT_LOAD && address >= begin && address < end)
-            return (struct bytes){(const uint8_t *)begin, (const uint8_t *)end};
-    }
-    return (struct bytes){NULL, NULL};
+    const ElfW(Phdr) *segment = image_segment(image, address);
+    const uint8_t *begin = segment ? (const uint8_t *)(image->bias + segment->p_vaddr) : NULL;
+    return (struct bytes){begin, segment ? begin + segment->p_filesz : NULL};
 }
 
 struct bytes unwind_code_at(uint64_t pc)
 {
-    struct found_object object;
-    if (find_object((void *)(uintptr_t)pc, &object) != 0)
-        return (struct bytes){NULL, NULL};
-    struct bytes code = segment_of(&object, pc);
+    struct image image;
+    struct bytes code = image_find(pc, &image) ? segment_of(&image, pc) : (struct bytes){NULL, NULL};
     if (code.at)
         code.at = (const uint8_t *)(uintptr_t)pc;
     return code;
 }
 
-/* Returns the mapped range around the tables of an object: the segment that contains the header's table. */
-static struct bytes bounds_of(const struct found_object *object)
+/* Returns the mapped range around the tables of an image: the segment that contains the header's table. */
+static struct bytes bounds_of(const struct image *image)
 {
-    struct bytes bounds = segment_of(object, (uintptr_t)object->eh_frame);
-    return bounds.at ? bounds : (struct bytes){object->map_start, object->map_end};
+    struct bytes bounds = segment_of(image, (uintptr_t)image->frames);
+    return bounds.at ? bounds : (struct bytes){(const uint8_t *)image->begin, (const uint8_t *)image->end};
 }
 
 /* Returns the entry of the function that contains `pc`, by binary search, or NULL: there is none. */
@@ -434,12 +414,12 @@ static bool program_run(struct run_of_program *run)
 
 enum unwind_result unwind_row_find(struct unwinder *unwinder, uint64_t pc)
 {
-    struct found_object object;
+    struct image image;
     struct common common;
-    if (find_object((void *)(uintptr_t)pc, &object) != 0 || !object.eh_frame)
+    if (!image_find(pc, &image) || !image.frames)
         return UNWIND_NONE;
-    struct bytes bounds = bounds_of(&object);
-    const uint8_t *at = entry_find(object.eh_frame, bounds, pc);
+    struct bytes bounds = bounds_of(&image);
+    const uint8_t *at = entry_find(image.frames, bounds, pc);
     struct bytes entry = at ? entry_at(at, bounds) : (struct bytes){NULL, NULL};
     const uint8_t *here = entry.at;
     uint64_t back = bytes_number(&entry, 4);

@@ -2,27 +2,9 @@
 #ifndef MPIT_PROBES_UNWINDTABLE_H
 #define MPIT_PROBES_UNWINDTABLE_H
 
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "unwinder/unwinder.h"
 
-#include <link.h>
 #include <stddef.h>
-
-/*
- * _dl_find_object of glibc 2.35 and later, looked up when the recorder is loaded: headers and libraries of older systems
- * have none. NULL: then there is no unwinding. Async-signal-safe. Returns 0 if an object is loaded at the address.
- */
-struct found_object {
-    unsigned long long flags;
-    void *map_start, *map_end;
-    struct link_map *link_map;
-    void *eh_frame;
-    unsigned long long reserved[7];
-};
-extern int (*find_object)(void *address, struct found_object *found);
 
 /* Bytes that are read one after the other. `at` is NULL after a read beyond the end. */
 struct bytes {

@@ -38,8 +38,9 @@ MIXED = {"c": [["-O0"], ["-O2"], ["-O3", FRAME], ["-O2", FRAME], ["-O0", NO_FRAM
          "cc": [["-O0"], ["-O2"], ["-O3", FRAME], ["-O3"]],
          "F90": [["-O0"], ["-O2"], ["-O3", FRAME]]}
 WHOLE = {"c": [["-O2"], ["-O3", FRAME]], "cc": [["-O2"], ["-O3", FRAME]], "F90": [["-O2"]]}
+GAP = "-Wl,-Tdata=0x20000000"  # between two segments
 # name, position, link-time optimization, options of the steps, also in the short form
-PROGRAMS = [("pie", ["-fPIE"], ["-pie"], [], MIXED, True), ("fixed-lto", ["-fno-pie"], ["-no-pie"], ["-flto"], WHOLE, True),
+PROGRAMS = [("pie", ["-fPIE"], ["-pie"], [], MIXED, True), ("fixed-lto", ["-fno-pie"], ["-no-pie", GAP], ["-flto"], WHOLE, True),
             ("fixed", ["-fno-pie"], ["-no-pie"], [], MIXED, False), ("pie-lto", ["-fPIE"], ["-pie"], ["-flto"], WHOLE, False)]
 
 failed = 0

@@ -99,7 +99,7 @@ EOF
 extern volatile double sum;
 void inner(double seconds) { double end = now() + seconds; while (now() < end) sum = sum + 1; }
 EOF
-    check "$mpi: with -flto" "mpicc.$mpi" -g -O2 -flto outer.c inner.c -o linked
+    check "$mpi: with -flto, and a gap between segments" "mpicc.$mpi" -g -O2 -flto -no-pie -Wl,-Tdata=0x20000000 outer.c inner.c -o linked
     check "$mpi: it is sampled" samples run-linked "$mpi" ./linked
     check "$mpi: what was inlined when it was linked has its name" sh -c "'$dump' --folded - run-linked | grep -q ';outer[^;]*;inner'"
 

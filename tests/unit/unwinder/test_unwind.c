@@ -7,10 +7,13 @@
  */
 #define _GNU_SOURCE
 #include "format/samples.h"
+#include "unwinder/loaded.h"
 #include "unwinder/signalframe.h"
 #include "unwinder/unwinder.h"
 
 #include <alloca.h>
+#include <dlfcn.h>
+#include <elf.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -242,8 +245,8 @@ static void each_instruction_has_the_stack_that_libgcc_sees(void **state)
     for (int round = 0; round < 2; round++) { /* the second one out of the cache, for the most part */
         uint64_t missed = unwinder.misses;
         step_through();
-        if (round == 1)
-            assert_true(unwinder.misses - missed < missed);
+        if (round == 1) /* each step has some ten frames, of which two may have one place in the cache */
+            assert_true(unwinder.misses - missed < 2 * (uint64_t)steps);
     }
     if (differences)
         print_message("%s\n", difference);
@@ -345,8 +348,10 @@ static void on_call(int number)
 static void a_call_has_the_stack_that_libgcc_sees(void **state)
 {
     (void)state;
-    assert_true(unwind_open(&unwinder, pthread_self()));
+    if (unwind_works())
+        assert_true(unwind_open(&unwinder, pthread_self()));
     int values[2] = {2, 1};
+    calls = 0;
     qsort(values, 2, sizeof *values, called_through_a_pointer);
     assert_int_equal(calls, 5);
     NOT_WITH_DELAYED_SIGNALS();
@@ -579,6 +584,69 @@ static void a_thread_has_a_stack_of_its_own(void **state)
     assert_int_equal(seen_flags, 0);
 }
 
+/* ---- what is loaded */
+
+static const uint8_t *build_id_of(const struct dl_phdr_info *info, uint32_t *bytes)
+{
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const char *at = (const char *)info->dlpi_addr + info->dlpi_phdr[i].p_vaddr,
+                   *end = at + info->dlpi_phdr[i].p_filesz;
+        for (const ElfW(Nhdr) * note; info->dlpi_phdr[i].p_type == PT_NOTE && at < end;
+             at += sizeof *note + (note->n_namesz + 3) / 4 * 4 + (note->n_descsz + 3) / 4 * 4) {
+            note = (const void *)at;
+            *bytes = note->n_descsz;
+            if (note->n_type == NT_GNU_BUILD_ID && strcmp(at + sizeof *note, "GNU") == 0)
+                return (const uint8_t *)at + sizeof *note + 4;
+        }
+    }
+    *bytes = 0;
+    return NULL;
+}
+
+static int image_judge(struct dl_phdr_info *info, size_t bytes, void *count)
+{
+    uint32_t id_bytes;
+    const uint8_t *id = build_id_of(info, &id_bytes);
+    (void)bytes;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        uintptr_t begin = info->dlpi_addr + part->p_vaddr;
+        struct image image;
+        struct loaded loaded;
+        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
+            continue;
+        assert_true(image_find(begin, &image) && image.begin <= begin && image.end >= begin + part->p_filesz);
+        assert_ptr_equal(image.parts, info->dlpi_phdr);
+        assert_int_equal(image.part_count, info->dlpi_phnum);
+        assert_true(loaded_find(begin + part->p_filesz - 1, &loaded));
+        assert_int_equal(loaded.bias, info->dlpi_addr);
+        assert_int_equal(loaded.build_id_bytes, id_bytes);
+        if (id)
+            assert_memory_equal(loaded.build_id, id, id_bytes);
+        ++*(int *)count;
+    }
+    return 0;
+}
+
+/* This program has a gap between its segments, and so have two libraries. */
+static void each_image_is_found(void **state)
+{
+    (void)state;
+    int known = 0, all = 0;
+    struct image image;
+    dl_iterate_phdr(image_judge, &known);
+    void *above = dlopen("gapabove.so", RTLD_NOW), *below = dlopen("gapbelow.so", RTLD_NOW);
+    assert_true(known > 1 && above && below);
+    dl_iterate_phdr(image_judge, &all);
+    assert_int_equal(all, known + 2);
+    uintptr_t code = (uintptr_t)dlsym(below, "gap_code");
+    assert_true(image_find(code, &image));
+    dlclose(below);
+    assert_false(image_find(code, &image));
+    dlclose(above);
+    assert_false(image_find(UINT64_MAX - 8, &image));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -591,6 +659,14 @@ int main(void)
         cmocka_unit_test_setup(a_stack_that_is_too_deep_is_cut, looked),
         cmocka_unit_test_setup(another_stack_has_its_innermost_frame_alone, looked),
         cmocka_unit_test_setup(a_thread_has_a_stack_of_its_own, looked),
+        cmocka_unit_test(each_image_is_found),
     };
-    return unwind_works() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
+    const struct CMUnitTest of_calls[] = {
+        cmocka_unit_test(a_call_has_the_stack_that_libgcc_sees),
+        cmocka_unit_test(each_image_is_found),
+    };
+    int failed = unwind_works() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
+    unwind_open(&unwinder, pthread_self());
+    find_object = NULL; /* as with an older C library */
+    return failed + cmocka_run_group_tests(of_calls, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "base/ranklist.h"
 #include "format/samples.h"
 #include "sampler/shield.h"
+#include "sampler/signalstack.h"
 #include "unwinder/loaded.h"
 #include "unwinder/unwinder.h"
 #include "site/hide.h"
@@ -246,15 +247,22 @@ static bool is_samplers(const void *value)
     return false;
 }
 
+/* On the stack that is for it. */
+static void expiry_take(siginfo_t *info, void *context)
+{
+    struct sampler *s = info->si_value.sival_ptr;
+    if (book.run.trace_ticks && run_time_over(&book.run, clock_now())) /* for the rest of the run */
+        timer_pause(s);
+    else
+        sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+}
+
 static void on_signal(int number, siginfo_t *info, void *context)
 {
     int error = errno, cancel = uncancelled();
     struct sampler *s = __atomic_load_n(&sampled_self.sampler, __ATOMIC_ACQUIRE);
     if (info->si_code == SI_TIMER && s && info->si_value.sival_ptr == s && !book.run.detached) {
-        if (book.run.trace_ticks && run_time_over(&book.run, clock_now())) /* for the rest of the run */
-            timer_pause(s);
-        else
-            sample_take(s, info->si_overrun > 0 ? (uint32_t)info->si_overrun + 1 : 1, context);
+        signal_stack_call(expiry_take, info, context);
     } else if (info->si_code != SI_TIMER || !is_samplers(info->si_value.sival_ptr)) {
         pthread_setcancelstate(cancel, NULL);
         errno = error;
@@ -319,7 +327,7 @@ static uint64_t cpu_of(const struct sampled *thread)
 /* Gives a sampler to a thread that has none, and so is in no handler that uses it. */
 static struct sampler *sampler_give(struct sampled *thread)
 {
-    struct sampler *s = sampler_make();
+    struct sampler *s = thread->stack ? sampler_make() : NULL;
     if (!s) {
         refusal_tell("its samples do not fit into MPIT_BUFFER_LIMIT_BYTES of memory");
         return NULL;
@@ -344,11 +352,33 @@ static bool timer_make(struct sampled *thread, struct sampler *s)
     return true;
 }
 
+static struct sigaction action_of(void)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigfillset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        sigdelset(&action.sa_mask, kept[i]);
+    return action;
+}
+
+/* A runtime that sets all handlers by system calls (Go's does) has replaced ours. Its handler still gets the signals of
+ * others. */
+static void signal_hold(void)
+{
+    struct sigaction action = action_of(), now;
+    if (shield_sigaction(sampler_signal, NULL, &now) != 0 || now.sa_sigaction == on_signal)
+        return;
+    shield_wish(&now);
+    shield_sigaction(sampler_signal, &action, NULL);
+}
+
 static void timer_start(struct sampled *thread)
 {
     struct sampler *s = thread->spare ? thread->spare : sampler_give(thread);
     if (!s || !timer_make(thread, s))
         return;
+    signal_hold();
     s->period_ns = NS_PER_SECOND / rate;
     s->changed = true;
     uint64_t first = phase_draw(s->period_ns, thread->tid);
@@ -378,15 +408,11 @@ bool sampler_is_guarded(void)
 
 static bool signal_take(void)
 {
-    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART}, old;
-    static const int kept[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    struct sigaction action = action_of(), old;
     if (sampler_signal)
         return true;
     if (!sampler_is_guarded())
         return false;
-    sigfillset(&action.sa_mask);
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-        sigdelset(&action.sa_mask, kept[i]);
     for (int number = (SIGRTMIN + SIGRTMAX) / 2 + 4; number >= SIGRTMIN; number--) { /* not one of the ends */
         if (shield_sigaction(number, NULL, &old) != 0 || (old.sa_flags & SA_SIGINFO) || old.sa_handler != SIG_DFL ||
             shield_sigaction(number, &action, NULL) != 0)
@@ -434,6 +460,7 @@ void sampler_thread_begin(void)
     if (self->listed)
         return;
     self->listed = true;
+    signal_stack_begin();
     self->tid = (int32_t)syscall(SYS_gettid);
     self->self = pthread_self();
     int cancel = lock_take();
@@ -465,6 +492,7 @@ void sampler_thread_end(void)
         self->spare = NULL;
     }
     lock_give(cancel);
+    signal_stack_end();
 }
 
 /* True if there is a file for the samples, and the signal is kept from the program. */
@@ -541,5 +569,5 @@ void sampler_fork_child(void)
     rate = 0;
     threads = NULL;
     idle = NULL;
-    sampled_self = (struct sampled){.tid = 0};
+    sampled_self = (struct sampled){.stack = sampled_self.stack};
 }

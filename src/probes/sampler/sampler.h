@@ -33,6 +33,7 @@ struct sampled {
     struct sampled *next, **link; /* in the list of threads. Others change them, with the lock */
     struct sampler *sampler;      /* while its timer runs, else NULL */
     struct sampler *spare;        /* the sampler that it had, or has */
+    void *stack;                  /* for its handler (signalstack.h). NULL: there is no memory for it */
     pthread_t self;
     int32_t tid;
     bool listed;   /* it is in the list. The thread's own */

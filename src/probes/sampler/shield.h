@@ -60,6 +60,9 @@ const sigset_t *shield_with(const sigset_t *set, sigset_t *copy);
 /* The sampler's signal did not come from its timers: passes it to the program's handler. */
 void shield_pass_on(int number, siginfo_t *info, void *context);
 
+/* The program's action for the sampler's signal, which it has set without its guard. */
+void shield_wish(const struct sigaction *action);
+
 /* The C library's sigaction. */
 int shield_sigaction(int number, const struct sigaction *action, struct sigaction *old);
 

@@ -99,6 +99,11 @@ int shield_sigaction(int number, const struct sigaction *action, struct sigactio
 
 static struct sigaction wished; /* for the sampler's signal. At first it is SIG_DFL */
 
+void shield_wish(const struct sigaction *action)
+{
+    wished = *action;
+}
+
 static bool signal_is_samplers(int number)
 {
     return number && number == __atomic_load_n(&sampler_signal, __ATOMIC_RELAXED);

@@ -237,8 +237,8 @@ static void extension_commit(struct log *log, uint64_t duration, uint64_t bytes_
 /* True if the thread is on an alternate signal stack, which may be at any address. */
 static bool on_signal_stack(void)
 {
-    stack_t stack;
-    return sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
+    stack_t stack; /* the sampler's, too, which its guard hides */
+    return syscall(SYS_sigaltstack, NULL, &stack) == 0 && (stack.ss_flags & SS_ONSTACK);
 }
 
 /* The stack grows downwards: a call made from inside has a lower address. */

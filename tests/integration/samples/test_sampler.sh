@@ -154,6 +154,10 @@ assert not vague, vague'
         cat "$work/out" >>"$work/err"
         not_ok "$mpi: a storm of samples at 10 kHz" "$work/err"
     fi
+
+    # shellcheck disable=SC2086
+    check "$mpi: threads without room for a handler, and signal stacks of the program, at 5 kHz" sh -c \
+        "'$build/bin/mpit-run' --quiet --sample 5000 --output '$work/stacks-$mpi' $two '$build/tests/signalstacks-$mpi' 1 | grep -qx ok"
 done
 
 for words in "--sample 10001" "--sample=x" "--sample -1" "--sample 100 --sample-ranks a" "--sample 100 --sample-ranks 3-1" \

@@ -25,8 +25,15 @@ const DIFFERENCE_FIGURES = [
   ["changes", "Changes", changesFigure],
 ];
 
+/* The call sites of a job are in its summary. Other parts have their numbers there, and lists of further ones. */
+function jobOf(summary, job) {
+  for (const part of [job.analysis, job.timeline.calls])
+    if (part && part.callsites) part.callsites = [...(summary.callsites || []), ...part.callsites];
+  return {summary, ...job};
+}
+
 function jobsOf(document_) {
-  return document_.summary.jobs.map((summary, i) => ({summary, ...document_.jobs[i]}));
+  return document_.summary.jobs.map((summary, i) => jobOf(summary, document_.jobs[i]));
 }
 
 function redrawAll() {

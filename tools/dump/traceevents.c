@@ -13,7 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 512 };
+enum { NAME_BYTES = 512, AT_BYTES = 64 };
+
+/* Where calls were made. */
+struct shown_place {
+    char *at;     /* as JSON. NULL: not asked for yet */
+    size_t frame; /* the number of the innermost. 0: none */
+};
 
 /* A job in progress. */
 struct view {
@@ -23,7 +29,8 @@ struct view {
     struct trace_job job;
     struct otf2_report *report;
     struct call_places *places;
-    char **place_args;         /* "at" and "stack" as JSON, by place. NULL: not asked for yet */
+    struct shown_place *shown; /* by place */
+    size_t shown_count;
     char **regions, **metrics; /* names as JSON, by their numbers in job.instruments */
     uint64_t untimed;
     int64_t mark_tid; /* the last mark of an arrow: its thread, and the return of its call */
@@ -232,24 +239,49 @@ static void object_put(const struct track *track, int *count, const struct trace
         argument_put(out, count, "name", track->objects[shown.record]);
 }
 
-/* Returns {"at":...,"stack":...}, which the caller frees. NULL: no memory. */
-static char *place_arguments(struct call_places *places, uint32_t place)
+/* Returns the number of a frame, from 1 on. */
+static size_t frame_number(struct trace_events *events, size_t caller, const char *text)
 {
-    json_t *json = call_place_brief_json(places, place);
-    char *text = json_dumps(json, JSON_COMPACT);
-    json_decref(json);
-    return text;
+    char clean[NAME_BYTES], key[NAME_BYTES + 24], digits[24];
+    label_clean(clean, sizeof clean, text, strlen(text));
+    snprintf(key, sizeof key, "%zu %s", caller, clean);
+    size_t number = (size_t)json_integer_value(json_object_get(events->numbers, key));
+    if (number)
+        return number;
+    number = json_object_size(events->numbers) + 1;
+    snprintf(digits, sizeof digits, "%zu", number);
+    json_t *frame = json_pack("{s:s}", "name", clean);
+    if (caller)
+        json_object_set_new(frame, "parent", json_integer((json_int_t)caller));
+    json_object_set_new(events->frames, digits, frame);
+    json_object_set_new(events->numbers, key, json_integer((json_int_t)number));
+    return number;
 }
 
-static void place_put(const struct track *track, int *count, uint32_t path)
+static void place_find(struct view *view, uint32_t place)
+{
+    char text[CALL_PLACE_BYTES], frame[SITE_PLACE_BYTES];
+    struct summary_sites sites;
+    struct shown_place *shown = &view->shown[place];
+    const struct summary_site *site = call_place_site(view->places, place, &sites);
+    for (uint32_t i = site ? site->frame_count : 0; i-- > 0;)
+        shown->frame = frame_number(view->events, shown->frame,
+                                    frame_place_text(&sites, &sites.frames[site->first_frame + i], frame));
+    call_place_text(view->places, place, 0, text);
+    char *name = strlen(text) > AT_BYTES ? strstr(text, " (") : NULL;
+    if (name) /* as long as C++ has them: the stack has it */
+        *name = '\0';
+    shown->at = json_text(text);
+}
+
+/* Returns NULL if it is not known. */
+static const struct shown_place *place_shown(const struct track *track, uint32_t path)
 {
     struct view *view = track->view;
     uint32_t place = track->places && path < track->rank->run->path_count ? track->places[path] : 0;
-    if (place && !view->place_args[place])
-        view->place_args[place] = place_arguments(view->places, place);
-    const char *made = place ? view->place_args[place] : NULL;
-    if (made) /* without its braces */
-        fprintf(view->events->out, "%s%.*s", (*count)++ ? "," : "", (int)strlen(made) - 2, made + 1);
+    if (place && !view->shown[place].at)
+        place_find(view, place);
+    return place && view->shown[place].at ? &view->shown[place] : NULL;
 }
 
 static void arguments_put(const struct track *track, const struct traced_call *call)
@@ -280,7 +312,9 @@ static void arguments_put(const struct track *track, const struct traced_call *c
     object_put(track, &count, call, class);
     if (event->kind & EVENT_FAILED)
         argument_put(out, &count, "failed", "true");
-    place_put(track, &count, call->path);
+    const struct shown_place *shown = place_shown(track, call->path);
+    if (shown)
+        argument_put(out, &count, "at", shown->at);
     fputs("}}", out);
 }
 
@@ -289,6 +323,18 @@ static void mark_write(struct track *track, const char *text, uint64_t ns)
 {
     track_event(track, 'i', ns);
     fprintf(track->view->events->out, ",\"s\":\"t\",\"name\":\"%s\",\"cat\":\"recorder\"}", text);
+}
+
+/* Returns its place, or NULL. */
+static const struct shown_place *call_begin_write(struct track *track, unsigned kind, uint32_t path, uint64_t ns)
+{
+    FILE *out = track->view->events->out;
+    const struct shown_place *shown = place_shown(track, path);
+    track_event(track, 'B', ns);
+    fprintf(out, ",\"name\":\"%s\",\"cat\":\"%s\"", call_table[kind].name, call_class_name(kind));
+    if (shown && shown->frame)
+        fprintf(out, ",\"sf\":%zu", shown->frame);
+    return shown;
 }
 
 static void track_enter(void *data, const struct traced_call *call)
@@ -308,9 +354,8 @@ static void track_enter(void *data, const struct traced_call *call)
     } else if (kind == EVENT_PASSED) {
         mark_write(track, "requests completed by an unrecorded call", ns);
     } else {
-        track_event(track, 'B', ns);
-        fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\"}", call_table[kind].name,
-                call_class_name(kind));
+        call_begin_write(track, kind, call->path, ns);
+        fputs("}", track->view->events->out);
     }
 }
 
@@ -350,12 +395,9 @@ static void unfinished_write(struct track *track, const struct thread_record *re
     uint64_t ns = trace_time(&track->view->job, track->rank, state.since);
     if (!selection_has_call(track->view->selection, run, &event, (int64_t)ns, INT64_MAX))
         return;
-    track_event(track, 'B', ns);
-    int count = 1;
-    fprintf(track->view->events->out, ",\"name\":\"%s\",\"cat\":\"%s\",\"args\":{\"unfinished\":true",
-            call_table[state.call].name, call_class_name(state.call));
-    place_put(track, &count, state.path);
-    fputs("}}", track->view->events->out);
+    const struct shown_place *shown = call_begin_write(track, state.call, state.path, ns);
+    fprintf(track->view->events->out, ",\"args\":{\"unfinished\":true%s%s}}", shown ? ",\"at\":" : "",
+            shown ? shown->at : "");
 }
 
 static int thread_calls_write(struct track *track, uint32_t thread)
@@ -444,13 +486,15 @@ static int process_names_write(const struct view *view, int32_t world_rank)
 /* Finds the places of the process's calls, and makes room for their texts. */
 static int view_places_find(struct view *view, const struct run_reader *run, uint32_t **places)
 {
-    size_t known = view->place_args ? call_places_count(view->places) + 1 : 0;
     *places = call_places_of(view->places, run);
     size_t count = call_places_count(view->places) + 1;
-    char **args = count > known ? array_extend(view->place_args, known, count, sizeof *args) : view->place_args;
-    if (!args)
+    if (count == view->shown_count)
+        return 0;
+    struct shown_place *shown = array_extend(view->shown, view->shown_count, count, sizeof *shown);
+    if (!shown)
         return -1;
-    view->place_args = args;
+    view->shown = shown;
+    view->shown_count = count;
     return 0;
 }
 
@@ -572,14 +616,18 @@ static int instruments_quote(struct view *view)
 
 void trace_events_begin(struct trace_events *events, FILE *out)
 {
-    *events = (struct trace_events){.out = out, .first_pid = 1};
+    *events = (struct trace_events){.out = out, .first_pid = 1, .frames = json_object(), .numbers = json_object()};
     fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"recorder\":\"mpit " MPIT_VERSION "\"},\"traceEvents\":[\n",
           out);
 }
 
 void trace_events_end(struct trace_events *events)
 {
-    fputs("\n]}\n", events->out);
+    fputs("\n],\"stackFrames\":", events->out);
+    json_dumpf(events->frames, events->out, JSON_COMPACT);
+    fputs("}\n", events->out);
+    json_decref(events->frames);
+    json_decref(events->numbers);
 }
 
 int trace_events_write(struct trace_events *events, const struct run_job *job, const struct selection *selection,
@@ -604,7 +652,9 @@ int trace_events_write(struct trace_events *events, const struct run_job *job, c
         if (trace_rank_thread_end(&view.job.ranks[r]) > threads)
             threads = trace_rank_thread_end(&view.job.ranks[r]);
     events->first_pid += threads * view.job.size;
-    quoted_release(view.place_args, view.place_args ? call_places_count(view.places) + 1 : 0);
+    for (size_t i = 0; i < view.shown_count; i++)
+        free(view.shown[i].at);
+    free(view.shown);
     call_places_close(view.places);
     quoted_release(view.regions, view.job.instruments.region_count);
     quoted_release(view.metrics, view.job.instruments.metric_count);

@@ -6,6 +6,9 @@
  *                                   schedule ─┘ C       samples
  *   analysis ──> s, f                                   an arrow for each message
  *
+ * A begin names its stack by the number of its innermost frame ("sf"). Each frame is written once, with the number of
+ * its caller ("stackFrames").
+ *
  * Begin and end are separate events (B, E), and not one event with a duration (X). A reader would add begin and
  * duration in floating point. If two ends are in the same nanosecond, the sums may differ, and the reader would see
  * overlapping calls.
@@ -20,6 +23,7 @@
 #include "job/rundir.h"
 #include "job/select.h"
 
+#include <jansson.h>
 #include <stdio.h>
 
 struct trace_events {
@@ -27,6 +31,8 @@ struct trace_events {
     uint64_t written; /* events, metadata and all */
     uint64_t flows;
     int64_t first_pid; /* of the next job: its rank 0 */
+    json_t *frames;    /* of the stacks, by number. Written at the end */
+    json_t *numbers;   /* of these frames, by caller and text */
 };
 
 /* Writes the text before the first job, and after the last one. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FUNCTION_BYTES = 60, STACK_BYTES = 4096 };
+enum { FUNCTION_BYTES = 60 };
 
 struct known_place {
     struct keyed keyed; /* hash of the path, or of the place, 0 */
@@ -187,19 +187,4 @@ json_t *call_place_json(struct call_places *places, uint32_t place)
     if (site)
         site_place_json(json, &sites, site);
     return json;
-}
-
-json_t *call_place_brief_json(struct call_places *places, uint32_t place)
-{
-    char text[CALL_PLACE_BYTES], stack[STACK_BYTES] = "", frame[SITE_PLACE_BYTES];
-    struct summary_sites sites;
-    const struct summary_site *site = call_place_site(places, place, &sites);
-    size_t used = 0;
-    for (uint32_t i = 0; site && i < site->frame_count && used < sizeof stack; i++)
-        used += (size_t)snprintf(stack + used, sizeof stack - used, "%s%s", i ? " < " : "",
-                                 frame_place_text(&sites, &sites.frames[site->first_frame + i], frame));
-    if (!site)
-        return json_null();
-    return json_pack("{s:o, s:o}", "at", json_string(call_place_text(places, place, 0, text)), "stack",
-                     text_json(stack));
 }

@@ -42,7 +42,4 @@ const char *call_place_text(struct call_places *places, uint32_t place, unsigned
 /* {"mpi", "function", "file", "line", "path", "cut"} as in the call sites of the summary. null: place 0. */
 json_t *call_place_json(struct call_places *places, uint32_t place);
 
-/* {"at": "halo.c:72 (exchange)", "stack": "halo.c:72 exchange < halo.c:80 main"}. null: place 0. */
-json_t *call_place_brief_json(struct call_places *places, uint32_t place);
-
 #endif

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PAGE_VERSION = 2 };
+enum { PAGE_VERSION = 3 };
 
 json_t *page_unknown(const char *why)
 {

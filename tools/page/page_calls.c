@@ -6,9 +6,11 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-int page_calls_open(struct page_calls *calls, const struct stored_names *names)
+int page_calls_open(struct page_calls *calls, const struct run_job *job)
 {
-    *calls = (struct page_calls){.heap = calloc(PAGE_CALLS, sizeof *calls->heap), .places = call_places_open(names)};
+    *calls = (struct page_calls){.heap = calloc(PAGE_CALLS, sizeof *calls->heap),
+                                 .places = call_places_open(job->names),
+                                 .summary = job->summary};
     return calls->heap && calls->places ? 0 : -1;
 }
 
@@ -82,7 +84,7 @@ json_t *page_calls_json(struct page_calls *calls)
     json_t *functions = json_array(), *list = json_array();
     struct page_places places;
     uint64_t shortest = calls->count ? calls->heap[0].ns : 0;
-    page_places_open(&places, calls->places);
+    page_places_open(&places, calls->places, calls->summary);
     if (calls->count)
         qsort(calls->heap, calls->count, sizeof *calls->heap, page_call_order);
     for (size_t i = 0; i < calls->count; i++) {

@@ -9,6 +9,7 @@
 #define MPIT_TOOLS_PAGE_CALLS_H
 
 #include "job/callplaces.h"
+#include "job/rundir.h"
 
 #include <jansson.h>
 
@@ -22,10 +23,11 @@ struct page_calls {
     size_t count;
     uint64_t all;
     struct call_places *places;
+    const struct summary *summary;
 };
 
-/* `names` may be NULL, and must exist until the end. Returns 0, or -1 without memory. Close it in both cases. */
-int page_calls_open(struct page_calls *calls, const struct stored_names *names);
+/* The job must exist until the end. Returns 0, or -1 without memory. Close it in both cases. */
+int page_calls_open(struct page_calls *calls, const struct run_job *job);
 void page_calls_add(struct page_calls *calls, const struct page_call *call);
 /* Returns {"count", "shortest_ns", "functions", "callsites", "list"}. Nothing may be added after it. */
 json_t *page_calls_json(struct page_calls *calls);

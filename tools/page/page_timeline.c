@@ -425,7 +425,7 @@ json_t *page_timeline(const struct run_job *job)
     if (binning && report) {
         binning->report = report;
         binning->selection = page_selection(job);
-        if (page_calls_open(&binning->calls, job->names) != 0)
+        if (page_calls_open(&binning->calls, job) != 0)
             report_no_memory(report);
         else if (trace_job_open(&binning->job, job->files, job->file_count, report) == 0) {
             binning->rows = page_rows_of(binning->job.size > 0 ? (uint32_t)binning->job.size : 1);

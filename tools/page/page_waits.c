@@ -127,7 +127,7 @@ static void put_list(json_t *object, const char *name, json_t *list, size_t all)
 }
 
 /* Puts both lists, and the places that they refer to. Returns 0, or -1 without memory. */
-static int places_put(json_t *object, const struct analysis *analysis)
+static int places_put(json_t *object, const struct analysis *analysis, const struct summary *summary)
 {
     size_t segment_count = 0, wait_count = analysis->wait_places.count;
     struct page_places places;
@@ -139,7 +139,7 @@ static int places_put(json_t *object, const struct analysis *analysis)
                                 .info = calloc(analysis->segments.pairs.count + 1, sizeof *waits.info)};
     json_t *wait_list = json_array(), *segment_list = json_array();
     int result = waits.list && waits.awaited_ns && waits.info && (sorted || !wait_count) ? 0 : -1;
-    page_places_open(&places, analysis->places);
+    page_places_open(&places, analysis->places, summary);
     for (size_t i = 0; i < segment_count && result == 0; i++)
         waits.info[segments[i].number] = &segments[i];
     if (result == 0)
@@ -184,7 +184,7 @@ json_t *page_analysis(const struct run_job *job)
                                          page_messages_add, &messages);
         bool joined = opened != 0 || analysis_join_samples(analysis, job) == 0;
         json = !joined ? NULL : opened == 0 ? analysis_json_brief(analysis) : page_unknown(analysis->report.error);
-        if (opened == 0 && json && analysis->has_times && places_put(json, analysis) != 0) {
+        if (opened == 0 && json && analysis->has_times && places_put(json, analysis, job->summary) != 0) {
             json_decref(json);
             json = NULL;
         }

@@ -296,6 +296,17 @@ def judge_unended(root, job, dump, run):
         assert shown and set(shown) <= lines, (shown, crash[:2000])
 
 
+def sites_put_back(part, job):
+    """Each call site is in the page once: other parts have the number that it has in the summary."""
+    def text(site):
+        return json.dumps([site[key] for key in ("mpi", "file", "line", "path")])
+    known = {text(site) for site in job["callsites"] or []}
+    for one in (part["analysis"], part["timeline"].get("calls")):
+        if one and "callsites" in one:
+            assert not any(text(site) in known for site in one["callsites"]), "a call site is there twice"
+            one["callsites"] = (job["callsites"] or []) + one["callsites"]
+
+
 # ---- the whole -------------------------------------------------------------------------------------------------------
 
 def judge_safety(page, root, console, document, job):
@@ -376,6 +387,7 @@ def judge(dump, run, page):
         files = [said_json(dump, "--json", *others, "--ranks", rank, run)["jobs"][0] for rank in asked]
         assert len(files) == job["ranks"]
     judge_safety(page, root, console, document, job)
+    sites_put_back(document["jobs"][number - 1], job)
     if job["calls"] is None: # a part of a run without files: figures by rank
         figures = {one.attributes["data-figure"] for one in root.having("data-figure")}
         assert figures == {"overview", "ranks"}, figures

@@ -52,14 +52,21 @@ def analyze(document, lines):
 
 
 def perfetto(document, lines):
-    calls = [event for event in document["traceEvents"] if event["ph"] == "E"]
-    sends = [event["args"] for event in calls if event["name"] == "MPI_Send"]
-    assert len(sends) == 15 and all("at" in event["args"] and "stack" in event["args"] for event in calls), calls
-    for send in sends:
-        assert send["at"] == "places.c:%d (exchange)" % lines["send"], send
-        frames = send["stack"].split(" < ")
+    calls = [event for event in document["traceEvents"] if event["ph"] in "BE"]
+    assert all("sf" in event if event["ph"] == "B" else "at" in event["args"] for event in calls), calls
+    begun, ended = ([event for event in calls if event["ph"] == phase and event["name"] == "MPI_Send"] for phase in "BE")
+    assert len(begun) == len(ended) == 15
+    assert all(send["args"]["at"] == "places.c:%d (exchange)" % lines["send"] for send in ended), ended
+    known = document["stackFrames"]
+    for send in begun:
+        frame, frames = known[str(send["sf"])], []
+        while frame:
+            frames.append(frame["name"])
+            frame = known[str(frame["parent"])] if "parent" in frame else None
         assert frames[0] == "places.c:%d exchange" % lines["send"], frames
         assert [frame.split()[1] for frame in frames[1:3]] == ["late", "main"], frames
+    each = [(frame["name"], frame.get("parent")) for frame in known.values()]
+    assert len(set(each)) == len(each) < len(begun + ended), "a frame is there twice"
 
 
 globals()[sys.argv[1]](json.load(open(sys.argv[2])), read_lines(sys.argv[3]))

@@ -89,7 +89,7 @@ def tracks_check(events):
             done.append((begin["name"], begin["ts"], event["ts"]))
         for begin in stack:  # a process that was killed
             assert begin["args"]["unfinished"] is True, begin
-            assert set(begin["args"]) == {"unfinished", "at", "stack"}, begin
+            assert set(begin["args"]) == {"unfinished", "at"} and "sf" in begin, begin
             done.append((begin["name"], begin["ts"], None))
         slices[place] = done
     return slices

@@ -99,6 +99,18 @@ def judged(judge, build, mpi, directory):
                 [f"left: {glob.glob(directory + '/spool/*/*/*')}"])
 
 
+def earlier(judge, build, mpi, directory):
+    """A recording waits in the spool of a new run's directory: it is no job of this run."""
+    output, environment = directory + "/earlier", trial.environment(MPIT_SPOOL=directory + "/spool")
+    judge.check(f"{mpi}: an earlier job leaves its live file", left(build, mpi, directory, output, 0))
+    ended = trial.run([build + "/bin/mpit-run", "-o", output, *trial.launcher(mpi, 1), f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"],
+                      60, environment)
+    judge.holds(f"is written to {output}.1" in ended.err and len(live_files(directory)) == 1 and len(os.listdir(output + ".1")) == 1,
+                f"{mpi}: a new run of that name takes another directory, and says where the earlier one waits", ended)
+    trial.run([build + "/bin/mpit-collect", output], 30, environment)
+    judge.holds(not live_files(directory) and len(glob.glob(output + "/*.mpit")) == 1, f"{mpi}: and mpit-collect brings that", live_files(directory))
+
+
 PHASE_AT = 32  # where struct run_header has the phase, and behind it the process number
 
 
@@ -322,4 +334,5 @@ def trees_cleaned(judge, build, mpi, directory):
     judge.holds(ended.status == 1 and "notes.txt cannot be read: Not a directory" in ended.err, f"{mpi}: a file is no tree", ended)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, contained, judged, beginning, joined_later, spools_cleaned, trees_cleaned)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), alone, elsewhere, contained, judged, earlier, beginning, joined_later, spools_cleaned,
+                 trees_cleaned)

@@ -181,11 +181,14 @@ static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
 {
     for (uint64_t at = begin, next; at < end; at = next) {
         struct chunk_header chunk;
-        bool read = pread(pair->part, &chunk, sizeof chunk, (off_t)at) == (ssize_t)sizeof chunk;
-        next = read && chunk.magic == CHUNK_MAGIC ? at + chunk.bytes : at;
+        ssize_t n = pread(pair->part, &chunk, sizeof chunk, (off_t)at);
+        next = n == (ssize_t)sizeof chunk && chunk.magic == CHUNK_MAGIC ? at + chunk.bytes : at;
+        pair->holes += next > at && next <= end && chunk.kind == CHUNK_FREE; /* of an earlier try */
         if (next > at && next <= end)
             continue;
-        off_t data = lseek(pair->part, (off_t)at, SEEK_DATA);
+        off_t data = n < 0 ? -1 : lseek(pair->part, (off_t)at, SEEK_DATA);
+        if (data < 0 && (n < 0 || errno != ENXIO))
+            return -1; /* it may be there */
         next = data > (off_t)at && (uint64_t)data < end ? (uint64_t)data : end;
         chunk = (struct chunk_header){.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = next - at};
         if (pwrite(pair->part, &chunk, sizeof chunk, (off_t)at) != (ssize_t)sizeof chunk)

@@ -192,7 +192,7 @@ static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64
     return ns ? text_of_share(text, (double)ns, (double)whole) : "-";
 }
 
-static bool call_is_end(const char *name)
+static bool call_name_is_end(const char *name)
 {
     return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
 }
@@ -214,7 +214,7 @@ static void profile_calls_print(const struct profile *profile, FILE *out)
                 share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
         if (!profile->exact.none)
             fprintf(out, "   %8s",
-                    call_is_end(call->frame->name) ? "-" : share_or_none(e, call->exact_ns, profile->sum.ns));
+                    call_name_is_end(call->frame->name) ? "-" : share_or_none(e, call->exact_ns, profile->sum.ns));
         fprintf(out, "\n");
     }
     more_print(profile->calls.count, out);

@@ -139,8 +139,8 @@ struct summary_site *places_by_time(const struct summary_sites *sites, size_t *c
     return places;
 }
 
-const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
-                         char text[UNIT_TEXT_BYTES])
+const char *stalled_share_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
+                               char text[UNIT_TEXT_BYTES])
 {
     return time_ns && summary_tells_stalls(summary, kind) ? text_of_share(text, (double)stall_ns, (double)time_ns)
                                                           : "-";
@@ -173,7 +173,7 @@ static void site_print(const struct summary *summary, const struct summary_site 
     fprintf(out, "  %-*s %-18s %10s %9s %8s %8s %9s\n", PLACE_COLUMNS, where, call_table[site->kind].name,
             text_of_count(a, site->count), time_text(summary, site, b),
             share_of_run_text(c, site->kind, site->time_ns, whole),
-            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
+            stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->time_ns ? text_of_seconds(e, (double)site->time_ns * 1e-9 / (double)site->count) : "-");
 }
 
@@ -220,7 +220,7 @@ static void costly_print(const struct summary *summary, const struct summary_sit
     fprintf(out, "  %-*s %-*s %9s %7s %8s\n", COSTLY_PLACE, column_cut(place, COSTLY_PLACE), COSTLY_NAME,
             column_cut(name, COSTLY_NAME), time_text(summary, site, a),
             share_of_run_text(b, site->kind, site->time_ns, whole),
-            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, c));
+            stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, c));
 }
 
 void summary_costly_print(const struct summary *summary, size_t most, FILE *out)
@@ -291,7 +291,7 @@ static void path_print(const struct summary *summary, const struct summary_site 
             site->hash == SITE_OTHERS ? "(other places)" : call_table[site->kind].name, text_of_count(a, site->count),
             site->count == 1 ? "" : "s", text_of_ns(b, site->time_ns),
             share_of_run_text(c, site->kind, site->time_ns, whole),
-            stalled_text(summary, site->kind, site->stall_ns, site->time_ns, d),
+            stalled_share_text(summary, site->kind, site->stall_ns, site->time_ns, d),
             site->flags & PATH_CUT         ? "  (outer frames left out)"
             : site->flags & PATH_UNKNOWN   ? "  (callers unknown)"
             : site->flags & PATH_ELSEWHERE ? "  (on a stack of its own)"

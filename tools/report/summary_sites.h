@@ -22,8 +22,8 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
 const struct summary_site **sites_by_time(const struct summary_sites *sites);
 
 /* The stalled share of the time of calls of a kind, "-" if it is not known. */
-const char *stalled_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
-                         char text[UNIT_TEXT_BYTES]);
+const char *stalled_share_text(const struct summary *summary, unsigned kind, uint64_t stall_ns, uint64_t time_ns,
+                               char text[UNIT_TEXT_BYTES]);
 
 /* The place of a site, whoever called its function: equal for the sites of one place. As far as frames have names, a
  * place is a line of a function. */

@@ -69,8 +69,8 @@ static void calls_print(const struct summary *summary, FILE *out)
         const struct summary_call *call = &summary->calls[order[i]];
         if (i < TOP_CALLS) {
             call_print(call_table[order[i]].name, order[i], call,
-                       stalled_text(summary, order[i], summary->call_stall_ns[order[i]], call->time_ns, stalled), whole,
-                       untimed, true, out);
+                       stalled_share_text(summary, order[i], summary->call_stall_ns[order[i]], call->time_ns, stalled),
+                       whole, untimed, true, out);
             continue;
         }
         rest.count += call->count;
@@ -79,8 +79,8 @@ static void calls_print(const struct summary *summary, FILE *out)
     }
     if (used > TOP_CALLS) {
         snprintf(others, sizeof others, "%u others", used - TOP_CALLS);
-        call_print(others, CALL_NONE, &rest, stalled_text(summary, CALL_NONE, rest_stall, rest.time_ns, stalled), whole,
-                   untimed, false, out);
+        call_print(others, CALL_NONE, &rest, stalled_share_text(summary, CALL_NONE, rest_stall, rest.time_ns, stalled),
+                   whole, untimed, false, out);
     }
 }
 

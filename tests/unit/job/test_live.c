@@ -10,6 +10,7 @@
 #include "job/live.h"
 #include "calls.h"
 #include "exporter/observation.h"
+#include "base/processes.h"
 #include "collect/processlife.h"
 #include "figures/variables.h"
 #include "reader/runmap.h"
@@ -225,7 +226,7 @@ static void what_there_is_not_is_told(void **state)
 }
 
 /* A process of that job; it has run when a byte comes. */
-static pid_t process_start(uint64_t job, const char *directory, int ready, bool closes)
+static pid_t child_start(uint64_t job, const char *directory, int ready, bool closes)
 {
     pid_t pid = fork();
     if (pid)
@@ -254,7 +255,7 @@ static void processes_are_found(const char *directory, bool closes)
     char byte;
     uint64_t job = (uint64_t)getpid() << 20 | (directory != NULL) << 1 | closes | UINT64_C(1) << 60;
     assert_int_equal(pipe(ready), 0);
-    pid_t pid = process_start(job, directory, ready[1], closes);
+    pid_t pid = child_start(job, directory, ready[1], closes);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     assert_int_equal(live_files_open(&live, NULL, 0), 0);
     for (int i = 0; i < LOOKS_MOST && !job_find(job); i++) {
@@ -299,6 +300,7 @@ static void a_process_whose_program_was_replaced_lives(void **state)
     close(ready[0]);
     struct run_header header = *fixture.run.header;
     header.pid = (uint32_t)pid;
+    header.process_start = process_start(header.pid);
     memset(header.program, 0, sizeof header.program);
     assert_non_null(realpath(program, command));
     snprintf(header.program, sizeof header.program, "%.*s", (int)sizeof header.program - 1, command);

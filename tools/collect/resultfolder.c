@@ -84,7 +84,10 @@ int result_folder_make(const char *folder)
     int error = run_directory_make(folder, folder_open);
     if (error)
         return error;
-    if (lstat(folder, &link) != 0 || stat(folder, &st) != 0)
+    if (lstat(folder, &link) != 0)
+        return errno;
+    st = link;
+    if (S_ISLNK(link.st_mode) && stat(folder, &st) != 0)
         return errno;
     bool foreign = (link.st_uid && link.st_uid != geteuid()) || (st.st_uid && st.st_uid != geteuid());
     return foreign && (geteuid() || result_is_of_site(folder)) ? EPERM : 0;

@@ -52,7 +52,7 @@ EOF
     says err ' ranks 0, 2: in MPI_Init at [^ ]+.*, for '
     says err ' rank 1: no run file; MPI_Init was not called'
 
-    mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 3 "./starting-$mpi" hangs >out 2>err </dev/null &
+    mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 3 "./starting-$mpi" hangs >hangs.out 2>err </dev/null &
     hanging=$!
     sleep 5
     gives "$mpi: one that hangs in there, live" 0 mpit-top --once --json "hangs-$mpi"

@@ -10,6 +10,7 @@ PATH=$build/bin:$PATH
 cd "$work" || exit 2
 inside="unshare --pid --fork --mount-proc" # a PID namespace of its own
 export MPIT_SPOOL=$work/spool OMPI_MCA_btl_base_warn_component_unused=0
+export OMPI_MCA_btl=self,tcp OMPI_MCA_btl_tcp_if_include=lo # files of its shared memory have the names that are alike
 mkdir "$MPIT_SPOOL"
 
 # jobs RUN: size/ranks/messages of each

@@ -102,7 +102,10 @@ def main():
             check(status == 0, command, f"status {status}: {said[-2000:]}")
             have = {plain(line) for line in said.splitlines()}
             missing = [line for line in shown if is_fixed(line) and plain(line) not in have]
-            check(not missing, f"  says what is shown", f"{missing} not in {said[-3000:]}")
+            if missing and "no times are judged" in said:
+                judge.skip("  says what is shown", "other programs have taken the processors of this run")
+            else:
+                check(not missing, f"  says what is shown", f"{missing} not in {said[-3000:]}")
             if command.startswith("mpit-top"):
                 check("halo" in said and "MPI_" in said, "  the job is there", said)
         interrupt(jobs)

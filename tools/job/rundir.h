@@ -80,14 +80,14 @@ struct run_dir {
     void *members;   /* of containers, by name, likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    bool brief;     /* there are so many files that run_dir_brief holds */
-    bool named;     /* one named file, which is accepted with any owner */
-    uid_t owner;    /* of the directory */
-    size_t foreign; /* files that were left out for their owners */
-    bool vanished;  /* a live file was collected while the directory was read */
+    bool brief;                         /* there are so many files that run_dir_brief holds */
+    bool named;                         /* one named file, which is accepted with any owner */
+    uid_t owner;                        /* of the directory */
+    size_t foreign;                     /* files that were left out for their owners */
+    bool vanished;                      /* a live file was collected while the directory was read */
     struct run_piece *spares, *brought; /* files that a container has, too; live files whose process has a result */
     size_t spare_count, brought_count;  /* all of these are left out */
-    char **notes;   /* which processes of a job have no run file, but should have one */
+    char **notes;                       /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };
 

@@ -234,8 +234,8 @@ static void head_rates(struct top_page *page, const struct top_job *job)
     else if (!job->sharing)
         snprintf(shares, sizeof shares, "MPI -");
     else if (job->stall_known)
-        snprintf(shares, sizeof shares, "MPI %.1f %% (# work %.1f, | stalled %.1f)", 100 * rates->mpi, 100 * rates->work,
-                 100 * rates->stall);
+        snprintf(shares, sizeof shares, "MPI %.1f %% (# work %.1f, | stalled %.1f)", 100 * rates->mpi,
+                 100 * rates->work, 100 * rates->stall);
     else
         snprintf(shares, sizeof shares, "MPI %.1f %%", 100 * rates->mpi);
     if (job->sharing)

@@ -13,7 +13,7 @@ const struct mpit_interface *instrument_interface_table;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct instrument *instruments[INSTRUMENTS_MAX];
-static uint32_t count;      /* release, pairs with the acquire in instrument_count */
+static uint32_t count; /* release, pairs with the acquire in instrument_count */
 static struct instrument_enumeration *enumerations;
 static struct instrument_category categories[CATEGORIES_MAX];
 static int category_count;
@@ -480,7 +480,7 @@ int instrument_remove(struct instrument *instrument, void *object, char *error)
     bool right = instrument->object == object && instrument_is_active(instrument);
     if (right) {
         __atomic_store_n(&instrument->active, false, __ATOMIC_RELEASE);
-            instrument->object = NULL;
+        instrument->object = NULL;
         if (instrument->event)
             __atomic_store_n(&instrument->event->gone, true, __ATOMIC_RELEASE);
     }

@@ -26,7 +26,7 @@
 struct run_map {
     char *base; /* the first byte of the extent */
     size_t bytes;
-    size_t lead; /* bytes that are mapped before it: a map begins at a page */
+    size_t lead;              /* bytes that are mapped before it: a map begins at a page */
     struct run_extent extent; /* with the device and the inode of the file */
     uid_t owner;
     size_t place;   /* in resting[], + 1. 0: not in it */

@@ -69,9 +69,9 @@ static struct sampled *threads;
 static struct sampler *idle; /* of threads that have ended */
 static struct sampler *made; /* all */
 static uint32_t streams;
-static uint64_t rate;             /* per second. 0: not now */
+static uint64_t rate;        /* per second. 0: not now */
 static bool running, chosen; /* a run is active, this rank is to be sampled */
-static bool refused;              /* was reported */
+static bool refused;         /* was reported */
 
 /* A thread that is canceled must not end in here while it holds a lock. (In glibc the state is a word of the
  * thread.) */

@@ -6,7 +6,7 @@
  *
  *     Rank 2 computes four times as long as the others, in chemistry().
  *     Rank 1 writes a log before it sends its borders, so its neighbors wait.
- *     A border goes in 16 messages of 512 bytes.
+ *     A border goes in 512 messages of 16 bytes.
  */
 #include <mpi.h>
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 48, COLUMNS = 1024, PIECES = 16, PIECE = COLUMNS / PIECES };
+enum { ROWS = 48, COLUMNS = 1024, PIECES = 512, PIECE = COLUMNS / PIECES };
 
 /* Rows 0 and ROWS + 1 belong to the neighbors. */
 static double plane[ROWS + 2][COLUMNS], next[ROWS + 2][COLUMNS];

@@ -99,6 +99,17 @@ static bool header_read(int fd, struct container_header *header)
            memcmp(header->magic, CONTAINER_MAGIC, sizeof header->magic) == 0;
 }
 
+bool container_begins(const char *path, struct run_extent which)
+{
+    struct stat st;
+    struct container_header header;
+    int fd = regular_open(path, which, &st);
+    bool begins = fd >= 0 && header_read(fd, &header);
+    if (fd >= 0)
+        close(fd);
+    return begins;
+}
+
 enum container_kind container_read(struct container *container, const char *path, struct run_extent which,
                                    char error[128])
 {

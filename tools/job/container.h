@@ -59,6 +59,8 @@ enum container_kind { CONTAINER_NONE, CONTAINER_READ, CONTAINER_BROKEN };
 enum container_kind container_read(struct container *container, const char *path, struct run_extent which,
                                    char error[128]);
 void container_release(struct container *container);
+/* Returns whether a file begins like a container. */
+bool container_begins(const char *path, struct run_extent which);
 /* Returns the member, or NULL. */
 const struct container_member *container_find(const struct container *container, const char *name);
 

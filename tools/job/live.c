@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "format/compact.h"
+#include "job/container.h"
 #include "job/livefind.h"
 #include "collect/processlife.h"
 #include "job/rundir.h"
@@ -101,6 +102,8 @@ static void file_peek(struct live_file *file)
     if (run_header_read(file->path, live_file_extent(file), &header) && header.byte_order == RUN_BYTE_ORDER &&
         header.phase >= RUN_STARTING)
         file_judge(file, &header);
+    else
+        file->container = file->peeked = file->ended = container_begins(file->path, live_file_extent(file));
 }
 
 /* Opens the file, again if needed. Data of a process that is gone stays valid. */
@@ -176,7 +179,7 @@ static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t n
             file_peek(file);
         else if (file->open)
             file_judge(file, &file->process.run.header);
-        bool shows = live->path_count || (file->alive && file->here);
+        bool shows = !file->container && (live->path_count || (file->alive && file->here));
         struct live_seen *seen = shows ? seen_of(live, file->job) : NULL;
         if (shows && !seen)
             return -1;
@@ -276,7 +279,7 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
         struct live_file *file = (struct live_file *)(void *)files[i];
         uint64_t before = file->job;
         bool starting = !before && !file->alive && !live->path_count; /* it died in MPI_Init, some time */
-        file->wanted = job_is_shown(live, file->job, now_ns) && !starting;
+        file->wanted = !file->container && job_is_shown(live, file->job, now_ns) && !starting;
         if (file->wanted)
             file_look(file, live->looks, live->realtime_ns);
         else if (file->open) {

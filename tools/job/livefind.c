@@ -85,7 +85,7 @@ static int file_found(struct live_finder *finder, const char *path, const struct
     file->owner = st->st_uid;
     if (other && !file->open) { /* perhaps another file in its place */
         file->changed = st->st_ctim;
-        file->peeked = file->ended = false;
+        file->peeked = file->ended = file->container = false;
     }
     if (file->path && (strcmp(file->path, path) == 0 || strncmp(path, "/proc/", 6) == 0))
         return 0;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 /* A line is left for the next command, and one before it. */
+#define LARGE_SHARE 0.05
 enum { SCREEN_LINES = 22, SITES_SHOWN = 5, SITES_LEAST = 2, LABEL_COLUMNS = 13 };
 
 /* Lines of other functions may be longer than the screen. */
@@ -109,11 +110,21 @@ static unsigned lines_of(const char *text)
     return lines;
 }
 
-/* As many findings with their advice as have room beside `used` lines and some sites. Advice goes last. The caller frees
- * the text. */
+/* How many of the findings that may be shown are too large to make room for advice. */
+static size_t large_count(const struct findings *findings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < findings->count && count < FINDINGS_SHOWN; i++)
+        count += !findings->list[i].note && findings->list[i].share_of_run >= LARGE_SHARE;
+    return count;
+}
+
+/* As many findings with their advice as have room beside `used` lines and some sites. The small ones go first, then
+ * advice. The caller frees the text. */
 static char *findings_text(const struct findings *findings, unsigned used)
 {
-    for (size_t most = FINDINGS_SHOWN, advice = 1;; most > 1 ? most-- : advice--) {
+    size_t least = large_count(findings) > 1 ? large_count(findings) : 1;
+    for (size_t most = FINDINGS_SHOWN, advice = 1;; most > least ? most-- : advice--) {
         char *text = NULL;
         size_t bytes;
         FILE *out = open_memstream(&text, &bytes);

@@ -69,7 +69,9 @@ void stall_scale(struct log *log, struct clock_scale known, bool yields)
     patience_ticks = (uint32_t)clock_ticks(scale, PATIENCE_NS);
     long_ticks = (uint32_t)clock_ticks(scale, LONG_NS);
     if (yields)
-        log->stall.patience = stall_patience = 0;
+        stall_patience = 0;
+    if (yields && log)
+        log->stall.patience = 0;
 }
 
 static void idle_learn(struct stall *stall, uint64_t now)

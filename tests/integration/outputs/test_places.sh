@@ -11,15 +11,18 @@ for mpi in openmpi mpich; do
     check "places.c for $mpi is built" "mpicc.$mpi" -g -O0 places.c -o "places-$mpi"
 
     rm -f lines
-    mpit-run --output "hangs-$mpi" timeout -s INT 8 "mpirun.$mpi" -n 2 "./places-$mpi" hang lines >said 2>err </dev/null &
+    mpit-run --output "hangs-$mpi" timeout -s INT 100 "mpirun.$mpi" -n 2 "./places-$mpi" hang lines >said 2>err </dev/null &
     hanging=$!
     sleep 5
     gives "$mpi: mpit-top of a hanging job" 0 mpit-top --once --json "hangs-$mpi"
     check "  JSON has the places of the calls" python3 "$here/places.py" top out lines
     gives "  and as text" 0 mpit-top --once "hangs-$mpi"
     says out "MPI_Recv .*at places.c:$(line recv) \(hang < main\)"
+    pkill -INT -P $hanging timeout
     wait $hanging
     says err "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
+    gives "  mpit-top of its directory" 1 mpit-top --once "hangs-$mpi"
+    says err "the job in hangs-$mpi has ended; mpit-dump shows it"
     gives "  mpit-dump --crash" 0 mpit-dump --crash "hangs-$mpi"
     says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
     says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"

@@ -111,7 +111,7 @@ def earlier(judge, build, mpi, directory):
     judge.holds(not live_files(directory) and len(glob.glob(output + "/*.mpit")) == 1, f"{mpi}: and mpit-collect brings that", live_files(directory))
 
 
-PHASE_AT = 32  # where struct run_header has the phase, and behind it the process number
+PHASE_AT, START_AT = 32, 3048  # where struct run_header has the phase, and behind it the process number; and process_start
 
 
 def beginning(judge, build, mpi, directory):
@@ -124,6 +124,8 @@ def beginning(judge, build, mpi, directory):
     with open(path, "r+b") as file:
         file.seek(PHASE_AT)
         file.write(struct.pack("<II", 0, process.pid))
+        file.seek(START_AT)
+        file.write(struct.pack("<Q", 0))
     ended = collected()
     judge.holds("0 copied, 1 still in use" in ended.out and live_files(directory) == [path], f"{mpi}: it stays while its process begins", ended)
     process.kill()

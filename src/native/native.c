@@ -2,6 +2,7 @@
 #include "native.h"
 
 #include "base/array.h"
+#include "base/threadown.h"
 #include "gate.h"
 #include "preload.h"
 
@@ -310,26 +311,26 @@ bool native_between(void)
 
 static pthread_mutex_t inside_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool held; /* under the lock: a thread is in MPI_Init or MPI_Finalize */
-static __thread bool holder __attribute__((tls_model("initial-exec")));
+THREAD_OWN(bool, native_holder);
 /* Set before the lock is taken and cleared after it is released, by the thread for its own signal handlers. */
-static __thread bool inside __attribute__((tls_model("initial-exec")));
+THREAD_OWN(bool, native_inside);
 
 static bool entered(bool locked)
 {
-    bool good = locked && (!held || holder);
+    bool good = locked && (!held || native_holder);
     if (locked && !good)
         pthread_mutex_unlock(&inside_lock);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (!good)
-        inside = false;
+        native_inside = false;
     return good;
 }
 
 bool native_enter(void)
 {
-    if (inside)
+    if (native_inside)
         return false;
-    inside = true;
+    native_inside = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     return entered(pthread_mutex_lock(&inside_lock) == 0);
 }
@@ -337,9 +338,9 @@ bool native_enter(void)
 bool native_enter_soon(void)
 {
     enum { SOON_MS = 1000 };
-    if (inside)
+    if (native_inside)
         return false;
-    inside = true;
+    native_inside = true;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (pthread_mutex_trylock(&inside_lock) == 0)
         return entered(true);
@@ -353,22 +354,22 @@ void native_leave(void)
 {
     pthread_mutex_unlock(&inside_lock);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    inside = false;
+    native_inside = false;
 }
 
 void native_hold(void)
 {
     if (!native_enter())
         return;
-    held = holder = true;
+    held = native_holder = true;
     native_leave();
 }
 
 void native_release(void)
 {
-    if (!holder || !native_enter())
+    if (!native_holder || !native_enter())
         return;
-    held = holder = false;
+    held = native_holder = false;
     native_leave();
 }
 

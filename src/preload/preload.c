@@ -1,6 +1,6 @@
 /*
  * libmpit.so: the one library that is preloaded, for all MPIs. In a process without MPI it does nothing. It needs no
- * symbol of a glibc later than 2.17, has no thread-local storage, and never ends the process.
+ * symbol of a glibc later than 2.17, and never ends the process. Its thread-local storage is the recorder's.
  *
  * A function is resolved when it is first called, or when the library is loaded into a program that is linked to MPI.
  * This code needs no lock of its own: the recorder's constructor writes the gates while the loader holds its lock, and

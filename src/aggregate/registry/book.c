@@ -22,7 +22,6 @@ static struct shared_cells own_shared = {.closed = {[EXTREME_MESSAGE_LOW] = LOW_
                                                     [EXTREME_SPAN_FIRST] = LOW_NEUTRAL}};
 static struct comm own = {.shared = &own_shared};
 struct book book = {.lock = PTHREAD_MUTEX_INITIALIZER, .own = &own};
-__thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
 
 static int variables_write(struct run *run)
 {

@@ -23,6 +23,7 @@
 #include "clock/clock.h"
 #include "figures/fold.h"
 #include "base/linkage.h"
+#include "base/threadown.h"
 #include "writer/run.h"
 #include "figures/variables.h"
 
@@ -162,7 +163,7 @@ struct book {
 
 extern LIBRARY_LOCAL struct book book;
 /* The live state of the calling thread. NULL before its first call. */
-extern LIBRARY_LOCAL __thread struct thread_state *book_thread_state __attribute__((tls_model("initial-exec")));
+THREAD_OWN(struct thread_state *, book_thread_state);
 
 /* True if there was no memory for counters. It never becomes false again. */
 static inline bool book_is_short(void)

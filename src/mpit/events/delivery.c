@@ -8,23 +8,22 @@
  *
  * Who may run with whom: any number of threads, each with its own instances. The lock is released around callbacks.
  */
+#include "base/threadown.h"
 #include "clock/clock.h"
 #include "events/registration.h"
 
 #include <string.h>
 
-#define THREAD_OWN static __thread __attribute__((tls_model("initial-exec")))
-
-THREAD_OWN bool delivering;
-THREAD_OWN const struct instance *current;      /* of the callback that runs in this thread */
-THREAD_OWN MPI_T_event_instance current_native; /* the same for a native one */
-THREAD_OWN MPI_T_cb_safety current_safety;      /* the level required of that callback */
-static bool drops_untold;                       /* of any registration: changed under the lock, loaded without */
+THREAD_OWN(bool, delivering);
+THREAD_OWN(const struct instance *, delivered);     /* of the callback that runs in this thread */
+THREAD_OWN(MPI_T_event_instance, delivered_native); /* the same for a native one */
+THREAD_OWN(MPI_T_cb_safety, delivered_safety);      /* the level required of that callback */
+static bool drops_untold;                           /* of any registration: changed under the lock, loaded without */
 
 MPI_T_cb_safety delivery_safety(void)
 {
-    if (current || current_native)
-        return current_safety;
+    if (delivered || delivered_native)
+        return delivered_safety;
     if (book.concurrent)
         return MPI_T_CB_REQUIRE_THREAD_SAFE;
     bool in_mpi = book_thread_state && RELAXED_LOAD(&book_thread_state->call) != CALL_NONE;
@@ -72,10 +71,10 @@ static void callback_call(struct registration *registration, const struct callba
     registration->uses++;
     pthread_mutex_unlock(&registrations_lock);
     delivering = true;
-    current = &seen;
-    current_safety = safety;
+    delivered = &seen;
+    delivered_safety = safety;
     copy.function((MPI_T_event_instance)(uintptr_t)&seen, ticket, safety, copy.user_data);
-    current = NULL;
+    delivered = NULL;
     delivering = false;
     pthread_mutex_lock(&registrations_lock);
 }
@@ -179,14 +178,14 @@ void native_callback(MPI_T_event_instance instance, MPI_T_event_registration of_
     struct callback copy = *(const struct callback *)callback;
     MPI_T_event_registration ticket = copy.registration->ticket;
     pthread_mutex_unlock(&registrations_lock);
-    MPI_T_event_instance outer = current_native;
-    MPI_T_cb_safety outer_safety = current_safety;
-    current_native = instance;
-    current_safety = safety;
+    MPI_T_event_instance outer = delivered_native;
+    MPI_T_cb_safety outer_safety = delivered_safety;
+    delivered_native = instance;
+    delivered_safety = safety;
     if (copy.function)
         copy.function(instance, ticket, safety, copy.user_data);
-    current_native = outer;
-    current_safety = outer_safety;
+    delivered_native = outer;
+    delivered_safety = outer_safety;
 }
 
 void native_dropped(MPI_Count count, MPI_T_event_registration of_library, int source_index, MPI_T_cb_safety safety,
@@ -206,17 +205,17 @@ void native_dropped(MPI_Count count, MPI_T_event_registration of_library, int so
 
 static bool is_current(MPI_T_event_instance instance)
 {
-    return current && (const void *)instance == (const void *)current;
+    return delivered && (const void *)instance == (const void *)delivered;
 }
 
 static bool is_current_native(MPI_T_event_instance instance)
 {
-    return current_native && instance == current_native;
+    return delivered_native && instance == delivered_native;
 }
 
 static const char *current_data(void)
 {
-    return current->more ? current->more : (const char *)&current->message;
+    return delivered->more ? delivered->more : (const char *)&delivered->message;
 }
 
 SURFACE(event_read);
@@ -227,11 +226,11 @@ int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, voi
         return door.event_read ? door.event_read(event_instance, element_index, buffer) : MPI_T_ERR_NOT_SUPPORTED;
     if (!is_current(event_instance))
         return MPI_T_ERR_INVALID_HANDLE;
-    if (element_index < 0 || element_index >= current->type->element_count)
+    if (element_index < 0 || element_index >= delivered->type->element_count)
         return MPI_T_ERR_INVALID_INDEX;
     if (!buffer)
         return MPI_T_ERR_INVALID;
-    const struct event_element *element = &current->type->elements[element_index];
+    const struct event_element *element = &delivered->type->elements[element_index];
     bool narrow = element->type == ELEMENT_INT || element->type == ELEMENT_UNSIGNED;
     size_t bytes = narrow ? sizeof(int) : sizeof(unsigned long long); /* a long is as long here */
     memcpy(buffer, current_data() + element->displacement, bytes);
@@ -248,7 +247,7 @@ int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer)
         return MPI_T_ERR_INVALID_HANDLE;
     if (!buffer)
         return MPI_T_ERR_INVALID;
-    memcpy(buffer, current_data(), current->type->bytes);
+    memcpy(buffer, current_data(), delivered->type->bytes);
     return MPI_SUCCESS;
 }
 
@@ -263,7 +262,7 @@ int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *ev
         return MPI_T_ERR_INVALID_HANDLE;
     if (!event_timestamp)
         return MPI_T_ERR_INVALID;
-    *event_timestamp = (MPI_Count)clock_ns(clock_calibrate(), current->ticks);
+    *event_timestamp = (MPI_Count)clock_ns(clock_calibrate(), delivered->ticks);
     return MPI_SUCCESS;
 }
 

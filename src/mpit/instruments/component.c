@@ -1,5 +1,6 @@
 #include "instruments/component.h"
 
+#include "base/threadown.h"
 #include "catalogue/door.h"
 #include "catalogue/enumeration.h"
 
@@ -122,15 +123,16 @@ static void class_enter(struct instrument *instrument, uint32_t class)
     free(fresh.description);
 }
 
+THREAD_OWN(bool, components_entering);
+
 /* Adding asks for a refresh again. The second one, on the same thread, returns at once. */
 void component_refresh(void)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static __thread bool inside;
     static uint32_t entered;
-    if (inside || __atomic_load_n(&entered, __ATOMIC_ACQUIRE) == instrument_count() || !native.present)
+    if (components_entering || __atomic_load_n(&entered, __ATOMIC_ACQUIRE) == instrument_count() || !native.present)
         return;
-    inside = true;
+    components_entering = true;
     pthread_mutex_lock(&lock);
     for (uint32_t at = entered; at < instrument_count(); at++) {
         struct instrument *instrument = instrument_at(at);
@@ -144,7 +146,7 @@ void component_refresh(void)
         __atomic_store_n(&entered, at + 1, __ATOMIC_RELEASE);
     }
     pthread_mutex_unlock(&lock);
-    inside = false;
+    components_entering = false;
 }
 
 int component_category_count(void)

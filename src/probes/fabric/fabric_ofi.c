@@ -8,6 +8,7 @@
  * inside of such a call belong to the provider and stay as they are, like all objects made from them. Only the
  * outermost provider is seen.
  */
+#include "base/threadown.h"
 #include "fabric/fabric_tables.h"
 #include "gate.h"
 #include "progress/polling.h"
@@ -15,7 +16,7 @@
 #include "recorder/recorder.h"
 
 /* The calls in progress of this thread that open something. */
-static __thread unsigned opening __attribute__((tls_model("initial-exec")));
+THREAD_OWN(unsigned, fabric_opening);
 
 /* ---- completion queues ------------------------------------------------------------------------------------------- */
 
@@ -277,9 +278,9 @@ static int endpoint_tx_ctx(struct fid_ep *sep, int index, struct fi_tx_attr *att
 {
     const struct ep_table *table = TABLE_AROUND(sep->ops, ep_table);
     struct fabric_kind_of kind = {.caps = 0};
-    opening++;
+    fabric_opening++;
     int result = table->behind->tx_ctx(sep, index, attr, tx, context);
-    opening--;
+    fabric_opening--;
     kind_of_sends(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *tx);
@@ -290,9 +291,9 @@ static int endpoint_rx_ctx(struct fid_ep *sep, int index, struct fi_rx_attr *att
 {
     const struct ep_table *table = TABLE_AROUND(sep->ops, ep_table);
     struct fabric_kind_of kind = {.caps = 0};
-    opening++;
+    fabric_opening++;
     int result = table->behind->rx_ctx(sep, index, attr, rx, context);
-    opening--;
+    fabric_opening--;
     kind_of_receives(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *rx);
@@ -320,9 +321,9 @@ static int endpoint_opened(const struct fabric_kind_of *of, const struct fi_info
 static int domain_endpoint(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->endpoint(domain, info, ep, context);
-    opening--;
+    fabric_opening--;
     return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
 }
 
@@ -330,18 +331,18 @@ static int domain_endpoint2(struct fid_domain *domain, struct fi_info *info, str
                             void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->endpoint2(domain, info, ep, flags, context);
-    opening--;
+    fabric_opening--;
     return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
 }
 
 static int domain_scalable_ep(struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->scalable_ep(domain, info, ep, context);
-    opening--;
+    fabric_opening--;
     return result == 0 ? endpoint_opened(table->kind, info, *ep) : result;
 }
 
@@ -350,9 +351,9 @@ static int domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, st
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
     struct fabric_kind_of kind = {.receives_queued = true};
-    opening++;
+    fabric_opening++;
     int result = table->behind->srx_ctx(domain, attr, rx, context);
-    opening--;
+    fabric_opening--;
     kind_of_receives(&kind, attr);
     if (result == 0)
         context_dress(table->kind, kind, attr ? attr->caps : 0, *rx);
@@ -362,9 +363,9 @@ static int domain_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr, st
 static int domain_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr, struct fid_cq **cq, void *context)
 {
     const struct domain_table *table = TABLE_AROUND(domain->ops, domain_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->cq_open(domain, attr, cq, context);
-    opening--;
+    fabric_opening--;
     struct fabric_kind_of kind = {.provider = table->kind->provider,
                                   .format = attr ? attr->format : FI_CQ_FORMAT_UNSPEC};
     const struct fabric_kind_of *known = result == 0 ? fabric_kind_known(&kind) : NULL;
@@ -397,9 +398,9 @@ static int domain_opened(const struct fabric_kind_of *of, struct fid_domain *dom
 static int fabric_domain(struct fid_fabric *fabric, struct fi_info *info, struct fid_domain **domain, void *context)
 {
     const struct fabric_table *table = TABLE_AROUND(fabric->ops, fabric_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->domain(fabric, info, domain, context);
-    opening--;
+    fabric_opening--;
     return result == 0 ? domain_opened(table->kind, *domain) : result;
 }
 
@@ -407,9 +408,9 @@ static int fabric_domain2(struct fid_fabric *fabric, struct fi_info *info, struc
                           void *context)
 {
     const struct fabric_table *table = TABLE_AROUND(fabric->ops, fabric_table);
-    opening++;
+    fabric_opening++;
     int result = table->behind->domain2(fabric, info, domain, flags, context);
-    opening--;
+    fabric_opening--;
     return result == 0 ? domain_opened(table->kind, *domain) : result;
 }
 
@@ -435,12 +436,12 @@ int fi_fabric(struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *con
         (__typeof__(&fi_fabric))native_symbol_behind(&open_fabric, __builtin_return_address(0));
     if (!behind)
         return -FI_ENOSYS;
-    bool outermost = opening == 0;
+    bool outermost = fabric_opening == 0;
     if (outermost)
         recorder_start_below();
-    opening++;
+    fabric_opening++;
     int result = behind(attr, fabric, context);
-    opening--;
+    fabric_opening--;
     if (result != 0 || !outermost || !mpit_preload.recorded)
         return result;
     struct fabric_kind_of kind = {

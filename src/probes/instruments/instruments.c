@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "instruments/instruments.h"
 
+#include "base/threadown.h"
 #include "gate.h"
 #include "instruments/regionrecord.h"
 #include "site/setting.h"
@@ -24,8 +25,8 @@ struct region_stack {
     struct region_frame frames[REGION_DEPTH_MAX];
 };
 
-/* Made for the thread's first region: a library that is loaded late has little thread-local storage. */
-static __thread struct region_stack *region_stack __attribute__((tls_model("initial-exec")));
+/* Made for the thread's first region. */
+THREAD_OWN(struct region_stack *, region_stack);
 static pthread_key_t region_stack_key;
 
 static void region_stack_free(void *stack)

@@ -2,6 +2,7 @@
 #include "instruments/namedphases.h"
 
 #include "base/peek.h"
+#include "base/threadown.h"
 #include "format/label.h"
 #include "instruments/regionrecord.h"
 
@@ -31,8 +32,9 @@ static struct mpit_region *regions[PHASES_MOST];
 static uint32_t region_count; /* the regions first: partner in phase_region */
 static pthread_mutex_t regions_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Made for the thread's first phase: a library that is loaded late has little thread-local storage. */
-static __thread struct thread_phases *thread_phases __attribute__((tls_model("initial-exec")));
+/* Made for the thread's first phase. */
+THREAD_OWN(struct thread_phases *, thread_phases);
+THREAD_OWN(volatile sig_atomic_t, phases_busy);
 static pthread_key_t thread_phases_key;
 
 static void thread_phases_free(void *phases)
@@ -225,10 +227,9 @@ static void phase_turn(int level, uintptr_t argument, bool profiled, uintptr_t h
 /* A signal handler may have interrupted the thread in here. Then its phase does not count. */
 void phases_called(int level, uintptr_t argument, bool profiled, uintptr_t here)
 {
-    static __thread volatile sig_atomic_t busy __attribute__((tls_model("initial-exec")));
-    if (busy)
+    if (phases_busy)
         return;
-    busy = 1;
+    phases_busy = 1;
     phase_turn(level, argument, profiled, here);
-    busy = 0;
+    phases_busy = 0;
 }

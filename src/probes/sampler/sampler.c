@@ -60,7 +60,6 @@ struct sampler {
     uint64_t pcs[SAMPLE_FRAMES_MOST];
 };
 
-__thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
 int sampler_signal;
 bool shield_always;
 

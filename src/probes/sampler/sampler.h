@@ -21,6 +21,7 @@
 #define MPIT_PROBES_SAMPLER_H
 
 #include "base/linkage.h"
+#include "base/threadown.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -40,7 +41,7 @@ struct sampled {
     bool shielded; /* the signal is held back (shield.h) */
 };
 
-extern LIBRARY_LOCAL __thread struct sampled sampled_self __attribute__((tls_model("initial-exec")));
+THREAD_OWN_BYTES(struct sampled, sampled_self, SAMPLED_BYTES);
 extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or if they never will be */
 extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are always guarded */
 

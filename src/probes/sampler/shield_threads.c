@@ -38,8 +38,7 @@ struct start {
     bool internal;
 };
 
-static __thread bool thread_is_internal
-    __attribute__((tls_model("initial-exec"))); /* to MPI. So are threads that it starts */
+THREAD_OWN(bool, thread_is_internal); /* to MPI. So are threads that it starts */
 
 static pthread_key_t end_key;
 static bool has_key;

@@ -17,9 +17,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-__thread struct log *thread_log __attribute__((tls_model("initial-exec")));
-static struct log no_log = {.innermost = 1};
-__thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec"))) = &no_log;
+THREAD_OWN(bool, log_attaching);
+THREAD_OWN(bool, log_is_refused);
+extern struct log no_log __asm__("mpit_no_log") __attribute__((visibility("default")));
+_Static_assert(sizeof(struct log) <= NO_LOG_BYTES, "room in libmpit.so");
 bool recorder_on;
 uint8_t call_modes[CALL_COUNT];
 bool counters_wanted;
@@ -43,6 +44,11 @@ static void call_forget(struct log *log)
     fabric_forget(log);
     log->freeing_comm = NULL;
     log->objects.freeing = (struct freed_object){0};
+}
+
+__attribute__((constructor(101))) static void no_log_set(void)
+{
+    no_log.innermost = 1;
 }
 
 static void thread_log_set(struct log *log)
@@ -123,17 +129,15 @@ static struct log *log_make(void)
     return log;
 }
 
-static __thread bool refused;
-
 bool log_refused(void)
 {
-    return refused;
+    return log_is_refused;
 }
 
 /* There is no memory for a log: the call is lost. Memory does not come back. */
 static struct log *log_refuse(void)
 {
-    refused = true;
+    log_is_refused = true;
     run_lost(&book.run, LOSS_NO_MEMORY, 1);
     run_tell(&book.run, "the recorder has no memory; calls that it cannot record are counted as lost (no_memory)");
     return NULL;
@@ -142,16 +146,15 @@ static struct log *log_refuse(void)
 struct log *log_attach(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static __thread bool attaching;
     if (!__atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE))
         return NULL;
-    if (refused)
+    if (log_is_refused)
         return log_refuse();
-    if (attaching) {
+    if (log_attaching) {
         run_lost(&book.run, LOSS_REENTERED, 1);
         return NULL;
     }
-    attaching = true; /* an allocator that calls MPI must not come back here */
+    log_attaching = true; /* an allocator that calls MPI must not come back here */
     pthread_once(&once, thread_end_key_make);
     struct log *log = log_take_idle();
     if (!log)
@@ -164,7 +167,7 @@ struct log *log_attach(void)
     } else {
         log_refuse();
     }
-    attaching = false;
+    log_attaching = false;
     return log;
 }
 

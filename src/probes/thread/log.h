@@ -97,9 +97,9 @@ extern LIBRARY_LOCAL uint8_t call_modes[CALL_COUNT];
 /* Counters are wanted: calls have MODE_COUNTERS. */
 extern LIBRARY_LOCAL bool counters_wanted;
 
-extern LIBRARY_LOCAL __thread struct log *thread_log __attribute__((tls_model("initial-exec")));
+THREAD_OWN(struct log *, thread_log);
 /* The same for code that only enters the recorder. Instead of NULL it has a log that is always in a call. */
-extern LIBRARY_LOCAL __thread struct log *thread_log_or_none __attribute__((tls_model("initial-exec")));
+THREAD_OWN(struct log *, thread_log_or_none);
 /* True while a run is open (LIFE_BELOW, LIFE_BEGUN or LIFE_KNOWN in recorder.c) and has memory. False in a forked
  * child. It is apart from that state, since threads read it without the recorder's lock. */
 extern LIBRARY_LOCAL bool recorder_on;

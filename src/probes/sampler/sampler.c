@@ -17,8 +17,10 @@
 #include "site/hide.h"
 #include "site/setting.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,7 @@ struct sampler {
 
 int sampler_signal;
 bool shield_always;
+int32_t sampler_internal;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct sampled *threads;
@@ -552,8 +555,37 @@ void sampler_ranked(int rank)
     lock_give(cancel);
 }
 
+static int32_t threads_unknown(void)
+{
+    int32_t count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    for (struct dirent *entry; tasks && (entry = readdir(tasks));)
+        count += entry->d_name[0] != '.';
+    if (tasks)
+        closedir(tasks);
+    int cancel = lock_take();
+    for (const struct sampled *thread = threads; thread; thread = thread->next)
+        count--;
+    lock_give(cancel);
+    return count - __atomic_load_n(&sampler_internal, __ATOMIC_RELAXED);
+}
+
+/* A runtime may start threads by system calls, which no guard sees. */
+static void unknown_tell(void)
+{
+    const struct timespec begins = {.tv_nsec = 10000000}; /* a thread that is not listed yet */
+    if (!shield_always || !running || !chosen || !rate || threads_unknown() <= 0)
+        return;
+    nanosleep(&begins, NULL);
+    int32_t count = threads_unknown();
+    if (count > 0)
+        native_say("mpit: %" PRId32 " thread%s of process %d %s not sampled: pthread_create did not start %s", count,
+                   count > 1 ? "s" : "", (int)getpid(), count > 1 ? "are" : "is", count > 1 ? "them" : "it");
+}
+
 void sampler_end(void)
 {
+    unknown_tell();
     int cancel = lock_take();
     running = false;
     timers_set();

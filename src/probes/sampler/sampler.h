@@ -42,8 +42,9 @@ struct sampled {
 };
 
 THREAD_OWN_BYTES(struct sampled, sampled_self, SAMPLED_BYTES);
-extern LIBRARY_LOCAL int sampler_signal; /* 0 until threads have been sampled, or if they never will be */
-extern LIBRARY_LOCAL bool shield_always; /* threads may be sampled at any time: system calls are always guarded */
+extern LIBRARY_LOCAL int sampler_signal;       /* 0 until threads have been sampled, or if they never will be */
+extern LIBRARY_LOCAL int32_t sampler_internal; /* threads of MPI, which are not sampled */
+extern LIBRARY_LOCAL bool shield_always;       /* threads may be sampled at any time: system calls are always guarded */
 
 /* True if libmpit-sampler.so is loaded: without it the signal would interrupt waits of the program. */
 bool sampler_is_guarded(void);

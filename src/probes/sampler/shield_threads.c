@@ -46,6 +46,8 @@ static bool has_key;
 static void shielded_thread_end(void *value)
 {
     (void)value;
+    if (thread_is_internal)
+        __atomic_fetch_sub(&sampler_internal, 1, __ATOMIC_RELAXED);
     sampler_thread_end();
 }
 
@@ -59,7 +61,10 @@ static struct start thread_begin(void *value)
     struct start start = *(struct start *)value;
     free(value);
     thread_is_internal = start.internal;
-    if (!start.internal && pthread_setspecific(end_key, &has_key) == 0)
+    bool ends = pthread_setspecific(end_key, &has_key) == 0;
+    if (start.internal && ends)
+        __atomic_fetch_add(&sampler_internal, 1, __ATOMIC_RELAXED);
+    else if (ends)
         sampler_thread_begin();
     return start;
 }

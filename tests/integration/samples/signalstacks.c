@@ -1,6 +1,6 @@
 /*
- * signalstacks SECONDS: threads whose stacks have no room for the handler of a signal, and the program's own signal stack,
- * which stays as the program has set it. Prints "ok", or what was wrong.
+ * signalstacks SECONDS [RAW]: threads whose stacks have no room for the handler of a signal, and the program's own signal stack,
+ * which stays as the program has set it. Prints "ok", or what was wrong. RAW threads are started by system calls.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -8,11 +8,13 @@
 #include <alloca.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { LEFT = 2000, OWN_BYTES = 16 << 10, SMALL_BYTES = 2048, STACK_BYTES = 64 << 10 };
@@ -97,6 +99,21 @@ static void *own_stack(void *value)
     return value;
 }
 
+static int raw_run(void *unused)
+{
+    (void)unused;
+    for (;;)
+        syscall(SYS_pause); /* it shares errno with the thread that has made it */
+    return 0;
+}
+
+static void raw_thread(void)
+{
+    char *memory = malloc(STACK_BYTES);
+    CHECK(clone(raw_run, memory + STACK_BYTES, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, NULL) >
+          0);
+}
+
 int main(int argc, char *argv[])
 {
     const struct sigaction action = {.sa_handler = handle, .sa_flags = SA_ONSTACK};
@@ -105,6 +122,8 @@ int main(int argc, char *argv[])
     sigaltstack(&none, NULL); /* UCX has one for its report of a crash */
     sigaction(SIGUSR1, &action, NULL);
     until = MPI_Wtime() + (argc > 1 ? atof(argv[1]) : 1);
+    for (int raw = argc > 2 ? atoi(argv[2]) : 0; raw > 0; raw--)
+        raw_thread();
     do {
         pthread_t thread;
         nearly_full_thread();

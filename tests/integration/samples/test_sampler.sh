@@ -157,7 +157,11 @@ assert not vague, vague'
 
     # shellcheck disable=SC2086
     check "$mpi: threads without room for a handler, and signal stacks of the program, at 5 kHz" sh -c \
-        "'$build/bin/mpit-run' --quiet --sample 5000 --output '$work/stacks-$mpi' $two '$build/tests/signalstacks-$mpi' 1 | grep -qx ok"
+        "'$build/bin/mpit-run' --quiet --sample 5000 --output '$work/stacks-$mpi' $two '$build/tests/signalstacks-$mpi' 1 2>'$work/err' | grep -qx ok && ! grep 'not sampled' '$work/err'"
+    # shellcheck disable=SC2086
+    run --sample 100 --output "$work/raw-$mpi" $two "$build/tests/signalstacks-$mpi" 0.1 2
+    check "$mpi: threads that a runtime starts by system calls are named: $(grep -m1 'not sampled' "$work/err")" \
+        [ "$(grep -c 'mpit: 2 threads of process [0-9]* are not sampled: pthread_create did not start them' "$work/err")" = 2 ]
 done
 
 for words in "--sample 10001" "--sample=x" "--sample -1" "--sample 100 --sample-ranks a" "--sample 100 --sample-ranks 3-1" \

@@ -41,6 +41,7 @@ says_not() {
     if grep -Eq -- "$2" "$1"; then not_ok "  $1 does not say: $2"; else ok "  $1 does not say: $2"; fi
 }
 has() {
+    ! left_out "$1" || return 1
     [ -e "$build/lib/libmpit-$1.so" ] && command -v "mpicc.$1" >/dev/null && command -v "mpirun.$1" >/dev/null && return
     skip "$1" "this build is not for it, or its compiler or launcher is not here"
     return 1

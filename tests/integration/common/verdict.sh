@@ -4,6 +4,7 @@
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
 #   check NAME COMMAND...       one or the other, as the command returns. Status 77: a skip, its last line says why
 #   skip NAME WHY               says that it cannot be tested here
+#   left_out MPI                this script is to look at the other one (TEST_ONE_MPI is set: the fast tests)
 #   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
 #   several_contexts MPI        its launcher can start two programs in one job
 #   openmpi_version             4, 5 ...: of mpirun.openmpi
@@ -69,7 +70,15 @@ skip() {
     echo "skipped $1: $2"
 }
 
+left_out() {
+    local name=${0##*/} one=openmpi
+    [ -n "${TEST_ONE_MPI:-}" ] || return 1
+    [ $((${#name} % 2)) = 0 ] || one=mpich
+    [ "$1" != $one ] && [ -e "$build/lib/libmpit-$one.so" ]
+}
+
 there_is() {
+    ! left_out "$mpi" || return 1
     [ -x "$build/tests/$1-$mpi" ] && return
     if [ -e "$build/lib/libmpit-$mpi.so" ]; then not_ok "there is $1-$mpi"; else skip "$mpi" "this build is not for it"; fi
     return 1

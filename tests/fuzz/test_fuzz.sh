@@ -17,31 +17,24 @@ cmake --build "$build" --target fuzzers >"$build/build.log" 2>&1 || {
     tail -40 "$build/build.log"
     exit 1
 }
-# An input has 4 bits for the number of its sample: 1 to 10 are old ones, 11 to 15 are of the recorder beside this build.
-samples=()
-rm -rf "$build/samples" "$build/seeds" && mkdir -p "$build/samples/today" "$build/seeds" || exit 1
-for packed in "$source"/tests/samples/run-[5-9]/*1.mpit.xz; do
-    sample=$build/samples/$(basename "$(dirname "$packed")")-$(basename "$packed" .xz)
-    xz -dc "$packed" >"$sample" || exit 1
-    samples+=("$sample")
-done
-version=$(sed -n 's/.*RUN_VERSION = \([0-9]*\),.*/\1/p' "$source/src/events/format/runfile.h")
-today=$build/samples/today
+# An input has 4 bits for the number of its sample. The five samples are numbers 1 to 5, 6 to 10 and 11 to 15.
+rm -rf "$build/samples" "$build/seeds" && mkdir -p "$build/samples" "$build/seeds" || exit 1
 if [ -x "$build/../bin/mpit-collect" ]; then
     check "the build beside this one records samples" \
-        python3 "$source/tests/integration/outputs/samples.py" "$build/.." --record "$today"
+        python3 "$source/tests/integration/outputs/samples.py" "$build/.." --record "$build/samples"
 else
-    skip "samples of the build itself" "there is no build in $(dirname "$build"); those of tests/samples/run-$version are used"
-    for packed in "$source/tests/samples/run-$version"/*.mpit.xz; do xz -dc "$packed" >"$today/$(basename "$packed" .xz)"; done
+    skip "samples of the build itself" "there is no build in $(dirname "$build"); those of tests/samples are used"
+    for packed in "$source/tests/samples/run"/*.mpit.xz; do xz -dc "$packed" >"$build/samples/$(basename "$packed" .xz)"; done
 fi
-of_today() { # all samples but the old ones are of the format of the sources. A compact one has a header of its own
+version=$(sed -n 's/.*RUN_VERSION = \([0-9]*\),.*/\1/p' "$source/src/events/format/runfile.h")
+samples=("$build/samples"/*.mpit)
+of_today() { # a compact one has a header of its own
     local sample count=0
-    for sample in "$today"/*.mpit; do
+    for sample in "${samples[@]}"; do
         [ "$(od -An -tu4 -j8 -N4 "$sample" | tr -d ' ')" = "$version" ] && count=$((count + 1))
     done
-    [ "$count" = 4 ] && [ "${#samples[@]}" = 15 ]
+    [ "$count" = 4 ] && [ "${#samples[@]}" = 5 ]
 }
-samples+=("$today"/*.mpit)
 check "the fuzzer gets five samples of format $version" of_today
 for digit in b c d e f; do printf '%b' "\\x${digit}0" >"$build/seeds/$digit"; done
 export MPIT_FUZZ_SAMPLES="${samples[*]}"

@@ -57,7 +57,7 @@ static void job_put(struct database_job *job)
     row_text(to, origin->told ? origin->user : NULL);
     row_known(to, origin->begin_ns > 0, origin->begin_ns);
     seconds_put(to, has_run, summary->run_seconds.max);
-    seconds_put(to, has_run && !summary->recorded_unknown, summary->recorded_seconds.max);
+    seconds_put(to, has_run, summary->recorded_seconds.max);
     row_ratio(to, is.known, is.parallel);
     row_ratio(to, is.known, is.load_balance);
     row_ratio(to, is.known, is.communication);
@@ -80,7 +80,7 @@ static void ranks_fill(struct database_job *job)
         row_text(to, summary->hosts[row->host].name);
         row_count(to, row->pid);
         row_known(to, known, row->run_ns);
-        row_known(to, known && !summary->recorded_unknown, row_recorded_ns(row));
+        row_known(to, known, row_recorded_ns(row));
         row_known(to, timed, row->mpi_ns);
         row_known(to, timed && summary->stall_known, row->stall_ns);
         row_known(to, timed, row->useful_ns);
@@ -127,7 +127,7 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
-    bool timed = summary->sampling || summary->sampling_mixed, objects = !summary->objects_unknown;
+    bool timed = summary->sampling || summary->sampling_mixed;
     row_begin(to, TABLE_COMMUNICATORS);
     row_signed(to, ++job->last_comm);
     row_signed(to, job->number);
@@ -140,8 +140,8 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
     row_known(to, timed, comm->p2p_time_ns);
     row_known(to, timed, comm->wait_time_ns);
     row_known(to, timed, comm->coll_time_ns);
-    row_known(to, timed && objects, comm->rma_time_ns);
-    row_known(to, timed && objects, comm->io_time_ns);
+    row_known(to, timed, comm->rma_time_ns);
+    row_known(to, timed, comm->io_time_ns);
     row_known(to, summary_tells_stalls(summary, CALL_NONE), comm->stall_ns);
     row_known(to, timed, comm->span_ns);
     row_count(to, comm->send_count);
@@ -150,8 +150,8 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
     row_count(to, comm->recv_bytes);
     row_count(to, comm->coll_count);
     row_count(to, comm->coll_bytes);
-    row_known(to, objects, comm->rma_bytes);
-    row_known(to, objects, comm->io_bytes);
+    row_count(to, comm->rma_bytes);
+    row_count(to, comm->io_bytes);
     row_end(to);
 }
 

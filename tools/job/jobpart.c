@@ -126,10 +126,6 @@ static void rows_take(const struct job_part *part, struct summary *to, const str
     to->stall_known = from->stall_known ? to->ranks : 0;
     to->sampling_mixed = from->sampling_mixed;
     to->filter_mixed = from->filter_mixed;
-    to->recorded_unknown = from->recorded_unknown;
-    to->received_unknown = from->received_unknown;
-    if (from->recorded_unknown)
-        to->off_seconds = from->off_seconds;
     memcpy(to->filter, from->filter, sizeof to->filter);
 }
 

@@ -363,9 +363,8 @@ static bool end_write(const char *path, uint64_t ago_ns)
         return false;
     bool alive = process_lives(&header);
     uint64_t realtime_ns = process_now(&header) - ago_ns, signal = (uint64_t)postmortem_signal;
-    bool told = signal && header.header_bytes == sizeof header; /* a recorder of another version may lack the field */
     /* after a failed write the end stays unknown */
-    if (!alive && ((told && pwrite(fd, &signal, sizeof signal, offsetof(struct run_header, end_signal)) < 0) ||
+    if (!alive && ((signal && pwrite(fd, &signal, sizeof signal, offsetof(struct run_header, end_signal)) < 0) ||
                    pwrite(fd, &realtime_ns, sizeof realtime_ns, offsetof(struct run_header, end_realtime_ns)) < 0))
         alive = false;
     close(fd);

@@ -45,17 +45,16 @@ static void *extent_read(const char *path, struct run_extent extent, size_t *byt
     return data;
 }
 
-/* Summaries of older versions are neither compressed nor sealed. */
 int summary_part_read(struct summary *summary, const char *path, struct run_extent extent, uid_t *owner,
                       char error[128])
 {
     size_t bytes;
-    void *data = extent_read(path, extent, &bytes, owner, error);
-    if (data && sealed_is(data, bytes)) {
-        void *file = data;
+    void *file = extent_read(path, extent, &bytes, owner, error), *data = NULL;
+    if (file && sealed_is(file, bytes))
         data = sealed_unpack(file, bytes, SUMMARY_BYTES_MAX, &bytes, error);
-        free(file);
-    }
+    else if (file)
+        snprintf(error, 128, "is not an mpit summary");
+    free(file);
     int result = data ? summary_unpack(summary, data, bytes, error) : -1;
     free(data);
     return result;

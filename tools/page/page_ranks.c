@@ -50,8 +50,7 @@ struct rank_table {
     struct site_spreads sites;
     uint64_t known;
     bool stalls_known;
-    bool from_rows; /* of the summary */
-    bool received_known;
+    bool from_rows;     /* of the summary */
     const char **hosts; /* by rank, only if a row is a rank */
 };
 
@@ -181,7 +180,6 @@ static void page_rows_take(struct rank_table *table, const struct summary *summa
 {
     table->from_rows = true;
     table->stalls_known = summary->stall_known;
-    table->received_known = !summary->received_unknown;
     for (size_t i = 0; i < summary->row_count; i++)
         if (rank_has_figures(table, &summary->rows[i]))
             row_take(table, summary, &summary->rows[i]);
@@ -232,8 +230,6 @@ static bool figure_is_known(const struct rank_table *table, enum rank_figure fig
 {
     if (figure == FIGURE_STALL_NS)
         return table->stalls_known;
-    if (figure == FIGURE_RECV_COUNT || figure == FIGURE_RECV_BYTES)
-        return !table->from_rows || table->received_known;
     return !table->from_rows || figure < FIGURE_COLL_COUNT; /* rows have no collectives */
 }
 

@@ -183,8 +183,7 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     const struct summary_row *hot = most_received(facts, true, &is);
     if (!hot || !is_hot(facts, is))
         hot = most_received(facts, bytes = false, &is);
-    if (!facts->stalls || facts->summary->received_unknown || facts->ranks < 3 || !hot || hot->rank < 0 ||
-        !is_hot(facts, is))
+    if (!facts->stalls || facts->ranks < 3 || !hot || hot->rank < 0 || !is_hot(facts, is))
         return false;
     double works = 0;
     for (size_t i = 0; i < facts->summary->row_count; i++)

@@ -20,7 +20,7 @@ static double mean(const struct summary_spread *spread, uint32_t ranks)
 
 const char *summary_whole_text(const struct summary *summary)
 {
-    return summary->off_seconds.max > 0 && !summary->recorded_unknown ? "the recorded time" : "the run";
+    return summary->off_seconds.max > 0 ? "the recorded time" : "the run";
 }
 
 const char *summary_share_text(const struct summary *summary, char *text)

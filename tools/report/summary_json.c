@@ -87,11 +87,15 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
         const char *name;
         uint64_t value;
     } counts[] = {
-        {"comm_time_ns", comm->comm_time_ns}, {"p2p_time_ns", comm->p2p_time_ns}, {"wait_time_ns", comm->wait_time_ns},
-        {"coll_time_ns", comm->coll_time_ns}, {"span_ns", comm->span_ns},         {"send_count", comm->send_count},
-        {"recv_count", comm->recv_count},     {"coll_count", comm->coll_count},   {"send_bytes", comm->send_bytes},
-        {"recv_bytes", comm->recv_bytes},     {"coll_bytes", comm->coll_bytes},   {"small_count", comm->small_count},
-        {"large_count", comm->large_count},
+        {"comm_time_ns", comm->comm_time_ns}, {"p2p_time_ns", comm->p2p_time_ns},
+        {"wait_time_ns", comm->wait_time_ns}, {"coll_time_ns", comm->coll_time_ns},
+        {"span_ns", comm->span_ns},           {"send_count", comm->send_count},
+        {"recv_count", comm->recv_count},     {"coll_count", comm->coll_count},
+        {"send_bytes", comm->send_bytes},     {"recv_bytes", comm->recv_bytes},
+        {"coll_bytes", comm->coll_bytes},     {"small_count", comm->small_count},
+        {"large_count", comm->large_count},   {"rma_time_ns", comm->rma_time_ns},
+        {"io_time_ns", comm->io_time_ns},     {"rma_bytes", comm->rma_bytes},
+        {"io_bytes", comm->io_bytes},         {"coll_execution_time_ns", comm->coll_execution_ns},
     };
     json_t *json = json_object();
     json_object_set_new(json, "name", text_json(comm->name));
@@ -102,18 +106,6 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     json_object_set_new(json, "merged", count_json(comm->merged));
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         json_object_set_new(json, counts[i].name, count_json(counts[i].value));
-    const struct {
-        const char *name;
-        uint64_t value;
-    } objects[] = {{"rma_time_ns", comm->rma_time_ns},
-                   {"io_time_ns", comm->io_time_ns},
-                   {"rma_bytes", comm->rma_bytes},
-                   {"io_bytes", comm->io_bytes}};
-    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
-        json_object_set_new(json, objects[i].name,
-                            summary->objects_unknown ? json_null() : count_json(objects[i].value));
-    json_object_set_new(json, "coll_execution_time_ns",
-                        summary->execution_unknown ? json_null() : count_json(comm->coll_execution_ns));
     json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
     json_object_set_new(json, "fabric_ns", summary_below_json(summary, comm->fabric_ns));
     json_object_set_new(json, "coll_transfers", summary_below_json(summary, comm->transfers));
@@ -201,9 +193,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "threads", count_json(summary->threads));
     json_object_set_new(json, "events", count_json(summary->events));
     json_object_set_new(json, "run_seconds", spread_json(&summary->run_seconds, summary->ranks));
-    json_object_set_new(json, "recorded_seconds",
-                        summary->recorded_unknown ? json_null()
-                                                  : spread_json(&summary->recorded_seconds, summary->ranks));
+    json_object_set_new(json, "recorded_seconds", spread_json(&summary->recorded_seconds, summary->ranks));
     json_object_set_new(json, "mpi_seconds", spread_json(&summary->mpi_seconds, summary->ranks));
     bool never_on = summary->off_seconds.max > 0 && summary->recorded_seconds.max <= 0;
     json_object_set_new(json, "mpi_share", never_on ? json_null() : spread_json(&summary->mpi_share, summary->ranks));

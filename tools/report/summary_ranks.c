@@ -100,18 +100,16 @@ static json_t *known_count_json(bool known, uint64_t count)
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
     bool known = row_has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
-    bool received = known && !summary->received_unknown;
     const struct run_usage *usage = &row->usage;
     bool used = usage->known & USAGE_TIMES, delayed = usage->known & USAGE_DELAY;
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
         row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name, "run_seconds",
-        seconds_json(known, row->run_ns), "recorded_seconds",
-        seconds_json(known && !summary->recorded_unknown, row_recorded_ns(row)), "mpi_seconds",
+        seconds_json(known, row->run_ns), "recorded_seconds", seconds_json(known, row_recorded_ns(row)), "mpi_seconds",
         seconds_json(timed, row->mpi_ns), "stalled_seconds", seconds_json(timed && summary->stall_known, row->stall_ns),
         "useful_seconds", seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent),
         "bytes_sent", known_count_json(known, row->sent_bytes), "messages_received",
-        known_count_json(received, row->received), "bytes_received", known_count_json(received, row->received_bytes),
+        known_count_json(known, row->received), "bytes_received", known_count_json(known, row->received_bytes),
         "threads", known_count_json(known, row->threads), "processors",
         known_count_json(row->processors > 0, row->processors), "user_seconds", seconds_json(used, usage->user_ns),
         "system_seconds", seconds_json(used, usage->system_ns), "run_delay_seconds",

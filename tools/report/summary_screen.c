@@ -124,7 +124,7 @@ static size_t large_count(const struct findings *findings)
 static char *findings_text(const struct findings *findings, unsigned used)
 {
     size_t least = large_count(findings) > 1 ? large_count(findings) : 1;
-    for (size_t most = FINDINGS_SHOWN, advice = 1;; most > least ? most-- : advice--) {
+    for (size_t most = FINDINGS_SHOWN, advice = 1;; most > least || !advice ? most-- : advice--) {
         char *text = NULL;
         size_t bytes;
         FILE *out = open_memstream(&text, &bytes);
@@ -132,7 +132,7 @@ static char *findings_text(const struct findings *findings, unsigned used)
             return NULL;
         summary_findings_print(findings, most, advice, out);
         fclose(out);
-        if (!advice || used + lines_of(text) + SITES_LEAST + 2 <= SCREEN_LINES)
+        if ((most == 1 && !advice) || used + lines_of(text) + SITES_LEAST + 2 <= SCREEN_LINES)
             return text;
         free(text);
     }

@@ -81,8 +81,7 @@ static bool is_comparable(double off_least, double off_most, double run)
 static bool is_whole(const struct summary *summary)
 {
     const struct summary_spread *off = &summary->off_seconds;
-    return is_complete(summary) &&
-           is_comparable(summary->recorded_unknown ? 0 : off->min, off->max, summary->run_seconds.max);
+    return is_complete(summary) && is_comparable(off->min, off->max, summary->run_seconds.max);
 }
 
 const char *efficiency_obstacle(const struct summary *summary)

@@ -376,7 +376,6 @@ int summary_merge(struct summary *summary, const struct summary *other)
         summary->instruments_left_out += other->instruments_left_out;
         summary_spread_merge(&summary->run_seconds, &other->run_seconds);
         summary_spread_merge(&summary->recorded_seconds, &other->recorded_seconds);
-        summary->recorded_unknown |= other->recorded_unknown;
         summary_spread_merge(&summary->mpi_seconds, &other->mpi_seconds);
         summary_spread_merge(&summary->mpi_share, &other->mpi_share);
         selection_merge(summary, other);
@@ -390,9 +389,6 @@ int summary_merge(struct summary *summary, const struct summary *other)
             summary->stall_ns[i] += other->stall_ns[i];
         summary->stall_known += other->stall_known;
         summary_fabric_merge(summary, other);
-        summary->objects_unknown |= other->objects_unknown;
-        summary->execution_unknown |= other->execution_unknown;
-        summary->received_unknown |= other->received_unknown;
         summary_counters_merge(summary, other);
     }
     if (summary_comms_merge(summary, other) != 0)

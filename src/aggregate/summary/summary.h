@@ -45,12 +45,12 @@ struct summary_comm {
     uint64_t small_count, large_count;
     uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
     uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
-    uint64_t stall_ns;    /* flat forms up to version 4 end before it, */
-    uint64_t rma_time_ns; /* and up to version 5 before this one */
+    uint64_t stall_ns;
+    uint64_t rma_time_ns;
     uint64_t io_time_ns, rma_bytes, io_bytes;
-    uint64_t fabric_ns; /* and up to version 6 before this one */
+    uint64_t fabric_ns;
     uint64_t transfers, transfer_ns;
-    uint64_t coll_execution_ns; /* and up to version 8 before this one */
+    uint64_t coll_execution_ns;
 };
 
 /* A number of another library's instrument, over the ranks that have it. */
@@ -96,16 +96,15 @@ struct summary_row {
     int32_t rank; /* -1: not known from MPI_Init or the launcher */
     uint32_t pid;
     uint32_t host;                     /* its place in summary.hosts */
-    uint32_t phase;                    /* enum run_phase when it was added. Flat forms up to version 9 end here */
+    uint32_t phase;                    /* enum run_phase when it was added. */
     uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds. Stalls of these calls */
     uint64_t useful_ns;                /* recorded, outside of MPI, the mean of its threads that called MPI */
     uint64_t sent, sent_bytes;         /* messages */
     uint32_t processors;               /* that it may run on. 0: not known */
     uint32_t threads;                  /* that called MPI */
-    uint64_t processor_set; /* a hash: the same for processes that share their processors. 0: not known. Flat forms up
-                             * to version 11 end here */
-    uint64_t off_ns;        /* of run_ns: without recording. Up to version 12 they end here */
-    uint64_t received, received_bytes; /* messages. Up to version 14 they end here */
+    uint64_t processor_set;            /* a hash: the same for processes that share their processors. 0: not known */
+    uint64_t off_ns;                   /* of run_ns: without recording */
+    uint64_t received, received_bytes; /* messages */
     struct run_usage usage;
 };
 
@@ -133,8 +132,7 @@ struct summary_site {
     uint64_t sent, bytes_out, received, bytes_in; /* as in path_cells */
     uint64_t small, empty;
     uint64_t ranks; /* processes that called it */
-    /* Time of the process with the least, and of the one with the most. A rank of -1: not known. Flat forms of version
-     * 10 end before them. */
+    /* Time of the process with the least, and of the one with the most. A rank of -1: not known. */
     uint64_t least_ns, most_ns;
     int32_t least_rank, most_rank;
 };
@@ -222,7 +220,6 @@ struct summary {
     uint32_t world_size;  /* processes of the job */
     uint32_t ended_badly; /* processes that did not reach MPI_Finalize, or exit: */
     uint32_t ended_later; /* of these, processes that had closed their last session */
-    uint32_t unfinished;  /* always 0. Flat forms of version 3 have a word here */
     uint32_t spawned;     /* 1: by another job */
     uint64_t parent_job;  /* the job that spawned it. 0 = not known */
     char mpi[64];
@@ -244,31 +241,26 @@ struct summary {
     struct summary_instrument *instruments; /* sorted (summaryinstruments.h) */
     size_t instrument_count;
     uint64_t instruments_left_out;
-    uint64_t stall_ns[STATE_COUNT]; /* by reason. Flat forms up to version 4 end before it */
+    uint64_t stall_ns[STATE_COUNT]; /* by reason */
     uint64_t call_stall_ns[CALL_COUNT];
-    uint64_t stall_known;     /* processes that recorded stalls */
-    uint64_t objects_unknown; /* 1: communicators lack calls on windows and files. Up to version 5, which end here */
-    uint64_t fabric_watched;  /* processes that watched it. Flat forms up to version 6 end before it */
-    uint64_t fabric_other;    /* operations that belonged to another call than the one around them */
+    uint64_t stall_known;    /* processes that recorded stalls */
+    uint64_t fabric_watched; /* processes that watched it */
+    uint64_t fabric_other;   /* operations that belonged to another call than the one around them */
     uint64_t call_fabric_ns[CALL_COUNT];
     struct summary_provider providers[SUMMARY_PROVIDERS_MAX]; /* named ones, sorted by name */
     struct summary_counter counters[SUMMARY_COUNTERS_MAX];
     uint64_t counter_count;
-    uint64_t counter_read_ns; /* time to read the counters that the user named, once. The longest of any rank. Flat
-                               * forms up to version 7 end here */
+    uint64_t counter_read_ns; /* time to read the counters that the user named, once. The longest of any rank */
     struct summary_origin origin;
-    struct summary_row *rows; /* by rank. None in flat forms up to version 7 */
+    struct summary_row *rows; /* by rank */
     size_t row_count;
     struct summary_host *hosts; /* sorted by name */
     size_t host_count;
-    uint64_t execution_unknown; /* 1: communicators lack coll_execution_ns. Flat forms up to version 8 end before it */
-    struct summary_sites sites; /* flat forms up to version 9 end before it */
-    struct summary_spread recorded_seconds; /* run_seconds - off_seconds. Flat forms up to version 11 end before it */
-    uint64_t recorded_unknown;              /* 1: a part of an older form has off_seconds. Shares are of the run time */
+    struct summary_sites sites;
+    struct summary_spread recorded_seconds; /* run_seconds - off_seconds */
     struct summary_phase *phases;           /* phases and then regions, by name, then by rank */
     size_t phase_count;
-    uint64_t received_unknown;    /* 1: rows lack what they received. Up to version 12 before this one */
-    struct summary_traced traced; /* no flat form has it, nor what follows */
+    struct summary_traced traced; /* the flat form does not have it, nor what follows */
     uint64_t trace_limit_ns;      /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
     uint32_t trace_policy;        /* enum trace_policy: of a rank whose trace was cut */
 };

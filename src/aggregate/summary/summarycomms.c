@@ -196,9 +196,6 @@ int summary_comms_fill(struct summary *summary, const struct figures *from)
     for (uint32_t at = 0; result == 0 && figures_comm_next(from, &at, &comm);) {
         memset(line, 0, sizeof *line);
         comm_fill(line, from, &comm);
-        uint64_t first;
-        if (!figures_read(from, "mpit_coll_execution_time", VARIABLE_TIMER, &comm, &first, 1))
-            summary->execution_unknown = 1; /* a run file of an older version */
         result = comm_line_add(summary, line);
     }
     free(line);

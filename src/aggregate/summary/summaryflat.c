@@ -18,13 +18,15 @@ struct flat_header {
     char magic[8];
     uint32_t version, byte_order;
     uint64_t summary_bytes, comm_bytes, comm_count, instrument_bytes, instrument_count;
-    uint64_t row_bytes, row_count, host_bytes, host_count; /* headers up to version 7 end before them, */
-    uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes; /* up to 9, */
-    uint64_t phase_bytes, phase_count;                                                                 /* up to 11 */
+    uint64_t row_bytes, row_count, host_bytes, host_count;
+    uint64_t site_bytes, site_count, frame_bytes, frame_count, module_bytes, module_count, text_bytes;
+    uint64_t phase_bytes, phase_count;
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 15, FLAT_VERSION_LEAST = 3 };
+enum { FLAT_VERSION = 16 };
+#define FLAT_BODY_BYTES offsetof(struct summary, traced) /* the rest is not stored */
+#define FLAT_BODY_BYTES offsetof(struct summary, traced) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
@@ -41,7 +43,7 @@ void *summary_pack(const struct summary *summary, size_t *bytes)
     const struct summary_sites *sites = &summary->sites;
     struct flat_header header = {.version = FLAT_VERSION,
                                  .byte_order = RUN_BYTE_ORDER,
-                                 .summary_bytes = offsetof(struct summary, traced),
+                                 .summary_bytes = FLAT_BODY_BYTES,
                                  .comm_bytes = sizeof *summary->comms,
                                  .comm_count = summary->comm_count,
                                  .instrument_bytes = sizeof *summary->instruments,
@@ -108,142 +110,9 @@ static void *array_copy(const char *from, size_t count, size_t element)
     return copy;
 }
 
-enum {
-    FLAT_VERSION_WITH_STALLS = 5,
-    FLAT_VERSION_WITH_OBJECTS = 6,
-    FLAT_VERSION_WITH_FABRIC /* and counters */,
-    FLAT_VERSION_WITH_ROWS /* and origin */,
-    FLAT_VERSION_WITH_EXECUTION,
-    FLAT_VERSION_WITH_SITES /* and figures by rank */,
-    FLAT_VERSION_WITH_EXTREMES /* of sites by rank */,
-    FLAT_VERSION_WITH_OFF /* time without recording, by rank, and phases */,
-    FLAT_VERSION_WITH_RECEIVED /* by rank */,
-    FLAT_VERSION_WITH_NEWER_CALLS /* of MPI 4.1 and 5.0 */,
-    FLAT_VERSION_WITH_USAGE /* by rank */
-};
-
-/* Older versions had shorter arrays: what is missing, by the place in the structure. In order. */
-enum { LOSSES_ONCE = 8, CALLS_ONCE = CALL_MPI_Type_ub + 1 };
-#define FLAT_GAP(field, once, version)                                                                                 \
-    {                                                                                                                  \
-        offsetof(struct summary, field) + (once) * sizeof *((struct summary *)0)->field,                               \
-            sizeof((struct summary *)0)->field - (once) * sizeof *((struct summary *)0)->field, version                \
-    }
-static const struct flat_gap {
-    size_t at, bytes;
-    uint32_t version; /* the first one without the gap */
-} flat_gaps[] = {FLAT_GAP(lost, LOSSES_ONCE, FLAT_VERSION_WITH_ROWS),
-                 FLAT_GAP(calls, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS),
-                 FLAT_GAP(call_stall_ns, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS),
-                 FLAT_GAP(call_fabric_ns, CALLS_ONCE, FLAT_VERSION_WITH_NEWER_CALLS)};
-enum { FLAT_GAPS = sizeof flat_gaps / sizeof flat_gaps[0] };
-
-/* The part of the structure that the version has. */
-static size_t flat_summary_end(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_STALLS      ? offsetof(struct summary, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS   ? offsetof(struct summary, objects_unknown)
-           : header->version < FLAT_VERSION_WITH_FABRIC    ? offsetof(struct summary, fabric_watched)
-           : header->version < FLAT_VERSION_WITH_ROWS      ? offsetof(struct summary, origin)
-           : header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary, execution_unknown)
-           : header->version < FLAT_VERSION_WITH_SITES     ? offsetof(struct summary, sites)
-           : header->version < FLAT_VERSION_WITH_OFF       ? offsetof(struct summary, recorded_seconds)
-           : header->version < FLAT_VERSION_WITH_RECEIVED  ? offsetof(struct summary, received_unknown)
-                                                           : offsetof(struct summary, traced);
-}
-
-static bool gap_is_in(const struct flat_gap *gap, const struct flat_header *header)
-{
-    return header->version < gap->version && gap->at < flat_summary_end(header);
-}
-
-static size_t flat_summary_bytes(const struct flat_header *header)
-{
-    size_t bytes = flat_summary_end(header);
-    for (size_t i = 0; i < FLAT_GAPS; i++)
-        if (gap_is_in(&flat_gaps[i], header))
-            bytes -= flat_gaps[i].bytes;
-    return bytes;
-}
-
-static void body_copy(struct summary *summary, const struct flat_header *header, const char *body)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < FLAT_GAPS; i++) {
-        const struct flat_gap *gap = &flat_gaps[i];
-        if (!gap_is_in(gap, header))
-            continue;
-        memcpy((char *)summary + at, body, gap->at - at);
-        body += gap->at - at;
-        at = gap->at + gap->bytes;
-    }
-    memcpy((char *)summary + at, body, flat_summary_end(header) - at);
-}
-
-static size_t flat_comm_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_STALLS      ? offsetof(struct summary_comm, stall_ns)
-           : header->version < FLAT_VERSION_WITH_OBJECTS   ? offsetof(struct summary_comm, rma_time_ns)
-           : header->version < FLAT_VERSION_WITH_FABRIC    ? offsetof(struct summary_comm, fabric_ns)
-           : header->version < FLAT_VERSION_WITH_EXECUTION ? offsetof(struct summary_comm, coll_execution_ns)
-                                                           : sizeof(struct summary_comm);
-}
-
-static struct summary_comm *comms_copy(const char *from, size_t count, size_t bytes)
-{
-    struct summary_comm *comms = count ? calloc(count, sizeof *comms) : NULL;
-    for (size_t i = 0; comms && i < count; i++)
-        memcpy(&comms[i], from + i * bytes, bytes);
-    return comms;
-}
-
-static size_t flat_row_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_SITES      ? offsetof(struct summary_row, run_ns)
-           : header->version < FLAT_VERSION_WITH_OFF      ? offsetof(struct summary_row, off_ns)
-           : header->version < FLAT_VERSION_WITH_RECEIVED ? offsetof(struct summary_row, received)
-           : header->version < FLAT_VERSION_WITH_USAGE    ? offsetof(struct summary_row, usage)
-                                                          : sizeof(struct summary_row);
-}
-
-static struct summary_row *rows_copy(const char *from, size_t count, size_t bytes)
-{
-    struct summary_row *rows = count ? calloc(count, sizeof *rows) : NULL;
-    for (size_t i = 0; rows && i < count; i++)
-        memcpy(&rows[i], from + i * bytes, bytes);
-    return rows;
-}
-
-static size_t flat_header_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_ROWS    ? offsetof(struct flat_header, row_bytes)
-           : header->version < FLAT_VERSION_WITH_SITES ? offsetof(struct flat_header, site_bytes)
-           : header->version < FLAT_VERSION_WITH_OFF   ? offsetof(struct flat_header, phase_bytes)
-                                                       : sizeof *header;
-}
-
-static size_t flat_site_bytes(const struct flat_header *header)
-{
-    return header->version < FLAT_VERSION_WITH_EXTREMES ? offsetof(struct summary_site, least_ns)
-                                                        : sizeof(struct summary_site);
-}
-
-static struct summary_site *sites_list_copy(const char *from, size_t count, size_t bytes)
-{
-    size_t room = 1;
-    while (room < count)
-        room *= 2;
-    struct summary_site *list = count ? calloc(room, sizeof *list) : NULL;
-    for (size_t i = 0; list && i < count; i++) {
-        list[i].least_rank = list[i].most_rank = -1;
-        memcpy(&list[i], from + i * bytes, bytes);
-    }
-    return list;
-}
-
 static size_t flat_sites_bytes(const struct flat_header *header)
 {
-    return header->site_count * flat_site_bytes(header) + header->frame_count * sizeof(struct summary_frame) +
+    return header->site_count * sizeof(struct summary_site) + header->frame_count * sizeof(struct summary_frame) +
            header->module_count * sizeof(struct summary_module) + header->text_bytes;
 }
 
@@ -255,11 +124,11 @@ static bool header_fits(const struct flat_header *header, size_t bytes)
         header->module_count > PATH_MODULES_MOST || header->text_bytes > FLAT_TEXT_MOST ||
         header->phase_count > FLAT_PHASES_MOST)
         return false;
-    return bytes == flat_header_bytes(header) + flat_summary_bytes(header) +
-                        header->comm_count * flat_comm_bytes(header) +
+    return bytes == sizeof *header + FLAT_BODY_BYTES + header->comm_count * sizeof(struct summary_comm) +
                         header->instrument_count * sizeof(struct summary_instrument) +
-                        header->row_count * flat_row_bytes(header) + header->host_count * sizeof(struct summary_host) +
-                        flat_sites_bytes(header) + header->phase_count * sizeof(struct summary_phase);
+                        header->row_count * sizeof(struct summary_row) +
+                        header->host_count * sizeof(struct summary_host) + flat_sites_bytes(header) +
+                        header->phase_count * sizeof(struct summary_phase);
 }
 
 /* True if they are sorted, as merging needs, and each has an existing host. */
@@ -300,9 +169,9 @@ static bool sites_copy(struct summary_sites *sites, const struct flat_header *he
 {
     uint64_t named = sites->named != 0;
     *sites = (struct summary_sites){.named = named};
-    sites->list = sites_list_copy(at, header->site_count, flat_site_bytes(header));
+    sites->list = array_copy(at, header->site_count, sizeof *sites->list);
     sites->count = sites->list ? header->site_count : 0;
-    at += header->site_count * flat_site_bytes(header);
+    at += header->site_count * sizeof *sites->list;
     sites->frames = array_copy(at, header->frame_count, sizeof *sites->frames);
     sites->frame_count = sites->frames ? header->frame_count : 0;
     at += header->frame_count * sizeof *sites->frames;
@@ -318,15 +187,15 @@ static bool sites_copy(struct summary_sites *sites, const struct flat_header *he
 /* Copies the arrays after the body. Returns false without memory. */
 static bool arrays_copy(struct summary *summary, const struct flat_header *header, const char *at)
 {
-    summary->comms = comms_copy(at, header->comm_count, flat_comm_bytes(header));
+    summary->comms = array_copy(at, header->comm_count, sizeof *summary->comms);
     summary->comm_count = summary->comms ? header->comm_count : 0;
-    at += header->comm_count * flat_comm_bytes(header);
+    at += header->comm_count * sizeof *summary->comms;
     summary->instruments = array_copy(at, header->instrument_count, sizeof *summary->instruments);
     summary->instrument_count = summary->instruments ? header->instrument_count : 0;
     at += header->instrument_count * sizeof *summary->instruments;
-    summary->rows = rows_copy(at, header->row_count, flat_row_bytes(header));
+    summary->rows = array_copy(at, header->row_count, sizeof *summary->rows);
     summary->row_count = summary->rows ? header->row_count : 0;
-    at += header->row_count * flat_row_bytes(header);
+    at += header->row_count * sizeof *summary->rows;
     summary->hosts = array_copy(at, header->host_count, sizeof *summary->hosts);
     summary->host_count = summary->hosts ? header->host_count : 0;
     at += header->host_count * sizeof *summary->hosts;
@@ -337,39 +206,26 @@ static bool arrays_copy(struct summary *summary, const struct flat_header *heade
            summary->row_count == header->row_count && summary->host_count == header->host_count;
 }
 
-/* Version 3 had no ended_later. The two fields after it were one place earlier. */
-static void later_insert(struct summary *summary)
-{
-    summary->spawned = summary->unfinished;
-    summary->unfinished = summary->ended_later;
-    summary->ended_later = 0;
-}
-
 int summary_unpack(struct summary *summary, const void *data, size_t bytes, char error[128])
 {
     struct flat_header header = {.version = 0};
     *summary = (struct summary){0};
-    if (bytes < offsetof(struct flat_header, row_bytes) || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
+    if (bytes < offsetof(struct flat_header, summary_bytes) || memcmp(data, FLAT_MAGIC, sizeof header.magic) != 0) {
         snprintf(error, 128, "is not an mpit summary");
         return -1;
     }
-    memcpy(&header, data, offsetof(struct flat_header, row_bytes));
-    if (header.byte_order == RUN_BYTE_ORDER && (header.version < FLAT_VERSION_LEAST || header.version > FLAT_VERSION)) {
+    memcpy(&header, data, bytes < sizeof header ? bytes : sizeof header);
+    if (header.byte_order == RUN_BYTE_ORDER && header.version != FLAT_VERSION) {
         snprintf(error, 128,
-                 "has summary format version %u, but this mpit reads versions %d to %d; use the mpit that wrote it",
-                 header.version, FLAT_VERSION_LEAST, FLAT_VERSION);
+                 "has summary format version %u, but this mpit reads version %d; use the mpit that wrote it",
+                 header.version, FLAT_VERSION);
         return -1;
     }
-    if (bytes >= flat_header_bytes(&header))
-        memcpy(&header, data, flat_header_bytes(&header));
-    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != flat_summary_bytes(&header) ||
-        header.comm_bytes != flat_comm_bytes(&header) || header.instrument_bytes != sizeof *summary->instruments ||
-        (header.row_count && header.row_bytes != flat_row_bytes(&header)) ||
-        (header.site_count &&
-         (header.site_bytes != flat_site_bytes(&header) || header.frame_bytes != sizeof *summary->sites.frames ||
-          header.module_bytes != sizeof *summary->sites.modules)) ||
-        (header.phase_count && header.phase_bytes != sizeof *summary->phases) ||
-        (header.host_count && header.host_bytes != sizeof *summary->hosts)) {
+    if (header.byte_order != RUN_BYTE_ORDER || header.summary_bytes != FLAT_BODY_BYTES ||
+        header.comm_bytes != sizeof *summary->comms || header.instrument_bytes != sizeof *summary->instruments ||
+        header.row_bytes != sizeof *summary->rows || header.site_bytes != sizeof *summary->sites.list ||
+        header.frame_bytes != sizeof *summary->sites.frames || header.module_bytes != sizeof *summary->sites.modules ||
+        header.phase_bytes != sizeof *summary->phases || header.host_bytes != sizeof *summary->hosts) {
         snprintf(error, 128, "was written by another version of mpit, or on a machine of another architecture");
         return -1;
     }
@@ -378,21 +234,9 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
                  (unsigned long long)header.comm_count);
         return -1;
     }
-    const char *body = (const char *)data + flat_header_bytes(&header);
-    body_copy(summary, &header, body);
-    if (header.version == 3)
-        later_insert(summary);
-    if (header.version < FLAT_VERSION_WITH_OBJECTS)
-        summary->objects_unknown = 1;
-    if (header.version < FLAT_VERSION_WITH_EXECUTION)
-        summary->execution_unknown = 1;
-    if (header.version < FLAT_VERSION_WITH_OFF) {
-        summary->recorded_seconds = summary->run_seconds;
-        summary->recorded_unknown = summary->off_seconds.max > 0;
-    }
-    if (header.version < FLAT_VERSION_WITH_RECEIVED)
-        summary->received_unknown = 1;
-    if (!arrays_copy(summary, &header, body + flat_summary_bytes(&header))) {
+    const char *body = (const char *)data + sizeof header;
+    memcpy(summary, body, FLAT_BODY_BYTES);
+    if (!arrays_copy(summary, &header, body + FLAT_BODY_BYTES)) {
         summary_release(summary);
         snprintf(error, 128, "does not fit into memory");
         return -1;

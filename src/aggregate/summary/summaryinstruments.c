@@ -155,9 +155,6 @@ static void line_begin(struct source *source, const char *name, const char *comp
     source->line.array = source->count > 1;
 }
 
-/* In run files up to version 11. */
-enum { REGION_CELLS_ONCE = 2 };
-
 static int record_add(struct summary *summary, const struct run_reader *run, const struct instrument_record *record,
                       int32_t rank)
 {
@@ -175,9 +172,9 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
     }
     for (size_t i = 0; i < run->block_count; i++) {
         const struct run_block *block = &run->blocks[i];
-        if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < REGION_CELLS_ONCE)
+        if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < sizeof sum / sizeof(uint64_t))
             continue;
-        for (size_t k = 0; k < sizeof sum / sizeof(uint64_t) && k < block->cells; k++)
+        for (size_t k = 0; k < sizeof sum / sizeof(uint64_t); k++)
             ((uint64_t *)&sum)[k] += tally_cells(block)[k];
     }
     if (!sum.count && comm && (comm->flags & COMM_SUM))

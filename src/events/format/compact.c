@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "reader/readercomms.h"
-#include "reader/readerversions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -100,16 +99,14 @@ static bool block_is_sound(const struct chunk_header *chunk)
 static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at)
 {
     const struct chunk_header *chunk = (const void *)((const char *)reader->file + at);
-    if (!reader->columns_kind) /* a piece of the image comes first */
-        reader->columns_kind = reader_columns_kind(at + sizeof *chunk <= reader->file_bytes ? chunk->kind : 0);
-    const uint32_t columns = reader->columns_kind, image = columns - (CHUNK_COLUMNS - CHUNK_IMAGE);
     if (sizeof *chunk > reader->file_bytes - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
         chunk->bytes % COMPACT_ALIGN || chunk->bytes > reader->file_bytes - at ||
-        chunk->packed_bytes > chunk->bytes - sizeof *chunk || (chunk->kind != image && chunk->kind != columns)) {
+        chunk->packed_bytes > chunk->bytes - sizeof *chunk ||
+        (chunk->kind != CHUNK_IMAGE && chunk->kind != CHUNK_COLUMNS)) {
         reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)at);
         return NULL;
     }
-    if (chunk->kind == columns && !block_is_sound(chunk)) {
+    if (chunk->kind == CHUNK_COLUMNS && !block_is_sound(chunk)) {
         reader_fail(reader, "is damaged: the block of events at byte %llu is not valid", (unsigned long long)at);
         return NULL;
     }
@@ -124,7 +121,6 @@ static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const stru
         if (!chunk)
             return -1;
         struct chunk_header head = *chunk;
-        head.kind = head.kind == reader->columns_kind ? CHUNK_COLUMNS : CHUNK_IMAGE;
         if ((head.kind == CHUNK_COLUMNS ? reader_chunk_add(reader, chunk, &head)
                                         : piece_unpack(reader, context, chunk, &sum)) != 0)
             return -1;

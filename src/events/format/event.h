@@ -49,7 +49,7 @@
  * In a run file the event of a call also has the number of its call path (path_record), in the upper 24 bits of
  * `bytes`. The reader takes it out (event_cursor.path). If `bytes` needs more than 40 bits, the event is wide, and its
  * extension has the upper bits. A call that completed nothing has the lower 40 bits of the time in `bytes`; the reader
- * adds the rest, as that time is at most 2^40 ticks before the begin. Older files (up to version 10) have no paths.
+ * adds the rest, as that time is at most 2^40 ticks before the begin.
  *
  * Invariant: a record whose kind is 0 was never written. The thread's counter `events_recorded` is the number of
  * records that it has written. A record is complete before that counter counts it.

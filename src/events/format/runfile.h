@@ -67,8 +67,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
-/* The reader accepts files from RUN_VERSION_LEAST on, and fills in what old versions lack (readerversions.h). */
-enum { RUN_VERSION = 13, RUN_VERSION_LEAST = 5, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 14, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -166,8 +165,8 @@ struct run_header {
     uint64_t past;           /* struct comm_past. 0 = no slot was used again */
     uint64_t comm_changes;   /* grows before and after the record of a slot goes to another communicator */
     uint64_t clock_syncs;    /* struct clock_syncs. 0: this kernel's clock was not measured */
-    uint64_t first_object;   /* struct object_record. 0 in files of versions without it */
-    uint64_t gaps;           /* struct gap_table. Likewise */
+    uint64_t first_object;   /* struct object_record. 0: none */
+    uint64_t gaps;           /* struct gap_table. 0: none */
     uint64_t stall_known;    /* 1: the progress of MPI was watched, so stalls and work are known apart */
     uint64_t samples_hz;     /* how often its threads were sampled, the last time that they were. 0: never */
     uint64_t samples_lost;   /* samples that did not fit */
@@ -351,8 +350,8 @@ struct chunk_header {
 };
 
 /* This many records may be written before they are counted. They are the records of a completion call with its
- * requests. In files of older versions the number is RING_SPARE_ONCE. */
-enum { RING_SPARE = 33, RING_SPARE_ONCE = 2 };
+ * requests. */
+enum { RING_SPARE = 33 };
 
 _Static_assert(sizeof(struct chunk_header) == RUN_ALIGN, "chunk payloads are aligned");
 

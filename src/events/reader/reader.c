@@ -8,7 +8,6 @@
 #include "format/label.h"
 #include "reader/readercomms.h"
 #include "reader/readergaps.h"
-#include "reader/readerversions.h"
 #include "reader/runmap.h"
 
 #include <stdarg.h>
@@ -56,9 +55,12 @@ int reader_header_check(struct run_reader *reader)
         return reader_fail(reader, "is not an mpit run file (it does not begin with \"%s\")", RUN_MAGIC);
     if (header->byte_order != RUN_BYTE_ORDER)
         return reader_fail(reader, "was written on a machine of the other byte order");
-    if (reader_version_check(reader) != 0)
-        return -1;
-    if (!reader_header_is_whole(header) || header->page_bytes != RUN_PAGE_BYTES)
+    if (header->version != RUN_VERSION)
+        return reader_fail(
+            reader,
+            "has format version %u, but this mpit reads version %d; use the mpit-dump of the mpit that recorded it",
+            header->version, RUN_VERSION);
+    if (header->header_bytes < sizeof *header || header->page_bytes != RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (sizes %u and %u)", header->header_bytes, header->page_bytes);
     if (header->file_bytes < RUN_PAGE_BYTES || header->file_bytes % RUN_PAGE_BYTES)
         return reader_fail(reader, "has a damaged header (%llu bytes in use)", (unsigned long long)header->file_bytes);
@@ -72,6 +74,10 @@ int reader_header_check(struct run_reader *reader)
         !reader_text_ends(header->program, sizeof header->program) ||
         !reader_text_ends(header->filter, sizeof header->filter))
         return reader_fail(reader, "has a damaged header (a text has no end)");
+    if (header->launched_as > INT32_MAX || header->launched_size > INT32_MAX)
+        header->launched_as = header->launched_size = 0;
+    if (header->clock_way > CLOCK_WAY_MPI || header->clock_trouble >= CLOCK_TROUBLE_COUNT)
+        header->clock_way = header->clock_trouble = 0;
     reader->bytes = header->file_bytes; /* bytes after that were allocated and never published */
     return 0;
 }

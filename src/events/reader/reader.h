@@ -52,7 +52,6 @@ struct run_reader {
     size_t written;      /* its bytes without holes. The file cannot have more objects than fit into them */
     const void *file;    /* a compact file, mapped read-only. Else NULL */
     size_t file_bytes;
-    uint32_t columns_kind;    /* in the compact file, the kind for CHUNK_COLUMNS */
     struct run_header header; /* a copy, so that a running process cannot change checked values. With the chunks known,
                                * its losses are without the events that the file still has (run_gaps_settle) */
     const struct chunk_header **chunks;
@@ -219,16 +218,15 @@ struct event_cursor {
     struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
     void *memory;                  /* or a chunk that was read */
     size_t memory_bytes;
-    void *unfolding; /* state that the codec of compact files keeps between blocks */
-    bool reads;      /* reads chunks into `memory` instead of mapping them. Set by the only user of a file */
-    bool skims;      /* reads only the headers of chunks: event_ranges_next */
-    size_t ranges;   /* how many of them it has returned */
-    bool whole;      /* of a trace that was switched: also show events outside of all stretches */
-    bool belongs;    /* TRACED_IN_PART: the last call is in a stretch, and so are its records */
-    uint64_t gap;    /* number of events missing directly before the last returned one */
-    uint32_t path;   /* call path of the last returned call, and so of its records. 0: none, or not known */
-    bool raw;        /* events are wanted as they are in the file, with their paths */
-    bool has_paths;
+    void *unfolding;          /* state that the codec of compact files keeps between blocks */
+    bool reads;               /* reads chunks into `memory` instead of mapping them. Set by the only user of a file */
+    bool skims;               /* reads only the headers of chunks: event_ranges_next */
+    size_t ranges;            /* how many of them it has returned */
+    bool whole;               /* of a trace that was switched: also show events outside of all stretches */
+    bool belongs;             /* TRACED_IN_PART: the last call is in a stretch, and so are its records */
+    uint64_t gap;             /* number of events missing directly before the last returned one */
+    uint32_t path;            /* call path of the last returned call, and so of its records. 0: none, or not known */
+    bool raw;                 /* events are wanted as they are in the file, with their paths */
     const struct event *held; /* an extension that was read early. It is the next event */
     uint64_t held_gap;
     unsigned shown_count;

@@ -2,7 +2,6 @@
 #include "format/compact.h"
 #include "reader/readercomms.h"
 #include "reader/readernext.h"
-#include "reader/readerversions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +22,8 @@ static bool cursor_chunk_take(struct event_cursor *cursor, const struct chunk_he
     if (!cursor->reads || !run_reader_read(reader, chunk, &cursor->header, sizeof cursor->header))
         memcpy(&cursor->header, chunk, sizeof cursor->header);
     const struct chunk_header *header = &cursor->header;
-    if (reader->file && header->kind == reader->columns_kind) { /* was checked, and never changes */
-        cursor->header.kind = CHUNK_COLUMNS;
+    if (reader->file && header->kind == CHUNK_COLUMNS) /* was checked, and never changes */
         return header->thread == cursor->thread;
-    }
     return header->magic == CHUNK_MAGIC && header->thread == cursor->thread && header->bytes >= sizeof *header &&
            header->bytes <= reader->bytes - offset && reader_chunk_fits(header);
 }
@@ -103,9 +100,8 @@ static void cursor_enter(struct event_cursor *cursor, const struct chunk_header 
 static uint64_t ring_first(const struct event_cursor *cursor, const struct chunk_header *ring, uint64_t end)
 {
     uint64_t capacity = cursor->header.capacity, turned = __atomic_load_n(&ring->turned, __ATOMIC_ACQUIRE);
-    bool whole = cursor->reader->header.phase == RUN_FINALIZED ||
-                 (reader_tells_turns(cursor->reader) && end % capacity == 0 && turned < end);
-    uint64_t spare = whole ? 0 : reader_ring_spare(cursor->reader);
+    bool whole = cursor->reader->header.phase == RUN_FINALIZED || (end % capacity == 0 && turned < end);
+    uint64_t spare = whole ? 0 : RING_SPARE;
     return end + spare > capacity ? end + spare - capacity : 0;
 }
 
@@ -191,7 +187,7 @@ static bool cursor_seek(struct event_cursor *cursor)
 
 void event_cursor_open(struct event_cursor *cursor, const struct run_reader *reader, uint32_t thread)
 {
-    *cursor = (struct event_cursor){.reader = reader, .thread = thread, .has_paths = reader_has_paths(reader)};
+    *cursor = (struct event_cursor){.reader = reader, .thread = thread};
     if (thread >= reader->thread_count || !reader->threads[thread])
         return;
     const uint64_t *cell = reader_object(reader, reader->threads[thread]->events_cell, sizeof *cell);
@@ -414,7 +410,7 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
     }
     event = event_stored(cursor);
     bool wide = event && (event->kind & EVENT_WIDE) && event_kind(event) < CALL_COUNT;
-    if (wide && cursor->has_paths && !cursor->raw)
+    if (wide && !cursor->raw)
         return wide_show(cursor, event);
     return event ? event_cursor_show(cursor, event) : NULL;
 }

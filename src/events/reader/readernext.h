@@ -20,7 +20,7 @@ static inline struct event *event_without_path(struct event_cursor *cursor, cons
 /* An event from the file as readers get it: without its call path. The event is not wide. */
 static inline const struct event *event_cursor_show(struct event_cursor *cursor, const struct event *event)
 {
-    bool has_path = event_kind(event) < CALL_COUNT && cursor->has_paths && !cursor->raw;
+    bool has_path = event_kind(event) < CALL_COUNT && !cursor->raw;
     return has_path ? event_without_path(cursor, event) : event;
 }
 

@@ -9,7 +9,6 @@
 #include "format/counter.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
-#include "reader/readerversions.h"
 
 #include <pthread.h>
 #include <stddef.h>
@@ -289,7 +288,7 @@ static int calls_find(struct run_reader *reader)
     const struct shared_table *common;
     size_t count = reader->header.call_count, bytes = count * sizeof *reader->calls;
     if (!count)
-        return reader_calls_check(reader);
+        return 0;
     reader->calls = table_take(reader, reader->header.calls, bytes, TABLE_CALLS, &reader->calls_copy, &common, "calls");
     if (!reader->calls)
         return -1;
@@ -300,7 +299,7 @@ static int calls_find(struct run_reader *reader)
     struct table_texts names = {offsetof(struct call_record, name), sizeof *reader->calls, count, CALL_NAME_BYTES};
     if (!common && texts_clean(reader->calls_copy, names))
         table_share(TABLE_CALLS, &reader->calls_copy, bytes, NULL);
-    return reader_calls_check(reader);
+    return 0;
 }
 
 int reader_tables_find(struct run_reader *reader)

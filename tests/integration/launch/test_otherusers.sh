@@ -83,7 +83,7 @@ check "  without the option root sees its own jobs, if it has any (status $statu
 echo "# files that may not be read"
 mkdir closed
 for number in 1 2; do
-    xzcat "$samples/run-10/plain.mpit.xz" >closed/host.$number.mpit
+    xzcat "$samples/run/plain.mpit.xz" >closed/host.$number.mpit
 done
 chmod 600 closed/*
 gives "mpit-exporter" 1 "${nobody[@]}" mpit-exporter --once closed
@@ -127,9 +127,9 @@ says_not err "can replace"
 
 echo "# files that another user has put there"
 mkdir mixed
-xzcat "$samples/run-10/plain.mpit.xz" >mixed/host.1.mpit
-xzcat "$samples/run-10/counters.mpit.xz" >mixed/host.2.mpit
-xzcat "$samples"/summary-7/*.summary.xz >mixed/forged.summary 2>/dev/null
+xzcat "$samples/run/plain.mpit.xz" >mixed/host.1.mpit
+xzcat "$samples/run/counters.mpit.xz" >mixed/host.2.mpit
+xzcat "$samples"/summary/*.summary.xz >mixed/forged.summary 2>/dev/null
 jobs() { python3 -c 'import json, sys; print(len(json.load(open("out"))["jobs"]))'; }
 gives "all of one user" 0 mpit-dump --json mixed
 all=$(jobs)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What mpit-dump, mpit-list and mpit-exporter promise on the command line: messages, exit statuses, what they print.
 # Usage: test_dump.sh BUILD_DIRECTORY
-samples=$(cd "$(dirname "$0")/../../samples/run-13" && pwd)
+samples=$(cd "$(dirname "$0")/../../samples/run" && pwd)
 . "$(dirname "$0")/../common/tooltest.sh"
 
 echo "# mpit-dump"
@@ -18,7 +18,7 @@ says err "only one of"
 gives "a directory that is not there" 1 mpit-dump no-such-run
 says err "no-such-run does not exist"
 mkdir empty
-mkdir older newer && xzcat "$samples/../summary-14/job.summary.xz" | tee older/job.summary >newer/job.summary
+mkdir older newer && xzcat "$samples/../summary/job.summary.xz" | tee older/job.summary >newer/job.summary
 touch -d 2020-01-01 older
 gives "no run where there are some" 0 mpit-dump --json
 says err "this is the newest run here, newer"

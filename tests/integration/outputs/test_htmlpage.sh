@@ -100,7 +100,7 @@ fi
 
 mkdir ring
 check "a trace with a gap is there" python3 -c 'import lzma, sys
-open("ring/ring.mpit", "wb").write(lzma.open(sys.argv[1]).read())' "$here/../../samples/run-10/ring.mpit.xz"
+open("ring/ring.mpit", "wb").write(lzma.open(sys.argv[1]).read())' "$here/../../samples/run/ring.mpit.xz"
 page "a trace with a gap" ring trace files gaps
 made planted 4 12 --planted
 page "names that would do harm" planted trace files names

@@ -56,7 +56,7 @@ END
 
 mkdir "$work/ring"
 checked "a trace with a gap is there" python3 -c 'import lzma, sys
-open(sys.argv[2], "wb").write(lzma.open(sys.argv[1]).read())' "$here/../../samples/run-10/ring.mpit.xz" "$work/ring/ring.mpit"
+open(sys.argv[2], "wb").write(lzma.open(sys.argv[1]).read())' "$here/../../samples/run/ring.mpit.xz" "$work/ring/ring.mpit"
 for part in "--window 0:" "--window :1s" "--functions coll"; do
     # shellcheck disable=SC2086
     checked "a trace with a gap, $part: the calls of --csv, and what is missing" python3 "$here/selections.py" csv mpit-dump "$work/ring" $part

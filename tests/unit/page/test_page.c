@@ -43,10 +43,6 @@ static void rows_of_a_summary_have_received_messages(void **state)
     assert_true(json_is_null(json_object_get(ranks, "coll_count")));
     json_decref(wanted);
     json_decref(ranks);
-    summary->received_unknown = 1;
-    ranks = page_ranks(&job);
-    assert_true(json_is_null(json_object_get(ranks, "recv_count")));
-    json_decref(ranks);
     free(summary);
 }
 

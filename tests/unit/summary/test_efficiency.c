@@ -112,15 +112,12 @@ static void calls_that_were_not_recorded_make_it_unknown(void **state)
     summary.filter[0] = '\0';
     summary.off_seconds.max = 1;
     assert_false(summary_efficiency(&summary).known);
-    summary.recorded_unknown = 1;
     summary.off_seconds.min = 1;
-    assert_false(summary_efficiency(&summary).known);
-    summary.recorded_unknown = 0;
     summary.rows[0].off_ns = summary.rows[1].off_ns = 1000000000; /* of both ranks: shares of the other three seconds */
     close_check(summary_efficiency(&summary).parallel, 1.0 / 3);
     summary.off_seconds.max = summary.off_seconds.min = 0;
     for (size_t i = 0; i < summary.row_count; i++)
-        summary.rows[i].threads = 0; /* as in an older file */
+        summary.rows[i].threads = 0;
     assert_false(summary_efficiency(&summary).known);
     summary_release(&summary);
 }

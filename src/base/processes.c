@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { PROC_BYTES = 1024 };
+
 static bool program_is_told(const char *path)
 {
     char program;
@@ -36,20 +38,44 @@ bool process_has_program(uint32_t pid)
     return found;
 }
 
-uint64_t process_start(uint32_t pid)
+/* Reads a file of /proc. "" if it cannot. */
+static const char *proc_read(uint32_t pid, const char *name, char text[PROC_BYTES])
 {
-    enum { NAME = 2, START = 22 }; /* fields of proc_pid_stat(5) */
-    char path[32], text[1024];
-    snprintf(path, sizeof path, pid ? "/proc/%" PRIu32 "/stat" : "/proc/self/stat", pid);
+    char path[64], number[16] = "self";
+    if (pid)
+        snprintf(number, sizeof number, "%" PRIu32, pid);
+    snprintf(path, sizeof path, "/proc/%s/%s", number, name);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    ssize_t bytes = fd < 0 ? -1 : read(fd, text, PROC_BYTES - 1);
     if (fd >= 0)
         close(fd);
     text[bytes > 0 ? bytes : 0] = '\0';
-    const char *at = strrchr(text, ')'); /* the name may contain any character */
+    return text;
+}
+
+uint64_t process_start(uint32_t pid)
+{
+    enum { NAME = 2, START = 22 }; /* fields of proc_pid_stat(5) */
+    char text[PROC_BYTES];
+    const char *at = strrchr(proc_read(pid, "stat", text), ')'); /* the name may contain any character */
     for (int field = NAME; at && field < START; field++)
         at = strchr(at + 1, ' ');
     return at ? strtoull(at, NULL, 10) : 0;
+}
+
+bool process_is_running(uint32_t pid)
+{
+    char text[PROC_BYTES];
+    const char *name_end = strrchr(proc_read(pid, "stat", text), ')');
+    return name_end && strncmp(name_end, ") R", 3) == 0;
+}
+
+uint64_t process_moved(uint32_t pid)
+{
+    char text[PROC_BYTES];
+    uint64_t in = 0, out = 0;
+    int found = sscanf(proc_read(pid, "io", text), "rchar: %" SCNu64 " wchar: %" SCNu64, &in, &out);
+    return found == 2 ? in + out : 0;
 }
 
 bool process_runs(uint32_t pid, uint64_t start)

@@ -13,6 +13,12 @@ bool process_has_program(uint32_t pid);
 /* When it began, in the kernel's ticks since its boot. 0: not known. `pid` 0: this process. */
 uint64_t process_start(uint32_t pid);
 
+/* True if it has a processor, or waits for one. */
+bool process_is_running(uint32_t pid);
+
+/* The number of bytes that it has read and written. 0: not known. */
+uint64_t process_moved(uint32_t pid);
+
 /* The same as process_has_program, but not for a later process with this number. `start` 0: not known. */
 bool process_runs(uint32_t pid, uint64_t start);
 

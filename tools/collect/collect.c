@@ -74,7 +74,7 @@ static bool file_is_marked(int directory, const char *name)
     return marked;
 }
 
-/* The owner of the lock has collected all results. *left: it still waits for the disk. Otherwise it will soon be done. */
+/* The owner of the lock has begun with each result, so it need not be waited for. *left: some are not on the disk yet. */
 static bool is_collected(const char *spool, bool *left)
 {
     bool all = true;
@@ -116,8 +116,10 @@ static int lock_await(const struct spool *spool, const struct collect_wish *wish
 static bool is_ended(const struct run_reader *run)
 {
     const struct run_header *header = &run->header;
-    return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || process_life(header) == LIFE_GONE ||
-           process_is_of_earlier_boot(header) || process_has_let_go(header, run_reader_path(run));
+    enum process_life life = process_life(header);
+    return header->phase == RUN_FINALIZED || header->phase == RUN_EXITED || life == LIFE_GONE ||
+           process_is_of_earlier_boot(header) ||
+           (life == LIFE_UNSEEN && process_has_let_go(header, run_reader_path(run)));
 }
 
 static bool is_idle(const char *path, int seconds)
@@ -559,7 +561,9 @@ int collect_output(const char *output, const struct collect_wish *wish, struct c
     for (size_t i = 0; result == 0 && i < spools.count; i++) {
         char other[COLLECT_PROBLEM_BYTES];
         size_t used = failed ? strlen(problem) : 0;
-        if (collect_spool(&spools.list[i], wish, sum, other) != 0)
+        struct collect_wish own = *wish;
+        own.visible = i + 1 < spools.count ? NULL : wish->visible;
+        if (collect_spool(&spools.list[i], &own, sum, other) != 0)
             snprintf(problem + used, COLLECT_PROBLEM_BYTES - used, "%s%s", failed++ ? "; " : "", other);
     }
     spools_release(&spools);

@@ -15,7 +15,7 @@
  *      instead
  *
  * At any time each process is in the spool or has a result. If it has both, readers and the next collector know it by the
- * mark, and find its result (run_dir.brought). The mark alone says nothing: where there is no result, it is collected again.
+ * mark, and find its result (run_dir.brought). A mark is no proof of a result: a marked file without a result is collected again.
  *
  * A process that collects files of earlier jobs (wish.idle_seconds) may also find output directories whose place is
  * gone. Their live files are removed after a day.

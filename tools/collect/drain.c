@@ -314,7 +314,7 @@ struct look {
     uint64_t share; /* what each process may hold of its trace (room.h). 0: not yet known */
 };
 
-/* A process that cannot be seen from here counts as running as long as its file grows. */
+/* A process that cannot be seen from here counts as running as long as it holds its file, and that grows. */
 static bool may_write(const struct run_header *header, const char *path)
 {
     enum { GROWS_SECONDS = 600 };
@@ -322,8 +322,8 @@ static bool may_write(const struct run_header *header, const char *path)
     if (header->phase == RUN_FINALIZED || process_is_of_earlier_boot(header))
         return false;
     enum process_life life = process_life(header);
-    return life == LIFE_HERE ||
-           (life == LIFE_UNSEEN && stat(path, &st) == 0 && time(NULL) - st.st_mtime < GROWS_SECONDS);
+    return life == LIFE_HERE || (life == LIFE_UNSEEN && !process_has_let_go(header, path) && stat(path, &st) == 0 &&
+                                 time(NULL) - st.st_mtime < GROWS_SECONDS);
 }
 
 static void spool_look(const struct spool *spool, struct look *look)

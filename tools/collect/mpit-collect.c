@@ -316,11 +316,14 @@ static int directory_collect(const struct request *request, const char *given, c
     int failed = 0;
     if (!one && !spools.count && !request->handover)
         no_files_tell(given);
-    for (size_t i = 0; i < (one ? 1 : spools.count); i++) {
+    const size_t count = one ? 1 : spools.count;
+    for (size_t i = 0; i < count; i++) {
         struct spool *spool = one ? &own : &spools.list[i];
+        struct collect_wish now = *wish;
+        now.visible = i + 1 < count ? NULL : wish->visible;
         if (request->to)
             output_take(spool, request->to);
-        if (collect_spool(spool, wish, sum, problem) == 0)
+        if (collect_spool(spool, &now, sum, problem) == 0)
             continue;
         warnx("%s", problem);
         failed = -1;

@@ -7,6 +7,7 @@
 #include "format/sealed.h"
 #include "site/setting.h"
 #include "summary/summary.h"
+#include "summary/summarysites.h"
 #include "symbols/storednames.h"
 
 #include <dirent.h>
@@ -146,7 +147,7 @@ void *result_of_all(const struct summary *summary, size_t *bytes)
 {
     size_t flat_bytes;
     void *flat = summary_pack(summary, &flat_bytes);
-    bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX;
+    bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX && summary_sites_are_sound(summary);
     void *file = fits ? sealed_pack(flat, flat_bytes, bytes) : NULL;
     free(flat);
     errno = flat && !fits ? EFBIG : ENOMEM;

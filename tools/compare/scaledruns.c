@@ -32,9 +32,7 @@ static void incomplete_tell(const struct summary *summary, const char *path)
         warnx("%s: %" PRIu32 " ranks did not reach MPI_Finalize; their figures end earlier", path,
               summary->ended_badly);
     if (!summary_efficiency(summary).known)
-        warnx("%s: its efficiencies are not known (calls were filtered, not timed or not recorded, or the run is of an "
-              "older mpit)",
-              path);
+        warnx("%s: its efficiencies are not known (calls were filtered, not timed or not recorded)", path);
 }
 
 /* The time on a network that takes no time, as the summary tells it. */

@@ -90,8 +90,6 @@ static void ranks_fill(struct database_job *job)
         row_known(to, row->processors > 0, row->processors);
         row_end(to);
     }
-    if (!summary->row_count)
-        database_note(job, TABLE_RANKS, "the run is of an older mpit, which kept no figures of ranks");
 }
 
 static const char *call_class_of(unsigned kind)
@@ -283,9 +281,9 @@ void database_summary_fill(struct database_job *job)
         comm_row_put(job, &summary->comms[i]);
     database_paths_fill(&job->paths, summary);
     if (!summary->sites.count)
-        database_note(job, TABLE_PATHS, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");
+        database_note(job, TABLE_PATHS, "no call paths were recorded (mpit_call_depth is 0)");
     if (!summary->sites.count)
-        database_note(job, TABLE_FRAMES, "no call paths were recorded (mpit_call_depth is 0, or an older mpit)");
+        database_note(job, TABLE_FRAMES, "no call paths were recorded (mpit_call_depth is 0)");
     counters_fill(job);
     phases_fill(job);
     findings_fill(job);

@@ -184,15 +184,6 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     return error ? -1 : 0;
 }
 
-static bool is_container(const char *path)
-{
-    struct container container;
-    char error[128];
-    enum container_kind kind = container_read(&container, path, (struct run_extent){0}, error);
-    container_release(&container);
-    return kind == CONTAINER_READ;
-}
-
 /* Reads all parts of a job, of this and of earlier times, in the order of their paths. *gone: one is not there, and no
  * container has it. */
 static void parts_read(struct job_tree *tree, struct job_table *table, const char *part_of, bool *gone)
@@ -211,7 +202,7 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
         struct summary *part = here ? file_read(tree, path, (struct run_extent){0}, &owner) : NULL;
         if (part)
             parts_add(parts, part_of, path, part, owner);
-        joined = joined || (part && is_container(path));
+        joined = joined || (part && container_begins(path, (struct run_extent){0}));
         *gone = *gone || !part;
     }
     sqlite3_finalize(ask);

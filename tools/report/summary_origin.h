@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Prints lines of text. Prints none for a summary that an older mpit wrote. */
+/* Prints lines of text. */
 void summary_origin_print(const struct summary *summary, FILE *out);
 /* Prints one line: when it ran, for how long, by whom. */
 void summary_when_print(const struct summary *summary, FILE *out);

@@ -13,7 +13,7 @@ void summary_ranks_print(const struct summary *summary, FILE *out);
 /* One line: parallel efficiency and its factors. Prints nothing if they are not known. */
 void summary_efficiency_print(const struct summary *summary, FILE *out);
 
-/* null: not known (an older file). */
+/* null: not known. */
 json_t *summary_ranks_json(const struct summary *summary);
 json_t *summary_efficiency_json(const struct summary *summary);
 json_t *efficiency_json(const struct efficiency *is);

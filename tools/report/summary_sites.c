@@ -151,7 +151,7 @@ double summary_run_ns(const struct summary *summary)
     double ns = 0;
     for (size_t i = 0; i < summary->row_count; i++)
         ns += (double)row_recorded_ns(&summary->rows[i]) * (double)summary->rows[i].threads;
-    return ns > 0 ? ns : summary->recorded_seconds.sum * 1e9; /* older files have no threads of ranks */
+    return ns;
 }
 
 const char *share_of_run_text(char text[UNIT_TEXT_BYTES], unsigned kind, uint64_t time_ns, double run_ns)
@@ -308,7 +308,7 @@ void summary_callpaths_print(const struct summary *summary, FILE *out)
     if (compared->count > 1)
         qsort(order, compared->count, sizeof *order, by_path);
     if (!compared->count)
-        fprintf(out, "No call paths were recorded (mpit_call_depth 0, or a run of an older version).\n");
+        fprintf(out, "No call paths were recorded (mpit_call_depth is 0).\n");
     else
         fprintf(
             out,

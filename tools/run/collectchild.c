@@ -1,9 +1,10 @@
 #define _GNU_SOURCE
 #include "run/collectchild.h"
 
+#include "base/processes.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,21 +52,6 @@ __attribute__((noreturn)) static void child_run(const char *output, const struct
     _exit(0);
 }
 
-/* Returns the bytes that a process has read and written. */
-static uint64_t bytes_moved(pid_t pid)
-{
-    char path[64], line[128];
-    uint64_t sum = 0, count;
-    snprintf(path, sizeof path, "/proc/%d/io", (int)pid);
-    FILE *io = fopen(path, "re");
-    while (io && fgets(line, sizeof line, io))
-        if (sscanf(line, "rchar: %" SCNu64, &count) == 1 || sscanf(line, "wchar: %" SCNu64, &count) == 1)
-            sum += count;
-    if (io)
-        fclose(io);
-    return sum;
-}
-
 /* Returns true if the child has sent its whole verdict. */
 static bool verdict_await(pid_t pid, int told, int patience_ms)
 {
@@ -80,8 +66,8 @@ static bool verdict_await(pid_t pid, int told, int patience_ms)
             used += (size_t)n;
             continue;
         }
-        uint64_t now = bytes_moved(pid);
-        idle = now == progress ? idle + LOOK_MS : 0;
+        uint64_t now = process_moved((uint32_t)pid);
+        idle = now == progress && !process_is_running((uint32_t)pid) ? idle + LOOK_MS : 0;
         progress = now;
     }
     return false;

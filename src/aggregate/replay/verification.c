@@ -41,20 +41,6 @@ static void cells_compare(struct replay *replay, const struct run_block *block, 
     }
 }
 
-/* A file of an older version has fewer functions, so its arrays by function are shorter. */
-static void calls_compare(struct replay *replay, const struct run_block *block)
-{
-    const struct thread_cells *replayed = &replay->thread;
-    size_t calls = replay->reader->call_count < CALL_COUNT ? replay->reader->call_count : CALL_COUNT;
-    struct thread_cells laid = {.events = replayed->events, .nested_time = replayed->nested_time};
-    uint64_t *at = laid.call_count;
-    at = (uint64_t *)memcpy(at, replayed->call_count, calls * sizeof *at) + calls;
-    at = (uint64_t *)memcpy(at, replayed->call_time, calls * sizeof *at) + calls;
-    at = (uint64_t *)memcpy(at, replayed->stall_time, sizeof replayed->stall_time) + STATE_COUNT;
-    at = (uint64_t *)memcpy(at, replayed->call_stall_time, calls * sizeof *at) + calls;
-    cells_compare(replay, block, (const uint64_t *)&laid, (size_t)(at - (const uint64_t *)&laid));
-}
-
 static const void *page_find(const struct replayed_comm *comm, uint32_t number)
 {
     for (const struct replayed_page *page = comm ? comm->pages : NULL; page; page = page->next)
@@ -116,7 +102,7 @@ static void thread_compare(struct replay *replay, uint32_t thread)
         if (block->thread != thread || block->kind == BLOCK_SHARED || block->kind == BLOCK_FABRIC_LEVEL)
             continue;
         if (block->kind == BLOCK_THREAD) {
-            calls_compare(replay, block);
+            cells_compare(replay, block, (const uint64_t *)&replay->thread, sizeof replay->thread / sizeof(uint64_t));
         } else if (block->kind == BLOCK_REGION) { /* the reader has checked that there is such an instrument */
             cells_compare(replay, block, (const uint64_t *)&replay->regions[block->page],
                           sizeof *replay->regions / sizeof(uint64_t));

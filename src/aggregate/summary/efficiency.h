@@ -40,7 +40,7 @@ struct efficiency efficiency_of(const struct efficiency_part *parts, size_t coun
 void efficiency_split(struct efficiency *is, double ideal);
 
 struct summary;
-/* Of a job. Not known if calls were not recorded or not timed, or in files of older versions. */
+/* Of a job. Not known if calls were not recorded or not timed. */
 struct efficiency summary_efficiency(const struct summary *summary);
 /* Why it is not known: a part of a sentence. NULL: no reason that a user can do something about. */
 const char *efficiency_obstacle(const struct summary *summary);

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /*
- * The flat form: "mpit-sum", version, byte order, sizes of the three structures, then the structures. The sizes differ
+ * The flat form: "mpit-sum", version, byte order, sizes and numbers of the structures, then the structures. The sizes differ
  * if a build has another table of calls.
  */
 struct flat_header {
@@ -25,7 +25,6 @@ struct flat_header {
 
 #define FLAT_MAGIC "mpit-sum"
 enum { FLAT_VERSION = 16 };
-#define FLAT_BODY_BYTES offsetof(struct summary, traced) /* the rest is not stored */
 #define FLAT_BODY_BYTES offsetof(struct summary, traced) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };

@@ -52,10 +52,9 @@ void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes)
     chunk->turned = header_sum(chunk, sizes);
 }
 
-/* Files of older versions have no sums. */
 static bool seal_is_whole(const struct chunk_header *chunk, const struct column_sizes *sizes)
 {
-    return !chunk->turned || chunk->turned == header_sum(chunk, sizes);
+    return chunk->turned == header_sum(chunk, sizes);
 }
 
 /* ---- pieces of the image */

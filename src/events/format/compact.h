@@ -14,7 +14,7 @@
  *
  * The image has CHUNK_GONE in place of chunks of events. The reader makes the image in memory, and takes the blocks
  * from the file. Compressed data ends with zstd's own checksum of the original, and each header has one (`turned`). So
- * no damaged data passes for recorded data. Files of older versions have no checksums. A program without zstd (the
+ * no damaged data passes for recorded data. A program without zstd (the
  * process that is recorded) links none of this.
  */
 #ifndef MPIT_EVENTS_COMPACT_H

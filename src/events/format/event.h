@@ -78,7 +78,7 @@ struct event_extension {
     uint16_t kind; /* RECORD_EXTENSION, at the offset of event.kind */
     uint16_t comm;
     uint64_t bytes_out;  /* bytes received by a collective */
-    uint64_t bytes_high; /* the upper bits of event.bytes + 1. 0: event.bytes is whole, as in older files */
+    uint64_t bytes_high; /* the upper bits of event.bytes + 1. 0: event.bytes is whole */
 };
 
 _Static_assert(sizeof(struct event_extension) == sizeof(struct event), "an extension takes an event's place");
@@ -94,7 +94,7 @@ enum {
     EVENT_OP = EVENT_LARGE | EVENT_TIMEOUT, /* of a call on a window, two bits together: its reduction, as below */
     EVENT_OP_SUM = EVENT_TIMEOUT,
     EVENT_OP_REPLACE = EVENT_LARGE,
-    EVENT_OP_NO_OP = EVENT_OP, /* no bit set: another operation, none, or an older run file */
+    EVENT_OP_NO_OP = EVENT_OP, /* no bit set: another operation, or none */
     EVENT_NESTED = 0x0800,     /* the call was made from inside another recorded call of the same thread */
 };
 

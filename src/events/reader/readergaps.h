@@ -6,7 +6,7 @@
  *              last call returned          next call begins, or the end
  *
  * A trace that was switched has no gap where it was off. The place and size of a gap follow from the events in the
- * file. The cause is in the gap_table. In older files, and after a full table, a cause is known only for the whole
+ * file. The cause is in the gap_table. After a full table a cause is known only for the whole
  * process.
  */
 #ifndef MPIT_EVENTS_READERGAPS_H

@@ -4,6 +4,7 @@
 #include "backends.h"
 #include "native.h"
 #include "base/pages.h"
+#include "base/signals.h"
 #include "registry/paths.h"
 #include "settings/knobs.h"
 #include "thread/log.h"
@@ -316,6 +317,8 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
         return paths->none;
     if (paths->others)
         return paths->others;
+    sigset_t before;
+    signals_hold(&before); /* a handler that leaves by a jump would leave the lock taken */
     pthread_mutex_lock(&lock);
     size_t words = depth ? frames_find(paths, kind, call, depth) : 0;
     key.cells = paths->none->cells;
@@ -324,5 +327,6 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
     bool counted = !number || way_number(&key, log, number);
     const struct path_way *way = counted ? way_add(paths, &key, words) : NULL;
     pthread_mutex_unlock(&lock);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return way ? way : others_open(log, number != 0);
 }

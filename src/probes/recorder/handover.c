@@ -77,36 +77,6 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-static const char *proc_read(pid_t pid, const char *name, char text[256])
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, 255);
-    if (fd >= 0)
-        close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    return text;
-}
-
-/* Returns the number of bytes that a process has read and written. */
-static uint64_t progress_of(pid_t pid)
-{
-    char text[256];
-    uint64_t read_bytes = 0, written_bytes = 0;
-    return sscanf(proc_read(pid, "io", text), "rchar: %" SCNu64 " wchar: %" SCNu64, &read_bytes, &written_bytes) == 2
-               ? read_bytes + written_bytes
-               : 0;
-}
-
-/* Returns whether the process has a processor, or waits for one: then it is not the output directory that is slow. */
-static bool is_running(pid_t pid)
-{
-    char text[256];
-    const char *name_end = strrchr(proc_read(pid, "stat", text), ')');
-    return name_end && strncmp(name_end, ") R", 3) == 0;
-}
-
 /* Reads the available output. False: that was the end. */
 static bool words_take(int told, char text[TEXT_BYTES])
 {
@@ -132,8 +102,9 @@ static bool collector_await(pid_t pid, int told, char text[TEXT_BYTES])
                 return true;
             continue;
         }
-        uint64_t now = progress_of(pid);
-        if (now != progress || is_running(pid))
+        uint64_t now = process_moved((uint32_t)pid);
+        if (now != progress ||
+            process_is_running((uint32_t)pid)) /* without a processor it says nothing of the directory */
             idle_since_ms = now_ms();
         progress = now;
     }

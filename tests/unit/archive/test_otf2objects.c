@@ -318,7 +318,7 @@ static void gaps_part_what_windows_have_open(void **state)
     assert_int_equal(seen.completed_there, 0);
 }
 
-/* Without both of its records a seek is a call and no more, as in older run files. */
+/* Without both of its records a seek is a call and no more. */
 static void seeks_say_how_far_they_are(void **state)
 {
     (void)state;

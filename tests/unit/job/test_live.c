@@ -343,7 +343,7 @@ static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void 
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
     assert_int_equal(header->pid_namespace, st.st_ino);
     assert_int_equal(process_life(header), LIFE_HERE);
-    header->pid_namespace = 0; /* an older file: told by its number */
+    header->pid_namespace = 0; /* told by its number */
     assert_int_equal(process_life(header), LIFE_HERE);
     header->process_start++; /* an earlier process of this program, which had its number */
     assert_int_equal(process_life(header), LIFE_GONE);

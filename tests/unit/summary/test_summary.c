@@ -238,7 +238,7 @@ static void sites_know_the_ranks_with_the_least_and_the_most_time(void **state)
     assert_int_equal(site[1].ranks, 2); /* 201, 101 */
     assert_int_equal(site[1].least_rank, 3);
     assert_int_equal(site[1].most_rank, 1);
-    old.sites.list[0].least_rank = -1; /* from an older file */
+    old.sites.list[0].least_rank = -1;
     assert_int_equal(summary_merge(&sum, &old), 0);
     assert_int_equal(sum.sites.list[0].least_rank, -1);
     assert_int_equal(sum.sites.list[0].most_rank, -1);

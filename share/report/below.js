@@ -184,7 +184,7 @@ function samplesFigure(job) {
           textOfPairs(profile.time.samples, "sample", "samples") + " of " +
           textOfPairs(profile.threads, "thread", "threads") + ", one each " + textOfNs(profile.period_ns) +
           " of a thread; each represents the time since the sample before it. In the flame graph callers " +
-          "are above, and the width is the time. mpit-dump --flamegraph --ranks LIST draws single ranks. " +
+          "are above, and the width is the time. mpit-dump --profile --ranks LIST shows single ranks. " +
           "profile.md defines the values."));
 }
 

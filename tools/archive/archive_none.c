@@ -1,7 +1,6 @@
 /* In place of all that calls OTF2, where it is missing. The tools refuse the options before they come here. */
 #include "archive/archive.h"
 #include "check/check.h"
-#include "profile/otf2_samples.h"
 
 #include <stdio.h>
 
@@ -15,17 +14,6 @@ int archive_write(const struct run_dir *dir, const char *target, const struct ot
 {
     (void)dir, (void)manner;
     return archive_target_check(target, error);
-}
-
-int otf2_samples_write(struct stacks *stacks, const char *directory, struct otf2_report *report)
-{
-    (void)stacks;
-    return archive_target_check(directory, report->error);
-}
-
-void otf2_directory_remove(const char *path)
-{
-    (void)path;
 }
 
 int check_run(const char *path, bool json)

@@ -49,9 +49,7 @@ static const struct tool_option options[] = {
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
     {"folded", "FILE", MODE_FOLDED, NULL},
-    {"flamegraph", "FILE", MODE_FLAMEGRAPH, NULL},
-    {"pprof", "FILE", MODE_PPROF, NULL},
-    {"otf2-samples", "DIR", MODE_OTF2_SAMPLES, "export the samples; --internal: with frames inside MPI"},
+    {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI"},
     {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-"},
     {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s"},
     {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
@@ -116,8 +114,7 @@ static bool mode_has_json(enum mode mode)
 
 static bool mode_has_stacks(enum mode mode)
 {
-    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_FLAMEGRAPH || mode == MODE_PPROF ||
-           mode == MODE_OTF2_SAMPLES;
+    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_PPROF;
 }
 
 static bool mode_has_target(enum mode mode)
@@ -129,9 +126,8 @@ static bool mode_has_target(enum mode mode)
 /* Rejects a mode whose library was missing when the tool was built. */
 static void mode_check(enum mode mode)
 {
-    if (!MPIT_HAS_OTF2 && (mode == MODE_OTF2 || mode == MODE_OTF2_SAMPLES || mode == MODE_CHECK))
-        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev), so it has no --otf2, --otf2-samples "
-                     "and --check");
+    if (!MPIT_HAS_OTF2 && (mode == MODE_OTF2 || mode == MODE_CHECK))
+        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev), so it has no --otf2 and --check");
     if (!MPIT_HAS_PPROF && mode == MODE_PPROF)
         usage_reject("this mpit-dump was built without protobuf-c and zlib (libprotobuf-c-dev, protobuf-c-compiler, "
                      "zlib1g-dev), so it has no --pprof");
@@ -154,9 +150,7 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof, --otf2-samples, "
-            "--compact, --unpack, "
-            "--verify and --check at a time");
+            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --pprof, --compact, --unpack, --verify and --check at a time");
     if (!is_form)
         request->mode = mode;
 }
@@ -171,8 +165,8 @@ static unsigned threads_option_read(const char *text)
     return (unsigned)threads;
 }
 
-/* In "--folded --json RUN" the user forgot the file. "-" is standard output. For a file called --json, use
- * "--folded=--json". */
+/* In "--pprof --json RUN" the user forgot the file. "-" is standard output. For a file called --json, use
+ * "--pprof=--json". */
 static const char *target_read(char *const argv[])
 {
     if (optarg[0] == '-' && optarg[1] && optarg == argv[optind - 1])
@@ -320,11 +314,11 @@ static void details_check(const struct request *request)
     if (selection_is_given(&request->selection) && !mode_selects(request->mode))
         usage_reject(
             "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
-            "--analyze, --otf2, --perfetto, --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+            "--analyze, --otf2, --perfetto, --profile, --folded or --pprof");
     if (request->full && request->mode != MODE_NONE && request->mode != MODE_SUMMARY)
         usage_reject("--full is for the summary as text; the other outputs always have everything");
     if (request->internal && !mode_has_stacks(request->mode))
-        usage_reject("--internal needs --profile, --folded, --flamegraph, --pprof or --otf2-samples");
+        usage_reject("--internal needs --profile, --folded or --pprof");
     if (request->manner.threads && request->mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
     if (request->manner.functions && request->mode != MODE_OTF2)

@@ -314,12 +314,8 @@ static int show(const struct run_dir *dir, const struct request *request)
         return sampleview_profile(dir, &samples);
     case MODE_FOLDED:
         return sampleview_folded(dir, &samples);
-    case MODE_FLAMEGRAPH:
-        return sampleview_flamegraph(dir, &samples);
     case MODE_PPROF:
         return sampleview_pprof(dir, &samples);
-    case MODE_OTF2_SAMPLES:
-        return sampleview_otf2(dir, &samples);
     case MODE_HTML:
         return page_write(dir, request->target);
     case MODE_SQLITE:

@@ -1,12 +1,8 @@
 #define _GNU_SOURCE
 #include "dump/sampleview.h"
 
-#include "archive/archive.h"
-#include "profile/folded.h"
-#include "base/interrupt.h"
-#include "format/label.h"
-#include "profile/otf2_samples.h"
 #include "base/outputfile.h"
+#include "profile/folded.h"
 #include "profile/pprof.h"
 #include "profile/profile.h"
 
@@ -14,10 +10,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 static size_t sampled_jobs(const struct run_dir *dir)
 {
@@ -137,32 +130,6 @@ static const struct run_job *sampled_job(const struct run_dir *dir, const char *
     return job;
 }
 
-int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request)
-{
-    char error[OUTPUT_ERROR_BYTES] = "";
-    struct profile profile;
-    int failed = 0;
-    const struct run_job *job = sampled_job(dir, "a flame graph");
-    FILE *out = output_file_open(request->target, error);
-    if (!out)
-        errx(1, "%s", error);
-    if (profile_open(&profile, job, request->selection, request->internal) != 0) {
-        failed = failed_for(error, "out of memory for the flame graph");
-    } else if (!profile.sum.ns) {
-        failed = failed_for(error, nothing);
-    } else {
-        char program[sizeof job->files[0].header.program];
-        label_clean(program, sizeof program, job->files[0].header.program, sizeof program);
-        const char *slash = strrchr(program, '/');
-        flamegraph_write(&profile, slash ? slash + 1 : program, out);
-        notes_print(&profile.stacks);
-    }
-    profile_release(&profile);
-    if (output_file_close(out, request->target, failed, error) != 0)
-        errx(1, "%s", error);
-    return 0;
-}
-
 int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
@@ -182,72 +149,4 @@ int sampleview_pprof(const struct run_dir *dir, const struct sample_request *req
     if (output_file_close(out, request->target, failed, error) != 0)
         errx(1, "%s", error);
     return 0;
-}
-
-static int sample_see(void *data, const struct stack_sample *sample)
-{
-    (void)data;
-    (void)sample;
-    return 1;
-}
-
-/* With several jobs, the selection may leave out all of one. That job has no archive. */
-static bool job_is_chosen(const struct run_job *job, const struct sample_request *request)
-{
-    struct stacks stacks;
-    int seen = stacks_open(&stacks, job, request->selection, request->internal);
-    if (seen == 0)
-        seen = stacks_walk(&stacks, sample_see, NULL);
-    stacks_release(&stacks);
-    if (seen < 0)
-        errx(1, "out of memory for the conversion of the samples");
-    return seen > 0;
-}
-
-static int job_archive(const struct run_job *job, const struct sample_request *request, const char *path,
-                       struct otf2_report *report)
-{
-    struct stacks stacks;
-    int result = stacks_open(&stacks, job, request->selection, request->internal);
-    if (result != 0)
-        snprintf(report->error, sizeof report->error, "out of memory for the conversion of the samples");
-    else
-        result = otf2_samples_write(&stacks, path, report);
-    if (result == 0)
-        notes_print(&stacks);
-    stacks_release(&stacks);
-    return result;
-}
-
-int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request)
-{
-    static struct otf2_report report;
-    char error[512], path[PATH_MAX];
-    size_t chosen = 0;
-    int result = 0;
-    bool several = sampled_jobs(dir) > 1;
-    for (size_t i = 0; i < dir->job_count && several; i++)
-        chosen += run_job_has_samples(&dir->jobs[i]) && job_is_chosen(&dir->jobs[i], request);
-    if (several && !chosen)
-        errx(1, "%s", nothing);
-    if (archive_target_check(request->target, error) != 0)
-        errx(1, "%s", error);
-    if (several && mkdir(request->target, 0777) != 0)
-        err(1, "%s cannot be created", request->target);
-    for (size_t i = 0; i < dir->job_count && result == 0; i++) {
-        if (!run_job_has_samples(&dir->jobs[i]) || (several && !job_is_chosen(&dir->jobs[i], request)))
-            continue;
-        int n = several ? snprintf(path, sizeof path, "%s/%016" PRIx64, request->target, dir->jobs[i].job)
-                        : snprintf(path, sizeof path, "%s", request->target);
-        if (n >= (int)sizeof path)
-            errx(1, "the path of the archive is too long");
-        result = job_archive(&dir->jobs[i], request, path, &report);
-    }
-    if (result != 0 && several)
-        otf2_directory_remove(request->target);
-    if (result != 0)
-        warnx("%s", report.error);
-    if (report.signal)
-        interrupt_die(report.signal);
-    return result != 0;
 }

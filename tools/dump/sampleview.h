@@ -19,11 +19,8 @@ struct sample_request {
 
 int sampleview_profile(const struct run_dir *dir, const struct sample_request *request);
 int sampleview_folded(const struct run_dir *dir, const struct sample_request *request);
-/* The archives of several jobs go to target/JOB. */
-int sampleview_otf2(const struct run_dir *dir, const struct sample_request *request);
-/* These two have one job. */
+/* It has one job. */
 int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request);
-int sampleview_flamegraph(const struct run_dir *dir, const struct sample_request *request);
 
 /* If there are several jobs, prints which of them follows. All outputs use it. */
 void job_title_print(const struct run_dir *dir, size_t i);

@@ -65,7 +65,7 @@ static void flame_put(struct flame *flame, const struct profile_node *node, unsi
     flame_walk(flame, node, depth + 1);
 }
 
-/* Children in the order of their names, as in --flamegraph. */
+/* Children in the order of their names. */
 static void flame_walk(struct flame *flame, const struct profile_node *parent, unsigned depth)
 {
     size_t count = 0;

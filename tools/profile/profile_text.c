@@ -184,7 +184,7 @@ static void recorder_explain(struct recorder_note *note, const struct profile *p
 static void more_print(size_t count, FILE *out)
 {
     if (count > ROWS_MOST)
-        fprintf(out, "  ... and %zu more; --json shows all\n", count - ROWS_MOST);
+        fprintf(out, "  ... and %zu more; --json and --folded show all\n", count - ROWS_MOST);
 }
 
 static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64_t whole)
@@ -422,7 +422,7 @@ static int paths_print(const struct profile *profile, struct recorder_note *note
     int result = nodes_print(&paths, profile->root, 0);
     if (paths.left_out)
         fprintf(out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
-                paths.lines == PATH_LINES_MOST ? ", and more; --json and --folded show all" : "");
+                paths.lines == PATH_LINES_MOST ? ", and more; --json shows all" : "");
     recorder_explain(note, profile, out);
     return result;
 }

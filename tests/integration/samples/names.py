@@ -25,7 +25,7 @@ judge = trial.Judge()
 TEXTS = [["--profile"], ["--profile", "--json"], ["--profile", "--internal"], ["--folded", "-"], ["--folded", "-", "--internal"],
          ["--analyze"], ["--analyze", "--json"], ["--callpaths"], ["--callpaths", "--json"], ["--json"], ["--csv"], ["--full"],
          ["--perfetto", "-"]]
-FILES = ["--flamegraph", "--pprof"]
+FILES = ["--pprof"]
 
 
 def dump(work, *words):
@@ -50,10 +50,6 @@ def outputs(work):
         with open(f"{work}/file", "rb") as file:
             found[option] = (ended.status, file.read(), ended.err)
         os.unlink(f"{work}/file")
-    ended = dump(work, "--otf2-samples", "archive", "run")
-    for what in (["--show-global-defs"], []):
-        found["archive " + " ".join(what)] = trial.run(["otf2-print", *what, f"{work}/archive/traces.otf2"], 120).out
-    shutil.rmtree(f"{work}/archive", ignore_errors=True)
     return found
 
 

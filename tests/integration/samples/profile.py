@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE | picture SVG | archive DIR PROFILE |
+"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE |
 pprof FILE PROFILE | files FILE FUNCTION SOURCE... | parts PROFILE | stripped PROFILE
 
 What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
@@ -8,7 +8,6 @@ import gzip
 import json
 import re
 import sys
-import xml.dom.minidom
 
 # A share may be off by three times what it says (1.96 standard errors), and by what the machine does to a program's own
 # clock while it is not running.
@@ -145,41 +144,6 @@ def folded_judge(folded, profile):
     require(abs(total - job["time"]["ns"] / 1000) < 1000, total, job["time"]["ns"])
 
 
-def picture_judge(path):
-    """A picture that holds together: boxes lie on those that they belong to, and have titles."""
-    document = xml.dom.minidom.parse(path)
-    boxes = []
-    for group in document.getElementsByTagName("g"):
-        title = group.getElementsByTagName("title")[0].firstChild.data
-        (rect,) = group.getElementsByTagName("rect")
-        x, y, width = (float(rect.getAttribute(name)) for name in ("x", "y", "width"))
-        boxes.append((title, x, y, x + width))
-    require(len(boxes) > 8 and any(title.startswith("compute_inner [") for title, *_ in boxes), "few boxes", boxes)
-    require(any("[stall recv]" in title for title, *_ in boxes), "no stall")
-    for title, left, y, right in boxes:
-        below = [box for box in boxes if abs(box[2] - y - 17) < 1 and box[1] <= left + 0.02 and box[3] >= right - 0.02]
-        require(title.startswith("all,") or len(below) == 1, title, "stands on", below)
-
-
-def archive_judge(directory, profile):
-    """Its samples have the weights and stacks of the profile, as OTF2's reader for Python gives them."""
-    import otf2  # the system's
-    weights, mpi = 0, 0
-    with otf2.reader.open(directory + "/traces.otf2") as trace:
-        for _, event in trace.events:
-            (weight,) = [value for attribute, value in event.attributes.items() if attribute.name == "weight"]
-            names, context = [], event.calling_context
-            while context is not None:
-                names.append(context.region.name)
-                context = context.parent
-            weights += weight
-            mpi += weight if any(name.startswith("MPI_") for name in names) else 0
-            require(bool(re.match(r"\[(work|stall .*)\]$", names[0])) == any(name.startswith("MPI_") for name in names), names)
-    job = job_of(profile)
-    require(weights * job["period_ns"] == job["time"]["ns"], weights, job["time"]["ns"])
-    require(mpi * job["period_ns"] == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], mpi)
-
-
 def varint(data, at):
     """A number of a protocol buffer, and where the next thing begins."""
     value, shift = 0, 0
@@ -253,7 +217,7 @@ def main():
     elif what == "files":
         files_judge(*words)
     else:
-        {"enough": enough, "judge": judge, "folded": folded_judge, "picture": picture_judge, "archive": archive_judge, "pprof": pprof_judge,
+        {"enough": enough, "judge": judge, "folded": folded_judge, "pprof": pprof_judge,
          "parts": parts_judge, "stripped": stripped_judge}[what](*words)
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A program that spends its time where it says (phases.c), sampled on each MPI: the profile has its functions, lines and
-# states, in shares that agree with the program's own clock and with the recorder's timers; folded stacks, flame graph and
-# archive are the same samples; what cannot be shown is told.
+# states, in shares that agree with the program's own clock and with the recorder's timers; folded stacks and
+# pprof are the same samples; what cannot be shown is told.
 # Usage: test_profile.sh BUILD_DIRECTORY
 . "$(dirname "$0")/../common/verdict.sh"
 
@@ -50,14 +50,8 @@ profiles() {
     check "$mpi: --folded" "$dump" --folded folded "run-$mpi"
     check "$mpi: folded stacks are the samples" $python "$judge" folded folded all.json
     check "$mpi: --internal has what is inside" sh -c "'$dump' --folded - --internal run-$mpi | grep -q 'receive_late;MPI_Recv;P*MPI_Recv;.*stall recv'"
-    check "$mpi: --flamegraph" "$dump" --flamegraph flames.svg "run-$mpi"
-    check "$mpi: the picture holds together" $python "$judge" picture flames.svg
     check "$mpi: --pprof" "$dump" --pprof pprof.pb.gz "run-$mpi"
     check "$mpi: its samples are the same" $python "$judge" pprof pprof.pb.gz all.json
-    check "$mpi: --otf2-samples" "$dump" --otf2-samples "archive-$mpi" "run-$mpi"
-    check "$mpi: the archive is sound" sound "archive-$mpi"
-    check "$mpi: otf2-print reads it" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -q 'CALLING_CONTEXT_SAMPLE.*stall recv'"
-    check "$mpi: its samples are those of the profile" $python "$judge" archive "archive-$mpi" all.json
 }
 
 # Names as compilers leave them: lambdas of one unit, functions of one unit inlined into another's when they are linked, and
@@ -145,56 +139,29 @@ several() {
     local mpi=$1
     check "$mpi: two jobs" timeout 100 "$build/bin/mpit-run" --quiet --sample 500 --output "two-$mpi" \
         sh -c "mpirun.$mpi -n 2 $build/tests/phases-$mpi 3; mpirun.$mpi -n 1 $build/tests/sampled-$mpi rate"
-    check "$mpi: --otf2-samples of a rank that one of them has" "$dump" --otf2-samples "archive-two-$mpi" --ranks 1 "two-$mpi"
-    check "$mpi: the archive of that one is made" sh -c "[ \$(ls archive-two-$mpi | wc -l) = 1 ] && test -s archive-two-$mpi/*/traces.otf2"
-    refused "$mpi: of a function that none has" 1 'has no samples' --otf2-samples archive-none --functions MPI_Alltoallw "two-$mpi"
-    check "$mpi: and nothing is made" test ! -e archive-none
-}
-
-# What is there is another program than the one that ran, or none.
-changes() {
-    local mpi=$1
-    cp "$build/tests/phases-$mpi" program
-    check "$mpi: a copy is sampled" samples run-copy "$mpi" ./program 3
-    check "$mpi: names are stored" "$dump" --unpack run-apart run-copy
-    rm -r run-copy && mv run-apart run-copy
-    check "$mpi: they go for this test" rm run-copy/*.names
-    cp "$build/tests/heat-$mpi" program
-    check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
-        [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"
-    strip -s -o program "$build/tests/phases-$mpi"
-    check "$mpi: a stripped copy is sampled" samples run-stripped "$mpi" ./program 3
-    check "$mpi: its functions are told by where they begin" sh -c "'$dump' --profile --json run-stripped >stripped.json &&
-        nm '$build/tests/phases-$mpi' | $python '$judge' stripped stripped.json"
-    head -c 20000 "$build/tests/phases-$mpi" >program
-    check "$mpi: half a program is no reason to fall" sh -c "'$dump' --profile run-copy >text 2>&1 && ! grep -q compute_ text"
-    rm program
-    check "$mpi: no program is told" sh -c "'$dump' --folded - run-copy 2>&1 | grep -q 'program cannot be read'"
+    check "$mpi: folded stacks of a rank that one of them has" sh -c "'$dump' --folded - --ranks 1 two-$mpi >text && grep -q 'job [12], rank 1;' text && ! grep -q 'rank 0;' text"
+    refused "$mpi: of a function that none has" 1 'has no samples' --folded none.folded --functions MPI_Alltoallw "two-$mpi"
 }
 
 wrong_calls() {
     local mpi=$1
     check "$mpi: a run without samples" timeout 100 "$build/bin/mpit-run" --quiet --trace --output plain "mpirun.$mpi" -n 1 "$build/tests/heat-$mpi" --steps 2
     refused "no samples" 1 'has no samples; mpit-run --sample' --profile plain
-    refused "no samples for an archive" 1 'has no samples' --otf2-samples never plain
     refused "no place for folded stacks" 1 'cannot be written' --folded /nowhere/folded "run-$mpi"
-    refused "an archive that is there" 1 'exists already' --otf2-samples "archive-$mpi" "run-$mpi"
-    refused "nothing of that" 1 'has no samples' --flamegraph none.svg --functions MPI_Alltoallw "run-$mpi"
     refused "nothing of that for pprof" 1 'has no samples' --pprof none.gz --functions MPI_Alltoallw "run-$mpi"
     refused "nothing of that as text" 1 'has no samples' --profile --functions MPI_Alltoallw "run-$mpi"
     refused "nothing of that as JSON" 1 'has no samples' --profile --json --functions MPI_Alltoallw "run-$mpi"
     check "nothing is said instead" test ! -s said.out
     refused "nothing of that as folded stacks" 1 'has no samples' --folded none.folded --functions MPI_Alltoallw "run-$mpi"
-    refused "nothing of that as an archive" 1 'has no samples' --otf2-samples never --functions MPI_Alltoallw "run-$mpi"
-    for option in --folded --flamegraph --pprof --otf2-samples --otf2 --perfetto; do
+    for option in --folded --pprof --otf2 --perfetto; do
         refused "$option without its file" 2 "'$option' needs a file" $option --json "run-$mpi"
     done
-    refused "two that write" 2 "'--folded' needs a file" --folded --flamegraph x.svg "run-$mpi"
+    refused "two that write" 2 "'--folded' needs a file" --folded --pprof x.gz "run-$mpi"
     check "a file of such a name" sh -c "'$dump' --folded=--strange 'run-$mpi' && test -s ./--strange"
     refused "--internal without stacks" 2 '--internal needs' --summary --internal "run-$mpi"
     refused "two at a time" 2 'only one of' --profile --folded - "run-$mpi"
-    refused "no file" 2 'needs a value' --flamegraph
-    check "nothing half is left" sh -c '! ls never* none.svg* none.gz* none.folded* ./--json* 2>/dev/null'
+    refused "no file" 2 'needs a value' --pprof
+    check "nothing half is left" sh -c '! ls none.gz* none.folded* ./--json* 2>/dev/null'
 }
 
 any=

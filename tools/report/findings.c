@@ -18,6 +18,7 @@ void finding_rank_add(struct finding *finding, int32_t rank)
         finding->ranks[finding->rank_count++] = rank;
 }
 
+#define LEAST_SECONDS 0.01
 enum { RANKS_NAMED = 4, PLACE_COLUMNS = 48, SHORT_SECONDS = 1 };
 
 const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TEXT_BYTES])
@@ -117,8 +118,8 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
         facts->ranks++;
         facts->threads += row->threads;
     }
-    /* What was cut short at its start says nothing of the program. */
-    if (!facts->efficiency.known || (summary->ended_badly && facts->run < SHORT_SECONDS))
+    /* What was cut short at its start, or does nothing, says nothing of the program. */
+    if (!facts->efficiency.known || facts->run < LEAST_SECONDS || (summary->ended_badly && facts->run < SHORT_SECONDS))
         return false;
     facts->stall_mean /= facts->ranks;
     facts->stalls = summary->stall_known && (double)summary->stall_known >= facts->ranks;

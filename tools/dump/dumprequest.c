@@ -150,7 +150,8 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --pprof, --compact, --unpack, --verify and --check at a time");
+            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --pprof, --compact, --unpack, --verify and "
+            "--check at a time");
     if (!is_form)
         request->mode = mode;
 }

@@ -6,15 +6,7 @@
 #ifndef MPIT_BASE_THREADOWN_H
 #define MPIT_BASE_THREADOWN_H
 
-/* Variables of up to 8 bytes. Others are in threadown.c. */
-#define THREAD_OWN_WORDS(OWN)                                                                                          \
-    OWN(book_thread_state)                                                                                             \
-    OWN(thread_log)                                                                                                    \
-    OWN(log_attaching)                                                                                                 \
-    OWN(log_is_refused) OWN(thread_is_internal) OWN(fabric_opening) OWN(thread_phases) OWN(phases_busy)                \
-        OWN(region_stack) OWN(native_holder) OWN(native_inside) OWN(components_entering) OWN(delivering)               \
-            OWN(delivered) OWN(delivered_native) OWN(delivered_safety)
-
+/* Each variable is in threadown.c, too. */
 enum { SAMPLED_BYTES = 96, NO_LOG_BYTES = 8 << 10 };
 
 #define THREAD_OWN(type, name) THREAD_OWN_BYTES(type, name, 8)

@@ -120,7 +120,7 @@ static size_t large_count(const struct findings *findings)
 }
 
 /* As many findings with their advice as have room beside `used` lines and some sites. The small ones go first, then
- * advice. The caller frees the text. */
+ * advice, then the others. The caller frees the text. */
 static char *findings_text(const struct findings *findings, unsigned used)
 {
     size_t least = large_count(findings) > 1 ? large_count(findings) : 1;

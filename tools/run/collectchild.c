@@ -57,7 +57,7 @@ static bool verdict_await(pid_t pid, int told, int patience_ms)
 {
     uint64_t progress = 0;
     size_t used = 0;
-    for (int idle = 0; idle < patience_ms;) {
+    for (int idle = 0; idle < 16 * patience_ms;) {
         struct pollfd ready = {.fd = told, .events = POLLIN};
         if (poll(&ready, 1, LOOK_MS) > 0) {
             ssize_t n = read(told, (char *)&verdict + used, sizeof verdict - used);
@@ -67,7 +67,8 @@ static bool verdict_await(pid_t pid, int told, int patience_ms)
             continue;
         }
         uint64_t now = process_moved((uint32_t)pid);
-        idle = now == progress && !process_is_running((uint32_t)pid) ? idle + LOOK_MS : 0;
+        /* without a processor it says little of the directory: it has 16 times as long */
+        idle = now != progress ? 0 : idle + (process_is_running((uint32_t)pid) ? LOOK_MS : 16 * LOOK_MS);
         progress = now;
     }
     return false;

@@ -579,8 +579,8 @@ static void unknown_tell(void)
     nanosleep(&begins, NULL);
     int32_t count = threads_unknown();
     if (count > 0)
-        native_say("mpit: %" PRId32 " thread%s of process %d %s not sampled: pthread_create did not start %s", count,
-                   count > 1 ? "s" : "", (int)getpid(), count > 1 ? "are" : "is", count > 1 ? "them" : "it");
+        native_say("mpit: %" PRId32 " thread%s of process %d %s not sampled: mpit did not see the start", count,
+                   count > 1 ? "s" : "", (int)getpid(), count > 1 ? "are" : "is");
 }
 
 void sampler_end(void)

@@ -161,7 +161,7 @@ assert not vague, vague'
     # shellcheck disable=SC2086
     run --sample 100 --output "$work/raw-$mpi" $two "$build/tests/signalstacks-$mpi" 0.1 2
     check "$mpi: threads that a runtime starts by system calls are named: $(grep -m1 'not sampled' "$work/err")" \
-        [ "$(grep -c 'mpit: 2 threads of process [0-9]* are not sampled: pthread_create did not start them' "$work/err")" = 2 ]
+        [ "$(grep -c 'mpit: 2 threads of process [0-9]* are not sampled: mpit did not see the start' "$work/err")" = 2 ]
 done
 
 for words in "--sample 10001" "--sample=x" "--sample -1" "--sample 100 --sample-ranks a" "--sample 100 --sample-ranks 3-1" \

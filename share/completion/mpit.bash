@@ -56,7 +56,7 @@ _mpit_value() {
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
     --trace-policy) _mpit_words 'stop ring' ;;
-    --clock-sync) _mpit_words 'tcp mpi none' ;;
+    --clock-sync) _mpit_words 'tcp none' ;;
     --filter | --functions) _mpit_filter ;;
     --by) _mpit_words 'job rank comm' ;;
     --trace-limit | --trace-seconds | --timing | --call-depth | --sample | --sample-ranks | --papi | --ranks | --window | --comm | --interval | \

@@ -47,10 +47,9 @@ function notices(job) {
   else if (summary.filter)
     list.push("Recorded with the filter " + summary.filter + ": other functions are missing.");
   if (summary.timing === null)
-    list.push("Not all calls were timed alike (mpit_timing): times are estimates.");
-  else if (summary.timing !== 1)
-    list.push(
-        summary.timing ? "One of " + summary.timing + " calls was timed: times are estimates." : "No call was timed.");
+    list.push("Not all calls were timed (mpit_timing): times are too small.");
+  else if (!summary.timing)
+    list.push("No call was timed.");
   if (summary.off_seconds !== null && summary.off_seconds.max > 0)
     list.push(
         "The recording was off for up to " + textsOf.s(summary.off_seconds.max) +

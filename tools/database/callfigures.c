@@ -27,11 +27,8 @@ void call_figures_close(struct call_figures *figures)
 const struct path_cells *call_figures_of(struct call_figures *figures, const struct traced_call *call)
 {
     struct comm_tally comm = {.cells = &figures->comm, .shared = &figures->shared, .page = &figures->page};
-    struct tally tally = {.cells = &figures->thread,
-                          .path = &figures->path,
-                          .fabric_calls = &figures->fabric_calls,
-                          .unseen = true,
-                          .message_weight = 1};
+    struct tally tally = {
+        .cells = &figures->thread, .path = &figures->path, .fabric_calls = &figures->fabric_calls, .unseen = true};
     const struct event_extension own = {.duration = call->end - call->event.begin, .bytes_out = call->bytes_out};
     figures->path = (struct path_cells){0};
     fold(&tally, call->event.comm ? &comm : NULL, &call->event, &own);

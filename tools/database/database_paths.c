@@ -59,7 +59,7 @@ static void site_put(struct database_paths *paths, const struct summary *summary
 {
     struct database *to = paths->database;
     const struct summary_frame *frame = site_frame(sites, site);
-    bool known = summary != NULL, timed = known && (summary->sampling || summary->sampling_mixed);
+    bool known = summary != NULL, timed = known && (summary->timed || summary->timed_mixed);
     head_put(paths, site->kind ? "call" : "others", site->kind ? call_table[site->kind].name : NULL,
              frame ? summary_text(sites, frame->function) : NULL, frame ? summary_text(sites, frame->file) : NULL,
              frame ? frame->line : 0);

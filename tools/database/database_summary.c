@@ -73,7 +73,7 @@ static void ranks_fill(struct database_job *job)
     const struct summary *summary = job->job->summary;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
-        bool known = row->threads > 0, timed = known && (summary->sampling || summary->sampling_mixed);
+        bool known = row->threads > 0, timed = known && (summary->timed || summary->timed_mixed);
         row_begin(to, TABLE_RANKS);
         row_signed(to, job->number);
         row_known(to, row->rank >= 0, (uint64_t)row->rank);
@@ -106,7 +106,7 @@ static void functions_fill(struct database_job *job)
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
-    bool timed = summary->sampling || summary->sampling_mixed;
+    bool timed = summary->timed || summary->timed_mixed;
     for (unsigned kind = 1; kind < CALL_COUNT; kind++) {
         if (!summary->calls[kind].count)
             continue;
@@ -125,7 +125,7 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
-    bool timed = summary->sampling || summary->sampling_mixed;
+    bool timed = summary->timed || summary->timed_mixed;
     row_begin(to, TABLE_COMMUNICATORS);
     row_signed(to, ++job->last_comm);
     row_signed(to, job->number);
@@ -177,7 +177,7 @@ static void phase_put(struct database_job *job, const struct summary_phase *phas
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
-    bool timed = summary->sampling || summary->sampling_mixed;
+    bool timed = summary->timed || summary->timed_mixed;
     row_begin(to, TABLE_PHASES);
     row_signed(to, job->number);
     row_text(to, phase->name);

@@ -55,7 +55,7 @@ static const char *tag_text(char text[UNIT_TEXT_BYTES], int32_t tag)
  * timed. */
 static const char *duration_text(char text[UNIT_TEXT_BYTES], const struct run_reader *file, uint64_t ticks)
 {
-    bool untimed = file->header.sampling != 1 || file->header.sampling_changed;
+    bool untimed = file->header.timed != 1 || file->header.timed_changed;
     return ticks || !untimed ? text_of_ns(text, clock_ns(run_reader_scale(file), ticks)) : "-";
 }
 

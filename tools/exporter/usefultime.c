@@ -91,7 +91,7 @@ void useful_time_take(struct useful_time *time, struct live_process *process)
 {
     const struct run_header *header = &process->run.header;
     uint64_t threads;
-    time->known = header->init_ticks && header->sampling == 1 && !header->sampling_changed && !header->filter[0];
+    time->known = header->init_ticks && header->timed == 1 && !header->timed_changed && !header->filter[0];
     if (!time->known)
         return;
     uint64_t mpi_ns = mpi_ns_read(process, &threads), run_ns = run_ns_read(process);

@@ -276,7 +276,7 @@ static struct lever lever_of(const struct clock_map *map, uint64_t ticks)
 
 /* How far a node's knots move, in ns, and how easily: by the square of their errors. */
 struct moves {
-    double by[CLOCK_SYNCS_MOST], weight[CLOCK_SYNCS_MOST];
+    double by[CLOCK_KNOTS_MOST], weight[CLOCK_KNOTS_MOST];
     bool whole; /* all by the same amount: an unmeasured clock may be off by more than the run takes */
 };
 
@@ -314,7 +314,7 @@ static double lever_weight(const struct moves *moves, struct lever at)
 static void lever_push(struct moves *moves, struct lever at, double by)
 {
     if (moves->whole) {
-        for (size_t k = 0; k < CLOCK_SYNCS_MOST; k++)
+        for (size_t k = 0; k < CLOCK_KNOTS_MOST; k++)
             moves->by[k] += by * moves->weight[0];
         return;
     }

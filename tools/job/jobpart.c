@@ -124,7 +124,7 @@ static void rows_take(const struct job_part *part, struct summary *to, const str
     }
     phases_take(part, to, from);
     to->stall_known = from->stall_known ? to->ranks : 0;
-    to->sampling_mixed = from->sampling_mixed;
+    to->timed_mixed = from->timed_mixed;
     to->filter_mixed = from->filter_mixed;
     memcpy(to->filter, from->filter, sizeof to->filter);
 }

@@ -210,7 +210,7 @@ static struct summary *nobody_summary(const struct run_job *job)
     nobody->world_size = job->summary->world_size;
     nobody->spawned = job->summary->spawned;
     nobody->parent_job = job->summary->parent_job;
-    nobody->sampling = job->part && job->part->rows ? job->summary->sampling : 1;
+    nobody->timed = job->part && job->part->rows ? job->summary->timed : 1;
     memcpy(nobody->program, job->summary->program, sizeof nobody->program);
     memcpy(nobody->mpi, job->summary->mpi, sizeof nobody->mpi);
     return nobody;

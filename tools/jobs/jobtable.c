@@ -261,7 +261,7 @@ static void figures_put(sqlite3_stmt *row, const struct summary *summary)
         messages += summary->rows[i].sent;
         bytes += summary->rows[i].sent_bytes;
     }
-    bool timed = summary->ranks && (summary->sampling || summary->sampling_mixed);
+    bool timed = summary->ranks && (summary->timed || summary->timed_mixed);
     figure_put(row, JOB_SECONDS, summary->run_seconds.max > 0, summary->run_seconds.max);
     figure_put(row, JOB_MPI_SHARE, timed && summary->run_seconds.max > 0,
                summary->mpi_share.sum / (summary->ranks ? summary->ranks : 1));

@@ -178,7 +178,7 @@ static const char *process_obstacle(const struct run_reader *run)
     const struct run_header *header = &run->header;
     if (!header->init_ticks || !header->finalize_ticks)
         return "a process did not reach MPI_Finalize";
-    if (header->sampling != 1 || header->sampling_changed)
+    if (header->timed != 1 || header->timed_changed)
         return "not all calls were timed (stalls of the others are shown as work)";
     return NULL;
 }

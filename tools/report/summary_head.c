@@ -183,13 +183,10 @@ static void selection_print(const struct summary *summary, const struct run_part
         fprintf(out, "  filter     differs between processes\n");
     else if (summary->filter[0])
         fprintf(out, "  filter     %s\n", summary->filter);
-    if (summary->sampling_mixed)
-        fprintf(out, "  timing     not all calls were timed: times are estimates, or too small\n");
-    else if (summary->sampling == 0)
+    if (summary->timed_mixed)
+        fprintf(out, "  timing     not all calls were timed: times are too small\n");
+    else if (summary->timed == 0)
         fprintf(out, "  timing     no call was timed\n");
-    else if (summary->sampling != 1)
-        fprintf(out, "  timing     one of %s calls was timed: times are estimates\n",
-                text_of_count(a, summary->sampling));
     if (off->max > 0 && !(part && part->anew)) {
         fprintf(out, "  off        recording was off for %s", text_of_seconds(a, off->max));
         if (summary->ranks > 1 && off->min_rank >= 0)

@@ -13,13 +13,13 @@ struct run_part;
 /* Some times of calls are not known. */
 static inline bool summary_is_untimed(const struct summary *summary)
 {
-    return summary->sampling != 1 || summary->sampling_mixed;
+    return summary->timed != 1 || summary->timed_mixed;
 }
 
 /* None is known. */
 static inline bool summary_is_never_timed(const struct summary *summary)
 {
-    return !summary->sampling && !summary->sampling_mixed;
+    return !summary->timed && !summary->timed_mixed;
 }
 
 /* All of it. `part` may be NULL. */

@@ -198,7 +198,7 @@ static json_t *job_json(const struct run_job *job)
     bool never_on = summary->off_seconds.max > 0 && summary->recorded_seconds.max <= 0;
     json_object_set_new(json, "mpi_share", never_on ? json_null() : spread_json(&summary->mpi_share, summary->ranks));
     json_object_set_new(json, "filter", summary->filter_mixed ? json_null() : text_json(summary->filter));
-    json_object_set_new(json, "timing", summary->sampling_mixed ? json_null() : count_json(summary->sampling));
+    json_object_set_new(json, "timing", summary->timed_mixed ? json_null() : count_json(summary->timed));
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
     json_object_set_new(json, "trace_limit_seconds",
                         summary->trace_limit_ns ? figure_json((double)summary->trace_limit_ns * 1e-9) : json_null());

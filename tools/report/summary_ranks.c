@@ -22,7 +22,7 @@ static void row_print(const struct summary *summary, const struct summary_row *r
 {
     char rank[16], a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES],
         f[UNIT_TEXT_BYTES];
-    bool timed = summary->sampling || summary->sampling_mixed;
+    bool timed = summary->timed || summary->timed_mixed;
     snprintf(rank, sizeof rank, row->rank < 0 ? "-" : "%" PRId32, row->rank);
     if (!row_has_figures(row)) {
         fprintf(out, "  %6s %9s %9s %9s %9s %10s %9s  %s\n", rank, "-", "-", "-", "-", "-", "-",
@@ -99,7 +99,7 @@ static json_t *known_count_json(bool known, uint64_t count)
 
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
-    bool known = row_has_figures(row), timed = known && (summary->sampling || summary->sampling_mixed);
+    bool known = row_has_figures(row), timed = known && (summary->timed || summary->timed_mixed);
     const struct run_usage *usage = &row->usage;
     bool used = usage->known & USAGE_TIMES, delayed = usage->known & USAGE_DELAY;
     return json_pack(

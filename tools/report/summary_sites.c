@@ -84,7 +84,7 @@ const struct summary_site **sites_by_time(const struct summary_sites *sites)
 /* If not all calls were timed, a time of 0 is not known. */
 static const char *time_text(const struct summary *summary, const struct summary_site *site, char text[UNIT_TEXT_BYTES])
 {
-    bool timed = summary->sampling == 1 && !summary->sampling_mixed;
+    bool timed = summary->timed == 1 && !summary->timed_mixed;
     return site->time_ns || timed ? text_of_ns(text, site->time_ns) : "-";
 }
 

@@ -177,7 +177,7 @@ static void ways_find(const struct timeline *line, struct timeline_quality *qual
 
 const char *timeline_way(const struct timeline_quality *quality)
 {
-    return quality->way == CLOCK_WAY_TCP ? "tcp" : quality->way == CLOCK_WAY_MPI ? "mpi" : "none";
+    return quality->way == CLOCK_WAY_TCP ? "tcp" : "none";
 }
 
 const char *timeline_trouble(const struct timeline_quality *quality)
@@ -226,11 +226,9 @@ static void unmeasured_text(const struct timeline *line, const struct timeline_q
 
 static void measured_text(const struct timeline_quality *q, FILE *out)
 {
-    static const char *const ways[] = {
-        [CLOCK_WAY_NONE] = "", [CLOCK_WAY_TCP] = " over TCP", [CLOCK_WAY_MPI] = " with MPI"};
     char error[UNIT_TEXT_BYTES];
     fprintf(out, "clocks of %zu nodes: within %s of the first one's when measured%s, ", q->nodes,
-            text_of_ns(error, q->error_ns), ways[q->way]);
+            text_of_ns(error, q->error_ns), q->way == CLOCK_WAY_TCP ? " over TCP" : "");
     if (q->most < 2)
         fputs("once: drift unknown", out);
     else

@@ -60,12 +60,12 @@ struct timeline_offset {
     int64_t offset_ns;
     uint64_t error_ns;
 };
-enum { TIMELINE_OFFSETS_MOST = CLOCK_SYNCS_MOST + 2 };
+enum { TIMELINE_OFFSETS_MOST = CLOCK_KNOTS_MOST + 2 };
 /* Writes the offsets of a file's clock (NULL: zero). Returns their number. */
 size_t timeline_offsets(const struct timeline *line, const struct run_reader *file, uint64_t end_ns,
                         struct timeline_offset list[TIMELINE_OFFSETS_MOST]);
 
-/* Returns "tcp", "mpi" or "none". The other text is the obstacle, or "". */
+/* Returns "tcp" or "none". The other text is the obstacle, or "". */
 const char *timeline_way(const struct timeline_quality *quality);
 const char *timeline_trouble(const struct timeline_quality *quality);
 

@@ -45,8 +45,8 @@ static const struct tool_option options[] = {
      "record only these, or with a leading - all others:\n"
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
      "p2p completion coll comm rma io process other"},
-    {"timing", "N", 'n', NULL},
-    {"call-depth", "N", 'w', "time one of N calls; N frames of a call path"},
+    {"timing", "0", 'n', NULL},
+    {"call-depth", "N", 'w', "no times; at most N frames of a call path"},
     {"start-paused", NULL, 'i', "begin without recording; MPI_Pcontrol(1) starts it"},
     {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
     {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},

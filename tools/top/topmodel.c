@@ -53,7 +53,7 @@ static void rank_name(struct top_rank *rank, const struct run_header *header)
     rank->rank = run_rank(header);
     rank->pid = header->pid;
     rank->stall_known = header->stall_known != 0;
-    rank->timed = header->sampling == 1 && !header->sampling_changed;
+    rank->timed = header->timed == 1 && !header->timed_changed;
     rank->recorded = !header->off_since && header->off_count == rank->off_count && !header->filter[0];
     rank->off_count = header->off_count;
 }

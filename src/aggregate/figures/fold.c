@@ -36,10 +36,7 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
 /* One half of a request. Its share of the call's time goes to the receive. */
 static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    struct tally none = {.end = tally->end,
-                         .message_weight = tally->message_weight,
-                         .concurrent = tally->concurrent,
-                         .path = tally->path};
+    struct tally none = {.end = tally->end, .concurrent = tally->concurrent, .path = tally->path};
     fold_send_done(&none, comm, event);
 }
 

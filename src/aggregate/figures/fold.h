@@ -8,10 +8,9 @@
  * The records after a completion call (RECORD_*_DONE) use tally.end, .share and .remainder: the end of the call, and
  * their share of its time. The event of the call has just set these.
  *
- * With mpit_timing only a sample of the calls is timed. Then `weight` is the number of calls that the time of this call
- * counts for. 0: it was not timed. Its begin is then the end of the last timed call, and its duration is 0. A record of
- * a message whose posting was not timed has begin 0. While a trace is kept every call is timed, so in a replay the
- * weight is always 1.
+ * With mpit_timing 0 calls are not timed. The begin of such a call is then the end of the last timed call, and its
+ * duration is 0. A record of a message whose posting was not timed has begin 0. While a trace is kept every call is
+ * timed, so a replay has timed calls alone.
  */
 #ifndef MPIT_AGGREGATE_FOLD_H
 #define MPIT_AGGREGATE_FOLD_H
@@ -46,8 +45,7 @@ struct tally {
     uint64_t fabric_remainder;
     struct fabric_tally fabric; /* of the next event's provider */
     struct fabric_call_cells *fabric_calls;
-    bool unseen;             /* a copy on the stack of one thread: it needs no atomic stores */
-    uint64_t message_weight; /* how many messages or collectives the time of the next record counts for */
+    bool unseen; /* a copy on the stack of one thread: it needs no atomic stores */
 };
 
 /* The counters of one thread for one communicator. */
@@ -160,13 +158,13 @@ FOLD void fold_accessed(const struct tally *tally, unsigned kind, uint64_t *cell
     fold_path_bytes(tally, reads ? 0 : bytes, reads ? bytes : 0);
 }
 
-FOLD void fold_path_call(const struct tally *tally, uint64_t duration, uint64_t weight)
+FOLD void fold_path_call(const struct tally *tally, uint64_t duration)
 {
     struct path_cells *path = tally->path;
     if (!path)
         return;
     cell_add(&path->calls, 1);
-    cell_add(&path->time, duration * weight);
+    cell_add(&path->time, duration);
     cell_raise(&path->longest, duration);
 }
 
@@ -200,7 +198,7 @@ FOLD void fold_transfer(struct comm_tally *comm, const struct event *event, uint
 /* The time of an operation with a record for its posting: from there to the end of the call. */
 FOLD uint64_t posted_ticks(const struct tally *tally, const struct event *event)
 {
-    return event->begin ? (tally->end - event->begin) * tally->message_weight : 0;
+    return event->begin ? tally->end - event->begin : 0;
 }
 
 FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *comm, const struct event *event)
@@ -208,13 +206,13 @@ FOLD void fold_transfer_posted(const struct tally *tally, struct comm_tally *com
     fold_transfer(comm, event, posted_ticks(tally, event));
 }
 
-/* Both messages of a call that sends and receives take its whole time. `weight` is 0 without a begin. */
-FOLD void fold_transfers_exchanged(const struct tally *tally, struct comm_tally *comm, uint64_t begin, uint64_t weight)
+/* Both messages of a call that sends and receives take its whole time. Without a begin it is not known. */
+FOLD void fold_transfers_exchanged(const struct tally *tally, struct comm_tally *comm, uint64_t begin)
 {
     cell_add(&comm->cells->p2p_done, 2);
-    if (!weight)
+    if (!begin)
         return;
-    cell_add(&comm->cells->transfer_time, 2 * weight * (tally->end - begin));
+    cell_add(&comm->cells->transfer_time, 2 * (tally->end - begin));
     fold_span(comm, begin, tally->end);
 }
 
@@ -270,19 +268,18 @@ FOLD void fold_wait(struct tally *tally, struct comm_tally *comm)
  * constant.
  */
 FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, struct comm_tally *comm,
-                    const struct event *event, const struct event_extension *more, uint64_t weight)
+                    const struct event *event, const struct event_extension *more, bool timed)
 {
     unsigned kind = event_kind(event);
     uint64_t duration = event_duration(event, more);
     uint64_t end = event->begin + duration;
-    duration *= weight;
     if (event->kind & EVENT_NESTED) { /* first: mpit_mpi_time is the difference, and is never too high */
         cell_add(&tally->cells->nested_time, duration);
         cell_order(&tally->cells->nested_time, &tally->cells->call_time[kind]);
     }
     cell_add(&tally->cells->call_count[kind], 1);
     cell_add(&tally->cells->call_time[kind], duration);
-    fold_path_call(tally, end - event->begin, weight);
+    fold_path_call(tally, duration);
     if (tally->unseen)
         tally->end = end;
     else
@@ -346,7 +343,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
         if (shape != FOLD_POST_SEND)
             fold_transfer(comm, event, duration);
     }
-    if (weight)
+    if (timed)
         fold_span(comm, event->begin, end);
 }
 
@@ -615,7 +612,7 @@ static inline void fold(struct tally *tally, struct comm_tally *comm, const stru
 {
     unsigned kind = event_kind(event);
     if (kind < CALL_COUNT)
-        fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more, 1);
+        fold_call(call_table[kind].fold, call_table[kind].op, tally, comm, event, more, true);
     else if (kind == RECORD_STALL) {
         fold_stall_time(tally, event);
         fold_stall_share(tally, comm, event);

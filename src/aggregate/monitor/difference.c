@@ -380,7 +380,7 @@ static void other_make(struct difference *difference, const struct process_snaps
 static uint64_t useful_ns(const MPIX_Monitor_interval *interval)
 {
     const struct run_header *header = book.run.header;
-    if (!interval->threads || knob_load(KNOB_TIMING) != 1 || header->sampling_changed || header->filter[0] ||
+    if (!interval->threads || !knob_load(KNOB_TIMING) || header->timed_changed || header->filter[0] ||
         header->off_since || header->off_count)
         return UNKNOWN;
     uint64_t inside = interval->inside_ns / interval->threads;
@@ -460,11 +460,8 @@ static void warn(const char *warnings[WARNINGS_MOST], unsigned *count, const cha
 static void warn_recording(const char *warnings[WARNINGS_MOST], unsigned *count)
 {
     const struct run_header *header = book.run.header;
-    uint64_t timing = knob_load(KNOB_TIMING);
-    if (timing == 0)
+    if (!knob_load(KNOB_TIMING))
         warn(warnings, count, "times are unknown: mpit_timing is 0, so calls are only counted");
-    else if (timing != 1)
-        warn(warnings, count, "times are estimates: mpit_timing is above 1, so only some calls are timed");
     if (header->filter[0])
         warn(warnings, count, "calls are missing: mpit_filter excludes them");
     if (header->off_since || header->off_count)

@@ -115,7 +115,6 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
     ledger->tally.concurrent = book.concurrent;
-    ledger->tally.message_weight = 1;
     record->index = ledger->index;
     record->tid = tid;
     record->begin_ticks = clock_now();

@@ -268,10 +268,8 @@ enum replay_result replay_thread(struct replay *replay, uint32_t thread, uint64_
     memset(replay->paths, 0, (replay->reader->path_count + 1) * sizeof *replay->paths);
     memset(replay->fabric, 0, (FABRIC_PROVIDERS_MOST + 1) * sizeof *replay->fabric);
     memset(&replay->fabric_calls, 0, sizeof replay->fabric_calls);
-    replay->tally = (struct tally){.cells = &replay->thread,
-                                   .message_weight = 1,
-                                   .fabric_calls = &replay->fabric_calls,
-                                   .counters = &replay->counters};
+    replay->tally =
+        (struct tally){.cells = &replay->thread, .fabric_calls = &replay->fabric_calls, .counters = &replay->counters};
     event_cursor_open(&cursor, replay->reader, thread);
     for (const struct event *event; whole && (event = event_cursor_next(&cursor));)
         whole = event_take(replay, &cursor, event);

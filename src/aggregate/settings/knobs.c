@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMING_MOST = 1000000, CALL_DEPTH = 16, SECONDS_MOST = 1000000000 };
+enum { CALL_DEPTH = 16, SECONDS_MOST = 1000000000 };
 
 /* The module that counts these events checks whether they exist. */
 static int papi_check(const char *text, char *problem, size_t size)
@@ -43,9 +43,9 @@ static int policy_check(const char *text, char *problem, size_t size)
 
 static int clock_sync_check(const char *text, char *problem, size_t size)
 {
-    if (strcmp(text, "tcp") == 0 || strcmp(text, "mpi") == 0 || strcmp(text, "none") == 0)
+    if (strcmp(text, "tcp") == 0 || strcmp(text, "none") == 0)
         return 0;
-    snprintf(problem, size, "allowed are tcp, mpi and none");
+    snprintf(problem, size, "allowed are tcp and none");
     return -1;
 }
 
@@ -60,94 +60,87 @@ static int clock_sync_check(const char *text, char *problem, size_t size)
 const struct knob_description knob_table[KNOB_COUNT] = {
     [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
                     "1: write all events to the run file from now on. 0: stop writing them. It needs a run directory "
-                    "(MPIT_OUTPUT). Processes may differ, except with mpit_clock_sync mpi." RUNNING,
-                    NULL, MPIT_VERBOSITY_USER, false},
+                    "(MPIT_OUTPUT). Processes may differ." RUNNING,
+                    NULL, MPIT_VERBOSITY_USER},
     [KNOB_FLIGHT_EVENTS] = {"mpit_flight_events", KNOB_INT, false, 4096, 0, 1 << 24,
                             "How many events of each thread the flight recorder keeps." FIXED, NULL,
-                            MPIT_VERBOSITY_USER_DETAIL, false},
+                            MPIT_VERBOSITY_USER_DETAIL},
     [KNOB_BUFFER_LIMIT_BYTES] =
         {"mpit_buffer_limit_bytes", KNOB_UNSIGNED_LONG_LONG, true, UINT64_C(64) << 20, UINT64_C(1) << 20, INT64_MAX,
          "Limit for the recorder's memory in a process, in bytes. It cannot be below the memory in use." RUNNING, NULL,
-         MPIT_VERBOSITY_TUNER_DETAIL, false},
+         MPIT_VERBOSITY_TUNER_DETAIL},
     [KNOB_TRACE_LIMIT_BYTES] = {"mpit_trace_limit_bytes", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, INT64_MAX,
                                 "Limit for a process's trace on disk, in bytes. 0: no limit. It cannot be below the "
                                 "size already written." RUNNING,
-                                NULL, MPIT_VERBOSITY_USER_DETAIL, false},
+                                NULL, MPIT_VERBOSITY_USER_DETAIL},
     [KNOB_LARGE_MESSAGE_BYTES] = {"mpit_large_message_bytes", KNOB_UNSIGNED_LONG_LONG, true, 8192, 0, UINT64_MAX,
                                   "Messages of at least this size count as large, in bytes." ALWAYS, NULL,
-                                  MPIT_VERBOSITY_USER, false},
+                                  MPIT_VERBOSITY_USER},
     [KNOB_P2P_TIMEOUT_NS] =
         {"mpit_p2p_timeout_ns", KNOB_UNSIGNED_LONG_LONG, true, 0, 0, UINT64_MAX,
          "A message with a longer transfer time counts as a timeout, in nanoseconds. 0: off." ALWAYS, NULL,
-         MPIT_VERBOSITY_USER, false},
+         MPIT_VERBOSITY_USER},
     [KNOB_RECORD_LOCAL_CALLS] = {"mpit_record_local_calls", KNOB_INT, true, 0, 0, 1,
                                  "1: local functions (MPI_Comm_rank, datatypes, groups, ...) are counted, too, for the "
                                  "process. 0: they are not counted." ALWAYS,
-                                 NULL, MPIT_VERBOSITY_USER_DETAIL, false},
-    [KNOB_TIMING] = {"mpit_timing", KNOB_INT, true, 1, 0, TIMING_MOST,
-                     "1: every call is timed. 0: calls are only counted. N > 1: one of N calls of a thread is timed, "
-                     "and its time counts N times. While a trace is kept or tools listen to events, every call is "
-                     "timed." ALWAYS,
-                     NULL, MPIT_VERBOSITY_USER_DETAIL, false},
+                                 NULL, MPIT_VERBOSITY_USER_DETAIL},
+    [KNOB_TIMING] = {"mpit_timing", KNOB_INT, true, 1, 0, 1,
+                     "1: calls are timed. 0: calls are only counted. While a trace is kept or tools listen to events, "
+                     "calls are timed." ALWAYS,
+                     NULL, MPIT_VERBOSITY_USER_DETAIL},
     [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, 10000,
                         "How often a second the call stack and MPI state of each thread are sampled. 0: off. It needs "
                         "a run directory (MPIT_OUTPUT)." RUNNING,
-                        NULL, MPIT_VERBOSITY_USER, false},
+                        NULL, MPIT_VERBOSITY_USER},
     [KNOB_FILTER] =
         {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,
          "MPI functions and classes: only these are recorded, or (with a leading -) all except these." FIXED,
-         filter_check, MPIT_VERBOSITY_USER, false},
+         filter_check, MPIT_VERBOSITY_USER},
     [KNOB_PAPI_EVENTS] =
         {"mpit_papi_events", KNOB_TEXT, false, 0, 0, 0,
          "Names of PAPI events, separated by commas, that are counted inside and outside of MPI calls. Each MPI call "
          "reads them twice. The summary shows the time of a read." FIXED,
-         papi_check, MPIT_VERBOSITY_TUNER, false},
+         papi_check, MPIT_VERBOSITY_TUNER},
     [KNOB_CLOCK_SYNC] = {"mpit_clock_sync", KNOB_TEXT, false, 0, 0, 0,
                          "How the clocks of a traced run on several nodes are measured. tcp: over mpit's own "
-                         "connections. mpi: with MPI messages; this needs mpit and the same settings in all processes "
-                         "of MPI_COMM_WORLD. none: not at all." FIXED,
-                         clock_sync_check, MPIT_VERBOSITY_TUNER_DETAIL, true},
-    [KNOB_CLOCK_SYNC_BARRIERS] = {"mpit_clock_sync_barriers", KNOB_INT, false, 0, 0, INT32_MAX,
-                                  "N > 0: the clocks of a traced run on several nodes are measured again after every "
-                                  "Nth MPI_Barrier on MPI_COMM_WORLD, and not only at begin and end. It must be the "
-                                  "same in all processes. It needs mpit_clock_sync mpi." FIXED,
-                                  NULL, MPIT_VERBOSITY_TUNER_DETAIL, true},
+                         "connections. none: not at all." FIXED,
+                         clock_sync_check, MPIT_VERBOSITY_TUNER_DETAIL},
     [KNOB_TRACE_POLICY] =
         {"mpit_trace_policy", KNOB_TEXT, false, 0, 0, 0,
          "What happens when a trace has reached mpit_trace_limit_bytes or _seconds. stop: new events are "
          "dropped. ring: new events replace the oldest." FIXED,
-         policy_check, MPIT_VERBOSITY_USER_DETAIL, false},
+         policy_check, MPIT_VERBOSITY_USER_DETAIL},
     [KNOB_FABRIC] = {"mpit_fabric", KNOB_INT, true, 0, 0, 1,
                      "1: operations and polls of libfabric and UCX are counted (mpit_fabric_* and others). 0: they are "
                      "counted only while one of these variables has a started handle. " COST_FABRIC ALWAYS,
-                     NULL, MPIT_VERBOSITY_TUNER, false},
+                     NULL, MPIT_VERBOSITY_TUNER},
     [KNOB_OS] = {"mpit_os", KNOB_INT, true, 0, 0, 1,
                  "1: kernel time, context switches and page faults inside MPI calls are counted (mpit_os_*). 0: they "
                  "are counted only while one of these variables has a started handle. " COST_OS ALWAYS,
-                 NULL, MPIT_VERBOSITY_TUNER, false},
+                 NULL, MPIT_VERBOSITY_TUNER},
     [KNOB_SDE] = {"mpit_sde", KNOB_INT, false, 0, 0, 1,
                   "1: mpit's variables are software-defined events of PAPI (sde:::mpit::NAME), for tools that "
                   "initialize PAPI after MPI_Init." FIXED,
-                  NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
+                  NULL, MPIT_VERBOSITY_TUNER_DETAIL},
     [KNOB_SPOOL_LIMIT_BYTES] = {"mpit_spool_limit_bytes", KNOB_UNSIGNED_LONG_LONG, false, UINT64_C(256) << 20,
                                 UINT64_C(1) << 20, INT64_MAX,
                                 "Limit for the part of a process's trace in node-local memory, in bytes. Above a "
                                 "quarter of it the trace is moved to the output directory while the program runs. "
                                 "Events that arrive faster than the trace is moved are lost." FIXED,
-                                NULL, MPIT_VERBOSITY_TUNER_DETAIL, false},
+                                NULL, MPIT_VERBOSITY_TUNER_DETAIL},
     [KNOB_CALL_DEPTH] = {"mpit_call_depth", KNOB_INT, true, CALL_DEPTH, 0, PATH_FRAMES_MOST,
                          "How many frames of the program's call path each MPI call is recorded with, the innermost "
                          "first. 1: only the place of the call. 0: none." ALWAYS,
-                         NULL, MPIT_VERBOSITY_USER, false},
+                         NULL, MPIT_VERBOSITY_USER},
     [KNOB_RECORDING] = {"mpit_recording", KNOB_INT, true, 1, 0, 1,
                         "1: MPI calls are recorded. 0: recording is off, until 1 is written here or the program calls "
                         "MPI_Pcontrol(1). MPI_Pcontrol changes this value." RUNNING,
-                        NULL, MPIT_VERBOSITY_USER, false},
+                        NULL, MPIT_VERBOSITY_USER},
     [KNOB_TRACE_LIMIT_SECONDS] =
         {"mpit_trace_limit_seconds", KNOB_UNSIGNED_LONG_LONG, false, 0, 0, SECONDS_MOST,
          "Limit for the time of a process's trace and samples, in seconds from the end of MPI_Init on. 0: no limit. "
          "mpit_trace_policy says which part of the trace stays." FIXED,
-         NULL, MPIT_VERBOSITY_USER_DETAIL, false},
+         NULL, MPIT_VERBOSITY_USER_DETAIL},
 };
 
 uint64_t knobs[KNOB_COUNT] = {
@@ -168,7 +161,7 @@ uint64_t knob_small_limit = 8192;
 uint64_t knob_timeout_ticks = UINT64_MAX;
 uint64_t knob_rare_ticks = EVENT_DURATION_WIDE;
 uint64_t knob_object_ticks = EVENT_DURATION_WIDE;
-uint64_t knob_sampling = 1;
+bool knob_timed = true;
 int knob_attendants;
 void (*knobs_changed)(void);
 bool (*knobs_sampler)(uint64_t hz);
@@ -189,8 +182,8 @@ static void derive(void)
         bool attended = __atomic_load_n(&knob_attendants, __ATOMIC_SEQ_CST) > 0;
         if (attended)
             rare = 0;
-        uint64_t sampling = attended || knob_load(KNOB_TRACE) ? 1 : knob_load(KNOB_TIMING);
-        __atomic_store_n(&knob_sampling, sampling, __ATOMIC_SEQ_CST);
+        bool timed = attended || knob_load(KNOB_TRACE) || knob_load(KNOB_TIMING);
+        __atomic_store_n(&knob_timed, timed, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_timeout_ticks, ticks, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_rare_ticks, rare, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_object_ticks, demand_now(DEMAND_OBJECTS) ? 0 : rare, __ATOMIC_SEQ_CST);

@@ -29,7 +29,6 @@ enum knob {
     KNOB_FILTER,
     KNOB_PAPI_EVENTS,
     KNOB_CLOCK_SYNC,
-    KNOB_CLOCK_SYNC_BARRIERS,
     KNOB_TRACE_POLICY,
     KNOB_FABRIC,
     KNOB_OS,
@@ -50,7 +49,6 @@ struct knob_description {
     /* of a text: returns 0, or -1 with the error and the allowed values in `problem` */
     int (*check)(const char *text, char *problem, size_t size);
     uint8_t verbosity; /* enum mpit_verbosity */
-    bool all_equal;    /* must have the same value in all processes */
 };
 
 /* Room for a text, with its NUL. */
@@ -70,10 +68,10 @@ extern LIBRARY_LOCAL uint64_t knob_rare_ticks;
 /* The same for calls on windows and files. 0 also while a variable of one has a started handle (objectcells.h). */
 extern LIBRARY_LOCAL uint64_t knob_object_ticks;
 
-/* One of how many calls of a thread is timed. 0: none. This is mpit_timing, but 1 while a trace is kept or
- * knobs_attend is on, since these need times. */
-extern LIBRARY_LOCAL uint64_t knob_sampling;
-/* Called when knob_sampling, mpit_record_local_calls or mpit_call_depth may have changed. Lock-free, async-signal-safe. May be NULL. */
+/* True if calls are timed. This is mpit_timing, but true while a trace is kept or knobs_attend is on, since these need
+ * times. */
+extern LIBRARY_LOCAL bool knob_timed;
+/* Called when knob_timed, mpit_record_local_calls or mpit_call_depth may have changed. Lock-free, async-signal-safe. May be NULL. */
 extern LIBRARY_LOCAL void (*knobs_changed)(void);
 /* Starts, changes and (0) stops the sampler of a run. Returns false if it cannot. NULL: there is no sampler. */
 extern LIBRARY_LOCAL bool (*knobs_sampler)(uint64_t hz);

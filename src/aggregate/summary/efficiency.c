@@ -67,7 +67,7 @@ void efficiency_split(struct efficiency *is, double ideal)
 /* Calls that were not recorded or not timed would count as useful time. */
 static bool is_complete(const struct summary *summary)
 {
-    bool timed = summary->sampling && !summary->sampling_mixed;
+    bool timed = summary->timed && !summary->timed_mixed;
     bool filtered = summary->filter[0] || summary->filter_mixed;
     return summary->mpi[0] && timed && !filtered;
 }

@@ -87,8 +87,8 @@ static void selection_fill(struct summary *summary, const struct run_header *hea
 {
     uint64_t off = run_off_ticks(header, end_ticks);
     spread_set(&summary->off_seconds, (double)clock_ns(scale, off) / 1e9, header->world_rank);
-    summary->sampling = header->sampling;
-    summary->sampling_mixed = header->sampling_changed != 0;
+    summary->timed = header->timed;
+    summary->timed_mixed = header->timed_changed != 0;
     memcpy(summary->filter, header->filter, sizeof summary->filter);
     text_tidy(summary->filter, sizeof summary->filter);
     if (header->lost[LOSS_TRACE_LIMIT] && !header->trace_bytes_over) {
@@ -108,8 +108,8 @@ static void names_fill(struct summary *summary, const struct run_header *header)
 static void selection_merge(struct summary *summary, const struct summary *other)
 {
     summary_spread_merge(&summary->off_seconds, &other->off_seconds);
-    if (other->sampling != summary->sampling || other->sampling_mixed)
-        summary->sampling_mixed = 1;
+    if (other->timed != summary->timed || other->timed_mixed)
+        summary->timed_mixed = 1;
     if (other->filter_mixed || strcmp(other->filter, summary->filter) != 0)
         summary->filter_mixed = 1;
     if (other->trace_limit_ns > summary->trace_limit_ns) {

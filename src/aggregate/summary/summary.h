@@ -228,8 +228,8 @@ struct summary {
     struct summary_spread mpi_seconds; /* inside MPI, summed over the threads of the rank */
     struct summary_spread mpi_share;   /* mpi_seconds / (recorded_seconds x threads that called MPI) */
     struct summary_spread off_seconds; /* of run_seconds: without recording (mpit_recording, MPI_Pcontrol) */
-    uint64_t sampling;                 /* one of how many calls was timed, as in mpit_timing */
-    uint32_t sampling_mixed;           /* 1: not in all processes, or not all the time */
+    uint64_t timed;                    /* 1: calls were timed. 0: they were only counted (mpit_timing) */
+    uint32_t timed_mixed;              /* 1: not in all processes, or not all the time */
     uint32_t filter_mixed;             /* 1: processes had different ones */
     char filter[FILTER_BYTES];         /* mpit_filter */
     uint64_t threads;
@@ -275,7 +275,7 @@ static inline bool call_is_end(unsigned kind)
 /* True if stalls of this kind of call are known. Waiting in MPI_Init is not watched. */
 static inline bool summary_tells_stalls(const struct summary *summary, unsigned kind)
 {
-    return summary->stall_known && (summary->sampling || summary->sampling_mixed) && kind != CALL_MPI_Init &&
+    return summary->stall_known && (summary->timed || summary->timed_mixed) && kind != CALL_MPI_Init &&
            kind != CALL_MPI_Init_thread && kind != CALL_MPI_Session_init;
 }
 

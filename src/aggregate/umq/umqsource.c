@@ -187,7 +187,7 @@ uint64_t source_counted(struct source *source, uint32_t slot, int32_t rank)
 
 bool source_all_timed(const struct run_header *header)
 {
-    return RELAXED_LOAD(&header->sampling) == 1 && !RELAXED_LOAD(&header->sampling_changed);
+    return RELAXED_LOAD(&header->timed) == 1 && !RELAXED_LOAD(&header->timed_changed);
 }
 
 /* The buffer of the thread among the first `count`. NULL: it has none there. */

@@ -39,30 +39,6 @@ static bool follows(struct clock_scale scale, const struct clock_sync *a, const 
     return own < CLOCK_MAP_MOST_NS && rise / 2 <= own && own / 2 <= rise;
 }
 
-static uint64_t distance(uint64_t one, uint64_t other)
-{
-    return one > other ? one - other : other - one;
-}
-
-/* Marks the knots between two: the one farthest from the line, beyond its error, and then on both sides of it. */
-static void knots_mark(const struct clock_sync *list, size_t first, size_t last, bool *knot)
-{
-    size_t worst = 0;
-    uint64_t miss = 0;
-    for (size_t i = first + 1; i < last; i++) {
-        uint64_t off = distance(line_ns(&list[first], &list[last], list[i].ticks), list[i].reference_ns);
-        if (off > list[i].error_ns && off - list[i].error_ns > miss) {
-            miss = off - list[i].error_ns;
-            worst = i;
-        }
-    }
-    if (!worst)
-        return;
-    knot[worst] = true;
-    knots_mark(list, first, worst, knot);
-    knots_mark(list, worst, last, knot);
-}
-
 static double drift_of(const struct clock_map *map)
 {
     if (map->count < 2)
@@ -74,39 +50,27 @@ static double drift_of(const struct clock_map *map)
 
 void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t count)
 {
-    struct clock_sync usable[CLOCK_SYNCS_MOST];
-    bool knot[CLOCK_SYNCS_MOST] = {false};
-    size_t used = 0;
-    if (count > CLOCK_SYNCS_MOST)
-        count = CLOCK_SYNCS_MOST;
-    memcpy(map->knots, list, count * sizeof *list);
-    qsort(map->knots, count, sizeof *map->knots, sync_order);
-    for (size_t i = 0; i < count; i++) {
-        const struct clock_sync *sync = &map->knots[i];
-        if (sync->reference_ns < CLOCK_MAP_MOST_NS && sync->error_ns < CLOCK_MAP_MOST_NS &&
-            (!used || follows(map->scale, &usable[used - 1], sync)))
-            usable[used++] = *sync;
-    }
-    map->measured = used;
+    struct clock_sync ordered[CLOCK_SYNCS_MOST];
+    count = count < CLOCK_SYNCS_MOST ? count : CLOCK_SYNCS_MOST;
+    memcpy(ordered, list, count * sizeof *list);
+    qsort(ordered, count, sizeof *ordered, sync_order);
     map->count = 0;
     map->error_ns = 0;
-    if (used) {
-        knot[0] = knot[used - 1] = true;
-        knots_mark(usable, 0, used - 1, knot);
-    }
-    for (size_t i = 0; i < used; i++) {
-        if (!knot[i])
+    for (const struct clock_sync *sync = ordered; sync < ordered + count; sync++) {
+        bool possible = sync->reference_ns < CLOCK_MAP_MOST_NS && sync->error_ns < CLOCK_MAP_MOST_NS;
+        if (!possible || (map->count && !follows(map->scale, &map->knots[map->count - 1], sync)))
             continue;
-        map->knots[map->count++] = usable[i];
-        if (usable[i].error_ns > map->error_ns)
-            map->error_ns = usable[i].error_ns;
+        map->knots[map->count++] = *sync;
+        if (sync->error_ns > map->error_ns)
+            map->error_ns = sync->error_ns;
     }
+    map->measured = map->count;
     map->drift = drift_of(map);
 }
 
-void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST])
+void clock_map_move(struct clock_map *map, const double by[CLOCK_KNOTS_MOST])
 {
-    struct clock_sync moved[CLOCK_SYNCS_MOST];
+    struct clock_sync moved[CLOCK_KNOTS_MOST];
     double farthest = 0;
     for (size_t i = 0; i < map->count; i++) {
         double ns = by[i] < 0 ? -by[i] : by[i];

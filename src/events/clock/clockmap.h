@@ -22,15 +22,18 @@
 /* Times are kept below it, so that sums of a few fit into 64 bits. */
 #define CLOCK_MAP_MOST_NS (UINT64_C(1) << 61)
 
+/* A measurement, and the begin and the end of a node whose clock was measured once (clockmessages.h). */
+enum { CLOCK_KNOTS_MOST = 3 };
+
 struct clock_map {
     struct clock_scale scale;
     uint64_t begin_ticks, begin_ns; /* a point of the wall clock */
-    size_t measured;                /* usable measurements, the knots among them */
+    size_t measured;                /* usable measurements */
     uint64_t error_ns;              /* the largest error of a knot. 0 without one */
     uint64_t moved_ns;              /* how far clock_map_move has moved a knot, at most */
     double drift;                   /* how much faster the reference clock ran than this factor says. 0: not known */
     size_t count;
-    struct clock_sync knots[CLOCK_SYNCS_MOST];
+    struct clock_sync knots[CLOCK_KNOTS_MOST];
 };
 
 /* A map by the wall clock alone. */
@@ -38,7 +41,7 @@ void clock_map_open(struct clock_map *map, struct clock_scale scale, uint64_t be
 /* Takes measurements in any order. They replace the old ones. */
 void clock_map_set(struct clock_map *map, const struct clock_sync *list, size_t count);
 /* Moves each knot by its number of nanoseconds, unless that would change their order. */
-void clock_map_move(struct clock_map *map, const double by[CLOCK_SYNCS_MOST]);
+void clock_map_move(struct clock_map *map, const double by[CLOCK_KNOTS_MOST]);
 /* Reference time. */
 uint64_t clock_map_ns(const struct clock_map *map, uint64_t ticks);
 

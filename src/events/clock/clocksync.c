@@ -90,69 +90,20 @@ bool clock_burst_result(const struct clock_burst *burst, struct clock_sync *sync
     return true;
 }
 
-/* Stores it word by word, so that a reader can notice the change. Each word is stored after the odd serial. A reader
- * loads the serial after each word. */
-static void sync_put(struct clock_sync *place, const struct clock_sync *sync)
-{
-    __atomic_store_n(&place->ticks, sync->ticks, __ATOMIC_RELEASE);
-    __atomic_store_n(&place->reference_ns, sync->reference_ns, __ATOMIC_RELEASE);
-    __atomic_store_n(&place->error_ns, sync->error_ns, __ATOMIC_RELEASE);
-}
-
-static void sync_get(struct clock_sync *sync, const struct clock_sync *place)
-{
-    sync->ticks = __atomic_load_n(&place->ticks, __ATOMIC_ACQUIRE);
-    sync->reference_ns = __atomic_load_n(&place->reference_ns, __ATOMIC_ACQUIRE);
-    sync->error_ns = __atomic_load_n(&place->error_ns, __ATOMIC_ACQUIRE);
-}
-
-/* Drops every second one between the first and the last. */
-static void syncs_thin(struct clock_syncs *syncs)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < CLOCK_SYNCS_MOST; i += 2)
-        sync_put(&syncs->list[kept++], &syncs->list[i]);
-    __atomic_store_n(&syncs->count, kept, __ATOMIC_RELEASE);
-    syncs->stride *= 2;
-}
-
 void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync)
 {
-    uint64_t number = syncs->measured++;
-    if (number == 0) {
-        syncs->list[0] = sync;
-        syncs->stride = 1;
-        __atomic_store_n(&syncs->count, 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
+    uint64_t count = syncs->count;
+    if (count >= CLOCK_SYNCS_MOST)
         return;
-    }
-    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELAXED); /* before each word of sync_put */
-    /* true if the last one was kept only because it was the latest */
-    bool replaces = number > 1 && (number - 1) % syncs->stride != 0;
-    if (!replaces && syncs->count == CLOCK_SYNCS_MOST) {
-        syncs_thin(syncs);
-        /* Places hold the multiples of the stride. The last one is not a multiple any more, and was dropped. */
-    }
-    uint64_t place = replaces ? syncs->count - 1 : syncs->count;
-    sync_put(&syncs->list[place], &sync);
-    __atomic_store_n(&syncs->count, place + 1, __ATOMIC_RELEASE);
-    __atomic_store_n(&syncs->serial, syncs->serial + 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
+    syncs->list[count] = sync;
+    __atomic_store_n(&syncs->count, count + 1, __ATOMIC_RELEASE); /* partner: clock_syncs_copy */
 }
 
 size_t clock_syncs_copy(const struct clock_syncs *syncs, struct clock_sync list[CLOCK_SYNCS_MOST])
 {
-    enum { ATTEMPTS = 100 };
-    for (int i = 0; i < ATTEMPTS; i++) {
-        uint64_t serial = __atomic_load_n(&syncs->serial, __ATOMIC_ACQUIRE);
-        uint64_t count = __atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE);
-        if (count > CLOCK_SYNCS_MOST)
-            return 0;
-        for (uint64_t k = 0; k < count; k++)
-            sync_get(&list[k], &syncs->list[k]);
-        if (serial % 2 == 0 && __atomic_load_n(&syncs->serial, __ATOMIC_RELAXED) == serial)
-            return count;
-    }
-    if (!__atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE))
+    uint64_t count = __atomic_load_n(&syncs->count, __ATOMIC_ACQUIRE);
+    if (count > CLOCK_SYNCS_MOST)
         return 0;
-    sync_get(&list[0], &syncs->list[0]);
-    return 1;
+    memcpy(list, syncs->list, count * sizeof *list);
+    return count;
 }

@@ -1,5 +1,5 @@
 /*
- * The clocks of several nodes: who measures against whom, how a measurement is computed, and which of them are kept.
+ * The clocks of several nodes: who measures against whom, and how a measurement is computed.
  *
  * A node is a running kernel. Nodes are numbered by the lowest rank on each. Node 0's clock is the reference. In round
  * k each node below 2^k has a known clock. The node 2^k above it measures against it:
@@ -70,8 +70,7 @@ static inline uint64_t clock_drift_most(uint64_t ns)
 
 /* Stores a measurement. Only the process itself calls it. Other processes may read meanwhile. */
 void clock_syncs_add(struct clock_syncs *syncs, struct clock_sync sync);
-/* Copies the reliable measurements. Returns how many. These are all, or only the first while the others change, or
- * if the process was killed during a change. */
+/* Copies the measurements. Returns how many. */
 size_t clock_syncs_copy(const struct clock_syncs *syncs, struct clock_sync list[CLOCK_SYNCS_MOST]);
 
 #endif

@@ -52,7 +52,7 @@ PASSING_SHAPES = ["local", "send", "recv", "sendrecv", "sendrecv_replace", "prob
                   "file_transfer", "file_delete"]
 
 # The functions with a hot case, which is enough for nearly all of their calls (src/probes/wrappers/hot.h).
-HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Test"]
+HOT_CALLS = ["MPI_Send", "MPI_Recv", "MPI_Sendrecv", "MPI_Isend", "MPI_Irecv", "MPI_Wait", "MPI_Waitall"]
 
 # Shapes of functions that are new in MPI-4.0. Open MPI 4 has them as an extension, under the names MPIX_*.
 EXTENSION_SHAPES = ["coll_init", "neighbor_init"]
@@ -168,12 +168,11 @@ class Shape:
     before   after enter, before the call
     leave    after the call
     probe    the struct probe of the call
-    after    after the call, recorded or not
     """
 
-    def __init__(self, enter, leave, declare="struct probe probe;", first="", before="", probe="probe", after=""):
+    def __init__(self, enter, leave, declare="struct probe probe;", first="", before="", probe="probe"):
         self.enter, self.leave, self.declare, self.first = enter, leave, declare, first
-        self.before, self.probe, self.after = before, probe, after
+        self.before, self.probe = before, probe
 
 
 OWN_STATUS = "if (status == MPI_STATUS_IGNORE)\n        status = &own;"
@@ -224,7 +223,7 @@ def collective(leave, place, begins=True):
     return on_comm("""struct coll_bytes bytes = {{0, 0}};
     if (view_settle(&probe, result, comm))
         bytes = coll_{detail}(""" + place + """, {large}{operation});
-    """ + leave, first="collective_begins({kind}, comm);" if begins else "", after="{after}")
+    """ + leave, first="collective_begins({kind}, comm);" if begins else "")
 
 
 ALL, NEIGHBORS = "coll_place(probe.view->comm)", "topology_of(probe.view->comm, comm)"
@@ -288,12 +287,12 @@ SHAPES = {
     "request_get_status_any": told("*flag && *index >= 0", "index"),
     "request_get_status_some": told("*outcount", "indices"),
     "iflush": alone("leave_iflush(&probe, {kind}, result, request);"),
-    "coll": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", ALL),
-    "neighbor": collective("leave_coll(&probe, {kind}, {op}, result, {root}, bytes);", NEIGHBORS),
-    "icoll": collective("leave_icoll(&probe, {kind}, {op}, result, {root}, bytes, request);", ALL),
-    "ineighbor": collective("leave_icoll(&probe, {kind}, {op}, result, {root}, bytes, request);", NEIGHBORS),
-    "coll_init": collective("leave_coll_init(&probe, {kind}, {op}, result, {root}, bytes, request);", ALL, False),
-    "neighbor_init": collective("leave_coll_init(&probe, {kind}, {op}, result, {root}, bytes, request);", NEIGHBORS,
+    "coll": collective("leave_coll(&probe, {kind}, result, {root}, bytes);", ALL),
+    "neighbor": collective("leave_coll(&probe, {kind}, result, {root}, bytes);", NEIGHBORS),
+    "icoll": collective("leave_icoll(&probe, {kind}, result, {root}, bytes, request);", ALL),
+    "ineighbor": collective("leave_icoll(&probe, {kind}, result, {root}, bytes, request);", NEIGHBORS),
+    "coll_init": collective("leave_coll_init(&probe, {kind}, result, {root}, bytes, request);", ALL, False),
+    "neighbor_init": collective("leave_coll_init(&probe, {kind}, result, {root}, bytes, request);", NEIGHBORS,
                                 False),
     "comm_create": on_comm("view_settle(&probe, result, comm);\n"
                            "    leave_comm_create(&probe, {kind}, result, ORIGIN({detail}, comm), newcomm);"),
@@ -333,98 +332,29 @@ for alias, shape in (("sendrecv_replace", "sendrecv"), ("isendrecv_replace", "is
     SHAPES[alias] = SHAPES[shape]
 
 def hot_case(enter, leave, declare="", **more):
-    return Shape(enter, leave, declare="struct hot hot = {{.timed = timed}};\n    " + declare, probe="hot", **more)
+    return Shape(enter, leave, declare="struct hot hot;\n    " + declare, probe="hot", **more)
 
-
-MANY, OWN = "struct hot_many many;", "MPI_Status own;"
-OWN_STATUSES = "if (statuses == MPI_STATUSES_IGNORE)\n        statuses = many.statuses;"
 
 HOT_SHAPES = {
     "send": hot_case("hot_enter_to(&hot, {kind}, comm, dest)",
                   "hot_leave_send(&hot, {kind}, comm, result, dest, tag, count, type);"),
     "recv": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
                   "hot_leave_recv(&hot, {kind}, comm, result, source, count, type, status);",
-                  declare=OWN, before=OWN_STATUS),
+                  declare="MPI_Status own;", before=OWN_STATUS),
     "isend": hot_case("hot_enter_to(&hot, {kind}, comm, dest)",
                    "hot_leave_isend(&hot, {kind}, comm, result, dest, tag, count, type, request);"),
     "irecv": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
                    "hot_leave_irecv(&hot, {kind}, comm, result, source, tag, count, type, request);"),
     "wait": hot_case("hot_enter_wait(&hot, {kind}, request)", "hot_leave_wait(&hot, {kind}, request, result, status);",
-                  declare=OWN, before=OWN_STATUS),
-    "test": hot_case("hot_enter_wait(&hot, {kind}, request)",
-                  "hot_leave_test(&hot, {kind}, request, result, flag, status);", declare=OWN,
-                  before=OWN_STATUS),
+                  declare="MPI_Status own;", before=OWN_STATUS),
+    "waitall": hot_case("hot_enter_waitall(&hot, &many, {kind}, count, requests)",
+                        "hot_leave_waitall(&hot, &many, {kind}, count, requests, result, statuses);",
+                        declare="struct hot_many many;",
+                        before="if (statuses == MPI_STATUSES_IGNORE)\n        statuses = many.statuses;"),
+    "sendrecv": hot_case("hot_enter_sendrecv(&hot, {kind}, comm, dest, source)",
+                         "hot_leave_sendrecv(&hot, {kind}, comm, result, dest, sendtag, {sends}, source, {receives},"
+                         " status);", declare="MPI_Status own;", before=OWN_STATUS),
 }
-
-
-def warm_collective(leave, place):
-    return hot_case("hot_enter_coll(&hot, {kind}, comm)", """struct coll_bytes bytes = {{0, 0}};
-    if (__builtin_expect(result == MPI_SUCCESS, 1))
-        bytes = coll_{detail}(""" + place + """, {large}{operation});
-    """ + leave, after="{after}")
-
-
-# The hot case of other shapes, for calls that are timed (src/probes/wrappers/warm.h).
-WARM_SHAPES = {
-    "coll": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);", "coll_place(hot.view->comm)"),
-    "neighbor": warm_collective("hot_leave_coll(&hot, {kind}, {op}, result, {root}, bytes);",
-                                "topology_of(hot.view->comm, comm)"),
-    "icoll": warm_collective("hot_leave_icoll(&hot, {kind}, {op}, result, {root}, bytes, request);",
-                             "coll_place(hot.view->comm)"),
-    "ineighbor": warm_collective("hot_leave_icoll(&hot, {kind}, {op}, result, {root}, bytes, request);",
-                                 "topology_of(hot.view->comm, comm)"),
-    "probe": hot_case("hot_enter_from(&hot, {kind}, comm, source)",
-                   "hot_leave_probe(&hot, {kind}, comm, result, source, tag);"),
-    "win_call": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
-                      "hot_leave_win_call(&hot, {kind}{flags}, result, {target}, {hot_bytes});"),
-    "win_post": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
-                      "hot_leave_win_post(&hot, {kind}{flags}, result, {target}, {hot_bytes}, request);"),
-    "win_lock": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), {target})",
-                      "hot_leave_win_lock(&hot, {kind}, result, {target}, lock_type);"),
-    "win_group": hot_case("hot_enter_window(&hot, {kind}, OBJECT_HANDLE(win), PEER_NONE)",
-                       "hot_leave_win_group(&hot, {kind}, result, win, group);"),
-    "file_call": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
-                       "hot_leave_file_call(&hot, {kind}, fh, result, {hot_asked});"),
-    "file_post": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
-                       "hot_leave_file_post(&hot, {kind}, result, {hot_asked}, request);"),
-    "file_transfer": hot_case("hot_enter_file(&hot, {kind}, OBJECT_HANDLE(fh))",
-                           "hot_leave_file_transfer(&hot, {kind}, fh, result, {hot_asked}, {at}, status);",
-                           declare=OWN, before=OWN_STATUS),
-}
-for name, ended in (("waitall", "true"), ("testall", "result != MPI_SUCCESS || *flag")):
-    WARM_SHAPES[name] = hot_case(
-        "hot_enter_many(&hot, &many, {kind}, count, requests)",
-        "hot_leave_all(&hot, &many, {kind}, count, requests, result, " + ended + ", statuses);", declare=MANY,
-        before=OWN_STATUSES)
-for name, ended in (("waitany", "true"), ("testany", "result != MPI_SUCCESS || *flag")):
-    WARM_SHAPES[name] = hot_case(
-        "hot_enter_many(&hot, &many, {kind}, count, requests)",
-        "hot_leave_any(&hot, &many, {kind}, count, requests, result, " + ended + ", index, status);",
-        declare=MANY + "\n    " + OWN, before=OWN_STATUS)
-for name, found in (("mprobe", "true"), ("improbe", "result == MPI_SUCCESS && *flag")):
-    WARM_SHAPES[name] = hot_case(
-        "hot_enter_from(&hot, {kind}, comm, source)",
-        "hot_leave_mprobe(&hot, {kind}, comm, result, source, tag, " + found + ", message, status);", declare=OWN,
-        before=OWN_STATUS)
-WARM_SHAPES["mrecv"] = hot_case("hot_enter_mrecv(&hot, &found, {kind}, message)",
-                                "hot_leave_mrecv(&hot, &found, {kind}, result, count, type, message, status);",
-                                declare="struct posted found;\n    " + OWN, before=OWN_STATUS)
-WARM_SHAPES["isendrecv"] = WARM_SHAPES["isendrecv_replace"] = hot_case(
-    "hot_enter_isendrecv(&hot, {kind}, comm, dest, source)",
-    "struct halves halves =\n        halves_of(hot.log, result, dest, sendtag, {sends}, source, recvtag, {receives});\n"
-    "    hot_leave_isendrecv(&hot, {kind}, comm, result, halves, request);")
-WARM_SHAPES["partition"] = hot_case("hot_enter_partition(&hot, {kind}, request)",
-                                    "hot_leave_partition(&hot, {kind}, result);")
-WARM_SHAPES["start"] = hot_case("hot_enter_start(&hot, {kind}, request)",
-                                "hot_leave_start(&hot, {kind}, request, result);")
-WARM_SHAPES["startall"] = hot_case("hot_enter_startall(&hot, &many, {kind}, count, requests)",
-                                   "hot_leave_startall(&hot, &many, {kind}, count, requests, result);", declare=MANY)
-WARM_SHAPES["iprobe"] = WARM_SHAPES["probe"]
-WARM_SHAPES["sendrecv"] = hot_case(
-    "hot_enter_sendrecv(&hot, {kind}, comm, dest, source)",
-    "hot_leave_sendrecv(&hot, {kind}, comm, result, dest, sendtag, {sends}, source, {receives}, status);",
-    declare=OWN, before=OWN_STATUS)
-WARM_SHAPES["sendrecv_replace"] = WARM_SHAPES["sendrecv"]
 
 # The functions that begin and end a run, where the recorder decides.
 EDGES = {
@@ -469,10 +399,8 @@ def words_of(call, name, large):
              "arguments": arguments}
     if call.klass == "collective":
         own = [n for n in names if n not in ("comm", "request", "info")]
-        words["op"] = f"COLLECTIVE_{call.detail.upper()}"
         words["operation"] = "".join(f", {n}" for n in own)
         words["root"] = "peer_rank(root)" if "root" in names else "PEER_NONE"
-        words["after"] = "clocks_passed(comm);" if call.name == "MPI_Barrier" else ""
     replaces = call.shape.endswith("sendrecv_replace")
     words["sends"] = "count, type" if replaces else "sendcount, sendtype"
     words["receives"] = "count, type" if replaces else "recvcount, recvtype"
@@ -495,8 +423,6 @@ def words_of(call, name, large):
     if call.klass == "rma" and bytes_ != "0":
         bytes_ = f"target == MPI_PROC_NULL ? 0 : {bytes_}"
     words["bytes"] = bytes_
-    words["hot_bytes"] = bytes_.replace("accepted_bytes(", "hot_accepted(&hot, ")
-    words["hot_asked"] = words["asked"].replace("accepted_bytes(", "hot_accepted(&hot, ")
     return words
 
 
@@ -505,15 +431,10 @@ def body_print(head, shape, words, fallback, hot=False):
     probe = shape.probe
     print(f"{head}\n{{")
     lines = [shape.declare.format(**words).rstrip(), shape.first.format(**words)]
-    after = shape.after.format(**words)
-    if after and not hot:  # else the body does that
-        lines.append(f"if (!{shape.enter.format(**words)}) {{\n        int unseen = {fallback};\n        {after}\n"
-                     f"        return unseen;\n    }}")
-    else:
-        lines.append(f"if (!{shape.enter.format(**words)})\n        return {fallback};")
+    lines.append(f"if (!{shape.enter.format(**words)})\n        return {fallback};")
     lines += [shape.before.format(**words), f"log_below({probe}.log);",
               f"int result = next->{words['name']}({words['arguments']});", f"log_back({probe}.log);",
-              shape.leave.format(**words), after,
+              shape.leave.format(**words),
               "log_out(hot.log, 0);" if hot else f"probe_close(&{probe});", "return result;"]
     for line in lines:
         if line:
@@ -529,7 +450,6 @@ def wrapper_print(call, name, types, large):
     parameters = declaration(types, names)
     more = "" if parameters == "void" else parameters + ", "
     edge, local, hot = call.shape in EDGES, call.shape == "local", call.name in HOT_CALLS
-    warm = call.shape in WARM_SHAPES
     caller = "const void *caller, " if local else ""
     by_c = "__builtin_return_address(0), " if local else ""
     by_fortran = "NULL, " if local else ""
@@ -540,17 +460,12 @@ def wrapper_print(call, name, types, large):
         body_print(head, SHAPES[call.shape], words, f"NEXT(next, {name})({arguments})")
     usual = f"body_{name}({given}{by_c}&next_of_c)"
     fortran = f"body_{name}({given}{by_fortran}&next_of_fortran)"
-    if hot or warm:
-        shape = HOT_SHAPES[call.shape] if hot else WARM_SHAPES[call.shape]
-        body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", shape, words,
+    if hot:
+        body_print(f"HOT int hot_{name}({more}const struct next *next)", HOT_SHAPES[call.shape], words,
                    f"body_{name}({given}next)", hot=True)
-        print(f"static int general_{name}({parameters})\n{{")
-        if hot:
-            print(f"    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n"
-                  f"        return hot_{name}({given}&next_of_c, false);")
-        print(f"    return {usual};\n}}\n")
-        usual = f"hot_{name}({given}&next_of_c, true)"
-        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
+        print(f"static int general_{name}({parameters})\n{{\n    return {usual};\n}}\n")
+        usual = f"hot_{name}({given}&next_of_c)"
+        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran)"
     print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
     if call.shape in ("init", "init_thread", "finalize"):
         return None
@@ -560,7 +475,7 @@ def wrapper_print(call, name, types, large):
           f"    if (caller_is_fortran(caller){asks})\n        return {fortran};\n"
           f"    return next_of_fortran.{name}({arguments});\n}}\n")
     keeps = int(call.shape not in PASSING_SHAPES)
-    general = f"general_{name}" if hot or warm else name
+    general = f"general_{name}" if hot else name
     return f"    WRAPPED({words['kind']}, {name}, {general}, {keeps}, {int(local)}),"
 
 

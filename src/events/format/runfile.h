@@ -147,8 +147,8 @@ struct run_header {
     char boot[40];             /* identifies the running kernel. Processes with the same one share the counter */
     char program[256];         /* its path. Texts that begin with # are hashes (site/hide.h) */
     uint64_t first_stretch;    /* of the trace, the latest first. Only with TRACED_IN_PART */
-    uint64_t sampling;         /* one of how many calls is timed, as in mpit_timing */
-    uint32_t sampling_changed; /* 1: the value was another one before */
+    uint64_t timed;            /* 1: calls are timed. 0: they are only counted (mpit_timing) */
+    uint32_t timed_changed;    /* 1: the value was another one before */
     uint32_t off_count;        /* how often recording was switched off (mpit_recording, MPI_Pcontrol) */
     uint64_t off_ticks;        /* for how long since init_ticks, without the last time if recording is still off: */
     uint64_t off_since;        /* then the ticks when that began, else 0 */
@@ -209,7 +209,6 @@ struct origin_record {
 enum clock_way {
     CLOCK_WAY_NONE, /* they were not, or another process measured */
     CLOCK_WAY_TCP,
-    CLOCK_WAY_MPI,
 };
 
 /* Why a measurement failed, with a text that describes a node. */
@@ -222,8 +221,7 @@ enum clock_way {
     X(UNREACHABLE, "rank 0 could not be reached over TCP")                                                             \
     X(LEFT_OUT, "rank 0 did not answer in time")                                                                       \
     X(NO_ECHO, "the connection over TCP failed")                                                                       \
-    X(INCOMPLETE, "some nodes did not connect in time")                                                                \
-    X(MPI, "communication with MPI failed")
+    X(INCOMPLETE, "some nodes did not connect in time")
 
 enum clock_trouble {
 #define CLOCK_TROUBLE_ENUM(id, text) CLOCK_TROUBLE_##id,
@@ -307,13 +305,9 @@ struct clock_sync {
     uint64_t ticks, reference_ns, error_ns;
 };
 
-/* The first measurement stays. When the table is full, every second one between the first and the last is dropped.
- * From then on only one of twice as many is kept. The last place has the latest measurement. */
-enum { CLOCK_SYNCS_MOST = 64 };
+/* At the begin and at the end of the run. */
+enum { CLOCK_SYNCS_MOST = 2 };
 struct clock_syncs {
-    uint64_t serial;   /* odd while any place except the first changes */
-    uint64_t measured; /* how often */
-    uint64_t stride;   /* one of how many is kept */
     uint64_t count;
     struct clock_sync list[CLOCK_SYNCS_MOST];
 };

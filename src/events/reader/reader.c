@@ -76,7 +76,7 @@ int reader_header_check(struct run_reader *reader)
         return reader_fail(reader, "has a damaged header (a text has no end)");
     if (header->launched_as > INT32_MAX || header->launched_size > INT32_MAX)
         header->launched_as = header->launched_size = 0;
-    if (header->clock_way > CLOCK_WAY_MPI || header->clock_trouble >= CLOCK_TROUBLE_COUNT)
+    if (header->clock_way > CLOCK_WAY_TCP || header->clock_trouble >= CLOCK_TROUBLE_COUNT)
         header->clock_way = header->clock_trouble = 0;
     reader->bytes = header->file_bytes; /* bytes after that were allocated and never published */
     return 0;

@@ -96,7 +96,7 @@ static void knob_enter(enum knob knob)
         .verbosity = component_verbosity(d->verbosity),
         .bind = MPI_T_BIND_NO_OBJECT,
         /* Also for settings that cannot always be written. Description and error code tell when. */
-        .scope = d->all_equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL,
+        .scope = MPI_T_SCOPE_LOCAL,
         .datatype = d->type == KNOB_INT    ? native.int_
                     : d->type == KNOB_TEXT ? native.char_
                                            : native.unsigned_long_long,

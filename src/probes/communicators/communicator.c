@@ -15,7 +15,7 @@ static void last_set(struct log *log, uint64_t handle, struct view *view)
  * this communicator, and not of the one that had the slot before. */
 static void comm_time_know(struct log *log, const struct comm *comm)
 {
-    if (RELAXED_LOAD(&knob_sampling) != 1 && cell_load(&log->own.tally.end) < comm->record->since_ticks)
+    if (!RELAXED_LOAD(&knob_timed) && cell_load(&log->own.tally.end) < comm->record->since_ticks)
         log_end_now(log);
 }
 
@@ -137,7 +137,7 @@ void comm_created(struct log *log, struct view *parent, const struct comm_origin
         book_comm_release(stale);
     }
     /* a call that is not recorded or not timed has no time */
-    bool timed = !quiet && RELAXED_LOAD(&knob_sampling) == 1;
+    bool timed = !quiet && RELAXED_LOAD(&knob_timed);
     if (!timed && !quiet)
         log_end_now(log);
     uint64_t now = quiet ? clock_now() : log->own.tally.end;

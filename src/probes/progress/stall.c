@@ -240,7 +240,6 @@ bool stall_end(struct log *log, const struct probe *probe, const struct event *c
                              .tag = stall->times < INT32_MAX ? (int32_t)stall->times : INT32_MAX,
                              .bytes = ticks < duration ? ticks : duration};
     stall_forget(log);
-    record->bytes *= probe_weight(probe);
     return duration != 0 && record->bytes != 0;
 }
 

@@ -1,19 +1,12 @@
 /*
- * The clocks of the job's nodes, measured when MPI_Init ends, and again around MPI_Finalize, in a way that the user
- * chooses (mpit_clock_sync):
- *
- *    tcp    leaders of nodes connect to each other (clocks_tcp.h). No message of MPI, and a bound on each wait.
- *    mpi    all processes take part with messages of MPI, on a communicator of their own (clocks_mpi.h).
- *    none   not at all.
+ * The clocks of the job's nodes, measured when MPI_Init ends, and again around MPI_Finalize (mpit_clock_sync). The
+ * leaders of the nodes connect to each other (clocks_tcp.h). They send no message of MPI, and each wait has a bound.
  *
  * One process of each running kernel measures. Readers take its measurements for all processes of the kernel
  * (tools/report/timeline.h).
  */
 #ifndef MPIT_PROBES_CLOCKS_H
 #define MPIT_PROBES_CLOCKS_H
-
-#include "base/linkage.h"
-#include "native.h"
 
 #include <stdbool.h>
 
@@ -23,22 +16,5 @@ void clocks_expect(bool traced);
 void clocks_begin(bool traced);
 void clocks_end(bool traced);
 void clocks_ended(void);
-
-extern LIBRARY_LOCAL bool clocks_following;
-
-/* True if barriers are counted. */
-static inline bool clocks_follow(void)
-{
-    return __atomic_load_n(&clocks_following, __ATOMIC_RELAXED);
-}
-
-void clocks_barrier(MPI_Comm comm);
-
-/* A barrier is over. */
-static inline void clocks_passed(MPI_Comm comm)
-{
-    if (__builtin_expect(clocks_follow(), 0))
-        clocks_barrier(comm);
-}
 
 #endif

@@ -23,14 +23,6 @@ static void local_calls_tell(void)
                    word);
 }
 
-static void clock_barriers_tell(void)
-{
-    char way[KNOB_TEXT_BYTES];
-    knob_read_text(KNOB_CLOCK_SYNC, way);
-    if (knob_load(KNOB_CLOCK_SYNC_BARRIERS) && strcmp(way, "mpi") != 0)
-        opened_say("mpit: MPIT_CLOCK_SYNC_BARRIERS has no effect without MPIT_CLOCK_SYNC=mpi");
-}
-
 /* Warns if another MPI's launcher started the processes, so that each is alone. */
 static void launcher_tell(void)
 {
@@ -62,7 +54,6 @@ void environment_tell(const struct opened *opened)
                                "samples are taken. mpit-run --sample sets both.");
     if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
         opened_say("mpit: MPIT_TIMING is ignored while a trace is written: a trace needs the time of every call");
-    clock_barriers_tell();
     local_calls_tell();
     launcher_tell();
 }

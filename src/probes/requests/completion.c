@@ -171,7 +171,7 @@ HOT bool single_ended(struct probe *probe, enum call kind, struct request *reque
 /* A usual call, or one that is only counted: then it has no begin. */
 HOT bool leaves_in_front(const struct probe *probe)
 {
-    return !probe->unusual || (probe->unusual == MODE_UNTIMED && !probe->weight);
+    return !probe->unusual || probe->unusual == MODE_UNTIMED;
 }
 
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,

@@ -156,7 +156,6 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
     struct view *view = request_view(log, request);
     struct event event = request_event(request);
     uint64_t bytes_out = 0;
-    log->own.tally.message_weight = request_weight(request);
     if (request->posted.type == REQUEST_PAIR)
         half_record(log, view, request, failed);
     if (was_cancelled(request, status)) {
@@ -169,7 +168,6 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
         event.kind |= EVENT_FAILED;
     timeout_mark(&event, &log->own.tally);
     record_emit(log, view, &event, bytes_out);
-    log->own.tally.message_weight = 1;
 }
 
 void gone_record(struct log *log, const struct request *request, unsigned kind)

@@ -172,24 +172,6 @@ void request_put(struct request *request, uint64_t handle)
     behind_put(request, handle, PUT_BESIDE, &others);
 }
 
-static uint64_t lots[UINT8_MAX + 1];
-
-uint8_t request_lot(uint64_t weight)
-{
-    for (unsigned lot = 1; weight > 1 && lot < LOT_STARTING; lot++) {
-        uint64_t there = 0;
-        if (__atomic_compare_exchange_n(&lots[lot], &there, weight, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
-            there == weight)
-            return (uint8_t)lot;
-    }
-    return 0;
-}
-
-uint64_t request_weight(const struct request *request)
-{
-    return request->lot ? __atomic_load_n(&lots[request->lot], __ATOMIC_RELAXED) : 1;
-}
-
 /* Copies a place in front into a request of its own, as it was posted. */
 static struct request *front_copy(struct log *log, const struct front_place *place)
 {
@@ -401,7 +383,7 @@ struct request *request_take(struct log *log, uint64_t handle, const void *where
 {
     struct request *request = take(log, handle, where, book.concurrent ? TAKE_OR_FIND : TAKE);
     if (request && request->stays && call_table[log->state->call].fold == FOLD_START)
-        __atomic_store_n(&request->lot, LOT_STARTING, __ATOMIC_RELAXED); /* the library orders it before the end */
+        __atomic_store_n(&request->starting, true, __ATOMIC_RELAXED); /* the library orders it before the end */
     return request;
 }
 
@@ -410,9 +392,9 @@ struct request *request_remove(struct log *log, uint64_t handle, const void *whe
     return take(log, handle, where, TAKE);
 }
 
-void request_started(struct request *request, uint8_t lot)
+void request_started(struct request *request)
 {
-    __atomic_store_n(&request->lot, lot, __ATOMIC_RELEASE); /* partner: request_has_ended */
+    __atomic_store_n(&request->starting, false, __ATOMIC_RELEASE); /* partner: request_has_ended */
 }
 
 /* True if the status is the one of an inactive request. Other fields do not tell. */
@@ -428,7 +410,7 @@ bool request_has_ended(const struct request *request, const MPI_Status *status)
     enum { YIELDS_MOST = 100000 };
     if (is_empty(request, status))
         return false;
-    for (int i = 0; __atomic_load_n(&request->lot, __ATOMIC_ACQUIRE) == LOT_STARTING && i < YIELDS_MOST; i++)
+    for (int i = 0; __atomic_load_n(&request->starting, __ATOMIC_ACQUIRE) && i < YIELDS_MOST; i++)
         sched_yield(); /* its records are being written */
     return request->active;
 }

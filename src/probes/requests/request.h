@@ -57,7 +57,7 @@ struct request {
     bool holds : 1;   /* its communicator (commreuse.h). A request that was in front does not */
     bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not recorded either */
     bool stays : 1;   /* it was found by request_find, which left it in the table */
-    uint8_t lot;      /* number of the weight of its transfer time (request_weight). 0: the weight is 1 */
+    bool starting;    /* persistence.h */
     uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket. 0: none */
     uint32_t younger; /* next one of the same handle. Of the youngest: the oldest */
 };
@@ -110,11 +110,6 @@ HOT struct request_more *request_more(const struct request *request)
     return (struct request_more *)(void *)request_at(request->posted.more);
 }
 
-/* Returns a small number for a weight (how often a transfer time counts). Few different ones are ever used. 0: there is
- * no number left. */
-uint8_t request_lot(uint64_t weight);
-uint64_t request_weight(const struct request *request);
-
 enum { SPARE_MOST = 512 };
 
 /* Slow parts, not inlined. */
@@ -159,7 +154,7 @@ HOT void request_fill(struct request *request, const struct posted *posted)
     request->comm = posted->view ? (uint16_t)posted->view->slot : 0;
     request->persistent = request->holds = request->quiet = request->stays = false;
     request->active = true;
-    request->lot = 0;
+    request->starting = false;
 }
 
 /* Makes the request hold its communicator, whose slot then stays until the request is released. */

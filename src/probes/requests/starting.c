@@ -34,9 +34,7 @@ static void started_record(struct completion *c, struct request *request)
         if (view && event.peer >= 0)
             view_page_select(view, event.peer);
     }
-    uint64_t weight = probe_weight(&c->probe);
-    uint8_t lot = weight > 1 ? request_lot(weight) : 0;
-    request->posted.begin = weight > 1 && !lot ? 0 : c->probe.begin;
+    request->posted.begin = c->probe.begin;
     if (request->posted.type == REQUEST_COLL)
         LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
     else if (request->posted.type == REQUEST_SEND)
@@ -45,7 +43,7 @@ static void started_record(struct completion *c, struct request *request)
         LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
     request->active = true;
     request->quiet = false;
-    request_started(request, lot);
+    request_started(request);
 }
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call)
@@ -114,8 +112,8 @@ void completion_started(struct completion *c, int result)
         else
             started_record(c, c->done[i]);
     for (int i = 0; result != MPI_SUCCESS && c->taken && i < c->count; i++)
-        if (c->taken[i] && c->taken[i]->lot == LOT_STARTING)
-            request_started(c->taken[i], 0);
+        if (c->taken[i] && c->taken[i]->starting)
+            request_started(c->taken[i]);
     untaken_put_back(c);
     completion_end(c);
 }

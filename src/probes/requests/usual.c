@@ -140,7 +140,7 @@ bool usual_one_ended(struct log *log, uint64_t call_begin, enum call kind, int c
     fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, timed);
     cell_store(&log->own.tally.end, tally.end);
     /* A copy without stores to it, so that the compiler need not keep it in memory. */
-    struct tally known = {.end = tally.end, .share = tally.share, .message_weight = 1, .path = log->path->cells};
+    struct tally known = {.end = tally.end, .share = tally.share, .path = log->path->cells};
     if ((place->posted.type & POSTED_TYPE) == REQUEST_PAIR) {
         pair_commit(log, &known, place, &call, &done);
     } else {
@@ -187,7 +187,7 @@ HOT bool ended_on(struct ended *ended, struct view *view)
 HOT bool ended_message(struct ended *ended, struct event *at, const struct posted *posted, bool sent,
                        const MPI_Status *status)
 {
-    const struct tally tally = {.end = ended->end, .message_weight = 1, .path = ended->log->path->cells};
+    const struct tally tally = {.end = ended->end, .path = ended->log->path->cells};
     struct view *view = posted->view;
     struct event event = {.begin = posted->begin,
                           .duration = posted->kind,
@@ -218,7 +218,7 @@ static __attribute__((noinline)) struct view *ended_other(const struct log *log,
                                                           const MPI_Status *status)
 {
     struct front_place *place = handle ? front_find(handle, where) : NULL;
-    struct tally tally = {.end = end, .message_weight = 1, .path = log->path->cells};
+    struct tally tally = {.end = end, .path = log->path->cells};
     struct event done;
     if (!ends_usually(log, place) || (place->posted.type & POSTED_TYPE) == REQUEST_PAIR ||
         !ended_fill(place, status, &done) || end - done.begin >= COMPARED_LOAD(&knob_rare_ticks))
@@ -344,7 +344,7 @@ static __attribute__((noinline)) bool crowd_ended(struct log *log, struct event 
     tally->path = log->path->cells;
     if (!all_in_front(log, several, completed))
         return false;
-    fold_call(FOLD_COMPLETION, 0, tally, NULL, &call, NULL, 1);
+    fold_call(FOLD_COMPLETION, 0, tally, NULL, &call, NULL, true);
     log_commit_call(log, &call);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     while (done < completed) {
@@ -384,7 +384,7 @@ HOT bool several_ended(struct log *log, uint64_t begin, enum call kind, int comp
         return crowd_ended(log, call, &all);
     }
     struct tally tally = tally_unseen(log);
-    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, 1);
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
     cell_store(&log->own.tally.end, tally.end);
     struct ended ended = {.log = log, .end = tally.end};
     int taken = ended_take(&ended, first, several, 0, completed);
@@ -469,7 +469,7 @@ HOT void start_fold(struct log *log, struct tally *tally, const struct event *ca
 {
     if (call->kind >= CALL_COUNT) /* for the compiler */
         __builtin_unreachable();
-    fold_call(FOLD_START, 0, tally, NULL, call, NULL, 1);
+    fold_call(FOLD_START, 0, tally, NULL, call, NULL, true);
     cell_store(&log->own.tally.end, tally->end);
     RELAXED_STORE(&log->state->call, CALL_NONE);
 }

@@ -124,7 +124,6 @@ static struct log *log_make(void)
     }
     log->state = &log->own.record->state;
     log->stall.patience = log->stall.left = stall_patience;
-    timing_begin(&log->timing, log->own.index);
     log_turn(log);
     return log;
 }
@@ -282,7 +281,7 @@ bool probe_enter_slowly(struct probe *probe, enum call kind, uint32_t comm, int3
 void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
     struct log *log = probe->log;
-    probe->begin = probe->weight = 0;
+    probe->begin = 0;
     probe->nested = false;
     if (probe->mode & MODE_QUIET)
         return; /* the thread state stays as it was */
@@ -293,8 +292,7 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     path_enter(log, kind, log->called);
     bool counted = (probe->mode & MODE_COUNTERS) && !probe->nested;
     uint64_t begin = counted ? counters_call_begin(log) : 0;
-    probe->weight = timing_next(&log->timing);
-    if (probe->weight)
+    if (!(probe->mode & MODE_UNTIMED))
         probe->begin = counted ? begin : clock_now();
     state_set(log->state, kind, comm, peer, probe->begin);
 }
@@ -312,7 +310,7 @@ static bool leave_counted(const struct probe *probe, struct view *view, struct e
 {
     struct log *log = probe->log;
     const struct call_description *call = &call_table[event_kind(event)];
-    if (probe->unusual != MODE_UNTIMED || probe->weight || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.times ||
+    if (probe->unusual != MODE_UNTIMED || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.times ||
         bytes_out > INT32_MAX || !call_bytes_fit(event) || (call->fold == FOLD_IO && object_cells_wanted()) ||
         (call->fold == FOLD_RMA && object_cells_wanted()))
         return false;
@@ -320,7 +318,7 @@ static bool leave_counted(const struct probe *probe, struct view *view, struct e
     if (call->fold == FOLD_COLL)
         event->tag = (int32_t)bytes_out;
     log->own.tally.path = log->path->cells;
-    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, event, NULL, 0);
+    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, event, NULL, false);
     event->bytes &= EVENT_BYTES_MASK;
     log_commit_call(log, event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
@@ -334,7 +332,7 @@ void probe_leave_unusual(const struct probe *probe, struct view *view, int resul
     if (probe->mode & MODE_QUIET)
         return;
     event.begin = cell_load(&probe->log->own.tally.end); /* the last known time */
-    if (probe->mode == 0 || probe->weight) {
+    if (probe->begin) {
         event.begin = probe->begin;
         duration = clock_now() - probe->begin;
     }
@@ -423,9 +421,9 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
     struct fabric_records below = {.fabric = {.kind = 0}};
     if (log->fabric && !probe->nested)
         fabric_call_end(log, &event, duration, &below);
-    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe_weight(probe));
+    fold_call(call->fold, call->op, &log->own.tally, view ? &view->tally : NULL, &event, &more, probe->begin != 0);
     if (object_cells_wanted() && view && (call->fold == FOLD_RMA || call->fold == FOLD_IO))
-        object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration * probe_weight(probe));
+        object_cells_add(call->fold == FOLD_RMA ? OBJECT_WINDOW : OBJECT_FILE, &event, duration);
     struct event kept = event;
     kept.bytes &= EVENT_BYTES_MASK;
     log_commit_call(log, &kept);

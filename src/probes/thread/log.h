@@ -30,7 +30,6 @@
 #include "thread/backlog.h"
 #include "thread/raised.h"
 #include "thread/scratch.h"
-#include "thread/timing.h"
 #include "wrappers/threadobjects.h"
 
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
@@ -66,7 +65,6 @@ struct log {
     wrapper_call entered;        /* of a wrapper whose call begins in another function. NONE: it begins in itself */
     wrapper_call called;         /* the call of a wrapper that begins */
     const struct path_way *path; /* of the innermost call, or of the last one */
-    struct timing timing;        /* which calls are timed */
     struct stall stall;          /* whether its current call stalls */
     struct fabric *fabric;       /* its operations below MPI (fabric.c). NULL: none was recorded */
     struct counting *counting;   /* its counters (counters.c). NULL: they are not read */
@@ -88,7 +86,7 @@ struct log {
  */
 enum call_mode {
     MODE_QUIET = 1,    /* not recorded. Only later needs are kept (requests, communicators, windows, files) */
-    MODE_UNTIMED = 2,  /* one of several is timed, or none */
+    MODE_UNTIMED = 2,  /* it is only counted */
     MODE_COUNTERS = 4, /* counters are read around it (counters.h) */
     MODE_CLOCK = 8,    /* the clock is not the processor's counter */
 };
@@ -240,7 +238,6 @@ struct probe {
     uintptr_t outer_here; /* where on the stack the outer call is. 0: there is none */
     const struct path_way *outer_path;
     struct thread_state outer; /* the state of the outer call, if nested */
-    uint64_t weight;           /* if mode is not 0: how often its time counts. 0 = it is not timed, and begin is 0 */
 };
 
 /*
@@ -376,12 +373,6 @@ HOT bool probe_is_quiet(const struct probe *probe)
     return __builtin_expect(probe->mode & MODE_QUIET, 0);
 }
 
-/* Returns how often the transfer time of a message counts that this call posts or moves. */
-HOT uint64_t probe_weight(const struct probe *probe)
-{
-    return __builtin_expect(probe->mode == 0, 1) ? 1 : probe->weight;
-}
-
 /* Enters the recorder with a call. The log is whole again after probe_close, and during the call of the library. False:
  * nothing is recorded. */
 HOT bool probe_open(struct probe *probe)
@@ -511,7 +502,7 @@ HOT struct tally tally_unseen(const struct log *log)
     struct path_cells *path = log->path->cells;
     if (!path) /* for the compiler: a thread without paths has counters that are never read */
         __builtin_unreachable();
-    return (struct tally){.cells = log->own.tally.cells, .message_weight = 1, .unseen = true, .path = path};
+    return (struct tally){.cells = log->own.tally.cells, .unseen = true, .path = path};
 }
 
 /* Leaves a call: completes its event, folds it, keeps it. `result` is the return value of the call. */
@@ -549,10 +540,10 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         event.tag = (int32_t)bytes_out;
     log->own.tally.path = log->path->cells; /* for the records that follow */
     if (shares || levels) {
-        fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, 1);
+        fold_call(shape, op, &log->own.tally, bound ? &view->tally : NULL, &event, NULL, true);
     } else {
         struct tally tally = tally_unseen(log);
-        fold_call(shape, op, &tally, bound ? &view->tally : NULL, &event, NULL, 1);
+        fold_call(shape, op, &tally, bound ? &view->tally : NULL, &event, NULL, true);
         cell_store(&log->own.tally.end, tally.end);
     }
     if (shape == FOLD_COMPLETION)

@@ -22,7 +22,6 @@
 #include "wrappers/message.h"
 #include "wrappers/objects.h"
 #include "wrappers/posting.h"
-#include "wrappers/warm.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wstringop-overflow" /* MPI_STATUSES_IGNORE is an address, but not of an array */

@@ -55,11 +55,7 @@ HOT bool view_settle(struct probe *probe, int result, MPI_Comm comm)
 }
 
 /* Leaves a call that is charged to no communicator. */
-HOT void leave_call(struct probe *probe, enum call kind, int result)
-{
-    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
-    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
-}
+void leave_call(struct probe *probe, enum call kind, int result);
 
 /* Returns the bytes of `count` elements if the call has succeeded, else 0. */
 HOT uint64_t accepted_bytes(int result, int64_t count, MPI_Datatype type)

@@ -1,6 +1,6 @@
 /*
- * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Test. The hot case of
- * nearly all such calls is here, in as few instructions as possible.
+ * The calls that programs make most: MPI_Send, MPI_Recv, MPI_Sendrecv, MPI_Isend, MPI_Irecv, MPI_Wait, MPI_Waitall. The
+ * hot case of nearly all such calls is here, in as few instructions as possible.
  *
  *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
  *                       the request lies in front. Threads do not run at once. The clock is the processor's counter.
@@ -9,8 +9,7 @@
  * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
  * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. Any further need (a
  * listener, for example) makes one of the conditions fail. A call that is not recorded as usual does not come here
- * (switchboard.h). The exception is a call that is only counted (mpit_timing), which takes the same way without the
- * clock. `timed` is a constant.
+ * (switchboard.h).
  */
 #ifndef MPIT_PROBES_HOT_H
 #define MPIT_PROBES_HOT_H
@@ -18,33 +17,24 @@
 #include "requests/completion.h"
 #include "requests/ending.h"
 #include "requests/usual.h"
+#include "wrappers/completing.h"
 #include "wrappers/message.h"
 #include "wrappers/posting.h"
 
 /* Stays in registers. */
 struct hot {
-    bool timed;
     struct log *log;
     struct view *view;
-    uint64_t begin;            /* 0: it is not timed */
-    uint32_t number;           /* of the window or file */
+    uint64_t begin;
     uint64_t saved;            /* in a wait: the handle before the call, */
     struct front_place *place; /* and the place of its request */
 };
-
-/* True if the call is timed, or if another call of its lot is timed and the thread knows the size of lots. */
-HOT bool hot_ready(const struct hot *hot)
-{
-    return hot->timed || timing_waits(&hot->log->timing);
-}
 
 HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
 {
     stall_call_begin(&hot->log->stall);
     path_enter(hot->log, kind, wrapper_called());
-    hot->begin = hot->timed ? clock_counter() : 0;
-    if (!hot->timed)
-        hot->log->timing.wait--;
+    hot->begin = clock_counter();
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
@@ -54,7 +44,7 @@ HOT bool hot_enter(struct hot *hot, enum call kind, MPI_Comm comm, int32_t peer)
     struct log *log = hot->log = thread_log_or_none;
     if (!log_in_usually(log))
         return false;
-    if (__builtin_expect(COMPARED_LOAD(&log->own.plain_handle) != abi_handle_of_comm(comm), 0) || !hot_ready(hot))
+    if (__builtin_expect(COMPARED_LOAD(&log->own.plain_handle) != abi_handle_of_comm(comm), 0))
         return log_out(log, 0), false;
     hot->view = log->own.last.view;
     hot_begin(hot, kind, hot->view->slot, peer);
@@ -95,36 +85,28 @@ HOT bool hot_bytes(struct log *log, int64_t count, MPI_Datatype type, uint64_t *
 }
 
 /* Folds and keeps the event. False: the call took long, and nothing was done. */
-HOT bool hot_leave_as(const struct hot *hot, enum fold_shape shape, enum collective op, struct event event)
+HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event event)
 {
     struct log *log = hot->log;
     struct tally tally = tally_unseen(log);
-    uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
-    bool objects = shape == FOLD_RMA || shape == FOLD_IO, bound = shape != FOLD_COMPLETION;
-    uint64_t rare = COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks);
-    bool large = (objects || shape == FOLD_POST_RECV) && !event_bytes_fit(event.bytes);
-    if (__builtin_expect(duration >= rare || log->stall.times || large, 0))
+    uint64_t duration = clock_counter() - hot->begin;
+    bool large = shape == FOLD_POST_RECV && !event_bytes_fit(event.bytes);
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times || large, 0))
         return false;
-    event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
+    event.begin = hot->begin;
     event.duration = (uint32_t)duration;
-    event.comm = bound ? (uint16_t)hot->view->slot : 0;
-    fold_call(shape, op, &tally, bound ? &hot->view->tally : NULL, &event, NULL, hot->timed);
+    event.comm = (uint16_t)hot->view->slot;
+    fold_call(shape, 0, &tally, &hot->view->tally, &event, NULL, true);
     cell_store(&log->own.tally.end, tally.end);
     log_commit_call(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
 
-HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event event)
-{
-    return hot_leave_as(hot, shape, COLLECTIVE_NONE, event);
-}
-
 /* Returns a probe for the leave of the body, as if the call had entered there. */
 HOT struct probe hot_probe(const struct hot *hot)
 {
-    return (struct probe){
-        .log = hot->log, .begin = hot->begin, .view = hot->view, .mode = hot->timed ? 0 : MODE_UNTIMED};
+    return (struct probe){.log = hot->log, .begin = hot->begin, .view = hot->view};
 }
 
 #define COLD static __attribute__((noinline))
@@ -205,12 +187,12 @@ HOT bool hot_exchanged(const struct hot *hot, enum call kind, int dest, int tag,
     sent.begin = received.begin = hot->begin;
     sent.duration = (uint32_t)duration;
     sent.comm = received.comm = (uint16_t)view->slot;
-    fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, 1);
+    fold_call(FOLD_P2P, 0, &tally, &view->tally, &sent, NULL, true);
     view_page_select(view, dest);
     fold_sent(&tally, &view->tally, &sent);
     view_page_select(view, received.peer);
     fold_received(&tally, &view->tally, &received);
-    fold_transfers_exchanged(&tally, &view->tally, hot->begin, 1);
+    fold_transfers_exchanged(&tally, &view->tally, hot->begin);
     cell_store(&log->own.tally.end, tally.end);
     log_commit_two(log, &sent, &received);
     RELAXED_STORE(&log->state->partner, 0);
@@ -267,31 +249,6 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
     return true;
 }
 
-/* Is there a place in front for a request that is no message? */
-HOT bool hot_front_is_free(uint64_t handle)
-{
-    const struct front_place *place = front_place(handle);
-    return __builtin_expect((place->handle | place->overflow) == 0 && book.plain, 1);
-}
-
-/* Puts a request there that is no message. `where`: the variable of the program with its handle. */
-HOT void hot_post_apart(const struct hot *hot, enum request_type type, struct event event, const void *where,
-                        uint64_t handle)
-{
-    struct front_place *place = front_kept(front_place(handle));
-    place->posted.view = hot->view;
-    place->posted.begin = hot->begin;
-    place->posted.where = front_complement(where);
-    place->posted.bytes = event.bytes;
-    place->posted.peer = event.peer;
-    place->posted.tag = event.tag;
-    place->posted.kind = event.kind;
-    place->posted.type = (uint8_t)type;
-    place->apart = 1;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    place->handle = handle;
-}
-
 COLD void hot_isent_cold(struct hot hot, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
                          MPI_Datatype type, const MPI_Request *request)
 {
@@ -336,15 +293,14 @@ HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *requ
         return false;
     hot->saved = abi_handle_of_request(*request);
     hot->place = front_kept(front_place(hot->saved));
-    if (__builtin_expect(hot->place->handle != hot->saved, 0) || !hot_ready(hot))
+    if (__builtin_expect(hot->place->handle != hot->saved, 0))
         return log_out(log, 0), false;
     hot_begin(hot, kind, 0, PEER_NONE);
     return true;
 }
 
-/* Leaves a call on `count` requests that has completed this one, if it is a message, in front. False: nothing was done. */
-HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_Request *where,
-                    const MPI_Status *status)
+/* Leaves a wait for a message in front. False: nothing was done. */
+HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
 {
     struct log *log = hot->log;
     struct front_place *place = hot->place;
@@ -354,18 +310,13 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
         return false; /* several requests have this handle */
-    uint64_t end = hot->timed ? clock_counter() : 0, posted = place->posted.begin;
-    if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
-                                    : posted != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0,
-                         0))
+    uint64_t end = clock_counter(), posted = place->posted.begin;
+    if (__builtin_expect(end - posted >= COMPARED_LOAD(&knob_rare_ticks), 0))
         return false;
-    if (hot->timed && posted == 0) /* for the compiler: a message that was not timed was posted too long ago */
+    if (posted == 0) /* for the compiler: a message that was not timed was posted too long ago */
         __builtin_unreachable();
-    struct event call = {.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end),
-                         .duration = (uint32_t)(end - hot->begin),
-                         .kind = (uint16_t)kind,
-                         .peer = 1,
-                         .tag = count};
+    struct event call = {
+        .begin = hot->begin, .duration = (uint32_t)(end - hot->begin), .kind = (uint16_t)kind, .peer = 1, .tag = 1};
     struct event done = {.begin = posted,
                          .duration = place->posted.kind,
                          .kind = RECORD_SEND_DONE,
@@ -374,7 +325,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_
                          .bytes = place->posted.bytes,
                          .comm = (uint16_t)view->slot};
     if (place->posted.type == REQUEST_SEND) {
-        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
         fold_send_done(&tally, &view->tally, &done);
     } else {
         uint64_t bytes = abi_status_bytes(status);
@@ -385,7 +336,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_
         done.tag = status->MPI_TAG;
         done.bytes = bytes;
         view_page_select(view, done.peer);
-        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
         fold_recv_done(&tally, &view->tally, &done);
     }
     cell_store(&log->own.tally.end, tally.end);
@@ -395,45 +346,55 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, int count, const MPI_
     return true;
 }
 
-COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, bool ended,
-                          const MPI_Status *status)
+COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, int result, const MPI_Status *status)
 {
     struct probe probe = hot_probe(&hot);
     probe.view = NULL;
-    single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, ended, status);
+    single_leave(&probe, kind, request, hot.saved, LEFT_THERE, result, true, status);
 }
 
 HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *request, int result,
                         const MPI_Status *status)
 {
     if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        (!hot_waited(hot, kind, 1, request, status) &&
+        (!hot_waited(hot, kind, request, status) &&
          !usual_one_ended(hot->log, hot->begin, kind, 1, hot->place, hot->saved, request, status)))
-        hot_waited_cold(*hot, kind, request, result, true, status);
+        hot_waited_cold(*hot, kind, request, result, status);
 }
 
-/* Leaves a test that has found its request pending. False: nothing was done. */
-HOT bool hot_pending(const struct hot *hot, enum call kind)
+/* The arrays of a call on several requests. A call on more takes the body. */
+enum { HOT_MOST = 32 };
+struct hot_many {
+    uint64_t saved[HOT_MOST];      /* the handles before the call */
+    MPI_Status statuses[HOT_MOST]; /* in place of MPI_STATUSES_IGNORE */
+};
+
+HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kind, int count,
+                           const MPI_Request *requests)
 {
-    const struct front_place *place = hot->place;
-    struct event event = {.kind = (uint16_t)kind, .tag = 1};
-    if (__builtin_expect(place->handle != hot->saved, 0))
+    hot->log = thread_log_or_none;
+    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests || !book.plain, 0) || !log_in_usually(hot->log))
         return false;
-    uint64_t posted = place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
-    if (posted && !event_posted_fits(hot->timed ? hot->begin : cell_load(&hot->log->own.tally.end), posted))
-        return false;
-    event.bytes = posted & EVENT_BYTES_MASK;
-    return hot_leave(hot, FOLD_COMPLETION, event);
+    for (int i = 0; i < count; i++)
+        many->saved[i] = abi_handle_of_request(requests[i]);
+    hot_begin(hot, kind, 0, PEER_NONE);
+    return true;
 }
 
-HOT void hot_leave_test(const struct hot *hot, enum call kind, MPI_Request *request, int result, const int *flag,
-                        const MPI_Status *status)
+COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
+                       int result, const MPI_Status *statuses)
 {
-    bool ended = result != MPI_SUCCESS || *flag;
-    if (ended)
-        hot_leave_wait(hot, kind, request, result, status);
-    else if (!hot_pending(hot, kind))
-        hot_waited_cold(*hot, kind, request, result, false, status);
+    struct completion c = {.probe = hot_probe(&hot)};
+    completion_resume(&c, kind, count, requests, saved);
+    leave_all(&c, result, true, statuses);
+}
+
+HOT void hot_leave_waitall(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+                           MPI_Request *requests, int result, const MPI_Status *statuses)
+{
+    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
+        !usual_all_ended(hot->log, hot->begin, kind, count, requests, many->saved, statuses))
+        hot_all_cold(*hot, kind, count, requests, many->saved, result, statuses);
 }
 
 #endif

@@ -19,6 +19,12 @@ bool enter_comm_slowly(struct probe *probe, enum call kind, MPI_Comm comm, int32
     return true;
 }
 
+void leave_call(struct probe *probe, enum call kind, int result)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
+    probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 void leave_named(struct probe *probe, enum call kind, int result, uint64_t begin)
@@ -59,15 +65,34 @@ void leave_get_statuses(struct probe *probe, enum call kind, int result, const M
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
 
-void leave_coll_init(struct probe *probe, enum call kind, enum collective op, int result, int32_t root,
-                     struct coll_bytes bytes, const MPI_Request *request)
+void leave_coll(struct probe *probe, enum call kind, int result, int32_t root, struct coll_bytes bytes)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root, .bytes = bytes.in};
+    probe_leave(probe, FOLD_COLL, call_table[kind].op, probe->view, result, event, bytes.out);
+}
+
+void leave_icoll(struct probe *probe, enum call kind, int result, int32_t root, struct coll_bytes bytes,
+                 const MPI_Request *request)
+{
+    struct event event = {.kind = (uint16_t)kind, .peer = root};
+    struct posted posted = posted_of(probe, kind, REQUEST_COLL, &event, request);
+    posted.bytes = bytes.in;
+    posted.tag = (int32_t)bytes.out;
+    if (result == MPI_SUCCESS)
+        collective_post(probe, &posted, bytes.out, abi_handle_of_request(*request));
+    probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, probe->view, result, event, 0);
+    posted_finish(probe->log);
+}
+
+void leave_coll_init(struct probe *probe, enum call kind, int result, int32_t root, struct coll_bytes bytes,
+                     const MPI_Request *request)
 {
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
     if (result == MPI_SUCCESS)
         persistent_post(probe, &posted, bytes.out, abi_handle_of_request(*request));
-    probe_leave(probe, FOLD_COLL_INIT, op, probe->view, result, event, 0);
+    probe_leave(probe, FOLD_COLL_INIT, call_table[kind].op, probe->view, result, event, 0);
     posted_finish(probe->log);
 }
 

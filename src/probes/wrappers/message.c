@@ -83,10 +83,15 @@ void leave_sendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int resu
     received_event(&received, view, source, room_of(result, recvcount, recvtype), status);
     if (begin && log->own.tally.end - begin > RELAXED_LOAD(&knob_timeout_ticks))
         received.kind |= EVENT_TIMEOUT;
-    log->own.tally.message_weight = probe_weight(probe);
     log_record(log, view, &received, 0);
-    log->own.tally.message_weight = 1;
     cut_raise(probe, kind, result);
+}
+
+void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag)
+{
+    view_settle(probe, result, comm);
+    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
+    probe_leave(probe, FOLD_P2P, 0, probe->view, result, event, 0);
 }
 
 /* ---- matched messages -------------------------------------------------------------------------------------------- */

@@ -17,12 +17,7 @@ void leave_recv(struct probe *probe, enum call kind, MPI_Comm comm, int result, 
 void leave_sendrecv(struct probe *probe, enum call kind, MPI_Comm comm, int result, int dest, int tag, int64_t count,
                     MPI_Datatype type, int source, int64_t recvcount, MPI_Datatype recvtype, const MPI_Status *status);
 
-HOT void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag)
-{
-    view_settle(probe, result, comm);
-    struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(source), .tag = tag};
-    probe_leave(probe, FOLD_P2P, 0, probe->view, result, event, 0);
-}
+void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag);
 
 /* Returns the handle of a message in the table of requests. No request's handle has this bit. */
 HOT uint64_t message_key(const MPI_Message *message)

@@ -47,7 +47,7 @@ static void object_tell(struct access *access, enum event_type_id id, enum call 
 }
 
 /* Call it after the call's event. */
-void argument_record(struct access *access, struct event event)
+static void argument_record(struct access *access, struct event event)
 {
     struct probe *probe = &access->probe;
     if (!probe->view || probe_is_quiet(probe))
@@ -55,6 +55,39 @@ void argument_record(struct access *access, struct event event)
     event.kind = RECORD_ARGUMENT;
     event.begin = probe->begin;
     log_record(probe->log, probe->view, &event, 0);
+}
+
+/* `shape` is a constant, so the compiler drops the code of the other shapes. */
+HOT void object_leave(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
+                      uint64_t bytes)
+{
+    struct probe *probe = &access->probe;
+    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
+    if (__builtin_expect(!probe->view, 0) && result == MPI_SUCCESS &&
+        !probe_is_quiet(probe)) /* its making was not seen: a call, charged to nothing */
+        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
+    probe_leave(probe, shape, 0, probe->view, result, event, 0);
+}
+
+HOT void bytes_record(struct access *access, int result, uint64_t asked, uint64_t done)
+{
+    if (result == MPI_SUCCESS && asked != UINT64_MAX && asked != done)
+        argument_record(access, (struct event){.peer = PEER_NONE, .bytes = asked});
+}
+
+HOT void object_posted(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
+                       uint64_t bytes, uint64_t asked, const MPI_Request *request)
+{
+    struct probe *probe = &access->probe;
+    enum call call = (enum call)(kind & EVENT_KIND_MASK);
+    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
+    struct posted posted = posted_of(probe, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
+    if (result == MPI_SUCCESS)
+        request_post(probe, &posted, abi_handle_of_request(*request));
+    object_leave(access, shape, kind, result, peer, bytes);
+    bytes_record(access, result, asked, 0);
+    posted_finish(probe->log);
+    probe_finish(probe);
 }
 
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle)
@@ -106,6 +139,24 @@ void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int 
     object_leave(access, FOLD_RMA, kind, result, PEER_NONE, 0);
     if (made)
         object_tell(access, WINDOW_CREATED, kind, OBJECT_HANDLE(*win));
+    probe_finish(&access->probe);
+}
+
+void leave_win_call(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes)
+{
+    object_leave(access, FOLD_RMA, kind, result, peer, bytes);
+    probe_finish(&access->probe);
+}
+void leave_win_post(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes,
+                    const MPI_Request *request)
+{
+    object_posted(access, FOLD_RMA, kind, result, peer, bytes, UINT64_MAX, request);
+}
+void leave_win_lock(struct access *access, enum call kind, int result, int32_t target, int type)
+{
+    object_leave(access, FOLD_RMA, kind, result, target, 0);
+    if (result == MPI_SUCCESS && type == MPI_LOCK_EXCLUSIVE)
+        argument_record(access, (struct event){.peer = target, .tag = 1});
     probe_finish(&access->probe);
 }
 
@@ -198,7 +249,7 @@ void leave_file_open(struct access *access, enum call kind, MPI_Comm comm, int r
     probe_finish(probe);
 }
 
-void split_begin(struct log *log, MPI_File file, uint64_t asked)
+static void split_begin(struct log *log, MPI_File file, uint64_t asked)
 {
     struct split_asked *splits = log->objects.splits;
     memmove(&splits[1], &splits[0], (SPLITS_KEPT - 1) * sizeof splits[0]);
@@ -304,8 +355,8 @@ static void read_by_all_leave(struct access *access, enum call kind, int result,
     probe_leave_rare(probe, probe->view, event, duration, 0);
 }
 
-void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
-                           MPI_Offset at, const MPI_Status *status)
+static void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                                  MPI_Offset at, const MPI_Status *status)
 {
     struct probe *probe = &access->probe;
     uint64_t handle = OBJECT_HANDLE(file);
@@ -330,4 +381,28 @@ void leave_file_delete(struct probe *probe, enum call kind, int result, const ch
         objects_name(OBJECT_DELETED, 0, (uint32_t)event.tag, clock_now(), filename);
     }
     probe_leave(probe, FOLD_CALL, 0, NULL, result, event, 0);
+}
+
+void leave_file_call(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked)
+{
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
+    bytes_record(access, result, asked, 0);
+    if (asked != UINT64_MAX && result == MPI_SUCCESS)
+        split_begin(access->probe.log, file, asked);
+    probe_finish(&access->probe);
+}
+void leave_file_post(struct access *access, enum call kind, int result, uint64_t asked, const MPI_Request *request)
+{
+    object_posted(access, FOLD_IO, kind, result, PEER_NONE, 0, asked, request);
+}
+void leave_file_transfer(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                         MPI_Offset at, const MPI_Status *status)
+{
+    bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
+    if (by_all || __builtin_expect(result != MPI_SUCCESS || abi_status_bytes(status) != asked, 0)) {
+        leave_transfer_slowly(access, kind, file, result, asked, at, status);
+        return;
+    }
+    object_leave(access, FOLD_IO, kind, result, PEER_NONE, asked);
+    probe_finish(&access->probe);
 }

@@ -71,42 +71,6 @@ struct freeing {
 
 void object_free_begin(struct access *access, struct freeing *freeing, struct objects *objects, uint64_t handle);
 
-/* Call it after the call's event. */
-void argument_record(struct access *access, struct event event);
-
-/* `shape` is a constant, so the compiler drops the code of the other shapes. */
-HOT void object_leave(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
-                      uint64_t bytes)
-{
-    struct probe *probe = &access->probe;
-    struct event event = {.kind = (uint16_t)kind, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
-    if (__builtin_expect(!probe->view, 0) && result == MPI_SUCCESS &&
-        !probe_is_quiet(probe)) /* its making was not seen: a call, charged to nothing */
-        run_lost(&book.run, LOSS_UNKNOWN_COMM, 1);
-    probe_leave(probe, shape, 0, probe->view, result, event, 0);
-}
-
-HOT void bytes_record(struct access *access, int result, uint64_t asked, uint64_t done)
-{
-    if (result == MPI_SUCCESS && asked != UINT64_MAX && asked != done)
-        argument_record(access, (struct event){.peer = PEER_NONE, .bytes = asked});
-}
-
-HOT void object_posted(struct access *access, enum fold_shape shape, unsigned kind, int result, int32_t peer,
-                       uint64_t bytes, uint64_t asked, const MPI_Request *request)
-{
-    struct probe *probe = &access->probe;
-    enum call call = (enum call)(kind & EVENT_KIND_MASK);
-    struct event event = {.kind = (uint16_t)call, .peer = peer, .tag = (int32_t)access->object.number, .bytes = bytes};
-    struct posted posted = posted_of(probe, call, shape == FOLD_RMA ? REQUEST_RMA : REQUEST_IO, &event, request);
-    if (result == MPI_SUCCESS)
-        request_post(probe, &posted, abi_handle_of_request(*request));
-    object_leave(access, shape, kind, result, peer, bytes);
-    bytes_record(access, result, asked, 0);
-    posted_finish(probe->log);
-    probe_finish(probe);
-}
-
 /* ---- windows ----------------------------------------------------------------------------------------------------- */
 
 void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int result, const MPI_Win *win);
@@ -118,25 +82,12 @@ void leave_win_group(struct access *access, enum call kind, int result, MPI_Win 
 void leave_win_name(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result);
 
 /* `kind`: with op_flags. */
-HOT void leave_win_call(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes)
-{
-    object_leave(access, FOLD_RMA, kind, result, peer, bytes);
-    probe_finish(&access->probe);
-}
+void leave_win_call(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes);
 
-HOT void leave_win_post(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes,
-                        const MPI_Request *request)
-{
-    object_posted(access, FOLD_RMA, kind, result, peer, bytes, UINT64_MAX, request);
-}
+void leave_win_post(struct access *access, unsigned kind, int result, int32_t peer, uint64_t bytes,
+                    const MPI_Request *request);
 
-HOT void leave_win_lock(struct access *access, enum call kind, int result, int32_t target, int type)
-{
-    object_leave(access, FOLD_RMA, kind, result, target, 0);
-    if (result == MPI_SUCCESS && type == MPI_LOCK_EXCLUSIVE)
-        argument_record(access, (struct event){.peer = target, .tag = 1});
-    probe_finish(&access->probe);
-}
+void leave_win_lock(struct access *access, enum call kind, int result, int32_t target, int type);
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -147,40 +98,15 @@ void leave_file_view(struct access *access, enum call kind, int result, MPI_File
 void leave_file_seek(struct access *access, enum call kind, int result, MPI_File file, MPI_Offset offset, int whence);
 void leave_file_delete(struct probe *probe, enum call kind, int result, const char *filename);
 
-/* A split operation of this many bytes has begun. */
-void split_begin(struct log *log, MPI_File file, uint64_t asked);
-
 /* `asked`: bytes of a split operation that begins. UINT64_MAX: the call does not begin one. */
-HOT void leave_file_call(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked)
-{
-    object_leave(access, FOLD_IO, kind, result, PEER_NONE, 0);
-    bytes_record(access, result, asked, 0);
-    if (asked != UINT64_MAX && result == MPI_SUCCESS)
-        split_begin(access->probe.log, file, asked);
-    probe_finish(&access->probe);
-}
+void leave_file_call(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked);
 
-HOT void leave_file_post(struct access *access, enum call kind, int result, uint64_t asked, const MPI_Request *request)
-{
-    object_posted(access, FOLD_IO, kind, result, PEER_NONE, 0, asked, request);
-}
+void leave_file_post(struct access *access, enum call kind, int result, uint64_t asked, const MPI_Request *request);
 
 /* `at`: the offset that was read or written, in units of the view. FILE_AT_POINTER: the call has no offset. */
 #define FILE_AT_POINTER ((MPI_Offset)-1)
-void leave_transfer_slowly(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
-                           MPI_Offset at, const MPI_Status *status);
-
 /* A call that has transferred all requested bytes needs no record. The result of a collective read must be checked. */
-HOT void leave_file_transfer(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
-                             MPI_Offset at, const MPI_Status *status)
-{
-    bool by_all = kind == CALL_MPI_File_read_all || kind == CALL_MPI_File_read_at_all;
-    if (by_all || __builtin_expect(result != MPI_SUCCESS || abi_status_bytes(status) != asked, 0)) {
-        leave_transfer_slowly(access, kind, file, result, asked, at, status);
-        return;
-    }
-    object_leave(access, FOLD_IO, kind, result, PEER_NONE, asked);
-    probe_finish(&access->probe);
-}
+void leave_file_transfer(struct access *access, enum call kind, MPI_File file, int result, uint64_t asked,
+                         MPI_Offset at, const MPI_Status *status);
 
 #endif

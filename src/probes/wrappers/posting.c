@@ -6,7 +6,7 @@
 /* The front table needs a view, and has no room for more than `posted`. */
 HOT bool front_keeps(const struct probe *probe, const struct posted *posted, uint64_t handle)
 {
-    return posted->view && !probe_is_quiet(probe) && probe_weight(probe) <= 1 && front_keep(posted, handle);
+    return posted->view && !probe_is_quiet(probe) && front_keep(posted, handle);
 }
 
 struct request *request_of(struct probe *probe, const struct posted *posted)
@@ -16,9 +16,6 @@ struct request *request_of(struct probe *probe, const struct posted *posted)
         return NULL;
     request_fill(request, posted);
     request->quiet = probe_is_quiet(probe);
-    request->lot = probe_weight(probe) > 1 ? request_lot(probe_weight(probe)) : 0;
-    if (probe_weight(probe) > 1 && !request->lot)
-        request->posted.begin = 0; /* it counts as not timed */
     if (posted->type < REQUEST_MORE) {
         request_hold(request);
         return request;

@@ -3,7 +3,6 @@
 #include "callpaths/callpath.h"
 
 #include "registry/book.h"
-#include "recorder/clocks.h"
 #include "settings/filter.h"
 #include "settings/knobs.h"
 #include "thread/log.h"
@@ -20,7 +19,7 @@ static unsigned mode_of(enum call kind)
     bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
     if (left_out[kind] || local || (!switchboard_records() && !process))
         mode |= MODE_QUIET;
-    if (__atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST) != 1 && !process)
+    if (__atomic_load_n(&knob_timed, __ATOMIC_SEQ_CST) == 0 && !process)
         mode |= MODE_UNTIMED;
     if (__atomic_load_n(&counters_wanted, __ATOMIC_SEQ_CST))
         mode |= MODE_COUNTERS;
@@ -34,8 +33,6 @@ static void *body_of(const struct wrapped *w, unsigned mode)
 {
     if (w->local && (!knob_load(KNOB_RECORD_LOCAL_CALLS) || __atomic_load_n(&closed, __ATOMIC_SEQ_CST)))
         return NULL;
-    if (w->kind == CALL_MPI_Barrier && clocks_follow())
-        return w->general; /* recorded or not, all processes count the same barriers */
     if ((mode & MODE_QUIET) && !w->keeps)
         return NULL;
     return mode ? w->general : w->usual;
@@ -67,11 +64,11 @@ static void switches_set(void)
         wrapped_set(&wrapped[i]);
     callpaths_check();
     struct run_header *header = book.run.header;
-    uint64_t sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
-    if (!opened || book.run.detached || __atomic_load_n(&header->sampling, __ATOMIC_RELAXED) == sampling)
+    uint32_t timed = __atomic_load_n(&knob_timed, __ATOMIC_SEQ_CST);
+    if (!opened || book.run.detached || __atomic_load_n(&header->timed, __ATOMIC_RELAXED) == timed)
         return;
-    __atomic_store_n(&header->sampling, sampling, __ATOMIC_RELAXED);
-    __atomic_store_n(&header->sampling_changed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->timed, timed, __ATOMIC_RELAXED);
+    __atomic_store_n(&header->timed_changed, 1, __ATOMIC_RELAXED);
 }
 
 /* Repeats if another caller came meanwhile: the last one sees the changes of all. Signal handlers call it, too. */
@@ -93,7 +90,7 @@ void switchboard_open(void)
     knob_read_text(KNOB_FILTER, header->filter);
     if (filter_read(header->filter, left_out, problem, sizeof problem) != 0)
         memset(left_out, 0, sizeof left_out); /* it was checked before it was taken over */
-    header->sampling = __atomic_load_n(&knob_sampling, __ATOMIC_SEQ_CST);
+    header->timed = __atomic_load_n(&knob_timed, __ATOMIC_SEQ_CST);
     opened = true;
     __atomic_store_n(&knobs_changed, switchboard_set, __ATOMIC_RELEASE);
     switchboard_set();

@@ -17,15 +17,15 @@ for mpi in openmpi mpich; do
     one_says 1 'MPIT_FLIGHT_EVENTS'
     one_says 1 "recorded in $mpi-1 .OTF2 archive"
     gives "  the trace is whole" 0 mpit-dump --verify "$mpi-1"
-    gives "$mpi: a remark is made once, too" 0 "mpirun.$mpi" -n 3 mpit-run --trace --timing 7 ./ring-$mpi
+    gives "$mpi: a remark is made once, too" 0 "mpirun.$mpi" -n 3 mpit-run --trace --timing 0 ./ring-$mpi
     one_says 1 'a trace needs the time of every call'
     if several_contexts $mpi; then
-        gives "  for all programs of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 7 ./ring-$mpi
+        gives "  for all programs of the line" 0 "mpirun.$mpi" -n 1 ./ring-$mpi : -n 1 mpit-run --trace --timing 0 ./ring-$mpi
         one_says 1 'a trace needs the time of every call'
     fi
     script some-$mpi 'case ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} in 0) unset LD_PRELOAD ;; esac' "exec ./ring-$mpi"
     gives "$mpi: those are recorded that are not the first" 0 env MPIT_REDUCE=0 mpit-run --output "$mpi-some" \
-        --trace --timing 7 "mpirun.$mpi" -n 3 ./some-$mpi
+        --trace --timing 0 "mpirun.$mpi" -n 3 ./some-$mpi
     one_says 1 'a trace needs the time of every call'
     mkdir -m 1777 "$mpi-spool"
     for run in 1 2 3 4 5 6; do

@@ -141,7 +141,7 @@ static void process_open(const struct clerk *clerk, bool planted)
     header->job = 42;
     header->world_rank = clerk->rank;
     header->world_size = clerk->grid.ranks;
-    header->stall_known = header->sampling = 1;
+    header->stall_known = header->timed = 1;
     header->begin_realtime_ns = UINT64_C(1700000000000000000);
     header->init_ticks = INIT_NS;
     snprintf(header->program, sizeof header->program, "%s", planted ? planted_name : "/opt/grid/bin/solver");

@@ -2,7 +2,6 @@
 # Clocks of several nodes: each rank looks to mpit as if it were on a node of its own, with a clock that is seconds off
 # and drifts by up to 100 ppm (tests/clocks/faultyclock.c). On the time line that the tools make of it no message arrives
 # before it was sent, and the measured times are as near to the true ones as the measurements claim.
-# Over TCP, and with messages of MPI.
 # Usage: test_clocks.sh BUILD_DIRECTORY [MESSAGES_PER_RANK]
 here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
@@ -91,13 +90,6 @@ for mpi in openmpi mpich; do
     if [ "$given" = 0 ]; then messages=$((few * 5)); fi
 
     nodes $four
-    MPIT_CLOCK_SYNC=mpi recorded "four nodes, with MPI" 4 "$program" "$messages"
-    truth "no message is early" "messages == 4 * $messages and early == 0 and early_without > messages / 4 and times == 2"
-    truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
-    says "the summary says how well the clocks are known, and how" \
-        "'$build/bin/mpit-dump' --full '$run' | grep -E '^clocks of 4 nodes: within .* when measured with MPI, 2 times: drift up to [0-9.]+ ppm'"
-
-    nodes $four
     recorded "four nodes" 4 "$program" "$messages"
     truth "no message is early" "messages == 4 * $messages and early == 0 and early_without > messages / 4 and times == 2"
     truth "as near to the truth as the measurements claim" "off_measured_ns <= bound_ns + 1000"
@@ -114,14 +106,6 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
     says "the archive is sound" "'$build/bin/mpit-dump' --check '$run/otf2'"
     says "ClockOffset takes back the three seconds, at begin and end" "offsets '$run/otf2/traces.otf2'"
     says "what reads the archive finds no message early" "arrivals '$run/otf2/traces.otf2' $messages"
-
-    nodes $four
-    MPIT_CLOCK_SYNC=mpi MPIT_CLOCK_SYNC_BARRIERS=2 recorded "measured now and then" 4 "$program" "$few" 20 10000
-    truth "measured behind every second barrier" "times == 12 and early == 0"
-    nodes $four
-    MPIT_CLOCK_SYNC_BARRIERS=2 recorded "the same over TCP" 4 "$program" "$few" 20
-    says "barriers need MPI, which is said once" \
-        "grep -c 'MPIT_CLOCK_SYNC_BARRIERS has no effect without MPIT_CLOCK_SYNC=mpi' '$work/said' | grep -qx 1"
 
     nodes 0:0,2000000000:50
     recorded "two nodes, three processes" 3 "$program" "$few"

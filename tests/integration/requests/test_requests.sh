@@ -106,7 +106,7 @@ for mpi in openmpi mpich; do
         rm -rf "$run"
     done
 
-    for options in "--timing 0" "--timing 7" "--filter -MPI_Request_get_status"; do # whose calls alone are not counted then
+    for options in "--timing 0" "--filter -MPI_Request_get_status"; do # whose calls alone are not counted then
         record="$build/bin/mpit-run --quiet $options --output $run"
         name="requests-$mpi with $options"
         launch $mpi 2 "$build/tests/requests-$mpi" >"$work/out" 2>&1 </dev/null

@@ -212,8 +212,7 @@ static void own_controls_say_who_may_write_them_and_when(void **state)
     (void)state;
     for (unsigned knob = 0; knob < KNOB_COUNT; knob++) {
         const struct control *control = control_at(control_find(knob_table[knob].name));
-        bool equal = begins(control->name, "mpit_clock_sync");
-        assert_int_equal(control->scope, equal ? MPI_T_SCOPE_ALL_EQ : MPI_T_SCOPE_LOCAL);
+        assert_int_equal(control->scope, MPI_T_SCOPE_LOCAL);
         assert_non_null(strstr(control->description, "It may be written "));
         assert_int_equal(!knob_table[knob].run_time, strstr(control->description, "read-only from then on") != NULL);
     }

@@ -28,7 +28,7 @@ static int setup(void **state)
     fixture_comm_add(&fixture, 1, 2, "MPI_COMM_WORLD");
     fixture_thread_add(&fixture, 0, 64);
     fixture.run.header->phase = RUN_RUNNING;
-    fixture.run.header->sampling = 1;
+    fixture.run.header->timed = 1;
     const char *path = fixture.directory;
     assert_int_equal(live_files_open(&live, &path, 1), 0);
     measured = (struct useful_time){.known = false};
@@ -143,9 +143,9 @@ static void threads_count_with_their_mean(void **state)
 static void times_that_are_not_known(void **state)
 {
     (void)state;
-    fixture.run.header->sampling = 0;
+    fixture.run.header->timed = 0;
     assert_false(look().known);
-    fixture.run.header->sampling = 1;
+    fixture.run.header->timed = 1;
     strcpy(fixture.run.header->filter, "MPI_Send");
     assert_false(look().known);
     fixture.run.header->filter[0] = '\0';

@@ -32,7 +32,6 @@ static int cells_clear(void **state)
     memset(&pending, 0, sizeof pending);
     memset(&pending_all, 0, sizeof pending_all);
     tally = (struct tally){.cells = &thread,
-                           .message_weight = 1,
                            .fabric = {.cells = &fabric, .pending = &pending, .pending_all = &pending_all},
                            .fabric_calls = &calls};
     comm = (struct comm_tally){.cells = &cells, .shared = &shared};

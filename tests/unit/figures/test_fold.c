@@ -25,7 +25,7 @@ static int cells_clear(void **state)
     memset(&shared, 0, sizeof shared);
     memset(&page, 0, sizeof page);
     cells.message_low = cells.span_first = LOW_NEUTRAL;
-    tally = (struct tally){.cells = &thread, .message_weight = 1};
+    tally = (struct tally){.cells = &thread};
     comm = (struct comm_tally){.cells = &cells, .shared = &shared, .page = &page, .peers = 64};
     return 0;
 }

@@ -93,7 +93,7 @@ static int recording_setup(void **state)
     fixture_comm_add(&fixture, 1, 2, "MPI_COMM_WORLD");
     fixture_thread_add(&fixture, 0, 64);
     fixture.threads[0].record->tid = TID;
-    fixture.run.header->sampling = 1;
+    fixture.run.header->timed = 1;
     sampler_open(&writer, &fixture.run, 0, 0);
     modules_map();
     now = FIXTURE_BEGIN_TICKS;

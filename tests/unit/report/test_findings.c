@@ -65,7 +65,7 @@ static struct summary_site *site_add(unsigned kind, uint64_t count, double secon
 static int begin(void **state)
 {
     (void)state;
-    job = (struct summary){.sampling = 1, .run_seconds = {.min = 10, .max = 10}};
+    job = (struct summary){.timed = 1, .run_seconds = {.min = 10, .max = 10}};
     snprintf(job.mpi, sizeof job.mpi, "Open MPI");
     return 0;
 }
@@ -129,7 +129,7 @@ static void without_times_nothing_is_known(void **state)
     (void)state;
     ranks_add(3, 2, 7);
     rank_add("node1", 9, 0);
-    job.sampling = 0;
+    job.timed = 0;
     findings_find(&found, &job);
     assert_false(found.known);
     assert_int_equal(found.count, 0);

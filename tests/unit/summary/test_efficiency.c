@@ -91,7 +91,7 @@ static void add(struct summary *summary, int32_t rank, const char *host, uint64_
 
 static struct summary timed_summary(void)
 {
-    struct summary summary = {.ranks = 2, .sampling = 1, .run_seconds = {.sum = 8, .min = 4, .max = 4}};
+    struct summary summary = {.ranks = 2, .timed = 1, .run_seconds = {.sum = 8, .min = 4, .max = 4}};
     snprintf(summary.mpi, sizeof summary.mpi, "Open MPI");
     add(&summary, 0, "a", 1, 2);
     add(&summary, 1, "a", 1, 2);
@@ -104,9 +104,9 @@ static void calls_that_were_not_recorded_make_it_unknown(void **state)
     (void)state;
     struct summary summary = timed_summary();
     close_check(summary_efficiency(&summary).parallel, 0.25);
-    summary.sampling = 0;
+    summary.timed = 0;
     assert_false(summary_efficiency(&summary).known);
-    summary.sampling = 1;
+    summary.timed = 1;
     snprintf(summary.filter, sizeof summary.filter, "p2p");
     assert_false(summary_efficiency(&summary).known);
     summary.filter[0] = '\0';

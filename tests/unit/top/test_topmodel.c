@@ -28,7 +28,7 @@ static int setup(void **state)
     fixture_comm_add(&fixture, 1, 2, "MPI_COMM_WORLD");
     fixture_thread_add(&fixture, 0, 64);
     fixture.run.header->phase = RUN_RUNNING;
-    fixture.run.header->sampling = 1;
+    fixture.run.header->timed = 1;
     fixture.run.header->begin_realtime_ns = UINT64_C(1000000000000);
     const char *path = fixture.directory;
     assert_int_equal(live_files_open(&live, &path, 1), 0);
@@ -129,7 +129,7 @@ static void ranks_in_init_and_finalize_have_no_efficiency(void **state)
 static void times_that_are_not_measured_are_unknown(void **state)
 {
     (void)state;
-    fixture.run.header->sampling = 0;
+    fixture.run.header->timed = 0;
     look();
     const struct top_job *job = look();
     assert_false(job->efficiency.known);

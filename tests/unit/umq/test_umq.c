@@ -319,7 +319,7 @@ static void receives_leave_what_has_another_tag(void **state)
     post_receive();
     umq_pending_visit = other_tag_pending;
     assert_int_equal(umq_length(umq), 1); /* nothing is known of either end */
-    book.run.header->sampling = others[0].header->sampling = 1;
+    book.run.header->timed = others[0].header->timed = 1;
     ledger->buffer = run_ring_open(&book.run, ledger->index, 100);
     struct thread_record *thread = thread_place(&others[0]);
     uint64_t *written = place(&others[0], sizeof *written, &offset);
@@ -345,9 +345,9 @@ static void receives_leave_what_has_another_tag(void **state)
     struct event *events = (struct event *)(void *)(ring + 1);
     events[1].tag = 5; /* now none of them is what the receive waits for */
     assert_int_equal(umq_length(umq), 3);
-    others[0].header->sampling_changed = 1; /* times that may be none */
+    others[0].header->timed_changed = 1; /* times that may be none */
     assert_int_equal(umq_length(umq), 2);
-    others[0].header->sampling_changed = 0;
+    others[0].header->timed_changed = 0;
     umq_pending_visit = fixed_pending; /* three of which one is pending: the tallies and the table disagree */
     assert_int_equal(umq_length(umq), 0);
     umq_pending_visit = NULL;

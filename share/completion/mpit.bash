@@ -1,6 +1,6 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
-_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile --folded
+_mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile
     --pprof --internal --verify --compact --unpack --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --no-compact --filter --timing --call-depth
@@ -52,7 +52,7 @@ _mpit_value() {
     --output | --spool) _mpit_directories ;;
     --otf2) [[ $tool == mpit-dump* ]] || return 1; _mpit_directories ;;
     --summary) [[ $tool == mpit-run ]] || return 1; _mpit_files ;;
-    --html | --sqlite | --perfetto | --folded | --pprof | --load) _mpit_files ;;
+    --html | --sqlite | --perfetto | --pprof | --load) _mpit_files ;;
     --run) _mpit_runs ;;
     --mpi) _mpit_words 'openmpi mpich' ;;
     --trace-policy) _mpit_words 'stop ring' ;;

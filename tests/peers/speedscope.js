@@ -1,4 +1,4 @@
-// Reads a trace of mpit-dump --perfetto, or folded stacks of mpit-dump --folded, with speedscope's own importer, and says what it made of it:
+// Reads a trace of mpit-dump --perfetto, or a profile of mpit-dump --pprof, with speedscope's own importer, and says what it made of it:
 //
 //     npm install speedscope && node speedscope.js FILE
 //
@@ -21,7 +21,7 @@ source = source.slice(0, end) +
     'globalThis.modules=[' + lazy.map((m) => `()=>(${m[1]}(),${m[2]})`).join(',') + '];})();';
 
 const anything = new Proxy(function () {}, {
-    get: (_, key) => (key === Symbol.toPrimitive ? () => '' : anything),
+    get: (_, key) => (key === Symbol.toPrimitive ? () => '' : key === 'dcodeIO' || key === 'Long' ? undefined : anything), // no class of long numbers
     apply: () => anything,
     construct: () => anything,
     set: () => true,
@@ -42,7 +42,8 @@ const importer = context.modules.map((load) => { try { return load(); } catch (p
     .find((m) => m.importProfileGroupFromText);
 if (!importer) throw new Error('no importer in this release of speedscope');
 
-importer.importProfileGroupFromText(path.basename(process.argv[2]), fs.readFileSync(process.argv[2], 'utf8')).then((group) => {
+const file = fs.readFileSync(process.argv[2]), bytes = file.buffer.slice(file.byteOffset, file.byteOffset + file.length);
+importer.importProfilesFromArrayBuffer(path.basename(process.argv[2]), bytes).then((group) => {
     if (!group || !group.profiles.length) throw new Error('speedscope knows no such format');
     for (const profile of group.profiles) {
         const calls = {};
@@ -50,7 +51,7 @@ importer.importProfileGroupFromText(path.basename(process.argv[2]), fs.readFileS
             const name = node.frame.name;
             calls[name] = (calls[name] || 0) + 1;
         }, () => {});
-        console.log(JSON.stringify({profile: profile.getName(), microseconds: profile.getTotalWeight(), calls}));
+        console.log(JSON.stringify({profile: profile.getName(), total: profile.getTotalWeight(), unit: profile.getWeightUnit(), calls}));
     }
     console.log(JSON.stringify(said));
     process.exit(said.refused ? 1 : 0);

@@ -48,7 +48,6 @@ static const struct tool_option options[] = {
     {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions"},
     {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
     {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
-    {"folded", "FILE", MODE_FOLDED, NULL},
     {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI"},
     {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-"},
     {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s"},
@@ -114,13 +113,13 @@ static bool mode_has_json(enum mode mode)
 
 static bool mode_has_stacks(enum mode mode)
 {
-    return mode == MODE_PROFILE || mode == MODE_FOLDED || mode == MODE_PPROF;
+    return mode == MODE_PROFILE || mode == MODE_PPROF;
 }
 
 static bool mode_has_target(enum mode mode)
 {
     return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML || mode == MODE_SQLITE ||
-           mode == MODE_UNPACK || (mode_has_stacks(mode) && mode != MODE_PROFILE);
+           mode == MODE_UNPACK || mode == MODE_PPROF;
 }
 
 /* Rejects a mode whose library was missing when the tool was built. */
@@ -150,7 +149,7 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --folded, --pprof, --compact, --unpack, --verify and "
+            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof, --compact, --unpack, --verify and "
             "--check at a time");
     if (!is_form)
         request->mode = mode;
@@ -315,11 +314,11 @@ static void details_check(const struct request *request)
     if (selection_is_given(&request->selection) && !mode_selects(request->mode))
         usage_reject(
             "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
-            "--analyze, --otf2, --perfetto, --profile, --folded or --pprof");
+            "--analyze, --otf2, --perfetto, --profile or --pprof");
     if (request->full && request->mode != MODE_NONE && request->mode != MODE_SUMMARY)
         usage_reject("--full is for the summary as text; the other outputs always have everything");
     if (request->internal && !mode_has_stacks(request->mode))
-        usage_reject("--internal needs --profile, --folded or --pprof");
+        usage_reject("--internal needs --profile or --pprof");
     if (request->manner.threads && request->mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
     if (request->manner.functions && request->mode != MODE_OTF2)

@@ -28,7 +28,6 @@ enum mode {
     MODE_COMPACT,
     MODE_UNPACK,
     MODE_PROFILE,
-    MODE_FOLDED,
     MODE_PPROF,
     MODE_HTML,
     MODE_SQLITE

@@ -312,8 +312,6 @@ static int show(const struct run_dir *dir, const struct request *request)
     switch (request->mode) {
     case MODE_PROFILE:
         return sampleview_profile(dir, &samples);
-    case MODE_FOLDED:
-        return sampleview_folded(dir, &samples);
     case MODE_PPROF:
         return sampleview_pprof(dir, &samples);
     case MODE_HTML:

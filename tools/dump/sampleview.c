@@ -2,7 +2,6 @@
 #include "dump/sampleview.h"
 
 #include "base/outputfile.h"
-#include "profile/folded.h"
 #include "profile/pprof.h"
 #include "profile/profile.h"
 
@@ -88,45 +87,16 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
     return 0;
 }
 
-int sampleview_folded(const struct run_dir *dir, const struct sample_request *request)
-{
-    char error[OUTPUT_ERROR_BYTES] = "";
-    int failed = 0;
-    uint64_t taken = 0;
-    sampled_jobs(dir);
-    FILE *out = output_file_open(request->target, error);
-    if (!out)
-        errx(1, "%s", error);
-    for (size_t i = 0; i < dir->job_count && !failed; i++) {
-        struct stacks stacks;
-        char title[64] = "";
-        if (dir->job_count > 1)
-            snprintf(title, sizeof title, "job %zu, ", i + 1);
-        failed = stacks_open(&stacks, &dir->jobs[i], request->selection, request->internal) != 0 ||
-                 folded_write(&stacks, title, out) != 0;
-        if (failed)
-            snprintf(error, sizeof error, "out of memory for the folded stacks");
-        else
-            notes_print(&stacks);
-        taken += stacks.taken;
-        stacks_release(&stacks);
-    }
-    if (!failed && !taken)
-        failed = failed_for(error, nothing);
-    if (output_file_close(out, request->target, failed, error) != 0)
-        errx(1, "%s", error);
-    return 0;
-}
-
-/* Returns the only job with samples. `what` names the output, which has room for one job. */
-static const struct run_job *sampled_job(const struct run_dir *dir, const char *what)
+/* Returns the only job with samples. */
+static const struct run_job *sampled_job(const struct run_dir *dir)
 {
     const struct run_job *job = dir->jobs;
-    if (sampled_jobs(dir) > 1)
-        errx(1, "%s has samples of several jobs, but %s shows one; name a file of one job, or use --folded", dir->path,
-             what);
+    size_t count = sampled_jobs(dir);
     while (!run_job_has_samples(job))
         job++;
+    if (count > 1)
+        errx(1, "%s has samples of %zu jobs, but a profile for pprof has one job; name the file of a job, like %s",
+             dir->path, count, job->pieces[0].path);
     return job;
 }
 
@@ -135,7 +105,7 @@ int sampleview_pprof(const struct run_dir *dir, const struct sample_request *req
     char error[OUTPUT_ERROR_BYTES] = "";
     struct stacks stacks;
     int failed = 0;
-    const struct run_job *job = sampled_job(dir, "a profile for pprof");
+    const struct run_job *job = sampled_job(dir);
     FILE *out = output_file_open(request->target, error);
     if (!out)
         errx(1, "%s", error);

@@ -18,7 +18,6 @@ struct sample_request {
 };
 
 int sampleview_profile(const struct run_dir *dir, const struct sample_request *request);
-int sampleview_folded(const struct run_dir *dir, const struct sample_request *request);
 /* It has one job. */
 int sampleview_pprof(const struct run_dir *dir, const struct sample_request *request);
 

@@ -3,6 +3,7 @@
 
 #include "base/keytable.h"
 #include "definitions/otf2_strings.h"
+#include "format/label.h"
 
 #include <inttypes.h>
 #include <pprof.pb-c.h>
@@ -115,6 +116,7 @@ static void stack_fill(struct writing *w, struct stack *stack, const struct stac
     char rank[32], thread[64];
     snprintf(rank, sizeof rank, sample->rank < 0 ? "none" : "%" PRId32, sample->rank);
     snprintf(thread, sizeof thread, "%s %" PRId32, sample->sample->name, sample->sample->tid);
+    text_tidy(thread, sizeof thread); /* the program may have given it any name */
     pprof__sample__init(&stack->message);
     label_set(w, stack, 0, "rank", rank);
     label_set(w, stack, 1, "thread", thread);

@@ -184,7 +184,7 @@ static void recorder_explain(struct recorder_note *note, const struct profile *p
 static void more_print(size_t count, FILE *out)
 {
     if (count > ROWS_MOST)
-        fprintf(out, "  ... and %zu more; --json and --folded show all\n", count - ROWS_MOST);
+        fprintf(out, "  ... and %zu more; --json and --pprof show all\n", count - ROWS_MOST);
 }
 
 static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64_t whole)

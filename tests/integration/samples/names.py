@@ -10,6 +10,7 @@
 - Time in mpit is a part of the MPI call, unless --internal.
 """
 import glob
+import io
 import json
 import os
 import shutil
@@ -18,14 +19,14 @@ import tempfile
 
 SOURCE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(SOURCE, "..", "common"))
+import pprof
 import trial
 
 BUILD, MPI = os.path.abspath(sys.argv[1]), sys.argv[2]
 judge = trial.Judge()
-TEXTS = [["--profile"], ["--profile", "--json"], ["--profile", "--internal"], ["--folded", "-"], ["--folded", "-", "--internal"],
-         ["--analyze"], ["--analyze", "--json"], ["--callpaths"], ["--callpaths", "--json"], ["--json"], ["--csv"], ["--full"],
-         ["--perfetto", "-"]]
-FILES = ["--pprof"]
+TEXTS = [["--profile"], ["--profile", "--json"], ["--profile", "--internal"], ["--analyze"], ["--analyze", "--json"],
+         ["--callpaths"], ["--callpaths", "--json"], ["--json"], ["--csv"], ["--full"], ["--perfetto", "-"]]
+FILES = [["--pprof", "file"], ["--pprof", "file", "--internal"]]
 
 
 def dump(work, *words):
@@ -45,12 +46,17 @@ def outputs(work):
     for words in TEXTS:
         ended = dump(work, *words, "run")
         found[" ".join(words)] = (ended.status, ended.out, ended.err)
-    for option in FILES:
-        ended = dump(work, option, "file", "run")
+    for words in FILES:
+        ended = dump(work, *words, "run")
         with open(f"{work}/file", "rb") as file:
-            found[option] = (ended.status, file.read(), ended.err)
+            found[" ".join(words)] = (ended.status, file.read(), ended.err)
         os.unlink(f"{work}/file")
     return found
+
+
+def stacks(made):
+    """The stacks of one of FILES as text."""
+    return "\n".join(pprof.Profile(io.BytesIO(made[1])).lines())
 
 
 def differences(one, other):
@@ -69,7 +75,7 @@ def stay(work):
     recorded(work, "run", "./app", "--trace", "--sample", "500")
     before = outputs(work)
     judge.check("all outputs are made", [f"{name}: {one}" for name, one in before.items() if isinstance(one, tuple) and (one[0] or one[2])])
-    judge.holds("chemistry" in before["--folded -"][1] and "hotspots.c" in before["--profile"][1], "functions have their names", before["--profile"])
+    judge.holds("chemistry" in stacks(before["--pprof file"]) and "hotspots.c" in before["--profile"][1], "functions have their names", before["--profile"])
     shutil.copy(f"{BUILD}/tests/phases-{MPI}", f"{work}/app")
     judge.check("the same with another program in its place", differences(before, outputs(work)))
     os.unlink(f"{work}/app")
@@ -133,8 +139,8 @@ def joined(before):
 
 
 def folds(before):
-    judge.holds("[mpit]" not in before["--folded -"][1] and "[mpit]" not in before["--profile"][1], "time in mpit is a part of the call")
-    judge.holds(";[mpit]" in before["--folded - --internal"][1] and "[mpit]" in before["--profile --internal"][1], "--internal shows it")
+    judge.holds("[mpit]" not in stacks(before["--pprof file"]) and "[mpit]" not in before["--profile"][1], "time in mpit is a part of the call")
+    judge.holds(";[mpit]" in stacks(before["--pprof file --internal"]) and "[mpit]" in before["--profile --internal"][1], "--internal shows it")
 
 
 def main():

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | folded FOLDED PROFILE |
-pprof FILE PROFILE | files FILE FUNCTION SOURCE... | parts PROFILE | stripped PROFILE
+"""profile.py enough PROFILE | judge PROFILE SAID SOURCE | rank RANK PROFILE SAID | pprof FILE PROFILE |
+files FILE FUNCTION SOURCE... | parts PROFILE | stripped PROFILE
 
 What mpit-dump made of the samples of phases.c (PROFILE: --profile --json), beside what the program measured by itself
 (SAID), and the other outputs beside the profile."""
-import gzip
 import json
+import os
 import re
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "common"))
+import pprof
 
 # A share may be off by three times what it says (1.96 standard errors), and by what the machine does to a program's own
 # clock while it is not running.
@@ -128,73 +131,21 @@ def stripped_judge(profile):
     require("_start" not in found and not ways, "what the C library does before main:", ways, found)
 
 
-def folded_judge(folded, profile):
-    """Folded stacks are the same samples."""
-    job, total, ranks = job_of(profile), 0, set()
-    with open(folded, encoding="utf-8") as file:
-        for line in file:
-            found = re.fullmatch(r"(rank \d+);([^;]+);([^;]+(?:;[^;]+)*) (\d+)\n", line)
-            require(found, "no folded stack:", line)
-            total += int(found.group(4))
-            ranks.add(found.group(1))
-            in_mpi = re.search(r";MPI_\w+(;|$)", found.group(3))
-            tip = re.search(r";\[(work|stall \w+)\]$", found.group(3))
-            require(bool(in_mpi) == bool(tip), "a state, and no MPI, or the reverse:", line)
-    require(ranks == {"rank 0", "rank 1"}, ranks)
-    require(abs(total - job["time"]["ns"] / 1000) < 1000, total, job["time"]["ns"])
-
-
-def varint(data, at):
-    """A number of a protocol buffer, and where the next thing begins."""
-    value, shift = 0, 0
-    while True:
-        value |= (data[at] & 0x7f) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def message(data):
-    """Its fields, by number: each a list of numbers and of strings of bytes."""
-    fields, at = {}, 0
-    while at < len(data):
-        head, at = varint(data, at)
-        value, at = varint(data, at)
-        require(head & 7 in (0, 2), "a field of type", head & 7)
-        if head & 7 == 2:
-            value, at = data[at:at + value], at + value
-        fields.setdefault(head >> 3, []).append(value)
-    require(at == len(data), "a field ends behind its message")
-    return fields
-
-
-def numbers(packed):
-    """A packed list of them."""
-    values, at = [], 0
-    while at < len(packed):
-        value, at = varint(packed, at)
-        values.append(value)
-    return values
-
-
 def pprof_judge(path, profile):
     """Read by the documented numbers of fields, it is the same samples."""
-    job = job_of(profile)
-    with gzip.open(path) as file:
-        top = message(file.read())
-    texts = [text.decode() for text in top[6]]
-    require(texts[0] == "" and [texts[message(one)[1][0]] for one in top[1]] == ["samples", "time"], "what is counted", texts[:8])
-    functions = {fields[1][0]: texts[fields[2][0]] for fields in map(message, top[5])}
-    locations = {fields[1][0]: functions[message(fields[4][0])[1][0]] for fields in map(message, top[4])}
-    samples, late, in_mpi = [0, 0], 0, 0
-    for fields in map(message, top[2]):
-        stack, values = [locations[number] for number in numbers(fields[1][0])], numbers(fields[2][0])
-        labels = {texts[label[1][0]]: texts[label[2][0]] for label in map(message, fields[3])}
+    job, read = job_of(profile), pprof.Profile(path)
+    require(read.texts[0] == "" and read.kinds == ["samples", "time"], "what is counted", read.texts[:8])
+    samples, late, in_mpi, ranks = [0, 0], 0, 0, set()
+    for stack, values, labels in read.samples:
         samples = [a + b for a, b in zip(samples, values)]
-        require(sorted(labels) == ["rank", "state", "thread"] and labels["rank"] in "01", labels)
-        require((labels["state"] == "not in MPI") == (not stack[0].startswith("[")) or stack[0] in ("[mpit]", "[vdso]") or "+0x" in stack[0], stack, labels)
-        late += values[1] if stack[-4:] == ["MPI_Recv", "receive_late", "rounds", "main"] else 0
-        in_mpi += values[1] if labels["state"] != "not in MPI" else 0
+        require(sorted(labels) == ["rank", "state", "thread"] and re.fullmatch(r"\S.* \d+", labels["thread"]), labels)
+        ranks.add(labels["rank"])
+        tip = re.fullmatch(r"\[(work|stall \w+)\]", stack[-1])
+        require(bool(tip) == any(re.fullmatch(r"MPI_\w+", name) for name in stack), "a state, and no MPI, or the reverse:", stack)
+        require(labels["state"] == (tip.group(1) if tip else "not in MPI"), stack, labels)
+        late += values[1] if stack[:4] == ["main", "rounds", "receive_late", "MPI_Recv"] else 0
+        in_mpi += values[1] if tip else 0
+    require(ranks == {"0", "1"}, ranks)
     require(samples == [job["time"]["samples"], job["time"]["ns"]], "in all", samples, job["time"])
     require(in_mpi == job["time"]["ns"] - job["time"]["states_ns"]["not_in_mpi"], "in MPI", in_mpi)
     require(late == node_find(job["paths"], "main", "rounds", "receive_late", "MPI_Recv")["time"]["ns"], "late", late)
@@ -202,10 +153,7 @@ def pprof_judge(path, profile):
 
 def files_judge(path, function, *files):
     """In pprof's form: functions of this name are in just these files."""
-    with gzip.open(path) as file:
-        top = message(file.read())
-    texts = [text.decode() for text in top[6]]
-    found = sorted(texts[fields[4][0]].rsplit("/", 1)[-1] for fields in map(message, top[5]) if texts[fields[2][0]] == function)
+    found = sorted(file.rsplit("/", 1)[-1] for name, file in pprof.Profile(path).functions if name == function)
     require(found == sorted(files), function, "is in", found)
 
 
@@ -217,7 +165,7 @@ def main():
     elif what == "files":
         files_judge(*words)
     else:
-        {"enough": enough, "judge": judge, "folded": folded_judge, "pprof": pprof_judge,
+        {"enough": enough, "judge": judge, "pprof": pprof_judge,
          "parts": parts_judge, "stripped": stripped_judge}[what](*words)
 
 

@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "profile/folded.h"
 #include "profile/profile.h"
 #include "runfixture.h"
 #include "samplefixture.h"
 #include "base/units.h"
 
+#include <inttypes.h>
 #include <link.h>
 #include <math.h>
 #include <stdio.h>
@@ -124,22 +124,46 @@ static int recording_teardown(void **state)
         assert_true(sampler_take(&writer, now += MS, state, call, pcs_, sizeof pcs_ / sizeof *pcs_));                  \
     } while (0)
 
-/* All of it folded, without the rank and the thread, sorted. */
-static const char *folded(bool internal, const struct selection *selection)
+struct lines {
+    char texts[8][1024];
+    size_t count;
+};
+
+static int sample_line_add(void *data, const struct stack_sample *sample)
+{
+    struct lines *lines = data;
+    char *line = lines->texts[lines->count++];
+    size_t bytes = sizeof *lines->texts;
+    int used = 0;
+    assert_true(lines->count <= sizeof lines->texts / sizeof *lines->texts);
+    assert_int_equal(sample->rank, 0);
+    assert_string_equal(sample->sample->name, "fixture");
+    assert_int_equal(sample->sample->tid, TID);
+    for (unsigned i = 0; i < sample->count; i++)
+        used += snprintf(line + used, bytes - (size_t)used, "%s%s", i ? ";" : "", sample->frames[i].frame->name);
+    if (sample->sample->call)
+        used += snprintf(line + used, bytes - (size_t)used, ";[%s]", state_texts[sample->sample->state]);
+    snprintf(line + used, bytes - (size_t)used, " %" PRIu64 "\n", sample->weight_ns / 1000);
+    return 0;
+}
+
+static int line_order(const void *one, const void *other)
+{
+    return strcmp(one, other);
+}
+
+/* The stacks of all samples, a line each with its microseconds, sorted. */
+static const char *stack_lines(bool internal, const struct selection *selection)
 {
     struct stacks stacks;
-    char line[4096];
-    FILE *file = tmpfile();
+    struct lines lines = {.count = 0};
     assert_int_equal(stacks_open(&stacks, &dir.jobs[0], selection, internal), 0);
-    assert_int_equal(folded_write(&stacks, "", file), 0);
+    assert_int_equal(stacks_walk(&stacks, sample_line_add, &lines), 0);
     stacks_release(&stacks);
-    rewind(file);
+    qsort(lines.texts, lines.count, sizeof *lines.texts, line_order);
     text[0] = '\0';
-    while (fgets(line, sizeof line, file)) {
-        assert_int_equal(strncmp(line, "rank 0;fixture 100;", 19), 0);
-        strcat(text, line + 19);
-    }
-    fclose(file);
+    for (size_t i = 0; i < lines.count; i++)
+        strcat(text, lines.texts[i]);
     return text;
 }
 
@@ -148,7 +172,7 @@ static void the_way_to_main_is_left_out(void **state)
     (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main(), LIBC + 1, LIBC + 2, OTHER + 3);
     reading_begin();
-    assert_string_equal(folded(false, NULL), "main;solve;compute 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "main;solve;compute 1000\n");
 }
 
 static void of_a_thread_only_the_c_library_is_left_out(void **state)
@@ -158,9 +182,9 @@ static void of_a_thread_only_the_c_library_is_left_out(void **state)
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 9, LIBC + 2); /* nothing else */
     TAKE(MPIT_STATE_WORK, CALL_MPI_Send, MPI + 1, RECORDER + 9, in(solve), RECORDER + 8, LIBC + 1, LIBC + 2);
     reading_begin();
-    assert_string_equal(folded(false, NULL), "[libc.so.6+0x1];[libc.so.6+0x9] 1000\n"
-                                             "[libother.so+0x4];compute;[libc.so.6+0x9] 1000\n"
-                                             "solve;MPI_Send;[work] 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "[libc.so.6+0x1];[libc.so.6+0x9] 1000\n"
+                                                  "[libother.so+0x4];compute;[libc.so.6+0x9] 1000\n"
+                                                  "solve;MPI_Send;[work] 1000\n");
 }
 
 static void the_standard_library_of_cxx_belongs_to_its_caller(void **state)
@@ -169,9 +193,9 @@ static void the_standard_library_of_cxx_belongs_to_its_caller(void **state)
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), in(smooth), in(std_apply), in_main(), LIBC + 1);
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), LIBC + 1); /* of a thread */
     reading_begin();
-    assert_string_equal(folded(false, NULL), "main;smooth(std::ostream&) 1000\nstd::sort() 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "main;smooth(std::ostream&) 1000\nstd::sort() 1000\n");
     assert_non_null(
-        strstr(folded(true, NULL), "main;double std::apply<int>();smooth(std::ostream&);std::sort() 1000\n"));
+        strstr(stack_lines(true, NULL), "main;double std::apply<int>();smooth(std::ostream&);std::sort() 1000\n"));
 }
 
 static void a_call_of_mpi_is_where_a_stack_ends(void **state)
@@ -181,10 +205,10 @@ static void a_call_of_mpi_is_where_a_stack_ends(void **state)
          in_main());
     TAKE(MPIT_STATE_WORK, CALL_MPI_Recv, MPI + 1, RECORDER + 2, in(solve), in_main());
     reading_begin();
-    assert_string_equal(folded(false, NULL),
+    assert_string_equal(stack_lines(false, NULL),
                         "main;solve;MPI_Recv;[stall recv] 1000\nmain;solve;MPI_Recv;[work] 1000\n");
     assert_string_equal(
-        folded(true, NULL),
+        stack_lines(true, NULL),
         "main;solve;MPI_Recv;[libmpi.so.40+0x1];[libmpi.so.40+0x0];[libother.so+0x7];[stall recv] 1000\n"
         "main;solve;MPI_Recv;[libmpi.so.40+0x1];[work] 1000\n");
 }
@@ -194,7 +218,7 @@ static void the_binding_for_fortran_belongs_to_the_call(void **state)
     (void)state;
     TAKE(MPIT_STATE_WORK, CALL_MPI_Recv, OTHER + 7, MPI + 1, RECORDER + 2, MPI + 9, in(solve), in_main());
     reading_begin();
-    assert_string_equal(folded(false, NULL), "main;solve;MPI_Recv;[work] 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "main;solve;MPI_Recv;[work] 1000\n");
 }
 
 static void time_in_mpit_belongs_to_its_caller_unless_internal(void **state)
@@ -207,13 +231,13 @@ static void time_in_mpit_belongs_to_its_caller_unless_internal(void **state)
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, OTHER + 2, MPI + 2, RECORDER + 3, RECORDER + 4, MPI + 1, in(compute), in_main());
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, RECORDER + 4, RECORDER + 5); /* a thread of mpit */
     reading_begin();
-    assert_string_equal(folded(false, NULL), "[mpit] 1000\n"
-                                             "main;compute 1000\n"
-                                             "main;solve 1000\n"
-                                             "main;solve;MPI_Send;[work] 1000\n"
-                                             "main;solve;[libc.so.6+0x2] 1000\n");
-    assert_non_null(strstr(folded(true, NULL), "main;solve;MPI_Send;[mpit];[libmpit-test.so+0x1];[work] 1000\n"));
-    assert_non_null(strstr(folded(true, NULL), "main;solve;[mpit];[libmpit-test.so+0x2] 1000\n"));
+    assert_string_equal(stack_lines(false, NULL), "[mpit] 1000\n"
+                                                  "main;compute 1000\n"
+                                                  "main;solve 1000\n"
+                                                  "main;solve;MPI_Send;[work] 1000\n"
+                                                  "main;solve;[libc.so.6+0x2] 1000\n");
+    assert_non_null(strstr(stack_lines(true, NULL), "main;solve;MPI_Send;[mpit];[libmpit-test.so+0x1];[work] 1000\n"));
+    assert_non_null(strstr(stack_lines(true, NULL), "main;solve;[mpit];[libmpit-test.so+0x2] 1000\n"));
 }
 
 /* This program once more, as a library of mpit's. */
@@ -252,7 +276,7 @@ static void a_function_that_mpit_defines_is_in_no_other_library(void **state)
     sampler_map(&writer, OWN, OWN + (64 << 20), OWN, path, 0);
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 2, in_own(compute), in_own(MPI_T_init_thread), in(solve), in_main());
     reading_begin();
-    assert_string_equal(folded(false, NULL), "main;solve;MPI_T_init_thread 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "main;solve;MPI_T_init_thread 1000\n");
     assert_string_equal(module_of("MPI_T_init_thread"), "libmpit-own.so");
     unlink(path);
 }
@@ -274,11 +298,11 @@ static void unknown_parts_are_told(void **state)
     assert_true(sample_put(&writer, &taken, mpi, 0));
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, 0x123, in_main());
     reading_begin();
-    assert_string_equal(folded(false, NULL), "[cut];[libother.so+0x0];compute 1000\n"
-                                             "[unknown] 1000\n"
-                                             "[unknown];MPI_Recv;[work] 1000\n"
-                                             "[unknown];[libother.so+0x0];compute 1000\n"
-                                             "main;[[unknown]+0x123] 1000\n");
+    assert_string_equal(stack_lines(false, NULL), "[cut];[libother.so+0x0];compute 1000\n"
+                                                  "[unknown] 1000\n"
+                                                  "[unknown];MPI_Recv;[work] 1000\n"
+                                                  "[unknown];[libother.so+0x0];compute 1000\n"
+                                                  "main;[[unknown]+0x123] 1000\n");
 }
 
 /* How often the profile as text says what [mpit] is. */
@@ -330,17 +354,17 @@ static void filters_choose_samples(void **state)
     TAKE(MPIT_STATE_WORK, CALL_MPI_Recv, RECORDER, in(solve), in_main());
     reading_begin();
     assert_int_equal(selection_functions(&selection, "MPI_Send", problem), 0);
-    assert_string_equal(folded(false, &selection), "main;solve;MPI_Send;[work] 1000\n");
+    assert_string_equal(stack_lines(false, &selection), "main;solve;MPI_Send;[work] 1000\n");
     selection = (struct selection){0};
     assert_int_equal(selection_window(&selection, "2100us:", problem), 0); /* the third stands for 2 ms .. 3 ms */
-    assert_string_equal(folded(false, &selection), "main;solve;MPI_Recv;[work] 900\n");
+    assert_string_equal(stack_lines(false, &selection), "main;solve;MPI_Recv;[work] 900\n");
     selection = (struct selection){0};
     assert_int_equal(selection_comm(&selection, "MPI_COMM_W*", problem), 0);
-    assert_string_equal(folded(false, &selection), "main;solve;MPI_Recv;[work] 1000\n"
-                                                   "main;solve;MPI_Send;[work] 1000\n");
+    assert_string_equal(stack_lines(false, &selection), "main;solve;MPI_Recv;[work] 1000\n"
+                                                        "main;solve;MPI_Send;[work] 1000\n");
     selection = (struct selection){0};
     assert_int_equal(selection_ranks(&selection, "1-", problem), 0);
-    assert_string_equal(folded(false, &selection), "");
+    assert_string_equal(stack_lines(false, &selection), "");
     selection_release(&selection);
 }
 

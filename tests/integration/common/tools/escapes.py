@@ -7,7 +7,7 @@ import sys
 tools, directory = sys.argv[1:]
 VIEWS = [["mpit-dump", *view] for view in (
     [], ["--json"], ["--events"], ["--csv"], ["--crash"], ["--analyze"], ["--analyze", "--json"], ["--profile"],
-    ["--profile", "--json"], ["--folded", "-"], ["--verify"])]
+    ["--profile", "--json"], ["--verify"])]
 VIEWS += [["mpit-top", "--once", "--interval", "0.1"], ["mpit-top", "--once", "--json", "--interval", "0.1"],
           ["mpit-exporter", "--once", "--by", "comm"]]
 passed_on = shown = 0

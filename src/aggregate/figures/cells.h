@@ -171,6 +171,13 @@ static inline uint64_t cells_sum(const uint64_t *at, size_t count, size_t step)
     return sum + more;
 }
 
+/* Adds `count` cells to `sum`, each to its own. Extremes and levels are no such sums. */
+static inline void cells_add(void *sum, const void *cells, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ((uint64_t *)sum)[i] += cell_load((const uint64_t *)cells + i);
+}
+
 static inline void cell_store(uint64_t *cell, uint64_t value)
 {
     RELAXED_STORE(cell, value);

@@ -163,14 +163,8 @@ struct region_cells instrument_region_sum(const struct instrument_instance *inst
     struct region_cells sum = {.count = cell_load(&instance->moved.count), .time = cell_load(&instance->moved.time)};
     for (const struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
         const struct region_cells *cells = book_region_peek(l, instance->id);
-        if (cells) {
-            sum.count += cell_load(&cells->count);
-            sum.time += cell_load(&cells->time);
-            sum.calls += cell_load(&cells->calls);
-            sum.mpi_time += cell_load(&cells->mpi_time);
-            sum.stall_time += cell_load(&cells->stall_time);
-            sum.off_time += cell_load(&cells->off_time);
-        }
+        if (cells)
+            cells_add(&sum, cells, sizeof sum / sizeof(uint64_t));
     }
     return sum;
 }

@@ -62,15 +62,6 @@ static inline __attribute__((always_inline)) void words_copy(uint64_t *to, const
         to[i] = cell_load(from + i);
 }
 
-static inline void words_add(uint64_t *to, const uint64_t *from, size_t count)
-{
-    size_t i = 0;
-    for (; i + AT_ONCE <= count; i += AT_ONCE)
-        *(word_pair *)(to + i) += pair_of(from + i);
-    if (i < count)
-        to[i] += cell_load(from + i);
-}
-
 static inline uint64_t pair_any(word_pair pair)
 {
     const uint64_t *halves = (const uint64_t *)&pair;
@@ -233,9 +224,9 @@ static void sums_take(struct comm_snapshot *record, const struct comm_cells *cel
         record->last = last;
         return;
     }
-    words_add(record->sum, words, FIRST_COUNT);
+    cells_add(record->sum, words, FIRST_COUNT);
     record->sum[SUM_COLL_BYTES] += cell_load(&cells->coll_bytes);
-    words_add(&record->sum[SUM_STALL_TIME], words + CELL_AT(stall_time), SUM_COUNT - SUM_STALL_TIME);
+    cells_add(&record->sum[SUM_STALL_TIME], words + CELL_AT(stall_time), SUM_COUNT - SUM_STALL_TIME);
     record->last = last > record->last ? last : record->last;
 }
 
@@ -244,7 +235,7 @@ static inline void words_fill(uint64_t *to, const uint64_t *from, size_t count, 
     if (first)
         words_copy(to, from, count);
     else
-        words_add(to, from, count);
+        cells_add(to, from, count);
 }
 
 static uint64_t *messages_take(uint64_t *at, const struct comm_snapshot *record, const struct view *views)
@@ -407,7 +398,7 @@ static void counters_take(struct process_snapshot *process, const struct ledger 
     const struct counter_cells *cells = __atomic_load_n(&ledger->tally.counters, __ATOMIC_ACQUIRE);
     unsigned used = COUNTER_ASKED + (book.counters ? (unsigned)book.counters->count : 0);
     if (cells)
-        words_add(process->counters[0], cells->count[0], (size_t)used * PLACE_COUNT);
+        cells_add(process->counters[0], cells->count[0], (size_t)used * PLACE_COUNT);
 }
 
 static void process_take(struct snapshot *snapshot, unsigned parts)

@@ -22,12 +22,6 @@ struct replay_cells {
     struct variable_record *variables;
 };
 
-static void replayed_counts_add(uint64_t *to, const uint64_t *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] += from[i];
-}
-
 /* Adds the counts of a thread on a communicator. */
 static bool comm_join(struct replayed_comm **all, struct replayed_comm *comm)
 {
@@ -57,10 +51,8 @@ static bool thread_replay(struct replay_part *part, struct replay *replay, uint3
     part->missing += missing;
     if (good && replay->sieve->calls)
         cells->threads[thread] = replay->reader->threads[thread];
-    replayed_counts_add((uint64_t *)&cells->thread, (const uint64_t *)&replay->thread,
-                        sizeof cells->thread / sizeof(uint64_t));
-    replayed_counts_add((uint64_t *)&cells->fabric_calls, (const uint64_t *)&replay->fabric_calls,
-                        sizeof cells->fabric_calls / sizeof(uint64_t));
+    cells_add(&cells->thread, &replay->thread, sizeof cells->thread / sizeof(uint64_t));
+    cells_add(&cells->fabric_calls, &replay->fabric_calls, sizeof cells->fabric_calls / sizeof(uint64_t));
     for (size_t slot = 0; slot < replay->reader->slot_count; slot++) {
         if (replay->comms[slot] && !comm_join(&cells->comms[slot], replay->comms[slot]))
             good = false;

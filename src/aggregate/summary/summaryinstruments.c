@@ -172,10 +172,8 @@ static int record_add(struct summary *summary, const struct run_reader *run, con
     }
     for (size_t i = 0; i < run->block_count; i++) {
         const struct run_block *block = &run->blocks[i];
-        if (block->kind != BLOCK_REGION || block->page != record->id || block->cells < sizeof sum / sizeof(uint64_t))
-            continue;
-        for (size_t k = 0; k < sizeof sum / sizeof(uint64_t); k++)
-            ((uint64_t *)&sum)[k] += tally_cells(block)[k];
+        if (block->kind == BLOCK_REGION && block->page == record->id && block->cells >= sizeof sum / sizeof(uint64_t))
+            cells_add(&sum, tally_cells(block), sizeof sum / sizeof(uint64_t));
     }
     if (!sum.count && comm && (comm->flags & COMM_SUM))
         return 0; /* it went to the sum */

@@ -214,8 +214,7 @@ static struct path_cells *paths_sum(const struct run_reader *reader)
         const struct path_cells *cells = (const struct path_cells *)tally_cells(block);
         struct path_cells *sum = &sums[block->page];
         uint64_t longest = cells->longest > sum->longest ? cells->longest : sum->longest;
-        for (size_t c = 0; c < sizeof *sums / sizeof(uint64_t); c++)
-            ((uint64_t *)sum)[c] += cell_load((const uint64_t *)cells + c);
+        cells_add(sum, cells, sizeof *sums / sizeof(uint64_t));
         sum->longest = longest;
     }
     return sums;

@@ -1,5 +1,5 @@
 /*
- * Texts: whether one begins or ends with another.
+ * Texts: whether one begins or ends with another, and the last part of a path.
  */
 #ifndef MPIT_BASE_TEXT_H
 #define MPIT_BASE_TEXT_H
@@ -17,6 +17,13 @@ static inline bool text_ends(const char *text, const char *suffix)
 {
     size_t bytes = strlen(text), tail = strlen(suffix);
     return bytes > tail && strcmp(text + bytes - tail, suffix) == 0;
+}
+
+/* The last part of the path, or all of it if nothing follows the last slash. */
+static inline const char *path_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
 }
 
 #endif

@@ -247,7 +247,7 @@ static void bare_write(const char *directory)
 static void convert(const struct run_job *job, const char *directory)
 {
     static struct otf2_report report;
-    if (otf2_convert_with(job->files, job->file_count, directory, &(struct otf2_manner){.threads = 1}, &report) != 0)
+    if (otf2_convert(job->files, job->file_count, directory, &(struct otf2_manner){.threads = 1}, &report) != 0)
         errx(1, "%s", report.error);
 }
 

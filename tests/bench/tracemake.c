@@ -45,7 +45,8 @@ static uint64_t jitter(struct maker *maker)
 
 static void buffer_write(struct maker *maker)
 {
-    size_t bytes = events_pack(&maker->packer, maker->buffer, maker->waiting, maker->packed);
+    packer_begin(&maker->packer, maker->buffer, maker->packed);
+    size_t bytes = packer_go_on(&maker->packer, maker->buffer + maker->waiting);
     if (!run_trace_append_packed(&maker->run, 0, *maker->cell, maker->waiting, maker->packed, bytes))
         errx(1, "the trace of rank %d cannot be written", maker->rank);
     *maker->cell += maker->waiting;

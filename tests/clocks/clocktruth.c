@@ -61,6 +61,12 @@ static void event_look(struct sums *sums, const struct timeline *line, const str
     sums->events++;
 }
 
+/* As timeline_ns, by the wall clock of the process's own node. */
+static int64_t local_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks)
+{
+    return (int64_t)(clock_map_local_ns(timeline_map(line, file), ticks) - line->origin_ns);
+}
+
 static void file_look(struct sums *sums, const struct timeline *line, const struct run_reader *file)
 {
     struct fault fault;
@@ -82,10 +88,10 @@ static void file_look(struct sums *sums, const struct timeline *line, const stru
         }
         if (kind == CALL_MPI_Send)
             times_add(&sends[rank * ranks + (size_t)event->peer], timeline_ns(line, file, event->begin),
-                      timeline_local_ns(line, file, event->begin));
+                      local_ns(line, file, event->begin));
         if (kind == CALL_MPI_Recv || kind == RECORD_RECV_DONE)
             times_add(&receives[(size_t)event->peer * ranks + rank], timeline_ns(line, file, end),
-                      timeline_local_ns(line, file, end));
+                      local_ns(line, file, end));
     }
     if (cursor.missing)
         errx(2, "%" PRIu64 " events of rank %zu are missing", cursor.missing, rank);

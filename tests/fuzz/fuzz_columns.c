@@ -75,7 +75,8 @@ static void there_and_back(const uint8_t *data, size_t size)
             memcmp(&unpacked.last[place], &events[done], some * sizeof *events) != 0)
             abort();
     }
-    const unsigned char *at = packed, *end = packed + events_pack(&table, events, count, packed);
+    packer_begin(&table, events, packed);
+    const unsigned char *at = packed, *end = packed + packer_go_on(&table, events + count);
     unpacked_begin(&unpacked);
     for (uint32_t i = 0; i < count; i++) {
         const struct event *event = event_unpack(&unpacked, &at, end);

@@ -18,14 +18,14 @@ static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
     return site ? site->hash : SITE_OTHERS;
 }
 
-/* The place of the longest waits of a kind, over all ranks. NULL: none. */
-static const struct wait_place *longest_wait(const struct analysis *analysis, enum wait_pattern pattern)
+/* The place of the longest waits for late receivers, over all ranks. NULL: none. */
+static const struct wait_place *longest_wait(const struct analysis *analysis)
 {
     const struct wait_place *longest = NULL;
     for (size_t i = 0; i < analysis->wait_places.capacity; i++)
         for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
             const struct wait_place *wait = (const struct wait_place *)keyed;
-            if (keyed->key[0] >> 56 == pattern && (!longest || wait->ns > longest->ns))
+            if (keyed->key[0] >> 56 == WAIT_LATE_RECEIVER && (!longest || wait->ns > longest->ns))
                 longest = wait;
         }
     return longest;
@@ -47,7 +47,7 @@ static void late_receivers_take(struct summary_traced *traced, const struct anal
             traced->late_receiver_rank = r;
         }
     free(ranks);
-    const struct wait_place *longest = longest_wait(analysis, WAIT_LATE_RECEIVER);
+    const struct wait_place *longest = longest_wait(analysis);
     traced->late_receiver_site = longest ? site_hash(analysis, wait_place_of(longest)) : 0;
     traced->waits = true;
 }

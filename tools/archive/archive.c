@@ -82,7 +82,7 @@ static int job_archive_make(const struct run_job *job, const char *path, bool se
         return -1;
     struct otf2_manner own = *manner;
     own.names = job->names;
-    int result = otf2_convert_with(job->files, job->file_count, path, &own, report);
+    int result = otf2_convert(job->files, job->file_count, path, &own, report);
     warnings_print(report, manner->team, several ? path : NULL);
     snprintf(error, 512, "%.511s", report->error);
     *signal = (int)team_largest(manner->team, (uint64_t)report->signal);

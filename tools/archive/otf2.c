@@ -262,8 +262,8 @@ static int job_convert(struct conversion *c, const struct run_reader *runs, size
     return archive_place(c, path, directory, archive_make(c, path));
 }
 
-int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
-                      const struct otf2_manner *manner, struct otf2_report *report)
+int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, const struct otf2_manner *manner,
+                 struct otf2_report *report)
 {
     struct conversion c = {
         .threads = manner->threads, .team = manner->team ? manner->team : &team_of_one, .report = report};
@@ -282,9 +282,4 @@ int otf2_convert_with(const struct run_reader *runs, size_t count, const char *d
     trace_callpaths_release(&c.callpaths, &c.job);
     trace_job_release(&c.job);
     return result;
-}
-
-int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report)
-{
-    return otf2_convert_with(runs, count, directory, &(struct otf2_manner){0}, report);
 }

@@ -34,12 +34,6 @@ struct otf2_report {
     char warnings[OTF2_WARNINGS_MAX][OTF2_WARNING_BYTES];
 };
 
-/*
- * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). If a directory or
- * file of this name exists, that is an error. Returns 0, or -1 with report->error set. After an error no file is left.
- */
-int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, struct otf2_report *report);
-
 struct team;
 struct stored_names;
 
@@ -55,9 +49,13 @@ struct otf2_manner {
     const struct stored_names *names; /* of functions and lines, stored with the job (storednames.h), or NULL */
 };
 
-/* The same in this manner, which does not change the result. All processes of the team return the same. */
-int otf2_convert_with(const struct run_reader *runs, size_t count, const char *directory,
-                      const struct otf2_manner *manner, struct otf2_report *report);
+/*
+ * Converts all run files of one job into the new directory `directory` (its anchor: traces.otf2). If a directory or
+ * file of this name exists, that is an error. Returns 0, or -1 with report->error set. After an error no file is left.
+ * All processes of the team return the same.
+ */
+int otf2_convert(const struct run_reader *runs, size_t count, const char *directory, const struct otf2_manner *manner,
+                 struct otf2_report *report);
 
 /* Removes a directory with all its contents. */
 void otf2_directory_remove(const char *path);

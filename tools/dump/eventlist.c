@@ -63,12 +63,6 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_COUNTER - RECORD_FIRST] = "counter",
 };
 
-/* Returns whether it is a call or an event of an instrument, and not a part of another. */
-static bool is_whole_event(const struct event *event)
-{
-    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
-}
-
 /* With the last records only, records from below MPI are left out. A waiting thread polls without end, and the user
  * wants calls. */
 static bool is_left_out(const struct listing *listing, const struct event *event)
@@ -137,7 +131,7 @@ static void stream_take(const struct listing *listing, struct stream *stream)
 {
     do /* the rest may begin in the middle of a call's records */
         stream->next = stream_read(stream);
-    while (stream->next && !is_whole_event(stream->next));
+    while (stream->next && !event_is_whole(stream->next));
     if (stream->next)
         stream->next_ns = timeline_ns(&listing->line, stream->file, stream->next->begin);
 }
@@ -149,7 +143,7 @@ static void event_print(const struct listing *listing, const struct stream *stre
     char place[CALL_PLACE_BYTES];
     struct csv_source values = stream_values(listing, stream);
     struct text_source text = call_text(listing, stream, place);
-    const char *record = is_whole_event(event) ? NULL : record_names[kind - RECORD_FIRST];
+    const char *record = event_is_whole(event) ? NULL : record_names[kind - RECORD_FIRST];
     if (listing->csv_job && !record)
         csv_call(&values, event, more);
     else if (listing->csv_job)
@@ -176,15 +170,15 @@ static void stream_print(const struct listing *listing, struct stream *stream)
             more = (const void *)behind;
             behind = stream_read(stream);
         }
-        if (is_whole_event(event))
+        if (event_is_whole(event))
             selected = !is_left_out(listing, event) &&
                        selection_has_call(listing->selection, stream->file, event, stream->next_ns,
                                           stream->next_ns + selection_ns(stream->file, event, more));
         if (selected)
             event_print(listing, stream, event, call, more);
-        while (behind && stream->gap && !is_whole_event(behind)) /* its call is missing */
+        while (behind && stream->gap && !event_is_whole(behind)) /* its call is missing */
             behind = stream_read(stream);
-        if (!behind || is_whole_event(behind)) {
+        if (!behind || event_is_whole(behind)) {
             stream->next = behind;
             break;
         }

@@ -286,7 +286,7 @@ static int summary(const struct run_dir *dir, bool full)
         if (full || job->part)
             timeline_print(job->files, job->file_count, stdout);
         if (!job->part) /* a call that did not return is in no part */
-            postmortem_print(job, NULL, LINES_MOST, stdout);
+            postmortem_print(job, LINES_MOST, stdout);
     }
     if (!full && dir->job_count && !dir->jobs[0].part)
         printf("\nNext: mpit-dump --full %s, or with --html FILE\n", dir->path);

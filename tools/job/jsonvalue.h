@@ -5,6 +5,7 @@
 #define MPIT_TOOLS_JSONVALUE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Texts come from programs and files, and may be invalid UTF-8, which JSON does not allow. Such bytes become '?'
@@ -16,6 +17,9 @@ json_t *count_json(uint64_t count);
 
 /* "2026-11-26T13:47:02Z", of nanoseconds since the epoch. 0 becomes null. */
 json_t *instant_json(uint64_t ns);
+
+/* Seconds. null if they are not known. */
+json_t *known_seconds_json(bool known, uint64_t ns);
 
 /* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
 json_t *figure_json(double figure);

@@ -315,9 +315,9 @@ static size_t job_print(const struct run_job *job, const struct selection *selec
     return processes;
 }
 
-size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out)
+size_t postmortem_print(const struct run_job *job, size_t most, FILE *out)
 {
-    return job_print(job, selection, most, NULL, out);
+    return job_print(job, NULL, most, NULL, out);
 }
 
 size_t postmortem_print_all(const struct run_job *job, const struct selection *selection, bool *firsts, FILE *out)

@@ -14,11 +14,11 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Prints one line for each group of threads in the same state, at most `most` lines, for the selection's ranks (NULL:
- * all). Prints no lines for a job that ended well. Returns how many processes of the job did not reach their end, among
- * the processes with run files. */
-size_t postmortem_print(const struct run_job *job, const struct selection *selection, size_t most, FILE *out);
-/* The same with all lines. firsts[i] becomes true if file i is the first of a line (job->file_count of them). */
+/* Prints one line for each group of threads in the same state, at most `most` lines. Prints no lines for a job that ended
+ * well. Returns how many processes of the job did not reach their end, among the processes with run files. */
+size_t postmortem_print(const struct run_job *job, size_t most, FILE *out);
+/* The same with all lines, for the selection's ranks (NULL: all). firsts[i] becomes true if file i is the first of a line
+ * (job->file_count of them). */
 size_t postmortem_print_all(const struct run_job *job, const struct selection *selection, bool *firsts, FILE *out);
 
 /* Waits until all processes with run files have reached their end, or one of them has ended otherwise. For processes

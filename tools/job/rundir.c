@@ -175,7 +175,6 @@ static void job_summarize(struct run_job *job)
     if (job->file_count > 1)
         qsort(job->files, job->file_count, sizeof *job->files, run_rank_order);
     job->stored = summary_sums_take(&job->stored_sums);
-    job->from_files = job->file_count > 0 && !job->stored;
     job->summary = job->stored;
     if (!job->file_count)
         return;
@@ -225,7 +224,6 @@ void run_job_summarize(struct run_job *job)
         err(1, "no memory");
     summary_drop(job);
     job->summary = part;
-    job->from_files = true;
 }
 
 /* Traces and samples are read with all files of their job. */

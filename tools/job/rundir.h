@@ -67,7 +67,6 @@ struct run_job {
     struct run_piece *pieces;
     size_t piece_count;
     bool torn;                  /* its container has members that are not among these */
-    bool from_files;            /* the summary was made from the run files */
     struct run_part *part;      /* NULL: all of the job is shown */
     struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
 };

@@ -18,9 +18,9 @@ json_t *page_unknown(const char *why)
     return json_pack("{s:s}", "unknown", why);
 }
 
-static json_t *unknown_unless_recorded(const char *why, const char *option)
+static json_t *unknown_unless_traced(const char *why)
 {
-    return json_pack("{s:s, s:s}", "unknown", why, "record", option);
+    return json_pack("{s:s, s:s}", "unknown", why, "record", "--trace");
 }
 
 json_t *page_unknown_ranks(void)
@@ -33,13 +33,12 @@ json_t *page_unknown_files(const struct run_job *job)
     if (job->part && !job->part->found)
         return page_unknown_ranks();
     return job->file_count ? page_unknown("MPI_Init returned in none of the processes with files")
-                           : unknown_unless_recorded("this run kept only its summary", "--trace");
+                           : unknown_unless_traced("this run kept only its summary");
 }
 
 json_t *page_unknown_trace(const struct run_job *job)
 {
-    return unknown_unless_recorded(job->file_count ? "this run has no trace" : "this run kept only its summary",
-                                   "--trace");
+    return unknown_unless_traced(job->file_count ? "this run has no trace" : "this run kept only its summary");
 }
 
 json_t *page_counts(const uint64_t *list, size_t count, size_t step)
@@ -112,7 +111,7 @@ static json_t *job_unended(const struct run_job *job)
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    size_t count = out ? postmortem_print(job, NULL, UNENDED_LINES_MOST, out) : 0;
+    size_t count = out ? postmortem_print(job, UNENDED_LINES_MOST, out) : 0;
     bool good = out && fclose(out) == 0;
     json_t *told = count && good ? json_string(text) : json_null();
     free(text);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { LABELS = 3, VALUES = 2, LOCATIONS_MOST = STACK_FRAMES_MOST + 1 };
+enum { LABELS = 3, VALUES = 2 };
 
 /* A function, by its frame, or a state. */
 struct function {

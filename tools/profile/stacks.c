@@ -435,7 +435,6 @@ static int sample_visit(struct walk *walk, const struct sample *sample)
                                  .weight_ns = product(sample->weight, sample->period_ns),
                                  .inside = is_inside(run, sample),
                                  .frames = walk->frames};
-    shown.on_cpu = sample->cpu_ns == UINT32_MAX || sample->cpu_ns * UINT64_C(2) >= shown.weight_ns;
     shown.cpu_ns = sample->cpu_ns < shown.weight_ns && sample->cpu_ns != UINT32_MAX ? sample->cpu_ns : shown.weight_ns;
     if (!is_selected(walk, sample, shown.at_ns, shown.weight_ns))
         return 0;

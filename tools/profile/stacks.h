@@ -52,7 +52,6 @@ struct stack_sample {
     int64_t at_ns;      /* since the job began */
     uint64_t weight_ns; /* time that it represents */
     uint64_t cpu_ns;    /* the part of it on a processor */
-    bool on_cpu;        /* for most of it */
     bool inside;        /* between the end of MPI_Init and MPI_Finalize, and not in such a function */
     unsigned count;
     const struct stack_frame *frames; /* the outermost first, at least one */

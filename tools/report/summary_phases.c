@@ -113,11 +113,6 @@ static json_t *phase_spread_json(bool known, const struct summary_spread *spread
                      "max_rank", (int)spread->max_rank);
 }
 
-static json_t *known_seconds_json(bool known, uint64_t ns)
-{
-    return known ? json_real((double)ns * 1e-9) : json_null();
-}
-
 static json_t *rank_json(const struct summary *summary, const struct summary_phase *phase)
 {
     bool timed = !summary_is_never_timed(summary);

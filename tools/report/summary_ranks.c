@@ -87,11 +87,6 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *seconds_json(bool known, uint64_t ns)
-{
-    return known ? json_real((double)ns * 1e-9) : json_null();
-}
-
 static json_t *known_count_json(bool known, uint64_t count)
 {
     return known ? count_json(count) : json_null();
@@ -105,15 +100,16 @@ static json_t *row_json(const struct summary *summary, const struct summary_row 
     return json_pack(
         "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
         row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name, "run_seconds",
-        seconds_json(known, row->run_ns), "recorded_seconds", seconds_json(known, row_recorded_ns(row)), "mpi_seconds",
-        seconds_json(timed, row->mpi_ns), "stalled_seconds", seconds_json(timed && summary->stall_known, row->stall_ns),
-        "useful_seconds", seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent),
-        "bytes_sent", known_count_json(known, row->sent_bytes), "messages_received",
-        known_count_json(known, row->received), "bytes_received", known_count_json(known, row->received_bytes),
-        "threads", known_count_json(known, row->threads), "processors",
-        known_count_json(row->processors > 0, row->processors), "user_seconds", seconds_json(used, usage->user_ns),
-        "system_seconds", seconds_json(used, usage->system_ns), "run_delay_seconds",
-        seconds_json(delayed, usage->run_delay_ns), "major_faults", known_count_json(used, usage->major_faults));
+        known_seconds_json(known, row->run_ns), "recorded_seconds", known_seconds_json(known, row_recorded_ns(row)),
+        "mpi_seconds", known_seconds_json(timed, row->mpi_ns), "stalled_seconds",
+        known_seconds_json(timed && summary->stall_known, row->stall_ns), "useful_seconds",
+        known_seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent), "bytes_sent",
+        known_count_json(known, row->sent_bytes), "messages_received", known_count_json(known, row->received),
+        "bytes_received", known_count_json(known, row->received_bytes), "threads",
+        known_count_json(known, row->threads), "processors", known_count_json(row->processors > 0, row->processors),
+        "user_seconds", known_seconds_json(used, usage->user_ns), "system_seconds",
+        known_seconds_json(used, usage->system_ns), "run_delay_seconds",
+        known_seconds_json(delayed, usage->run_delay_ns), "major_faults", known_count_json(used, usage->major_faults));
 }
 
 json_t *summary_ranks_json(const struct summary *summary)

@@ -2,6 +2,7 @@
 #include "report/summary_sites.h"
 
 #include "base/hash.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
 
@@ -11,16 +12,10 @@
 
 enum { PLACE_COLUMNS = 30 };
 
-static const char *base_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *module_of(const struct summary_sites *sites, const struct summary_frame *frame)
 {
     const char *path = frame->module ? summary_text(sites, sites->modules[frame->module - 1].path) : NULL;
-    return path ? base_of(path) : NULL;
+    return path ? path_base(path) : NULL;
 }
 
 const char *frame_place_text(const struct summary_sites *sites, const struct summary_frame *frame,
@@ -29,7 +24,7 @@ const char *frame_place_text(const struct summary_sites *sites, const struct sum
     const char *function = summary_text(sites, frame->function), *file = summary_text(sites, frame->file);
     const char *module = module_of(sites, frame);
     if (file && frame->line)
-        snprintf(text, SITE_PLACE_BYTES, "%.100s:%u %.120s", base_of(file), frame->line, function ? function : "");
+        snprintf(text, SITE_PLACE_BYTES, "%.100s:%u %.120s", path_base(file), frame->line, function ? function : "");
     else if (function)
         snprintf(text, SITE_PLACE_BYTES, "%.120s [%.100s]", function, module ? module : "?");
     else

@@ -116,11 +116,6 @@ int64_t timeline_ns(const struct timeline *line, const struct run_reader *file, 
     return (int64_t)(clock_map_ns(timeline_map(line, file), ticks) - line->origin_ns);
 }
 
-int64_t timeline_local_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks)
-{
-    return (int64_t)(clock_map_local_ns(timeline_map(line, file), ticks) - line->origin_ns);
-}
-
 /* Returns the offset at a local time. The ticks of a clock cannot be less than 0. */
 static struct timeline_offset offset_at(const struct timeline *line, const struct clock_map *map, uint64_t local_ns)
 {

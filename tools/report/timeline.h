@@ -51,8 +51,6 @@ void timeline_origin(struct timeline *line);
 int64_t timeline_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks);
 /* Returns the map of the file's clock. It is valid until maps are changed. */
 const struct clock_map *timeline_map(const struct timeline *line, const struct run_reader *file);
-/* The same by the wall clock of the process's own node. */
-int64_t timeline_local_ns(const struct timeline *line, const struct run_reader *file, uint64_t ticks);
 
 /* An offset to add to local times, linear between two offsets: first at 0, last at `end_ns`. */
 struct timeline_offset {

@@ -126,7 +126,7 @@ static void end_show(const struct outcome *outcome, const struct run_dir *dir)
     else if (outcome->status)
         fprintf(stderr, "\nmpit-run: the command ended with exit status %d\n", outcome->status);
     for (size_t i = 0; i < dir->job_count; i++)
-        badly = postmortem_print(&dir->jobs[i], NULL, LINES_MOST, stderr) || badly;
+        badly = postmortem_print(&dir->jobs[i], LINES_MOST, stderr) || badly;
     if (badly)
         fprintf(stderr, "  mpit-dump --crash %s shows the last calls of each\n", outcome->output->given);
 }

@@ -21,12 +21,12 @@
 #ifndef MPIT_TOOLS_SYMBOLS_H
 #define MPIT_TOOLS_SYMBOLS_H
 
+#include "base/text.h"
 #include "format/samples.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 struct symbol_line {
     const char *function; /* NULL: not known */
@@ -61,12 +61,5 @@ void symbols_keep(const struct symbols *symbols, struct names_list *list);
 enum { SYMBOLS_NOTE_BYTES = 512 };
 /* Writes the notes on unreadable files, one by one, from number 0 on. Returns false after the last. */
 bool symbols_note(const struct symbols *symbols, size_t number, char note[SYMBOLS_NOTE_BYTES]);
-
-/* The last part of the path, or all of it if nothing follows the last slash. */
-static inline const char *path_base(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash && slash[1] ? slash + 1 : path;
-}
 
 #endif

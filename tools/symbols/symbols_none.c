@@ -67,8 +67,7 @@ static struct object *object_of(struct symbols *symbols, const char *path)
         free(object);
         return NULL;
     }
-    const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
-    label_clean(object->base, sizeof object->base, base, strlen(base));
+    label_clean(object->base, sizeof object->base, path_base(path), strlen(path_base(path)));
     object->next = symbols->objects;
     symbols->objects = object;
     return object;

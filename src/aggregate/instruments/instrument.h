@@ -31,6 +31,7 @@
 #include <mpit/instrument_interface.h>
 
 #include <stdbool.h>
+#include <string.h>
 
 enum { INSTRUMENTS_MAX = 1 << 14, INSTRUMENT_ERROR_BYTES = 256, INSTRUMENT_COMPONENT_BYTES = 64 };
 
@@ -207,5 +208,20 @@ void instrument_unlock(void);
 
 /* The cells of a region, summed over all threads. */
 struct region_cells instrument_region_sum(const struct instrument_instance *instance);
+
+/* A double in a cell. */
+static inline double real_of_bits(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+static inline uint64_t bits_of_real(double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
 
 #endif

@@ -117,20 +117,6 @@ struct mpit_cell *instrument_tick_cell(struct mpit_cell *cell)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static double real_of(uint64_t bits)
-{
-    double real;
-    memcpy(&real, &bits, sizeof real);
-    return real;
-}
-
-static uint64_t bits_of(double real)
-{
-    uint64_t bits;
-    memcpy(&bits, &real, sizeof bits);
-    return bits;
-}
-
 static bool is_level(const struct instrument *instrument)
 {
     return instrument->class == MPIT_CLASS_LEVEL || instrument->class == MPIT_CLASS_HIGHWATERMARK ||
@@ -184,7 +170,7 @@ static uint64_t plain_value(const struct instrument_instance *instance, uint32_t
                                               __atomic_load_n(&ticks->shared, __ATOMIC_RELAXED));
     }
     if (instrument_is_double(instrument))
-        return bits_of(real_of(own) + real_of(shared) + (double)ns * 1e-9);
+        return bits_of_real(real_of_bits(own) + real_of_bits(shared) + (double)ns * 1e-9);
     return is_level(instrument) ? level_shown(own) : own + shared + ns;
 }
 
@@ -240,7 +226,7 @@ static void real_add(uint64_t *place, double amount, bool share)
 {
     uint64_t seen = __atomic_load_n(place, __ATOMIC_RELAXED), sum;
     do
-        sum = bits_of(share ? share_of(real_of(seen) + amount) : real_of(seen) + amount);
+        sum = bits_of_real(share ? share_of(real_of_bits(seen) + amount) : real_of_bits(seen) + amount);
     while (!__atomic_compare_exchange_n(place, &seen, sum, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 }
 
@@ -268,7 +254,8 @@ void instrument_sums_give(const struct mpit_cell *cell, double amount)
     for (struct instrument_sums *s = __atomic_load_n(&instance->sums, __ATOMIC_ACQUIRE); s; s = s->next) {
         uint64_t *at = s->pairs[cell->element];
         for (struct pair seen = pair_load(at); seen.tag & 1;)
-            if (pair_swap(at, &seen, (struct pair){.value = bits_of(real_of(seen.value) + amount), .tag = seen.tag}))
+            if (pair_swap(at, &seen,
+                          (struct pair){.value = bits_of_real(real_of_bits(seen.value) + amount), .tag = seen.tag}))
                 break;
     }
 }
@@ -310,7 +297,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
         if (share && amount != amount)
             return;
         if (set)
-            __atomic_store_n(place, bits_of(share ? share_of(amount) : amount), __ATOMIC_SEQ_CST);
+            __atomic_store_n(place, bits_of_real(share ? share_of(amount) : amount), __ATOMIC_SEQ_CST);
         else
             real_add(place, amount, share);
         if (is_summed(instrument))
@@ -341,7 +328,8 @@ void instrument_cells_join(struct instrument_instance *to, const struct instrume
         else if (whole)
             __atomic_store_n(&cell->own, cell->own + own + shared, __ATOMIC_RELAXED);
         else
-            __atomic_store_n(&cell->own, bits_of(real_of(cell->own) + real_of(own) + real_of(shared)),
+            __atomic_store_n(&cell->own,
+                             bits_of_real(real_of_bits(cell->own) + real_of_bits(own) + real_of_bits(shared)),
                              __ATOMIC_RELAXED);
     }
     if (!is_level(instrument))

@@ -438,17 +438,6 @@ void difference_make(struct difference *difference, const struct snapshot *begin
     pthread_mutex_unlock(&book.lock);
 }
 
-void difference_free(struct difference *difference)
-{
-    free(difference->comms);
-    free(difference->words);
-    free(difference->colls);
-    free(difference->calls);
-    free(difference->sites);
-    free(difference->frames);
-    memset(difference, 0, sizeof *difference);
-}
-
 /* ---- warnings ---------------------------------------------------------------------------------------------------- */
 
 static void warn(const char *warnings[WARNINGS_MOST], unsigned *count, const char *text)

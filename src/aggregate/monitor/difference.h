@@ -43,7 +43,6 @@ void difference_make(struct difference *difference, const struct snapshot *begin
  * difference_make. */
 void difference_sites(struct difference *difference, const struct snapshot *begin, const struct snapshot *end,
                       unsigned most);
-void difference_free(struct difference *difference);
 
 /* The parts that snapshots need for these options. */
 unsigned difference_parts(unsigned options);

@@ -140,12 +140,6 @@ static bool event_count(struct replay *replay, const struct whole_event *whole)
 
 /* ---- a part ------------------------------------------------------------------------------------------------------ */
 
-/* True for a call, or an event between calls. False for the record of another event. */
-static bool event_is_call(const struct event *event)
-{
-    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
-}
-
 static bool sieve_push(struct replay_sieve *sieve, uint64_t begin, uint64_t ticks)
 {
     struct replayed_nest *nests = array_reserve(sieve->nests, &sieve->nest_room, sieve->nest_count, sizeof *nests);
@@ -197,7 +191,7 @@ static bool sieve_passes(struct replay *replay, struct whole_event *whole, bool 
     const struct replay_choice *choice = sieve->choice;
     struct event *event = &whole->event;
     uint32_t number = event_kind(event) < RECORD_END ? run_reader_comm(replay->reader, event) : 0;
-    if (!event_is_call(event)) {
+    if (!event_is_whole(event)) {
         if (torn)
             sieve->call = false; /* its call is missing */
         return sieve->call && (number && !sieve->bound ? choice->has_comm(choice->data, number) : sieve->comm);

@@ -57,6 +57,7 @@
 #ifndef MPIT_EVENTS_EVENT_H
 #define MPIT_EVENTS_EVENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct event {
@@ -178,6 +179,12 @@ enum { TAG_ANY = -1 };
 static inline unsigned event_kind(const struct event *event)
 {
     return event->kind & EVENT_KIND_MASK;
+}
+
+/* True for a call, or an event between calls. False for the record of another event. */
+static inline bool event_is_whole(const struct event *event)
+{
+    return event_kind(event) < RECORD_FIRST || event_kind(event) >= RECORD_END;
 }
 
 /* The name of the reduction of a call of class RMA. NULL: it has none, or its event does not tell. */

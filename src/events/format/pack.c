@@ -120,12 +120,6 @@ size_t packer_go_on(struct packer *p, const struct event *end)
     return (size_t)(p->out - p->begin);
 }
 
-size_t events_pack(struct packer *packer, const struct event *events, uint32_t count, void *out)
-{
-    packer_begin(packer, events, out);
-    return packer_go_on(packer, events + count);
-}
-
 void unpacked_begin(struct unpacked *unpacked)
 {
     unpacked->before = unpacked->count;

@@ -37,9 +37,6 @@ void packer_begin(struct packer *packer, const struct event *first, void *out);
 /* Packs the events before `end` that are not packed yet. Returns the bytes used so far. */
 size_t packer_go_on(struct packer *packer, const struct event *end);
 
-/* Packs `count` events at once into `out`, which has room for PACK_MOST bytes each. Returns the bytes used. */
-size_t events_pack(struct packer *packer, const struct event *events, uint32_t count, void *out);
-
 /* The last events unpacked from blocks. */
 struct unpacked {
     uint64_t count, before;                /* number of events, and of the events before the current block */

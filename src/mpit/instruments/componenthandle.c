@@ -27,20 +27,6 @@ static bool is_alive(const struct component_handle *handle)
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static double real_of_bits(uint64_t bits)
-{
-    double real;
-    memcpy(&real, &bits, sizeof real);
-    return real;
-}
-
-static uint64_t bits_of_real(double real)
-{
-    uint64_t bits;
-    memcpy(&bits, &real, sizeof bits);
-    return bits;
-}
-
 /* In the variable's arithmetic. */
 static uint64_t plus(const struct component_handle *handle, uint64_t a, uint64_t b)
 {

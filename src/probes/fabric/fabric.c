@@ -383,9 +383,9 @@ static int64_t threads_inside(void)
 
 /* Counts completions. Completions of operations that began before recording are ignored. */
 static void done_add(struct log *log, struct event *done, struct fabric_provider *provider, uint64_t now,
-                     uint32_t completed, uint32_t failed)
+                     uint32_t completed, bool failed)
 {
-    int64_t before = completed ? outstanding_add(log, provider, -(int64_t)completed) : 0;
+    int64_t before = outstanding_add(log, provider, -(int64_t)completed);
     int64_t most = before > 0 ? before : 0;
     if (completed > most) {
         int64_t low = before - completed, lowest = log->own.tally.concurrent ? -threads_inside() : 0;
@@ -397,7 +397,7 @@ static void done_add(struct log *log, struct event *done, struct fabric_provider
         done_wait(done, provider, now, completed, failed);
 }
 
-static void poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
+static void poll_end(struct fabric_op *op, bool found, uint32_t completed)
 {
     uint64_t end = clock_now();
     struct log *log = op->log;
@@ -410,8 +410,8 @@ static void poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
     waiting->polls.duration++;
     waiting->polls.tag += !found;
     waiting->polls.bytes += end - op->begin;
-    if (completed || failed)
-        done_add(log, &waiting->done, op->provider, end, completed, failed);
+    if (completed)
+        done_add(log, &waiting->done, op->provider, end, completed, false);
     if (in_mpi(log)) {
         fabric->used = true;
         fabric->ticks += end - op->begin;
@@ -423,13 +423,13 @@ static void poll_end(struct fabric_op *op, bool found, uint32_t completed, uint3
         fabric_flush(log);
 }
 
-void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed)
+void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed)
 {
     struct log *log = op->log;
     struct mark mark;
     if (!mark_set(log, &mark))
         return;
-    poll_end(op, found, completed, failed);
+    poll_end(op, found, completed);
     mark_clear(log, &mark);
 }
 
@@ -453,26 +453,26 @@ void fabric_within_end(struct fabric_op *op)
     op->fabric->polling = op->nested;
 }
 
-static void completion_add(struct log *log, struct fabric_provider *provider, uint32_t completed, uint32_t failed)
+static void completion_add(struct log *log, struct fabric_provider *provider, bool failed)
 {
     struct fabric *fabric = fabric_of(log);
     if (!fabric || !provider || !provider_turn(log, fabric, provider))
         return;
     uint64_t now = clock_now();
-    done_add(log, &fabric->waiting[provider->number].done, provider, now, completed, failed);
+    done_add(log, &fabric->waiting[provider->number].done, provider, now, 1, failed);
     if (fabric->transfers)
         fabric->last = now;
     if (!in_mpi(log))
         fabric_flush(log);
 }
 
-void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed)
+void fabric_completed(struct fabric_provider *provider, bool failed)
 {
     struct log *log = RELAXED_LOAD(&fabric_on) ? log_get() : NULL;
     struct mark mark;
     if (!log || !mark_set(log, &mark))
         return;
-    completion_add(log, provider, completed, failed);
+    completion_add(log, provider, failed);
     mark_clear(log, &mark);
 }
 

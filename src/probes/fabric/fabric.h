@@ -90,16 +90,16 @@ enum fabric_outcome {
 };
 void fabric_end(struct fabric_op *op, enum fabric_function function, uint64_t bytes, enum fabric_outcome outcome);
 
-/* Call these around a poll, where callbacks may begin operations. `completed`: number of completed operations. `failed`
- * of them had an error. `found`: the poll was not empty. */
+/* Call these around a poll, where callbacks may begin operations. `completed`: number of completed operations. `found`:
+ * the poll was not empty. */
 void fabric_poll_begin(struct fabric_op *op, struct fabric_provider *provider);
-void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed, uint32_t failed);
+void fabric_poll_end(struct fabric_op *op, bool found, uint32_t completed);
 /* For a poll that an operation makes itself until it is complete. Callbacks of the program may begin operations
  * there. */
 void fabric_within_begin(struct fabric_op *op);
 void fabric_within_end(struct fabric_op *op);
-/* The same for completions that are reported outside of a poll. */
-void fabric_completed(struct fabric_provider *provider, uint32_t completed, uint32_t failed);
+/* An operation is complete, which is reported outside of a poll. `failed`: with an error. */
+void fabric_completed(struct fabric_provider *provider, bool failed);
 
 /* Turns the waiting sums into events. Called at the end of a call, of a thread, of the run. */
 void fabric_flush(struct log *log);

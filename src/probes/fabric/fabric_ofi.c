@@ -88,7 +88,7 @@ static ssize_t polled(struct log *log, struct fabric_op *op, const struct queue_
                       ssize_t got)
 {
     if (op->log)
-        fabric_poll_end(op, got > 0 || got == -FI_EAVAIL, entries_count(table->kind, entries, got), 0);
+        fabric_poll_end(op, got > 0 || got == -FI_EAVAIL, entries_count(table->kind, entries, got));
     if (log)
         poll_end(log, got > 0);
     return got;
@@ -130,7 +130,7 @@ static ssize_t slept(struct log *log, struct fabric_op *op, const struct queue_t
                      ssize_t got)
 {
     if (op->log)
-        fabric_poll_end(op, got > 0 || got == -FI_EAVAIL, entries_count(table->kind, entries, got), 0);
+        fabric_poll_end(op, got > 0 || got == -FI_EAVAIL, entries_count(table->kind, entries, got));
     if (log)
         sleep_end(log);
     return got;
@@ -163,7 +163,7 @@ static ssize_t queue_readerr(struct fid_cq *cq, struct fi_cq_err_entry *entry, u
     if (got > 0 && entry && (entry->err == FI_ECANCELED || entry->flags & FI_MULTI_RECV))
         multi_goes_on(entry->op_context, FI_MULTI_RECV); /* that buffer gets no more messages */
     if (got > 0 && RELAXED_LOAD(&fabric_on))
-        fabric_completed(table->kind->provider, 1, entry && entry->err != FI_ECANCELED && entry->err != FI_ENOMSG);
+        fabric_completed(table->kind->provider, entry && entry->err != FI_ECANCELED && entry->err != FI_ENOMSG);
     return got;
 }
 

@@ -139,7 +139,7 @@ static bool own_remove(void *request);
 static bool own_add(void *request)
 {
     if (own_remove(request))
-        fabric_completed(ucx(), 1, 0);
+        fabric_completed(ucx(), false);
     for (unsigned i = 0; i < OWN_REQUESTS; i++) {
         void *none = NULL;
         if (__atomic_compare_exchange_n(&own_requests[i], &none, request, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
@@ -427,7 +427,7 @@ void ucp_request_free(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, ucx_request_failed(request));
+        fabric_completed(ucx(), ucx_request_failed(request));
     behind(request);
 }
 
@@ -440,7 +440,7 @@ void ucp_request_release(void *request)
     if (!behind)
         return;
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && !from_ucx(caller))
-        fabric_completed(ucx(), 1, ucx_request_failed(request));
+        fabric_completed(ucx(), ucx_request_failed(request));
     behind(request);
 }
 
@@ -453,7 +453,7 @@ ucs_status_t ucp_request_check_status(void *request)
         return UCS_OK;
     ucs_status_t status = behind(request);
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && status != UCS_INPROGRESS && own_remove(request))
-        fabric_completed(ucx(), 1, status < 0 && status != UCS_ERR_CANCELED);
+        fabric_completed(ucx(), status < 0 && status != UCS_ERR_CANCELED);
     return status;
 }
 
@@ -466,7 +466,7 @@ ucs_status_t ucp_request_test(void *request, ucp_tag_recv_info_t *info)
         return UCS_OK;
     ucs_status_t status = behind(request, info);
     if (__builtin_expect(RELAXED_LOAD(&fabric_on), 0) && status != UCS_INPROGRESS && own_remove(request))
-        fabric_completed(ucx(), 1, status < 0 && status != UCS_ERR_CANCELED);
+        fabric_completed(ucx(), status < 0 && status != UCS_ERR_CANCELED);
     return status;
 }
 
@@ -494,7 +494,7 @@ static unsigned ucx_progress_watched(ucp_worker_h worker)
     if (within.log)
         fabric_within_end(&within);
     if (op.log)
-        fabric_poll_end(&op, moved != 0, 0, 0);
+        fabric_poll_end(&op, moved != 0, 0);
     if (log)
         poll_end(log, moved != 0);
     return moved;

@@ -41,11 +41,6 @@ def options_of_source(tool):
     return {"--" + name for name in re.findall(r'\{"([a-z0-9-]+)",', table)} | {"--help", "--version"}
 
 
-def options_of_page(tool):
-    return {"--" + name for name in re.findall(r"Fl -([a-z0-9-]+)", read(MANUAL, "man1", tool + ".1"))
-            } | {"--" + name for name in re.findall(r"\\-\\-([a-z0-9-]+)", read(MANUAL, "man1", tool + ".1"))}
-
-
 def options_in_items(tool):
     """Those that have an entry of their own."""
     items = [line for line in read(MANUAL, "man1", tool + ".1").splitlines() if line.startswith(".It ")]

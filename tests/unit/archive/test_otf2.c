@@ -410,7 +410,7 @@ static void files_that_do_not_fit_are_refused(void **state)
     job.ranks[1].run.header->world_rank = 0;
     assert_int_equal(archive_convert(2), -1);
     assert_non_null(strstr(archive.report.error, "two run files of rank 0"));
-    assert_int_equal(otf2_convert(archive.readers, 0, archive.target, &archive.report), -1);
+    assert_int_equal(otf2_convert(archive.readers, 0, archive.target, &(struct otf2_manner){0}, &archive.report), -1);
     assert_int_equal(entries_left(), 0);
 }
 

@@ -30,7 +30,8 @@ static uint64_t draw(uint64_t below)
 /* Packs the first `count` events and expects them back; returns the bytes that they took. */
 static size_t round_trip(size_t count)
 {
-    size_t bytes = events_pack(&table, events, (uint32_t)count, packed);
+    packer_begin(&table, events, packed);
+    size_t bytes = packer_go_on(&table, events + count);
     assert_true(bytes >= count * PACK_LEAST && bytes <= count * PACK_MOST);
     const unsigned char *at = packed;
     unpacked_begin(&unpacked);
@@ -146,7 +147,8 @@ static void damaged_bytes_end_the_block_and_nothing_else(void **state)
     (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         loop_fill(1 + (unsigned)draw(40), 5000000);
-        size_t bytes = events_pack(&table, events, 200, packed);
+        packer_begin(&table, events, packed);
+        size_t bytes = packer_go_on(&table, events + 200);
         for (uint64_t damages = 1 + draw(10); damages > 0; damages--)
             packed[draw(bytes)] ^= (unsigned char)(1 + draw(255));
         bytes -= draw(bytes);

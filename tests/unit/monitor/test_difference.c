@@ -48,8 +48,6 @@ static int book_teardown(void **state)
     snapshot_free(&a);
     snapshot_free(&b);
     snapshot_free(&c);
-    difference_free(&difference);
-    difference_free(&other);
     return 0;
 }
 

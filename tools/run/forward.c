@@ -101,95 +101,79 @@ static char *env_list(const char *list, const char *delimiter)
     return all;
 }
 
-/* If a word sets ASAN_OPTIONS, appends the environment's value to its value. */
-static void sanitizer_add(struct line *line, const char *word)
-{
-    const char *ours = getenv(SANITIZER);
-    line_add_formatted(line, "%s%s%s", word, ours ? ":" : "", ours ? ours : "");
-}
-
-/* If a word sets LD_PRELOAD, puts the library before its value. `value` is the offset of the value in the word. */
-static void preload_add(struct line *line, const char *word, size_t value, const char *library)
-{
-    line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
-}
-
-static void openmpi_words(struct line *line, enum launcher_kind kind, char *const words[], const char *library)
-{
-    bool by_agent = forward_by_agent(kind, words), by_list = false;
-    const char *delimiter = delimiter_of(kind, words), *list = getenv("OMPI_MCA_" ENV_LIST);
-    if (!by_agent && list) {
-        char *longer = env_list(list, delimiter);
-        setenv("OMPI_MCA_" ENV_LIST, longer, 1);
-        free(longer);
-        by_list = true;
-    }
-    for (size_t i = 0; words[i]; i++)
-        by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
-    for (size_t i = 0; words[i]; i++) {
-        if (!by_agent && i > 0 && strcmp(words[i - 1], ENV_LIST) == 0) {
-            char *longer = env_list(words[i], delimiter);
-            output_line_add(line, longer);
-            free(longer);
-        } else if (i > 0 && text_begins(words[i], PRELOAD "=") && strcmp(words[i - 1], "-x") == 0) {
-            preload_add(line, words[i], sizeof PRELOAD, library);
-        } else if (i > 0 && text_begins(words[i], SANITIZER "=") && strcmp(words[i - 1], "-x") == 0) {
-            sanitizer_add(line, words[i]);
-        } else {
-            output_line_add(line, words[i]);
-        }
-        bool context = i == 0 || strcmp(words[i], ":") == 0;
-        if (context && words[i + 1] && !by_list && !by_agent)
-            variables_add(line, "-x", false, words);
-    }
-}
-
-static bool hydra_restricts(const char *word)
-{
-    static const char *const options[] = {"-genvnone", "-genvlist", "-envnone", "-envlist", "-genvexcl", "-envexcl"};
-    const char *option = text_begins(word, "--") ? word + 1 : word;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (strcmp(option, options[i]) == 0)
-            return true;
-    return false;
-}
-
 static bool hydra_sets(const char *word)
 {
     const char *option = text_begins(word, "--") ? word + 1 : word;
     return strcmp(option, "-genv") == 0 || strcmp(option, "-env") == 0;
 }
 
-static void hydra_words(struct line *line, char *const words[], const char *library)
+/*
+ * Adds a word of the command. If the word sets LD_PRELOAD for the processes, adds the library in front of the value. If
+ * the word sets ASAN_OPTIONS, appends the environment's value. The options do not depend on the launcher, because a
+ * script may pass its words to any launcher.
+ */
+static void command_word_add(struct line *line, char *const words[], size_t i, const char *library)
 {
-    bool restricted = false;
-    for (size_t i = 1; words[i]; i++)
-        restricted = restricted || hydra_restricts(words[i]);
-    for (size_t i = 0; words[i]; i++) {
-        if (i > 1 && hydra_sets(words[i - 2]) && strcmp(words[i - 1], PRELOAD) == 0)
-            preload_add(line, words[i], 0, library);
-        else if (i > 0 && hydra_sets(words[i - 1]) && text_begins(words[i], PRELOAD "="))
-            preload_add(line, words[i], sizeof PRELOAD, library);
-        else
-            output_line_add(line, words[i]);
-        if (i == 0 && restricted && words[1])
-            variables_add(line, "-genv", true, words);
+    const char *word = words[i], *before = i > 0 ? words[i - 1] : "", *ours = getenv(SANITIZER);
+    bool by_x = strcmp(before, "-x") == 0, by_env = strcmp(path_name(words[0]), "env") == 0;
+    bool with_name = text_begins(word, PRELOAD "=") && (by_x || by_env || hydra_sets(before));
+    if (with_name || (i > 1 && hydra_sets(words[i - 2]) && strcmp(before, PRELOAD) == 0)) {
+        size_t value = with_name ? sizeof PRELOAD : 0;
+        line_add_formatted(line, "%.*s%s%s%s", (int)value, word, library, word[value] ? ":" : "", word + value);
+    } else if (by_x && text_begins(word, SANITIZER "=")) {
+        line_add_formatted(line, "%s%s%s", word, ours ? ":" : "", ours ? ours : "");
+    } else {
+        output_line_add(line, word);
     }
 }
 
-static void slurm_words(struct line *line, char *const words[], char note[512])
+/* `launcher` is the index of the launcher's word, at which this begins. */
+static void openmpi_words(struct line *line, enum launcher_kind kind, char *const words[], size_t launcher,
+                          const char *library)
+{
+    bool by_agent = forward_by_agent(kind, words + launcher), by_list = false;
+    const char *delimiter = delimiter_of(kind, words + launcher), *list = getenv("OMPI_MCA_" ENV_LIST);
+    if (!by_agent && list) {
+        char *longer = env_list(list, delimiter);
+        setenv("OMPI_MCA_" ENV_LIST, longer, 1);
+        free(longer);
+        by_list = true;
+    }
+    for (size_t i = launcher; words[i]; i++)
+        by_list = by_list || strcmp(words[i], ENV_LIST) == 0;
+    for (size_t i = launcher; words[i]; i++) {
+        if (!by_agent && i > launcher && strcmp(words[i - 1], ENV_LIST) == 0) {
+            char *longer = env_list(words[i], delimiter);
+            output_line_add(line, longer);
+            free(longer);
+        } else {
+            command_word_add(line, words, i, library);
+        }
+        bool context = i == launcher || strcmp(words[i], ":") == 0;
+        if (context && words[i + 1] && !by_list && !by_agent)
+            variables_add(line, "-x", false, words + launcher);
+    }
+}
+
+static bool hydra_restricts(char *const words[])
+{
+    static const char *const options[] = {"-genvnone", "-genvlist", "-envnone", "-envlist", "-genvexcl", "-envexcl"};
+    for (; *words; words++) {
+        const char *option = text_begins(*words, "--") ? *words + 1 : *words;
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            if (strcmp(option, options[i]) == 0)
+                return true;
+    }
+    return false;
+}
+
+static bool slurm_restricts(char *const words[])
 {
     const char *by_environment = getenv("SLURM_EXPORT_ENV");
     bool restricted = by_environment && !text_begins(by_environment, "ALL");
-    for (size_t i = 0; words[i]; i++) {
-        restricted = restricted || (text_begins(words[i], "--export=") && !text_begins(words[i], "--export=ALL"));
-        output_line_add(line, words[i]);
-    }
-    if (restricted)
-        snprintf(
-            note, 512,
-            "srun passes only a part of the environment (--export), so its processes are not recorded: add " PRELOAD
-            ",MPIT_OUTPUT to --export");
+    for (; *words; words++)
+        restricted = restricted || (text_begins(*words, "--export=") && !text_begins(*words, "--export=ALL"));
+    return restricted;
 }
 
 bool forward_by_agent(enum launcher_kind kind, char *const words[])
@@ -203,31 +187,22 @@ char **forward_words(char *const words[], size_t launcher, enum launcher_kind ki
 {
     struct line line = {0};
     note[0] = '\0';
-    bool behind_env = strcmp(path_name(words[0]), "env") == 0;
-    for (size_t i = 0; i < launcher || (behind_env && kind == LAUNCHER_NONE && words[i]); i++) {
-        bool setting = behind_env && text_begins(words[i], PRELOAD "=");
-        if (setting)
-            preload_add(&line, words[i], sizeof PRELOAD, library);
-        else
-            output_line_add(&line, words[i]);
-    }
-    if (behind_env && kind == LAUNCHER_NONE)
+    for (size_t i = 0; i < launcher; i++)
+        command_word_add(&line, words, i, library);
+    if (kind == LAUNCHER_OPENMPI || kind == LAUNCHER_PRRTE) {
+        openmpi_words(&line, kind, words, launcher, library);
         return line.words;
-    switch (kind) {
-    case LAUNCHER_OPENMPI:
-    case LAUNCHER_PRRTE:
-        openmpi_words(&line, kind, words + launcher, library);
-        break;
-    case LAUNCHER_HYDRA:
-        hydra_words(&line, words + launcher, library);
-        break;
-    case LAUNCHER_SLURM:
-        slurm_words(&line, words + launcher, note);
-        break;
-    default:
-        for (size_t i = launcher; words[i]; i++)
-            output_line_add(&line, words[i]);
     }
+    for (size_t i = launcher; words[i]; i++) {
+        command_word_add(&line, words, i, library);
+        if (i == launcher && kind == LAUNCHER_HYDRA && hydra_restricts(words + i))
+            variables_add(&line, "-genv", true, words);
+    }
+    if (kind == LAUNCHER_SLURM && slurm_restricts(words))
+        snprintf(
+            note, 512,
+            "srun passes only a part of the environment (--export), so its processes are not recorded: add " PRELOAD
+            ",MPIT_OUTPUT to --export");
     return line.words;
 }
 

@@ -30,16 +30,9 @@ bool launcher_named(const char *word);
 bool prefix_named(const char *word);
 
 /*
- * Returns the kind of launcher of an executable. If it has a usual name and is not linked to Open MPI's run time, it is
- * run with --version, for a few seconds at most. If only the begin of its name is like a launcher's, it may be the
- * user's own. A program that uses MPI is not a launcher (mpiexec-bench). A script is read and not run. It counts as the
- * launcher that gets all its words.
- */
-enum launcher_kind launcher_identify(const char *path);
-
-/*
  * Returns the index of the launcher's word: the first, or a word after a command that runs another (env, timeout, ...).
- * *kind is LAUNCHER_NONE if the command is not a launcher.
+ * *kind is LAUNCHER_NONE if the command is not a launcher. A program with the name of a launcher is run with --version,
+ * for a few seconds at most. No other program is run, and no file is read.
  */
 size_t launcher_word(char *const words[], enum launcher_kind *kind);
 

@@ -483,14 +483,17 @@ static int command_run(const struct request *request, size_t launcher, enum laun
     return status;
 }
 
-static void below_choose(struct request *request, const struct programs *programs)
+/* A program of libfabric or UCX without MPI has nothing else to record. */
+static void below_choose(struct request *request)
 {
-    if (!programs->plain_below[0] || request->fabric)
+    char library[PROGRAM_WORD_BYTES];
+    const char *program = request->fabric ? NULL : program_below(request->words, library);
+    if (!program)
         return;
-    request->fabric = true; /* there is nothing else to see */
+    request->fabric = true;
     if (!request->quiet && !request->silent)
-        warnx("note: %s is linked to no MPI library, but to %s, whose calls are recorded (--fabric)",
-              programs->plain_program, programs->plain_below);
+        warnx("note: %s itself is linked to no MPI library, but to %s, whose calls are recorded (--fabric)", program,
+              library);
 }
 
 int main(int argc, char *argv[])
@@ -498,7 +501,6 @@ int main(int argc, char *argv[])
     setlocale(LC_CTYPE, "");
     struct request request = run_options_read(argc, argv);
     struct launched launched;
-    struct programs programs;
     char library[2 * PATH_MAX];
     enum launcher_kind kind;
     command_check(request.words[0]);
@@ -512,8 +514,7 @@ int main(int argc, char *argv[])
         policy_explain(&request);
     if (!request.output)
         request.output = output_of_environment();
-    programs_examine(&programs, request.words);
-    below_choose(&request, &programs);
+    below_choose(&request);
     struct output_dir output;
     if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
         program_become(request.words);
@@ -530,7 +531,7 @@ int main(int argc, char *argv[])
         postmortem_await(output.spool);
 
     struct outcome outcome = {.output = &output,
-                              .programs = &programs,
+                              .words = request.words,
                               .status = status,
                               .killed_by = killed_by,
                               .disabled = recording_disabled(request.words),

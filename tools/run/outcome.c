@@ -4,6 +4,7 @@
 #include "analysis/tracefigures.h"
 #include "archive/archive.h"
 #include "run/collectchild.h"
+#include "run/programs.h"
 #include "job/compaction.h"
 #include "job/postmortem.h"
 #include "profile/jobnames.h"
@@ -20,12 +21,10 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum {
-    FACTS_BYTES = 4096,
     LINES_MOST = 6,
     OTHERS_MS = 2000 /* results of other hosts may come later */
 };
@@ -36,49 +35,15 @@ static bool is_json(const char *path)
     return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
 }
 
-__attribute__((format(printf, 2, 3))) static void fact_add(char facts[FACTS_BYTES], const char *format, ...)
-{
-    size_t used = strlen(facts);
-    va_list args;
-    if (used)
-        used += (size_t)snprintf(facts + used, FACTS_BYTES - used, "; ");
-    va_start(args, format);
-    if (used < FACTS_BYTES)
-        vsnprintf(facts + used, FACTS_BYTES - used, format, args);
-    va_end(args);
-}
-
-/* Explains the result from the known facts about the programs. */
-static void programs_explain(const struct outcome *outcome, char facts[FACTS_BYTES])
-{
-    const struct programs *programs = outcome->programs;
-    if (programs->hindrance[0])
-        fact_add(facts, "%s", programs->hindrance);
-    else if (programs->plain_program[0])
-        fact_add(facts, "%s is linked to no MPI library, and no process on this host called MPI_Init through mpit",
-                 programs->plain_program);
-    else if (programs->mpi_program[0])
-        fact_add(facts,
-                 "%s loads %s, but no process on this host called MPI_Init with libmpit.so loaded; run mpit-collect on "
-                 "the other hosts, if there are any",
-                 programs->mpi_program, programs->mpi_library);
-    else
-        fact_add(facts,
-                 "no process on this host called MPI_Init; run mpit-collect on the other hosts, if there are any");
-}
-
 static void nothing_say(const struct outcome *outcome)
 {
-    char facts[FACTS_BYTES] = "";
-    if (outcome->status != 0 && !outcome->disabled)
-        fact_add(facts, "the command ended with exit status %d", outcome->status);
-    if (outcome->disabled)
-        fact_add(facts, "MPIT_DISABLE is set, which switches recording off");
-    else if (outcome->status != 0 && outcome->programs->missing_program[0])
-        fact_add(facts, "%s does not exist on this host", outcome->programs->missing_program);
-    else
-        programs_explain(outcome, facts);
-    warnx("no MPI process recorded: %s", facts);
+    char ended[64] = "", reason[PROGRAM_REASON_BYTES] = "MPIT_DISABLE is set, which switches recording off";
+    if (!outcome->disabled) {
+        programs_explain(outcome->words, outcome->status, reason);
+        if (outcome->status != 0)
+            snprintf(ended, sizeof ended, "the command ended with exit status %d; ", outcome->status);
+    }
+    warnx("no MPI process recorded: %s%s", ended, reason);
     output_dir_drop(outcome->output);
 }
 

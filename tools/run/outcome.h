@@ -6,11 +6,10 @@
 #define MPIT_TOOLS_OUTCOME_H
 
 #include "run/outputdir.h"
-#include "run/programs.h"
 
 struct outcome {
     const struct output_dir *output;
-    const struct programs *programs;
+    char *const *words;       /* the command */
     const char *summary;      /* a file, "-", or NULL for standard error */
     int status, killed_by;    /* the command's: its exit status, the signal that ended it. 0: none */
     bool disabled;            /* MPIT_DISABLE was set */

@@ -11,12 +11,8 @@
 
 static bool is_shell(const char *word)
 {
-    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "ash"};
-    const char *name = path_name(word);
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(name, shells[i]) == 0)
-            return true;
-    return false;
+    size_t bytes = strlen(word);
+    return bytes >= 2 && strcmp(word + bytes - 2, "sh") == 0; /* sh, bash, dash, zsh, csh */
 }
 
 /* The loader then preloads only libraries of the system. */
@@ -40,26 +36,9 @@ static const char *hindrance_of(const struct elf_kind *kind, const char *path)
     return has_rights_of_another(path) ? "runs with the rights of another user, so mpit cannot be preloaded" : NULL;
 }
 
-static void hindrance_note(struct programs *programs, const char *word, const char *reason)
+static bool word_read(const char *word, struct elf_kind *kind, char path[PATH_MAX])
 {
-    if (!programs->hindrance[0])
-        snprintf(programs->hindrance, sizeof programs->hindrance, "%.500s %s", word, reason);
-}
-
-/* A launcher of MPICH may also be linked to MPI, and is not the program. */
-static void word_examine(struct programs *programs, const char *word)
-{
-    char path[PATH_MAX];
-    struct elf_kind kind;
-    if (*word == '-' || launcher_named(word) || program_find(word, path) != 0 || elf_kind_read(&kind, path) != 0)
-        return;
-    const char *hindrance = kind.library[0] || kind.static_mpi ? hindrance_of(&kind, path) : NULL;
-    if (hindrance)
-        hindrance_note(programs, word, hindrance);
-    if (!kind.library[0] || programs->mpi_program[0])
-        return;
-    snprintf(programs->mpi_program, sizeof programs->mpi_program, "%.500s", word);
-    memcpy(programs->mpi_library, kind.library, sizeof programs->mpi_library);
+    return program_find(word, path) == 0 && elf_kind_read(kind, path) == 0;
 }
 
 /*
@@ -87,43 +66,63 @@ static const char *program_word(char *const words[])
     return behind_option;
 }
 
+/* Returns the first program that has MPI in it, or NULL. A launcher of MPICH may also be linked to MPI, and is not the
+ * program. */
+static const char *mpi_word(char *const words[])
+{
+    char path[PATH_MAX];
+    struct elf_kind kind;
+    for (; *words; words++)
+        if (**words != '-' && !launcher_named(*words) && word_read(*words, &kind, path) &&
+            (kind.library[0] || kind.static_mpi))
+            return *words;
+    return NULL;
+}
+
 /* Finds a misspelled program: the first path after the launcher that does not exist. A name without a slash may be
  * anything. */
-static void missing_find(struct programs *programs, char *const words[])
+static const char *missing_word(char *const words[])
 {
     for (size_t i = 1; words[i]; i++) {
         const char *word = words[i];
-        if (*word == '-' || words[i - 1][0] == '-' || !strchr(word, '/') || strpbrk(word, "=:,") ||
-            access(word, F_OK) == 0)
-            continue;
-        snprintf(programs->missing_program, sizeof programs->missing_program, "%.500s", word);
-        return;
+        if (*word != '-' && words[i - 1][0] != '-' && strchr(word, '/') && !strpbrk(word, "=:,") &&
+            access(word, F_OK) != 0)
+            return word;
     }
+    return NULL;
 }
 
-static void plain_find(struct programs *programs, char *const words[])
+void programs_explain(char *const words[], int status, char reason[PROGRAM_REASON_BYTES])
+{
+    static const char none[] = "no process on this host called MPI_Init";
+    static const char hosts[] = "run mpit-collect on the other hosts, if there are any";
+    char path[PATH_MAX];
+    struct elf_kind kind;
+    const char *mpi = mpi_word(words), *word = mpi ? mpi : program_word(words);
+    const char *missing = word || !status ? NULL : missing_word(words);
+    bool read = word && (mpi || !is_shell(word)) && word_read(word, &kind, path);
+    const char *hindrance = read ? hindrance_of(&kind, path) : NULL;
+    if (missing)
+        snprintf(reason, PROGRAM_REASON_BYTES, "%.500s does not exist on this host", missing);
+    else if (hindrance)
+        snprintf(reason, PROGRAM_REASON_BYTES, "%.500s %s", word, hindrance);
+    else if (read && kind.library[0])
+        snprintf(reason, PROGRAM_REASON_BYTES, "%.500s loads %s, but %s with libmpit.so loaded; %s", word, kind.library,
+                 none, hosts);
+    else if (read)
+        snprintf(reason, PROGRAM_REASON_BYTES, "%.500s itself is linked to no MPI library, and %s through mpit", word,
+                 none);
+    else
+        snprintf(reason, PROGRAM_REASON_BYTES, "%s; %s", none, hosts);
+}
+
+const char *program_below(char *const words[], char library[PROGRAM_WORD_BYTES])
 {
     char path[PATH_MAX];
     struct elf_kind kind;
     const char *word = program_word(words);
-    if (!word)
-        missing_find(programs, words);
-    if (!word || is_shell(word) || program_find(word, path) != 0 || elf_kind_read(&kind, path) != 0)
-        return;
-    const char *hindrance = hindrance_of(&kind, path);
-    if (hindrance)
-        hindrance_note(programs, word, hindrance);
-    if (hindrance || kind.openmpi_launcher || kind.prrte_launcher)
-        return;
-    snprintf(programs->plain_program, sizeof programs->plain_program, "%.500s", word);
-    snprintf(programs->plain_below, sizeof programs->plain_below, "%s", kind.below);
-}
-
-void programs_examine(struct programs *programs, char *const words[])
-{
-    *programs = (struct programs){.mpi_program = ""};
-    for (size_t i = 0; words[i]; i++)
-        word_examine(programs, words[i]);
-    if (!programs->mpi_program[0])
-        plain_find(programs, words);
+    if (!word || !word_read(word, &kind, path) || !kind.below[0] || mpi_word(words))
+        return NULL;
+    snprintf(library, PROGRAM_WORD_BYTES, "%s", kind.below);
+    return word;
 }

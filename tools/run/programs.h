@@ -1,21 +1,17 @@
 /*
- * The programs in a command. Each process finds its MPI itself. This is for messages: some programs cannot be recorded,
- * and mpit-run gives the reason. It reads their files, and runs none.
+ * The programs in a command. Each process finds its MPI itself. These functions read the programs' files, for messages
+ * and for --fabric.
  */
 #ifndef MPIT_TOOLS_PROGRAMS_H
 #define MPIT_TOOLS_PROGRAMS_H
 
-struct programs {
-    char mpi_program[512]; /* the first that loads an MPI library, or "" */
-    char mpi_library[256]; /* the name of this library */
-    /* The first that cannot be recorded, or "": "./app is linked statically, so mpit cannot be preloaded". */
-    char hindrance[768];
-    /* The program that the launcher starts, if no word is an MPI program: */
-    char plain_program[512];   /* is linked to no MPI library */
-    char plain_below[64];      /* but to this library below MPI, or "" */
-    char missing_program[512]; /* a missing path in the command, if no word of it is a program */
-};
+enum { PROGRAM_WORD_BYTES = 512, PROGRAM_REASON_BYTES = 1024 };
 
-void programs_examine(struct programs *programs, char *const words[]);
+/* Explains why nothing was recorded, after a command with this exit status. "./app is linked statically, so mpit ..." */
+void programs_explain(char *const words[], int status, char reason[PROGRAM_REASON_BYTES]);
+
+/* If the program is linked to a library below MPI and no program in the command has MPI, returns the program's word, and
+ * writes the name of this library. Otherwise returns NULL. */
+const char *program_below(char *const words[], char library[PROGRAM_WORD_BYTES]);
 
 #endif

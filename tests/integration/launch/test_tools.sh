@@ -173,7 +173,7 @@ check "  prints what it prints" test "$(cat out)" = ring.c
 gives "ls" 0 mpit-run ls ring.c
 says err "no MPI process recorded"
 check "  one line of it" test "$(wc -l <err)" -eq 1
-says err "ls is linked to no MPI library, and no process on this host called MPI_Init"
+says err "ls itself is linked to no MPI library, and no process on this host called MPI_Init"
 says_not err "libmpit"
 says_not err "exit status"
 gives "exit status 7" 7 mpit-run sh -c 'exit 7'
@@ -196,7 +196,7 @@ if [ "$(id -u)" = 0 ]; then
     says err "recorded: \./rights runs with the rights of another user"
     chown 0 rights && chmod 4755 rights
     gives "  that are the user's own" 0 mpit-run ./rights
-    says err "recorded: \./rights is linked to no MPI library"
+    says err "recorded: \./rights itself is linked to no MPI library"
 fi
 gives "options behind the command are the command's" 0 mpit-run echo --quiet --help
 says out "^--quiet --help$"
@@ -253,7 +253,7 @@ for mpi in openmpi mpich; do
     gives "  nor by the launcher's word" 0 mpit-run mpirun.$mpi "${disable[@]}" -n 2 ./ring-$mpi
     says err "no MPI process recorded: MPIT_DISABLE is set"
     gives "launcher of $mpi with a program that is none of MPI" 0 mpit-run mpirun.$mpi -n 1 /bin/true
-    says err "/bin/true is linked to no MPI library"
+    says err "/bin/true itself is linked to no MPI library"
     timeout 120 mpit-run mpirun.$mpi -n 1 ./no-such-program >out 2>err
     status=$?
     says err "no MPI process recorded: the command ended with exit status $status; ./no-such-program does not exist on this host$"

@@ -1,24 +1,7 @@
-/*
- * Takes mpit to other nodes if a script starts Open MPI's mpirun. There mpit-run cannot add -x to the launcher's
- * command line.
- *
- *   mpit-run    MPIT_FORK_AGENT=.../mpit-fork-agent, LD_PRELOAD, MPIT_...
- *   script
- *   mpirun      this library is loaded into it: OMPI_MCA_orte_fork_agent = "AGENT LD_PRELOAD=... MPIT_...=... --"
- *   orted       gets that parameter from mpirun, as all parameters, and starts "AGENT ... -- program" on its node
- *   program     the agent executes it after it has completed the environment
- *
- * The launcher's other ways to forward variables do not work. It refuses -x of the user together with
- * mca_base_env_list. A list set in addition to a file of --tune replaces the file's list.
- *
- * PRRTE, the launcher of Open MPI 5 and later, has no such agent. It gets the list, if the user forwards nothing.
- */
 #define _GNU_SOURCE
 #include "forkagent.h"
-#include "site/setting.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +9,6 @@
 #include <unistd.h>
 
 #define PARAMETER "orte_fork_agent"
-#define LIST "mca_base_env_list"
 enum { NAME_BYTES = 64, WORDS_BYTES = 16384 }; /* limit for the command line to another node */
 
 static bool is_plain(char c)
@@ -74,23 +56,6 @@ static bool fork_variables_add(char words[WORDS_BYTES])
     return true;
 }
 
-/* For PRRTE, which refuses the list beside -x. */
-static void list_set(int argc, char *argv[])
-{
-    char names[WORDS_BYTES] = "LD_PRELOAD", name[NAME_BYTES];
-    size_t used = strlen(names);
-    if (getenv("OMPI_MCA_" LIST))
-        return;
-    for (int i = 1; i < argc; i++)
-        if (strcmp(argv[i], "-x") == 0 || strcmp(argv[i], LIST) == 0)
-            return;
-    for (char **variable = environ; *variable; variable++)
-        if (variable_of_ours(*variable, name))
-            used += (size_t)snprintf(names + used, used < sizeof names ? sizeof names - used : 0, ";%s", name);
-    if (used < sizeof names)
-        setenv("OMPI_MCA_" LIST, names, 1);
-}
-
 /* The user's own agent runs the program after ours. With a launcher above this one ours may be there already. */
 static bool agent_of_user_add(char words[WORDS_BYTES], const char *agent)
 {
@@ -104,7 +69,7 @@ static bool agent_of_user_add(char words[WORDS_BYTES], const char *agent)
            (int)(WORDS_BYTES - used);
 }
 
-static bool agent_set(const char *agent, const char *preload, int argc, char *argv[])
+bool agent_set(const char *agent, const char *preload, int argc, char *argv[])
 {
     char words[WORDS_BYTES];
     for (int i = 1; i < argc; i++)
@@ -115,23 +80,4 @@ static bool agent_set(const char *agent, const char *preload, int argc, char *ar
             return false;
     return snprintf(words, sizeof words, "%s", agent) < (int)sizeof words && word_add(words, "LD_PRELOAD", preload) &&
            fork_variables_add(words) && agent_of_user_add(words, agent) && setenv("OMPI_MCA_" PARAMETER, words, 1) == 0;
-}
-
-void launcher_prepare(int argc, char *argv[], const char *here)
-{
-    const char *samples = setting("MPIT_SAMPLE_HZ");
-    char preload[2 * PATH_MAX + 64];
-    snprintf(preload, sizeof preload, "%s%s%slibmpit.so", samples ? here : "", samples ? "libmpit-sampler.so:" : "",
-             here);
-    const char *agent = getenv("MPIT_FORK_AGENT");
-    char path[4096];
-    ssize_t bytes = agent && *agent ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
-    if (bytes <= 0)
-        return;
-    path[bytes] = '\0';
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    if (strcmp(name, "orterun") == 0)
-        agent_set(agent, preload, argc, argv);
-    else if (strcmp(name, "prte") == 0 || strcmp(name, "prterun") == 0) /* the latter may be a link to the former */
-        list_set(argc, argv);
 }

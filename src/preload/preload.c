@@ -12,9 +12,9 @@
 #include "absent.h"
 #include "backends.h"
 #include "excluded.h"
-#include "forkagent.h"
 #include "gatenames.h"
 #include "hiding.h"
+#include "launchers.h"
 #include "oldlibc.h"
 #include "saying.h"
 

@@ -1,16 +1,12 @@
 #define _GNU_SOURCE
 #include "run/launcher.h"
 
-#include "run/answer.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { VERSION_TIMEOUT_MS = 5000, VERSION_BYTES = 8192 };
 
 static const char *const launcher_names[] = {
     "mpirun",         "mpiexec",         "orterun",      "prterun",       "prun", "srun", "mpiexec.hydra",
@@ -75,38 +71,13 @@ bool prefix_named(const char *word)
     return is_one_of(prefix_names, path_name(word));
 }
 
-/* Returns the kind of launcher from the output of --version. */
-static enum launcher_kind version_identify(const char *path)
+bool launcher_begins(char *const words[])
 {
-    char text[VERSION_BYTES];
-    program_answer((char *[]){(char *)path, "--version", NULL}, true, VERSION_TIMEOUT_MS, text, sizeof text);
-    const char *version = strstr(text, "Open MPI) ");
-    if (strstr(text, "PRTE") || strstr(text, "PRRTE") || (version && atoi(version + strlen("Open MPI) ")) >= 5))
-        return LAUNCHER_PRRTE;
-    if (strstr(text, "Open MPI") || strstr(text, "OpenRTE"))
-        return LAUNCHER_OPENMPI;
-    if (strstr(text, "HYDRA") || strstr(text, "Intel(R) MPI") || strstr(text, "MVAPICH") || strstr(text, "MPICH"))
-        return LAUNCHER_HYDRA;
-    return strcasestr(text, "slurm") ? LAUNCHER_SLURM : LAUNCHER_OTHER;
-}
-
-/* Another name may be a link to a usual one. A program whose name only begins like one may be the user's own. */
-static enum launcher_kind identify(const char *path)
-{
-    char real[PATH_MAX];
-    bool is = launcher_named(path) || (realpath(path, real) && launcher_named(real));
-    return is ? version_identify(path) : LAUNCHER_NONE;
-}
-
-size_t launcher_word(char *const words[], enum launcher_kind *kind)
-{
-    char path[PATH_MAX];
-    *kind = LAUNCHER_NONE;
+    char path[PATH_MAX], real[PATH_MAX];
     size_t at = 0;
     if (prefix_named(words[0]))
         while (words[at + 1] && !launcher_named(words[at]))
             at++;
-    if (program_find(words[at], path) == 0)
-        *kind = identify(path);
-    return *kind == LAUNCHER_NONE ? 0 : at;
+    return launcher_named(words[at]) ||
+           (program_find(words[at], path) == 0 && realpath(path, real) && launcher_named(real));
 }

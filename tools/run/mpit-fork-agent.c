@@ -1,6 +1,6 @@
 /*
- * mpit-fork-agent: Open MPI's daemons run it on each node in place of the program, if a script has called mpirun
- * (src/preload/forkagent.c). It completes the environment and becomes the program.
+ * mpit-fork-agent: Open MPI's daemons run it on each node in place of the program, if mpirun cannot forward with -x
+ * (src/preload/forkagent.h). It completes the environment and becomes the program.
  *
  *   mpit-fork-agent LD_PRELOAD=LIBRARY[:LIBRARY] [MPIT_NAME=VALUE]... -- PROGRAM [arguments]
  *
@@ -75,6 +75,26 @@ static void preload(char *libraries)
     preload_one(libraries);
 }
 
+/* Searches a name without a slash where Open MPI does: in the directories of --path and of PATH, and at last in the
+ * working directory. */
+static void program_search(char *words[])
+{
+    const char *const lists[] = {getenv("OMPI_exec_path"), getenv("PATH"), "."};
+    if (strchr(words[0], '/')) {
+        execv(words[0], words);
+        return;
+    }
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        for (const char *list = lists[i] ? lists[i] : ""; *list; list += strspn(list, ":")) {
+            char path[PATH_MAX];
+            size_t bytes = strcspn(list, ":");
+            if (snprintf(path, sizeof path, "%.*s/%s", (int)bytes, list, words[0]) < PATH_MAX)
+                execv(path, words);
+            list += bytes;
+        }
+    }
+}
+
 int main(int argc, char *argv[])
 {
     int at = 1;
@@ -92,7 +112,7 @@ int main(int argc, char *argv[])
     if (at + 1 >= argc)
         errx(126,
              "no program is named. Only daemons of Open MPI run this program, for mpit-run; do not run it directly");
-    execvp(argv[at + 1], argv + at + 1);
+    program_search(argv + at + 1);
     int reason = errno;
     warn("cannot run %s", argv[at + 1]);
     return reason == ENOENT ? 127 : 126;

@@ -7,7 +7,6 @@
 #include "run/child.h"
 #include "run/deathwatch.h"
 #include "settings/filter.h"
-#include "run/forward.h"
 #include "run/installation.h"
 #include "settings/settings.h"
 #include "site/setting.h"
@@ -333,14 +332,25 @@ static void environment_set(const struct request *request, const char *library, 
     free(preload);
 }
 
-/* For commands that a script starts. mpit's library is also loaded into the script's mpirun, and passes the agent to
- * it. `launcher` has the words from the launcher on. */
-static void fork_agent_set(enum launcher_kind kind, char *const launcher[])
+/* For launchers, which take the environment to other nodes (src/preload/launchers.h). */
+static void fork_agent_set(void)
 {
     char agent[PATH_MAX];
     unsetenv("MPIT_FORK_AGENT");
-    if (forward_by_agent(kind, launcher) && installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
+    if (installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
         err(EXIT_USAGE, "no memory");
+}
+
+/* If the command begins with `env LD_PRELOAD=...`, puts mpit's library before the value. */
+static void env_extend(char *words[], const char *library)
+{
+    static const char name[] = "LD_PRELOAD=";
+    for (size_t i = 1; strcmp(path_name(words[0]), "env") == 0 && words[i]; i++) {
+        const char *value = words[i] + sizeof name - 1;
+        if (strncmp(words[i], name, sizeof name - 1) == 0 &&
+            asprintf(&words[i], "%s%s%s%s", name, library, *value ? ":" : "", value) < 0)
+            err(EXIT_USAGE, "no memory");
+    }
 }
 
 /* Reports variables without effect. Another program may own them, so they stay. */
@@ -432,11 +442,11 @@ static void filter_explain(const struct request *request)
 }
 
 /* Sets all variables of the command's environment. */
-static void command_prepare(const struct request *request, size_t launcher, enum launcher_kind kind,
-                            const char *library, const struct output_dir *output)
+static void command_prepare(const struct request *request, const char *library, const struct output_dir *output)
 {
     environment_set(request, library, output->path);
-    fork_agent_set(kind, request->words + launcher);
+    fork_agent_set();
+    env_extend(request->words, library);
     settings_check(request->silent);
     filter_explain(request);
 }
@@ -461,20 +471,15 @@ __attribute__((noreturn)) static void program_become(char *const words[])
 }
 
 /* Runs the command with the environment of mpit, and then restores mpit-run's own. */
-static int command_run(const struct request *request, size_t launcher, enum launcher_kind kind, const char *library,
-                       const struct output_dir *output, int *killed_by)
+static int command_run(const struct request *request, const char *library, const struct output_dir *output,
+                       int *killed_by)
 {
-    char note[512];
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
-    command_prepare(request, launcher, kind, library, output);
-    char **words = forward_words(request->words, launcher, kind, library, note);
-    if (note[0] && !request->quiet)
-        warnx("note: %s", note);
+    command_prepare(request, library, output);
     struct deathwatch *watch = output->spool[0] ? deathwatch_start(output->spool) : NULL;
-    int status = child_run(words, killed_by);
+    int status = child_run(request->words, killed_by);
     deathwatch_stop(watch);
-    forward_free(words);
     if (restored) /* later commands of mpit-run are not recorded */
         setenv("LD_PRELOAD", restored, 1);
     else
@@ -502,11 +507,9 @@ int main(int argc, char *argv[])
     struct request request = run_options_read(argc, argv);
     struct launched launched;
     char library[2 * PATH_MAX];
-    enum launcher_kind kind;
     command_check(request.words[0]);
-    size_t launcher = launcher_word(request.words, &kind);
     /* before a launcher it does not count as a process of a job, even if it is inside one */
-    const struct launched *place = launched_find(&launched) && kind == LAUNCHER_NONE ? &launched : NULL;
+    const struct launched *place = launched_find(&launched) && !launcher_begins(request.words) ? &launched : NULL;
     request.silent = place && place->rank > 0;
     if (!request.silent && !is_below_another())
         environment_check();
@@ -523,10 +526,10 @@ int main(int argc, char *argv[])
     if (!request.silent)
         spool_prepare(&output);
     if (request.silent) {
-        command_prepare(&request, launcher, kind, library, &output);
+        command_prepare(&request, library, &output);
         program_become(request.words);
     }
-    int killed_by, status = command_run(&request, launcher, kind, library, &output, &killed_by);
+    int killed_by, status = command_run(&request, library, &output, &killed_by);
     if (place && status == 0) /* otherwise the launcher must see the status, and ends the others */
         postmortem_await(output.spool);
 

@@ -36,7 +36,7 @@ static const char *hindrance_of(const struct elf_kind *kind, const char *path)
     return has_rights_of_another(path) ? "runs with the rights of another user, so mpit cannot be preloaded" : NULL;
 }
 
-static bool word_read(const char *word, struct elf_kind *kind, char path[PATH_MAX])
+static bool program_read(const char *word, struct elf_kind *kind, char path[PATH_MAX])
 {
     return program_find(word, path) == 0 && elf_kind_read(kind, path) == 0;
 }
@@ -73,7 +73,7 @@ static const char *mpi_word(char *const words[])
     char path[PATH_MAX];
     struct elf_kind kind;
     for (; *words; words++)
-        if (**words != '-' && !launcher_named(*words) && word_read(*words, &kind, path) &&
+        if (**words != '-' && !launcher_named(*words) && program_read(*words, &kind, path) &&
             (kind.library[0] || kind.static_mpi))
             return *words;
     return NULL;
@@ -100,7 +100,7 @@ void programs_explain(char *const words[], int status, char reason[PROGRAM_REASO
     struct elf_kind kind;
     const char *mpi = mpi_word(words), *word = mpi ? mpi : program_word(words);
     const char *missing = word || !status ? NULL : missing_word(words);
-    bool read = word && (mpi || !is_shell(word)) && word_read(word, &kind, path);
+    bool read = word && (mpi || !is_shell(word)) && program_read(word, &kind, path);
     const char *hindrance = read ? hindrance_of(&kind, path) : NULL;
     if (missing)
         snprintf(reason, PROGRAM_REASON_BYTES, "%.500s does not exist on this host", missing);
@@ -121,7 +121,7 @@ const char *program_below(char *const words[], char library[PROGRAM_WORD_BYTES])
     char path[PATH_MAX];
     struct elf_kind kind;
     const char *word = program_word(words);
-    if (!word || !word_read(word, &kind, path) || !kind.below[0] || mpi_word(words))
+    if (!word || !program_read(word, &kind, path) || !kind.below[0] || mpi_word(words))
         return NULL;
     snprintf(library, PROGRAM_WORD_BYTES, "%s", kind.below);
     return word;

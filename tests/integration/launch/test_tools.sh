@@ -93,12 +93,12 @@ for mpi in openmpi mpich; do
     printf '#!/bin/sh\nexec mpirun.%s "$@"\n' "$mpi" >own/mpirun-site && chmod 755 own/mpirun-site
     words=$([ "$mpi" = openmpi ] && echo "-x LD_PRELOAD=libm.so.6" || echo "-genv LD_PRELOAD libm.so.6")
     # shellcheck disable=SC2086
-    gives "  a wrapper of the launcher is one" 0 mpit-run --output "own/$mpi-site" own/mpirun-site $words -n 2 own/mpiexec-bench rate
+    gives "  a wrapper of the launcher gets its words" 0 mpit-run --output "own/$mpi-site" own/mpirun-site $words -n 2 own/mpiexec-bench rate
     says err "^  ranks +2 on "
     mkdir -p "own/site-$mpi"
     printf '#!/bin/sh\nif [ -n "$NEVER" ]; then\n    exec mpirun.%s "$@"\nfi\nexec mpirun.%s "$@"\nexec mpirun.%s "$@"\n' \
         openmpi "$mpi" openmpi >"own/site-$mpi/mpirun" && chmod 755 "own/site-$mpi/mpirun"
-    gives "  a site's mpirun that chooses one is asked" 0 mpit-run --output "own/$mpi-chosen" "own/site-$mpi/mpirun" -n 2 own/mpiexec-bench rate
+    gives "  a site's mpirun chooses one" 0 mpit-run --output "own/$mpi-chosen" "own/site-$mpi/mpirun" -n 2 own/mpiexec-bench rate
     says err "^  ranks +2 on "
 done
 
@@ -352,29 +352,37 @@ cc caller.c strange.c -o inside
 gives "a program with MPI linked in" 0 mpit-run ./inside
 says err "no MPI process recorded: ./inside is linked to a static MPI library"
 
-echo "# mpit-run: what launchers are asked to forward"
-for kind in "Open MPI" HYDRA slurm; do
-    mkdir -p "fake/${kind%% *}" && script "fake/${kind%% *}/mpirun" "[ \"\$1\" = --version ] && { echo '$kind 1.0'; exit; }" \
-        'for word; do printf "[%s]" "$word"; done; echo'
+echo "# mpit-run: what launchers are asked to forward, by a line or a script"
+mkdir -p fake
+printf '%s\n' '#include <stdio.h>' 'int main(int count, char *words[])' '{' '    for (int i = 1; i < count; i++)' \
+    '        printf("[%s]", words[i]);' '    return puts("") < 0;' '}' >fake.c
+for name in orterun prterun mpiexec.hydra srun; do cc fake.c -o fake/$name; done
+script own-line 'fake/"$@"'
+for how in fake/ "./own-line "; do
+    x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|ASAN_OPTIONS)\]){4}'
+    for name in orterun prterun; do
+        gives "$how$name: each application context" 0 env MPIT_FLIGHT_EVENTS=9 mpit-run $how$name -n 1 a : -n 2 b
+        says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
+        gives "$how$name: the user's own LD_PRELOAD" 0 mpit-run $how$name -x LD_PRELOAD=own.so a
+        says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit\.so:own\.so\]\[a\]$'
+        gives "$how$name: the user's own ASAN_OPTIONS" 0 mpit-run $how$name -x ASAN_OPTIONS=a=1 b
+        says out '^(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT)\]){2}\[-x\]\[ASAN_OPTIONS=a=1:verify_asan_link_order=0\]\[b\]$'
+    done
+    gives "${how}prterun: the user's mca_base_env_list" 0 mpit-run ${how}prterun --mca mca_base_env_list 'A;B=1' a
+    says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'
+    gives "${how}orterun: the same is for the fork agent" 0 mpit-run ${how}orterun --mca mca_base_env_list 'A;B=1' a
+    says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1\]\[a\]$'
+    gives "hydra: nothing where everything is forwarded" 0 mpit-run ${how}mpiexec.hydra -n 1 a
+    says out '^\[-n\]\[1\]\[a\]$'
+    gives "hydra: -genvnone" 0 mpit-run ${how}mpiexec.hydra -genvnone -n 1 a
+    says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
+    gives "hydra: the user's own LD_PRELOAD" 0 mpit-run ${how}mpiexec.hydra -genv LD_PRELOAD own.so a
+    says out '^\[-genv\]\[LD_PRELOAD\]\[[^]]*/libmpit\.so:own\.so\]\[a\]$'
+    gives "srun: --export is spoken of" 0 mpit-run ${how}srun --export=NONE a
+    one_says 1 "mpit: note: srun .*--export"
+    gives "without mpit-run the words stay" 0 env LD_PRELOAD="$build/lib/libmpit.so" ${how}orterun -n 1 a
+    says out '^\[-n\]\[1\]\[a\]$'
 done
-mv fake/slurm/mpirun fake/slurm/srun
-gives "Open MPI: each application context" 0 env PATH="$work/fake/Open:$PATH" MPIT_FLIGHT_EVENTS=9 \
-    mpit-run mpirun -n 1 a : -n 2 b
-x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|ASAN_OPTIONS)\]){4}'
-says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
-gives "Open MPI: the user's own LD_PRELOAD" 0 env PATH="$work/fake/Open:$PATH" mpit-run mpirun -x LD_PRELOAD=own.so a
-says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit\.so:own\.so\]\[a\]$'
-gives "Open MPI: the user's own ASAN_OPTIONS" 0 env PATH="$work/fake/Open:$PATH" mpit-run mpirun -x ASAN_OPTIONS=a=1 b
-says out '^(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT)\]){2}\[-x\]\[ASAN_OPTIONS=a=1:verify_asan_link_order=0\]\[b\]$'
-gives "Open MPI: the user's mca_base_env_list" 0 env PATH="$work/fake/Open:$PATH" \
-    mpit-run mpirun --mca mca_base_env_list 'A;B=1' a
-says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'
-gives "hydra: nothing where everything is forwarded" 0 env PATH="$work/fake/HYDRA:$PATH" mpit-run mpirun -n 1 a
-says out '^\[-n\]\[1\]\[a\]$'
-gives "hydra: -genvnone" 0 env PATH="$work/fake/HYDRA:$PATH" mpit-run mpirun -genvnone -n 1 a
-says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
-gives "srun: --export is spoken of" 0 env PATH="$work/fake/slurm:$PATH" mpit-run srun --export=NONE a
-says err "--export"
 if has openmpi; then
     if several_contexts openmpi; then
         gives "Open MPI's own: -x of the user" 0 env MINE=2 mpit-run mpirun.openmpi -x MINE -x YOURS=3 -n 1 \
@@ -402,6 +410,12 @@ if has openmpi; then
         printf 'mca_base_env_list_delimiter = ,\nmca_base_env_list = MINE=4,B\n' >home/.openmpi/mca-params.conf
         gives "  with a delimiter of its own" 0 env HOME="$work/home" B=5 mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
         says out '^4 5 .*/libmpit\.so$'
+        mkdir -p beside && cp "$(command -v env)" beside/own-env
+        gives "  and a program without a slash, which Open MPI finds in the working directory" 0 env -C beside HOME="$work/home" \
+            mpit-run mpirun.openmpi -n 1 own-env
+        says out '^LD_PRELOAD=.*/libmpit\.so$'
+        gives "  or by --path" 0 env HOME="$work/home" mpit-run mpirun.openmpi --path "$work/beside" -n 1 own-env
+        says out '^LD_PRELOAD=.*/libmpit\.so$'
         gives "  that is in the environment" 0 env OMPI_MCA_mca_base_env_list_delimiter=, OMPI_MCA_mca_base_env_list=MINE=4,B B=5 \
             mpit-run mpirun.openmpi -n 1 sh -c 'echo "$MINE $B $LD_PRELOAD"'
         says out '^4 5 .*/libmpit\.so$'

@@ -73,12 +73,17 @@ static bool hydra_restricts(char *argv[])
     return false;
 }
 
+/* The daemons of other launchers get the variables in another way. */
 static bool srun_restricts(char *argv[])
 {
+    static const char *const daemons[] = {"hydra_pmi_proxy", "hydra_bstrap_proxy", "orted", "prted", NULL};
     const char *by_environment = getenv("SLURM_EXPORT_ENV");
     bool restricted = by_environment && !is_begun_by(by_environment, "ALL");
-    for (; *argv; argv++)
+    for (; *argv; argv++) {
+        if (is_one(base_name(*argv), daemons))
+            return false;
         restricted = restricted || (is_begun_by(*argv, "--export=") && !is_begun_by(*argv, "--export=ALL"));
+    }
     return restricted;
 }
 

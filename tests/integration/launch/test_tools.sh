@@ -380,6 +380,8 @@ for how in fake/ "./own-line "; do
     says out '^\[-genv\]\[LD_PRELOAD\]\[[^]]*/libmpit\.so:own\.so\]\[a\]$'
     gives "srun: --export is spoken of" 0 mpit-run ${how}srun --export=NONE a
     one_says 1 "mpit: note: srun .*--export"
+    gives "  not for the daemons of another launcher" 0 mpit-run ${how}srun --export=NONE /usr/bin/orted
+    one_says 0 "mpit: note"
     gives "without mpit-run the words stay" 0 env LD_PRELOAD="$build/lib/libmpit.so" ${how}orterun -n 1 a
     says out '^\[-n\]\[1\]\[a\]$'
 done

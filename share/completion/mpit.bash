@@ -12,7 +12,7 @@ _mpit_jobs_options='--user --program --host --ranks --since --until --finding --
 _mpit_list_options='--mpi --pvars --cvars --load --native --run --json --help --version'
 _mpit_top_options='--all-users --once --json --interval --ranks --help --version'
 _mpit_exporter_options='--listen --host --token-file --by --communicators --variables --all-sizes --max-series --linger
-    --own --all-users --once --openmetrics --help --version'
+    --own --all-users --once --help --version'
 
 _mpit_classes='p2p completion coll comm rma io process other'
 

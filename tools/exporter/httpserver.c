@@ -69,7 +69,7 @@ static enum MHD_Result request_answer(void *context, struct MHD_Connection *conn
         *upload_bytes = 0;
         return MHD_YES;
     }
-    struct page page = server->answer(server->context, path, request_header(connection, MHD_HTTP_HEADER_ACCEPT));
+    struct page page = server->answer(server->context, path);
     return page.body ? page_send(connection, &page, NULL, NULL) : MHD_NO;
 }
 

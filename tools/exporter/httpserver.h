@@ -27,7 +27,7 @@ struct page {
 
 struct http_server {
     /* The owner sets these before it opens the server. `access` has its hosts and token. */
-    struct page (*answer)(void *context, const char *path, const char *accept);
+    struct page (*answer)(void *context, const char *path);
     void *context;
     struct http_access access;
 

@@ -247,13 +247,6 @@ static void gauge_add(struct emission *emission, const char *name, const char *h
         family_add(family, &emission->labels, value);
 }
 
-static void info_add(struct emission *emission, const char *name, const char *help)
-{
-    struct metric_family *family = family_get(emission, name, METRIC_INFO, "", help);
-    if (family)
-        family_add(family, &emission->labels, 1);
-}
-
 static void seconds_add(struct emission *emission, const char *name, const char *help, uint64_t ns)
 {
     struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "seconds", help);
@@ -291,7 +284,8 @@ static void job_series_add(struct emission *emission, const struct observed_job 
         labels_add(&emission->labels, "scheduler", job->scheduler);
         labels_add(&emission->labels, "scheduler_job", job->scheduler_job);
     }
-    info_add(emission, "mpit_job", "The job's program and MPI library, its user, and its number in the batch system.");
+    gauge_add(emission, "mpit_job_info",
+              "The job's program and MPI library, its user, and its number in the batch system.", 1);
 }
 
 /* PROCESS_SERIES. */
@@ -326,12 +320,13 @@ static void process_series_add(struct emission *emission, const struct observed_
     }
     number_label(labels, "pid", process->pid);
     labels_add(labels, "phase", run_phase_name(process->phase, process->gone_ns != 0));
-    info_add(emission, "mpit_process", "Phase of the process.");
+    gauge_add(emission, "mpit_process_info", "Phase of the process.", 1);
     labels->used = used;
     if (process->call_ns >= CALL_NAMED_NS) {
         text_label(labels, "call", process->call, CALL_NAME_BYTES);
         text_label(labels, "communicator", process->call_comm, COMM_NAME_BYTES);
-        info_add(emission, "mpit_process_call", "The oldest call in progress, if it has lasted for a second or more.");
+        gauge_add(emission, "mpit_process_call_info",
+                  "The oldest call in progress, if it has lasted for a second or more.", 1);
     }
 }
 
@@ -348,7 +343,7 @@ static void comm_series_add(struct emission *emission, const struct observed_job
         text_label(&emission->labels, "communicator", comm->name, COMM_NAME_BYTES);
         text_label(&emission->labels, "label", comm->label, COMM_LABEL_BYTES);
         number_label(&emission->labels, "size", comm->size);
-        info_add(emission, "mpit_communicator", "Name of the communicator in the program, and its size.");
+        gauge_add(emission, "mpit_communicator_info", "Name of the communicator in the program, and its size.", 1);
     }
 }
 
@@ -437,7 +432,7 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     single_number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
                       "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
     labels_add(&emission->labels, "version", MPIT_VERSION);
-    info_add(emission, "mpit_exporter", "The exporter.");
+    gauge_add(emission, "mpit_exporter_info", "The exporter.", 1);
 }
 
 void metrics_make(struct exposition *exposition, struct observation *observation, const struct metrics_choice *choice,

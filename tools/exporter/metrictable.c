@@ -66,13 +66,8 @@ static enum metric_type type_of(const struct variable_record *record)
     case VARIABLE_AGGREGATE:
     case VARIABLE_TIMER: /* a span from a first to a last moment cannot be added up */
         return record->combine == COMBINE_SPAN ? METRIC_GAUGE : METRIC_COUNTER;
-    case VARIABLE_LEVEL:
-    case VARIABLE_SIZE:
-    case VARIABLE_HIGHWATERMARK:
-    case VARIABLE_LOWWATERMARK:
-        return METRIC_GAUGE;
     default:
-        return METRIC_UNKNOWN;
+        return METRIC_GAUGE;
     }
 }
 

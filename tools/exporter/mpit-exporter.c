@@ -48,8 +48,7 @@ static const struct tool_option options[] = {
     {"own", NULL, 'w', NULL},
     {"all-users", NULL, 'u', "jobs of this user only, or of all users (root: default)"},
     {"linger", "SECONDS", 'g', "keep the values of ended processes (default 120)"},
-    {"once", NULL, 'o', NULL},
-    {"openmetrics", NULL, 'f', "print the metrics instead; in OpenMetrics format"},
+    {"once", NULL, 'o', "print the metrics instead"},
     {.name = NULL},
 };
 
@@ -70,7 +69,7 @@ static const struct command_line command_line = {
 
 struct request {
     const char *listen;
-    bool once, openmetrics, all_users;
+    bool once, all_users;
     const char *token_file;
     const char **hosts; /* as many as there are words in the command line, at most */
     size_t host_count;
@@ -143,11 +142,8 @@ static void option_take(struct request *request, int option)
     case 'u':
         request->all_users = option == 'u';
         break;
-    case 'o':
-        request->once = true;
-        break;
     default:
-        request->openmetrics = true;
+        request->once = true;
         break;
     }
 }
@@ -166,8 +162,6 @@ static struct request exporter_options_read(int argc, char *argv[])
     }
     if (request.once && request.listen)
         usage_reject("--once and --listen cannot be combined");
-    if (request.openmetrics && !request.once)
-        usage_reject("--openmetrics needs --once; over HTTP the client selects the format");
     char host[ADDRESS_TEXT_BYTES], port[8];
     if (!request.listen)
         request.listen = LISTEN_DEFAULT;
@@ -215,14 +209,14 @@ static bool exporter_look(struct exporter *exporter)
 }
 
 /* Returns false without memory. */
-static bool metrics_text_write(struct exporter *exporter, enum metric_format format, struct textbuffer *to)
+static bool metrics_text_write(struct exporter *exporter, struct textbuffer *to)
 {
     struct exposition exposition = {0};
     exporter->facts.scrapes++;
     bool written = exporter_look(exporter);
     if (written) {
         metrics_make(&exposition, &exporter->observation, &exporter->choice, &exporter->facts);
-        written = exposition_write(&exposition, format, to);
+        written = exposition_write(&exposition, to);
     }
     exposition_free(&exposition);
     return written;
@@ -234,7 +228,7 @@ static struct page page_of(unsigned status, const char *type, const char *body)
     return (struct page){status, type, copy, copy ? strlen(copy) : 0};
 }
 
-static struct page page_make(void *context, const char *path, const char *accept)
+static struct page page_make(void *context, const char *path)
 {
     static const char front[] = "<!DOCTYPE html>\n<html lang=\"en\"><head><title>mpit-exporter</title></head><body>\n"
                                 "<h1>mpit-exporter " MPIT_VERSION "</h1>\n"
@@ -245,9 +239,8 @@ static struct page page_make(void *context, const char *path, const char *accept
         return page_of(200, "text/html; charset=utf-8", front);
     if (strcmp(path, "/metrics") != 0)
         return page_of(404, "text/plain; charset=utf-8", "not found; this server has only /metrics\n");
-    enum metric_format format = format_negotiate(accept);
-    if (metrics_text_write(context, format, &text))
-        return (struct page){200, format_content_type(format), text.bytes, text.used};
+    if (metrics_text_write(context, &text))
+        return (struct page){200, OPENMETRICS_TYPE, text.bytes, text.used};
     text_free(&text);
     return page_of(500, "text/plain; charset=utf-8", "out of memory\n");
 }
@@ -313,10 +306,10 @@ static void serve(struct exporter *exporter, const struct request *request)
     close(signals);
 }
 
-static void print_once(struct exporter *exporter, enum metric_format format)
+static void print_once(struct exporter *exporter)
 {
     struct textbuffer text = {0};
-    if (!metrics_text_write(exporter, format, &text))
+    if (!metrics_text_write(exporter, &text))
         errx(1, "out of memory");
     fwrite(text.bytes, 1, text.used, stdout);
     text_free(&text);
@@ -339,7 +332,7 @@ int main(int argc, char *argv[])
     if (request.all_users)
         live_of_all_users(&exporter.live);
     if (request.once)
-        print_once(&exporter, request.openmetrics ? FORMAT_OPENMETRICS : FORMAT_TEXT);
+        print_once(&exporter);
     else
         serve(&exporter, &request);
     live_close(&exporter.live);

@@ -13,15 +13,14 @@
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* `quotes` also escapes quotes, as labels require. The help of the older format must not have them escaped. */
-static void escaped_add(struct textbuffer *text, const char *value, bool quotes)
+static void escaped_add(struct textbuffer *text, const char *value)
 {
     for (const unsigned char *at = (const unsigned char *)value; *at;) {
         unsigned number;
         size_t bytes = text_character((const char *)at, SIZE_MAX, &number);
         if (*at == '\n')
             text_put(text, "\\n");
-        else if (*at == '\\' || (*at == '"' && quotes))
+        else if (*at == '\\' || *at == '"')
             text_put_bytes(text, *at == '"' ? "\\\"" : "\\\\", 2);
         else if (bytes)
             text_put_bytes(text, at, bytes);
@@ -37,7 +36,7 @@ void labels_add(struct textbuffer *labels, const char *name, const char *value)
         text_put(labels, ",");
     text_put(labels, name);
     text_put(labels, "=\"");
-    escaped_add(labels, value, true);
+    escaped_add(labels, value);
     text_put(labels, "\"");
 }
 
@@ -77,41 +76,30 @@ struct metric_family *exposition_family(struct exposition *exposition, const cha
     return family;
 }
 
-static const char *type_name(enum metric_type type, enum metric_format format)
-{
-    static const char *const names[][2] = {[METRIC_UNKNOWN] = {"untyped", "unknown"},
-                                           [METRIC_GAUGE] = {"gauge", "gauge"},
-                                           [METRIC_COUNTER] = {"counter", "counter"},
-                                           [METRIC_HISTOGRAM] = {"histogram", "histogram"},
-                                           [METRIC_INFO] = {"gauge", "info"}};
-    return names[type][format == FORMAT_OPENMETRICS];
-}
-
 /* Returns the suffix after the family's name, for samples of that kind. */
 static const char *type_suffix(enum metric_type type)
 {
-    return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
+    return type == METRIC_COUNTER ? "_total" : "";
 }
 
-bool exposition_write(const struct exposition *exposition, enum metric_format format, struct textbuffer *to)
+bool exposition_write(const struct exposition *exposition, struct textbuffer *to)
 {
+    static const char *const types[] = {
+        [METRIC_GAUGE] = "gauge", [METRIC_COUNTER] = "counter", [METRIC_HISTOGRAM] = "histogram"};
     for (size_t i = 0; i < exposition->count; i++) {
         const struct metric_family *family = exposition->families[i];
         if (!family->samples && !family->text.failed)
             continue;
-        bool open = format == FORMAT_OPENMETRICS;
-        const char *suffix = open ? "" : type_suffix(family->type);
-        text_format(to, "# TYPE %s%s %s\n", family->name, suffix, type_name(family->type, format));
-        if (open && family->unit[0])
+        text_format(to, "# TYPE %s %s\n", family->name, types[family->type]);
+        if (family->unit[0])
             text_format(to, "# UNIT %s %s\n", family->name, family->unit);
-        text_format(to, "# HELP %s%s ", family->name, suffix);
-        escaped_add(to, family->help, open);
+        text_format(to, "# HELP %s ", family->name);
+        escaped_add(to, family->help);
         text_put(to, "\n");
         text_put_bytes(to, family->text.bytes ? family->text.bytes : "", family->text.used);
         to->failed |= family->text.failed;
     }
-    if (format == FORMAT_OPENMETRICS)
-        text_put(to, "# EOF\n");
+    text_put(to, "# EOF\n");
     return !to->failed && !exposition->failed;
 }
 

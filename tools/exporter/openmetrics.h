@@ -1,12 +1,11 @@
 /*
- * Metrics as text, for Prometheus and others over HTTP.
+ * Metrics as text, in OpenMetrics 1.0, for Prometheus and others.
  *
  *   exposition ── families[] ── text     the lines of its samples, in the order in which they came
  *
  * A family is one metric: a name, a type, a unit, and a sample for each set of labels. All samples of a family are
- * adjacent, no matter in which order they were added. There are two formats: OpenMetrics 1.0, and the older text format
- * of Prometheus (version 0.0.4). The older format has no units and no end mark, and counters under their full name.
- * Sample lines are the same in both.
+ * adjacent, no matter in which order they were added. The textfile collector of node_exporter reads the text, too. It
+ * knows no types beside these three.
  *
  * Without memory the whole exposition fails, because a part of the metrics would be misleading.
  */
@@ -19,11 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum metric_type { METRIC_UNKNOWN, METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM, METRIC_INFO };
-enum metric_format { FORMAT_TEXT, FORMAT_OPENMETRICS };
+#define OPENMETRICS_TYPE "application/openmetrics-text; version=1.0.0; charset=utf-8"
+
+enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_HISTOGRAM };
 
 struct metric_family {
-    char *name; /* without the suffix of its samples: _total, _info, _bucket */
+    char *name; /* without the suffix of its samples: _total, _bucket */
     char *help;
     const char *unit; /* "" or the end of the name, constant text */
     enum metric_type type;
@@ -41,7 +41,7 @@ struct exposition {
 struct metric_family *exposition_family(struct exposition *exposition, const char *name, enum metric_type type,
                                         const char *unit, const char *help);
 /* Writes all families that have a sample. Returns false without memory. */
-bool exposition_write(const struct exposition *exposition, enum metric_format format, struct textbuffer *to);
+bool exposition_write(const struct exposition *exposition, struct textbuffer *to);
 void exposition_free(struct exposition *exposition);
 
 /* Adds a label of a sample, as text: NAME="VALUE",NAME="VALUE". A value may have any bytes. Invalid UTF-8 becomes
@@ -49,7 +49,7 @@ void exposition_free(struct exposition *exposition);
  */
 void labels_add(struct textbuffer *labels, const char *name, const char *value);
 
-/* Adds a sample: a counter gets _total, an information gets _info and the value 1. labels: NULL for none. */
+/* Adds a sample. That of a counter gets _total. labels: NULL for none. */
 void family_add(struct metric_family *family, const struct textbuffer *labels, uint64_t value);
 void family_add_seconds(struct metric_family *family, const struct textbuffer *labels, uint64_t ns);
 void family_add_number(struct metric_family *family, const struct textbuffer *labels, double value);
@@ -68,9 +68,5 @@ struct histogram {
 size_t histogram_samples(const struct histogram *histogram);
 void family_add_histogram(struct metric_family *family, const struct textbuffer *labels,
                           const struct histogram *histogram);
-
-/* Returns the format for a request's Accept header, which is NULL if the request has none. */
-enum metric_format format_negotiate(const char *accept);
-const char *format_content_type(enum metric_format format);
 
 #endif

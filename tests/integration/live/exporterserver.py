@@ -29,10 +29,11 @@ def talk(address, data, half=False):
 def part_server():
     """HTTP: what is asked badly is answered well, or not at all, and the next one is served."""
     exporter = Exporter()
-    answer, body = exporter.ask()
-    equal("without a wish it is Prometheus's text", answer.headers["Content-Type"],
-          "text/plain; version=0.0.4; charset=utf-8")
-    told("which has no end mark", "# EOF" not in body and "# TYPE mpit_exporter_scrapes_total counter" in body, body)
+    for accept in ({}, {"Accept": "text/plain;version=0.0.4"}, {"Accept": "application/openmetrics-text;version=0.0.1"}):
+        answer, body = exporter.ask(**accept)
+        equal(f"with {accept} it is OpenMetrics", answer.headers["Content-Type"],
+              "application/openmetrics-text; version=1.0.0; charset=utf-8")
+        told("it has an end mark", body.endswith("# EOF\n") and "# TYPE mpit_exporter_scrapes counter" in body, body)
     answer, body = exporter.ask("/")
     told("the front page has a link", answer.status == 200 and '<a href="/metrics">' in body, body)
     for path in ("/metric", "/metrics/", "/../etc/passwd", "//metrics", "/%2e%2e/metrics", "/" + 2000 * "a"):
@@ -72,7 +73,7 @@ def part_server():
         equal(f"--listen '{listen}' is no address", wrong.returncode, 2)
     wrong = subprocess.run([EXPORTER, "--listen", "192.0.2.1:0"], capture_output=True, text=True, timeout=PATIENCE)
     told("an address of another host", wrong.returncode == 1 and "cannot listen on 192.0.2.1:0" in wrong.stderr, wrong.stderr)
-    for options in (["--by", "node"], ["--max-series", "-1"], ["--max-series", "x"], ["--once", "--listen", "1"], ["--openmetrics"],
+    for options in (["--by", "node"], ["--max-series", "-1"], ["--max-series", "x"], ["--once", "--listen", "1"],
                     ["--linger"], ["--what"]):
         wrong = subprocess.run([EXPORTER, *options], capture_output=True, text=True, timeout=PATIENCE)
         equal(f"{' '.join(options)} is refused", wrong.returncode, 2)

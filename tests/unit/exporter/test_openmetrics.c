@@ -1,4 +1,4 @@
-/* Metrics as text: what Prometheus and OpenMetrics ask of it, and the choice between the two formats. */
+/* Metrics as text: what OpenMetrics asks of it. */
 #include "exporter/httpserver.h"
 #include "exporter/openmetrics.h"
 
@@ -11,21 +11,15 @@
 
 #include <cmocka.h>
 
-static char *written(const struct exposition *exposition, enum metric_format format)
+static void assert_written(struct exposition *exposition, const char *expected)
 {
     struct textbuffer text = {0};
-    assert_true(exposition_write(exposition, format, &text));
-    return text.bytes ? text.bytes : strdup("");
+    assert_true(exposition_write(exposition, &text));
+    assert_string_equal(text.bytes, expected);
+    text_free(&text);
 }
 
-static void assert_written(struct exposition *exposition, enum metric_format format, const char *expected)
-{
-    char *text = written(exposition, format);
-    assert_string_equal(text, expected);
-    free(text);
-}
-
-static void counter_has_its_suffix_in_both_formats(void **state)
+static void counter_has_its_suffix(void **state)
 {
     struct exposition all = {0};
     struct textbuffer labels = {0};
@@ -34,30 +28,8 @@ static void counter_has_its_suffix_in_both_formats(void **state)
     struct metric_family *family = exposition_family(&all, "sent_bytes", METRIC_COUNTER, "bytes", "Sent \"so\".");
     family_add(family, &labels, UINT64_MAX);
     family_add(family, NULL, 0);
-    assert_written(&all, FORMAT_OPENMETRICS,
-                   "# TYPE sent_bytes counter\n# UNIT sent_bytes bytes\n# HELP sent_bytes Sent \\\"so\\\".\n"
-                   "sent_bytes_total{rank=\"3\"} 18446744073709551615\nsent_bytes_total 0\n# EOF\n");
-    assert_written(&all, FORMAT_TEXT,
-                   "# TYPE sent_bytes_total counter\n# HELP sent_bytes_total Sent \"so\".\n"
-                   "sent_bytes_total{rank=\"3\"} 18446744073709551615\nsent_bytes_total 0\n");
-    text_free(&labels);
-    exposition_free(&all);
-}
-
-static void information_is_a_gauge_of_1_in_text(void **state)
-{
-    struct exposition all = {0};
-    struct textbuffer labels = {0};
-    (void)state;
-    labels_add(&labels, "a", "b");
-    family_add(exposition_family(&all, "job", METRIC_INFO, "", "h"), &labels, 1);
-    family_add(exposition_family(&all, "odd", METRIC_UNKNOWN, "", "h"), NULL, 2);
-    assert_written(
-        &all, FORMAT_OPENMETRICS,
-        "# TYPE job info\n# HELP job h\njob_info{a=\"b\"} 1\n# TYPE odd unknown\n# HELP odd h\nodd 2\n# EOF\n");
-    assert_written(&all, FORMAT_TEXT,
-                   "# TYPE job_info gauge\n# HELP job_info h\njob_info{a=\"b\"} 1\n# TYPE odd untyped\n# HELP odd h\n"
-                   "odd 2\n");
+    assert_written(&all, "# TYPE sent_bytes counter\n# UNIT sent_bytes bytes\n# HELP sent_bytes Sent \\\"so\\\".\n"
+                         "sent_bytes_total{rank=\"3\"} 18446744073709551615\nsent_bytes_total 0\n# EOF\n");
     text_free(&labels);
     exposition_free(&all);
 }
@@ -70,7 +42,7 @@ static void samples_of_a_family_stand_together(void **state)
     family_add(exposition_family(&all, "b", METRIC_GAUGE, "", "h"), NULL, 2);
     family_add(exposition_family(&all, "a", METRIC_GAUGE, "", "h"), NULL, 3);
     exposition_family(&all, "empty", METRIC_GAUGE, "", "h");
-    assert_written(&all, FORMAT_TEXT, "# TYPE a gauge\n# HELP a h\na 1\na 3\n# TYPE b gauge\n# HELP b h\nb 2\n");
+    assert_written(&all, "# TYPE a gauge\n# HELP a h\na 1\na 3\n# TYPE b gauge\n# HELP b h\nb 2\n# EOF\n");
     exposition_free(&all);
 }
 
@@ -78,8 +50,7 @@ static void nothing_is_an_end_alone(void **state)
 {
     struct exposition all = {0};
     (void)state;
-    assert_written(&all, FORMAT_OPENMETRICS, "# EOF\n");
-    assert_written(&all, FORMAT_TEXT, "");
+    assert_written(&all, "# EOF\n");
 }
 
 static void label_value_is_escaped_and_utf8(void **state)
@@ -127,10 +98,10 @@ static void times_are_exact_seconds(void **state)
     family_add_number(family, NULL, INFINITY);
     family_add_number(family, NULL, -INFINITY);
     family_add_number(family, NULL, NAN);
-    assert_written(
-        &all, FORMAT_TEXT,
-        "# TYPE t_seconds gauge\n# HELP t_seconds h\nt_seconds 0.000000001\nt_seconds 12345678901.234567890\n"
-        "t_seconds 0.25\nt_seconds 1795595667.25\nt_seconds +Inf\nt_seconds -Inf\nt_seconds NaN\n");
+    assert_written(&all,
+                   "# TYPE t_seconds gauge\n# UNIT t_seconds seconds\n# HELP t_seconds h\nt_seconds "
+                   "0.000000001\nt_seconds 12345678901.234567890\n"
+                   "t_seconds 0.25\nt_seconds 1795595667.25\nt_seconds +Inf\nt_seconds -Inf\nt_seconds NaN\n# EOF\n");
     exposition_free(&all);
 }
 
@@ -149,54 +120,13 @@ static void histogram_is_cumulative_with_fewer_buckets(void **state)
     assert_int_equal(histogram_samples(&histogram), 3);
     family_add_histogram(exposition_family(&all, "i", METRIC_HISTOGRAM, "", "h"), NULL, &histogram);
     assert_int_equal(all.families[0]->samples, 5);
-    assert_written(&all, FORMAT_TEXT,
+    assert_written(&all,
                    "# TYPE h histogram\n# HELP h h\nh_bucket{a=\"b\",le=\"0.0\"} 1\nh_bucket{a=\"b\",le=\"3.0\"} 7\n"
                    "h_bucket{a=\"b\",le=\"+Inf\"} 31\nh_count{a=\"b\"} 31\nh_sum{a=\"b\"} 99\n"
                    "# TYPE i histogram\n# HELP i h\ni_bucket{le=\"0.0\"} 1\ni_bucket{le=\"3.0\"} 7\n"
-                   "i_bucket{le=\"+Inf\"} 31\n");
+                   "i_bucket{le=\"+Inf\"} 31\n# EOF\n");
     text_free(&labels);
     exposition_free(&all);
-}
-
-static void format_is_what_the_client_likes_better(void **state)
-{
-    static const struct {
-        const char *accept;
-        enum metric_format format;
-    } cases[] = {
-        {NULL, FORMAT_TEXT},
-        {"", FORMAT_TEXT},
-        {"*/*", FORMAT_TEXT},
-        {"text/html", FORMAT_TEXT},
-        {"application/openmetrics-text", FORMAT_OPENMETRICS},
-        {"application/openmetrics-text; version=1.0.0", FORMAT_OPENMETRICS},
-        {"Application/OpenMetrics-Text;Version=\"1.0.0\";charset=utf-8", FORMAT_OPENMETRICS},
-        {"application/openmetrics-text;version=0.0.1", FORMAT_TEXT},
-        {"application/openmetrics-text;version=2.0.0", FORMAT_TEXT},
-        {"application/openmetrics-textual", FORMAT_TEXT},
-        /* Prometheus 2.4x */
-        {"application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
-         "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-         FORMAT_OPENMETRICS},
-        /* Prometheus 2.5 to 2.3x */
-        {"application/openmetrics-text; version=0.0.1,text/plain;version=0.0.4;q=0.5,*/*;q=0.1", FORMAT_TEXT},
-        {"text/plain, application/openmetrics-text;q=0.9", FORMAT_TEXT},
-        {"text/plain;q=0.3 , application/openmetrics-text ; q=0.4", FORMAT_OPENMETRICS},
-        {"text/plain;version=0.0.4;q=0.6, application/openmetrics-text;q=0.599", FORMAT_TEXT},
-        {"application/openmetrics-text;q=0", FORMAT_TEXT},
-        {"application/openmetrics-text;q=0.0, text/plain;q=0", FORMAT_TEXT},
-        {"application/openmetrics-text;q=", FORMAT_TEXT},
-        {"application/openmetrics-text;q=x", FORMAT_TEXT},
-        {",,;;q,,=\"", FORMAT_TEXT},
-        {"text/plain;x=\"a,application/openmetrics-text", FORMAT_TEXT},
-        {"text/x;y=\"\\\",\", application/openmetrics-text", FORMAT_OPENMETRICS},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        if (format_negotiate(cases[i].accept) != cases[i].format)
-            fail_msg("Accept: %s", cases[i].accept);
-    assert_non_null(strstr(format_content_type(FORMAT_OPENMETRICS), "version=1.0.0"));
-    assert_non_null(strstr(format_content_type(FORMAT_TEXT), "version=0.0.4"));
 }
 
 static void address_is_a_host_and_a_port(void **state)
@@ -225,14 +155,9 @@ static void address_is_a_host_and_a_port(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counter_has_its_suffix_in_both_formats),
-        cmocka_unit_test(information_is_a_gauge_of_1_in_text),
-        cmocka_unit_test(samples_of_a_family_stand_together),
-        cmocka_unit_test(nothing_is_an_end_alone),
-        cmocka_unit_test(label_value_is_escaped_and_utf8),
-        cmocka_unit_test(times_are_exact_seconds),
-        cmocka_unit_test(histogram_is_cumulative_with_fewer_buckets),
-        cmocka_unit_test(format_is_what_the_client_likes_better),
+        cmocka_unit_test(counter_has_its_suffix),       cmocka_unit_test(samples_of_a_family_stand_together),
+        cmocka_unit_test(nothing_is_an_end_alone),      cmocka_unit_test(label_value_is_escaped_and_utf8),
+        cmocka_unit_test(times_are_exact_seconds),      cmocka_unit_test(histogram_is_cumulative_with_fewer_buckets),
         cmocka_unit_test(address_is_a_host_and_a_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -127,9 +127,9 @@ static void peer_set(char text[UNIT_TEXT_BYTES], int32_t peer)
 static void comm_set(const struct csv_source *source, struct row *row, unsigned slot, uint64_t ticks)
 {
     const struct run_reader *file = source->file;
-    uint32_t number = ticks || !file->header.past ? run_reader_comm_at(file, slot, ticks) : 0;
-    row->comm = number ? file->comms[number]->name : NULL;
-    row->label = number ? file->comms[number]->label : NULL;
+    const struct comm_record *comm = ticks || !file->header.past ? run_reader_comm_record(file, slot, ticks) : NULL;
+    row->comm = comm ? comm->name : NULL;
+    row->label = comm ? comm->label : NULL;
 }
 
 /* Sets the fields that the class defines. */

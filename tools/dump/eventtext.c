@@ -12,8 +12,8 @@
 /* The communicator that had the slot at that time. */
 static const char *comm_name(char title[COMM_TITLE_BYTES], const struct run_reader *file, unsigned slot, uint64_t ticks)
 {
-    uint32_t number = run_reader_comm_at(file, slot, ticks);
-    return number ? comm_title(title, file->comms[number]->name, file->comms[number]->label) : "-";
+    const struct comm_record *comm = run_reader_comm_record(file, slot, ticks);
+    return comm ? comm_title(title, comm->name, comm->label) : "-";
 }
 
 static const char *peer_text(char text[UNIT_TEXT_BYTES], int32_t peer)

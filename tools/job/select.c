@@ -215,8 +215,8 @@ bool selection_has_call(const struct selection *selection, const struct run_read
                         int64_t begin_ns, int64_t end_ns)
 {
     /* without a time, the owner of a reused slot is not known */
-    uint32_t number = event->begin || !run->header.past ? run_reader_comm_at(run, event->comm, event->begin) : 0;
-    const struct comm_record *comm = number ? run->comms[number] : NULL;
+    bool timed = event->begin || !run->header.past;
+    const struct comm_record *comm = timed ? run_reader_comm_record(run, event->comm, event->begin) : NULL;
     return selection_has_rank(selection, run_rank(&run->header)) && selection_has_time(selection, begin_ns, end_ns) &&
            selection_has_function(selection, event_kind(event)) &&
            selection_has_comm(selection, comm ? comm->name : NULL, comm ? comm->label : NULL);

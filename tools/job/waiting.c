@@ -16,8 +16,7 @@
 
 const struct comm_record *patient_comm(const struct patient *patient)
 {
-    uint32_t number = run_reader_comm_at(patient->file, patient->state.comm, patient->state.since);
-    return number ? patient->file->comms[number] : NULL;
+    return run_reader_comm_record(patient->file, patient->state.comm, patient->state.since);
 }
 
 static bool is_world(const char *name)

@@ -168,6 +168,12 @@ const char *run_reader_call_name(const struct run_reader *reader, unsigned kind)
 
 /* The number of the communicator that had the slot at that time. 0: none, or not known. */
 uint32_t run_reader_comm_at(const struct run_reader *reader, uint32_t slot, uint64_t ticks);
+static inline const struct comm_record *run_reader_comm_record(const struct run_reader *reader, uint32_t slot,
+                                                               uint64_t ticks)
+{
+    uint32_t number = run_reader_comm_at(reader, slot, ticks);
+    return number ? reader->comms[number] : NULL;
+}
 /* The communicator number of a record. */
 static inline uint32_t run_reader_comm(const struct run_reader *reader, const struct event *event)
 {

@@ -20,16 +20,6 @@ static const char size_suffix[] = "_size_count";
  * ------------------------------------------------------------------------------------------------------
  */
 
-/* Returns the variable of that name in this version's catalogue, or NULL if there is none. */
-static const struct variable *known_variable_find(const struct variable_record *record)
-{
-    for (size_t i = 0; i < variable_count; i++)
-        if (variables[i].record.class == record->class && variables[i].record.bound == record->bound &&
-            strncmp(variables[i].record.name, record->name, VARIABLE_NAME_BYTES) == 0)
-            return &variables[i];
-    return NULL;
-}
-
 /* Returns whether the variable is counted only on request. Its record may have no room for that. */
 static bool is_asked(const struct variable_record *record)
 {
@@ -232,7 +222,7 @@ static bool is_same(const struct metric *metric, const struct metric *other)
 
 static void metric_make(struct metric *metric, const struct run_reader *run, const struct variable_record *record)
 {
-    const struct variable *known = known_variable_find(record);
+    const struct variable *known = variable_known(record);
     *metric = (struct metric){.unit = metric_unit_of(record),
                               .type = type_of(record),
                               .names = known              ? known->names

@@ -14,15 +14,6 @@
 /* A damaged file may claim more. */
 enum { VALUES_MOST = 1 << 16 };
 
-/* Returns the kind of slot names that today's variable of that name has. */
-static enum variable_names slot_names_kind(const struct variable_record *record)
-{
-    for (size_t i = 0; i < variable_count; i++)
-        if (variables[i].record.class == record->class && strcmp(variables[i].record.name, record->name) == 0)
-            return variables[i].names;
-    return NAMES_NONE;
-}
-
 static const char *slot_name(const struct run_reader *run, enum variable_names names, size_t slot, char number[24])
 {
     const char *name =
@@ -35,7 +26,8 @@ static const char *slot_name(const struct run_reader *run, enum variable_names n
 static json_t *values_json(const struct run_reader *run, const struct variable_record *record, const uint64_t *values,
                            size_t count)
 {
-    enum variable_names names = slot_names_kind(record);
+    const struct variable *known = variable_known(record);
+    enum variable_names names = known ? known->names : NAMES_NONE;
     char number[24];
     if (count == 1)
         return json_integer((json_int_t)values[0]);

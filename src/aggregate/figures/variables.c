@@ -489,6 +489,15 @@ const struct variable *variable_add_counter(unsigned counter, const char *name, 
     return &added[number];
 }
 
+const struct variable *variable_known(const struct variable_record *record)
+{
+    for (size_t i = 0; i < variable_count; i++)
+        if (variables[i].record.class == record->class && variables[i].record.bound == record->bound &&
+            strncmp(variables[i].record.name, record->name, VARIABLE_NAME_BYTES) == 0)
+            return &variables[i];
+    return NULL;
+}
+
 void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -127,6 +127,9 @@ static inline const char *variable_name(const struct variable *variable)
     return variable->title ? variable->title : variable->record.name;
 }
 
+/* Returns the catalogue's variable of that name, class and binding, or NULL for none. */
+const struct variable *variable_known(const struct variable_record *record);
+
 /* Resets the accumulators of one variable: values[count]. SPAN needs two. */
 void variable_clear(const struct variable_record *variable, uint64_t *values, size_t count);
 /* Adds one block. `page` is the block's page of peers (0 in other kinds). */

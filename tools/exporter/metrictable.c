@@ -323,11 +323,11 @@ bool metric_grows(const struct metric *metric)
            metric->combine == COMBINE_HIGH;
 }
 
-uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other)
+uint64_t metric_joined(enum variable_combine combine, uint64_t one, uint64_t other)
 {
-    if (metric->combine == COMBINE_LOW)
+    if (combine == COMBINE_LOW)
         return one < other ? one : other;
-    if (metric->combine == COMBINE_SUM)
+    if (combine == COMBINE_SUM)
         return one + other;
     return one > other ? one : other;
 }

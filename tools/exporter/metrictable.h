@@ -63,8 +63,8 @@ int metric_number(struct metric_table *table, const struct run_reader *run, cons
                   const char *patterns);
 /* Returns whether values only grow as long as the process lives. */
 bool metric_grows(const struct metric *metric);
-/* Returns the value of two processes together. */
-uint64_t metric_joined(const struct metric *metric, uint64_t one, uint64_t other);
+/* Returns two values, or two accumulators, together. */
+uint64_t metric_joined(enum variable_combine combine, uint64_t one, uint64_t other);
 /* Returns the slot of a metric that counts the run's slot i, or METRIC_SLOTS_MOST for none. */
 size_t metric_slot(struct metric_table *table, const struct metric *metric, const struct run_reader *run, size_t i);
 /* Returns the name of the slot. */

@@ -72,7 +72,7 @@ static int figures_join(const struct metric_table *table, struct figure_set *to,
         if (row && !sum)
             return -1;
         for (size_t i = 0; row && i < row->count; i++)
-            sum->values[i] = metric_joined(metric, sum->values[i], row->values[i]);
+            sum->values[i] = metric_joined(metric->combine, sum->values[i], row->values[i]);
     }
     return 0;
 }

@@ -168,25 +168,15 @@ static void variable_cells_take(const struct reading *reading, const struct vari
  * ---------------------------------------------------------------------------------------------------------
  */
 
-/* Adds up two accumulators, or two values. */
-static uint64_t joined(enum variable_combine combine, uint64_t one, uint64_t other)
-{
-    if (combine == COMBINE_HIGH)
-        return one > other ? one : other;
-    if (combine == COMBINE_LOW)
-        return one < other ? one : other;
-    return one + other;
-}
-
 static void part_join(const struct variable_record *record, uint64_t *to, const uint64_t *from, size_t count)
 {
     if (record->combine == COMBINE_SPAN) {
-        to[0] = joined(COMBINE_HIGH, to[0], from[0]);
-        to[1] = joined(COMBINE_LOW, to[1], from[1]);
+        to[0] = metric_joined(COMBINE_HIGH, to[0], from[0]);
+        to[1] = metric_joined(COMBINE_LOW, to[1], from[1]);
         return;
     }
     for (size_t i = 0; i < count; i++)
-        to[i] = joined((enum variable_combine)record->combine, to[i], from[i]);
+        to[i] = metric_joined((enum variable_combine)record->combine, to[i], from[i]);
 }
 
 /* A difference that was seen below 0 is 0. From here on ticks are nanoseconds. */

@@ -3,12 +3,12 @@
 
 #include "base/array.h"
 #include "format/label.h"
+#include "job/livefind.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- sets of figures
  * -------------------------------------------------------------------------------------------------
@@ -80,13 +80,6 @@ static int figures_join(const struct metric_table *table, struct figure_set *to,
 /* ---- processes
  * -------------------------------------------------------------------------------------------------------
  */
-
-static uint64_t observed_at_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void process_free(struct observed_process *process)
 {
@@ -177,37 +170,29 @@ static struct observed_process *process_find(struct observed_job *job, const str
  * ---------------------------------------------------------------------------------------------
  */
 
-static void current_call_take(struct observed_process *process, const struct live_process *live,
-                              const struct thread_state *state)
+static void current_call_take(struct observed_process *process, const struct run_reader *run,
+                              const struct live_thread *thread)
 {
-    const struct run_reader *run = &live->run;
-    uint64_t ns = live_between(live, state->since, live->now_ticks);
-    if (ns < process->call_ns && process->call[0])
+    const struct thread_state *state = &thread->state;
+    if (thread->since_ns < process->call_ns && process->call[0])
         return;
-    process->call_ns = ns;
+    process->call_ns = thread->since_ns;
     snprintf(process->call, sizeof process->call, "%.*s", CALL_NAME_BYTES - 1, run_reader_call_name(run, state->call));
     process->call_comm[0] = '\0';
-    uint32_t number = state->comm ? run_reader_comm_at(run, state->comm, state->since) : 0;
-    if (number && number < run->comm_count && run->comms[number])
-        memcpy(process->call_comm, run->comms[number]->name, COMM_NAME_BYTES);
+    const struct comm_record *comm = run_reader_comm_record(run, state->comm, state->since);
+    if (comm)
+        memcpy(process->call_comm, comm->name, COMM_NAME_BYTES);
 }
 
-static void threads_take(struct observed_process *process, const struct live_process *live)
+static void threads_take(struct observed_process *process, const struct run_reader *run,
+                         const struct live_thread *threads)
 {
-    for (size_t i = 0; i < live->run.thread_count; i++) {
-        const struct thread_record *thread = live->run.threads[i];
-        if (!thread || __atomic_load_n(&thread->end_ticks, __ATOMIC_RELAXED))
-            continue;
-        struct thread_state state;
-        state.since = __atomic_load_n(&thread->state.since, __ATOMIC_ACQUIRE);
-        state.call = __atomic_load_n(&thread->state.call, __ATOMIC_ACQUIRE);
-        state.comm = __atomic_load_n(&thread->state.comm, __ATOMIC_ACQUIRE);
-        bool stalled = __atomic_load_n(&thread->stalled, __ATOMIC_ACQUIRE) != 0;
-        if (state.since != __atomic_load_n(&thread->state.since, __ATOMIC_RELAXED)) /* it is in another one by now */
-            state.call = __atomic_load_n(&thread->state.call, __ATOMIC_RELAXED), state.since = live->now_ticks;
-        process->threads[!state.call ? ACTIVITY_OUTSIDE : stalled ? ACTIVITY_STALLED : ACTIVITY_WORKING]++;
-        if (state.call)
-            current_call_take(process, live, &state);
+    for (const struct live_thread *thread = threads; thread < threads + run->thread_count; thread++) {
+        bool inside = thread->state.call;
+        if (thread->alive)
+            process->threads[!inside ? ACTIVITY_OUTSIDE : thread->stalled ? ACTIVITY_STALLED : ACTIVITY_WORKING]++;
+        if (inside)
+            current_call_take(process, run, thread);
     }
 }
 
@@ -261,11 +246,15 @@ static int live_process_take(struct observation *observation, struct live_proces
     process->gone_ns = 0;
     process->look = observation->looks;
     activity_clear(process);
+    struct live_thread *threads = calloc(live->run.thread_count + 1, sizeof *threads);
+    if (!threads)
+        return -1;
+    useful_time_take(&process->time, live, threads);
     if (live->alive)
-        threads_take(process, live);
+        threads_take(process, &live->run, threads);
     else
         process->gone_ns = now;
-    useful_time_take(&process->time, live);
+    free(threads);
     return observation_read(observation, process, &live->run, live->path);
 }
 
@@ -345,7 +334,7 @@ static void metrics_keep(struct observation *observation)
 
 int observation_take(struct observation *observation, struct live *live)
 {
-    uint64_t now = observed_at_ns();
+    uint64_t now = live_monotonic_ns();
     int result = 0;
     size_t kept = 0;
     observation->looks++;

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "exporter/observation.h"
 
-#include "figures/cells.h"
+#include "figures/figures.h"
 #include "format/counter.h"
 #include "format/label.h"
 
@@ -30,16 +30,10 @@ struct reading {
     size_t room;
 };
 
-static const struct run_header *header_of(const struct run_reader *run)
-{
-    return (const struct run_header *)(const void *)run->base;
-}
-
 /* Returns whether communicators have taken over slots since the file was opened. */
 static bool comms_changed(const struct run_reader *run)
 {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* the counters were loaded before */
-    uint64_t now = __atomic_load_n(&header_of(run)->comm_changes, __ATOMIC_RELAXED);
+    uint64_t now = live_comm_changes(run);
     return now != run->header.comm_changes || (now & 1);
 }
 
@@ -119,10 +113,7 @@ static void slot_take(const struct reading *reading, const struct variable_recor
 {
     const struct run_reader *run = reading->run;
     uint64_t *values = reading->values + (slot ? reading->part[slot] : reading->parts - 1) * reading->room;
-    for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
-        const struct run_block *block = &run->blocks[i];
-        variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
-    }
+    figures_blocks_add(run, record, run->comm_blocks[slot], run->comm_blocks[slot + 1], ANY_THREAD, values, count);
     if (slot == 0)
         variable_take(record, BLOCK_LOSSES, 0, run->header.lost, LOSS_COUNT, values, count);
 }

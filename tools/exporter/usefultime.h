@@ -18,7 +18,7 @@ struct useful_time {
     uint64_t seen_run_ns, seen_mpi_ns, seen_threads; /* at the last look */
 };
 
-/* Adds what has changed since the last look. Updates the time of the process. */
-void useful_time_take(struct useful_time *time, struct live_process *process);
+/* Reads the threads, and adds what has changed since the last look. Updates the time of the process. */
+void useful_time_take(struct useful_time *time, struct live_process *process, struct live_thread *threads);
 
 #endif

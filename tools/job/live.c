@@ -2,6 +2,8 @@
 #include "job/live.h"
 
 #include "base/array.h"
+#include "base/pair.h"
+#include "figures/figures.h"
 #include "format/compact.h"
 #include "job/container.h"
 #include "job/livefind.h"
@@ -18,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LABELS_AT_ONCE = 256, LABELS_EVERY = 16 };
+enum { LABELS_AT_ONCE = 256, LABELS_EVERY = 16, ATTEMPTS = 4, VALUES_MOST = 1024 };
 
 /* A job that was shown. */
 struct live_seen {
@@ -399,4 +401,75 @@ void live_of_all_users(struct live *live)
 bool live_is_whole(const struct live_process *process)
 {
     return process->readable && !run_reader_is_torn(&process->run);
+}
+
+/* ---- what a process does ----------------------------------------------------------------------------------------- */
+
+uint64_t live_sum(const struct run_reader *run, const struct variable_record *record, size_t first, size_t end,
+                  uint32_t thread, uint64_t *values, size_t count)
+{
+    uint64_t own[VALUES_MOST], sum = 0;
+    size_t have = !record ? 0 : record->count < VALUES_MOST ? record->count : VALUES_MOST;
+    if (have) {
+        variable_clear(record, own, have);
+        figures_blocks_add(run, record, first, end, thread, own, have);
+    }
+    for (size_t i = 0; i < have; i++) {
+        sum += own[i];
+        if (i < count)
+            values[i] = own[i];
+    }
+    return sum;
+}
+
+uint64_t live_comm_changes(const struct run_reader *run)
+{
+    const struct run_header *header = (const struct run_header *)(const void *)run->base;
+    loads_order();
+    return __atomic_load_n(&header->comm_changes, __ATOMIC_ACQUIRE);
+}
+
+/* Reads a state and counters that match. Returns false if the thread was in another call each time. */
+static bool state_read(const struct run_reader *run, const struct thread_record *record, struct live_thread *thread)
+{
+    const struct variable_record *mpi = run_reader_variable(run, "mpit_mpi_time", VARIABLE_TIMER);
+    const struct variable_record *stall = run_reader_variable(run, "mpit_stall_time", VARIABLE_TIMER);
+    const volatile struct thread_state *there = &record->state;
+    size_t first = run->comm_blocks[0], end = run->comm_blocks[1];
+    for (int i = 0; i < ATTEMPTS; i++) {
+        thread->state = (struct thread_state){.since = there->since,
+                                              .call = there->call,
+                                              .comm = there->comm,
+                                              .peer = there->peer,
+                                              .partner = there->partner,
+                                              .path = there->path};
+        thread->stalled = RELAXED_LOAD(&record->stalled);
+        loads_order();
+        thread->mpi_ticks = live_sum(run, mpi, first, end, record->index, NULL, 0);
+        thread->stall_ticks = live_sum(run, stall, first, end, record->index, NULL, 0);
+        loads_order();
+        if (there->since == thread->state.since && there->call == thread->state.call)
+            return true;
+    }
+    return false;
+}
+
+void live_thread_read(const struct live_process *process, size_t i, struct live_thread *thread)
+{
+    const struct thread_record *record = process->run.threads[i];
+    *thread = (struct live_thread){.alive = false};
+    if (!record)
+        return;
+    thread->end_ticks = RELAXED_LOAD(&record->end_ticks);
+    thread->alive = !thread->end_ticks;
+    if (!state_read(&process->run, record, thread)) /* its calls are short */
+        thread->state.since = process->now_ticks;
+    if (!thread->alive) /* another thread may use its thread state next */
+        thread->state = (struct thread_state){0};
+    if (!thread->state.call)
+        return;
+    thread->since_ns = live_between(process, thread->state.since, process->now_ticks);
+    thread->stall_ns = thread->stalled ? live_between(process, thread->stalled, process->now_ticks) : 0;
+    if (thread->stall_ns > thread->since_ns)
+        thread->stall_ns = thread->since_ns;
 }

@@ -33,11 +33,12 @@ static void focus_add_calls(struct top_focus *focus, struct live_process *proces
 {
     const struct run_reader *run = &process->run;
     for (size_t i = 0; i < run->thread_count && !run_phase_is_end(run->header.phase); i++) {
-        const struct thread_record *record = run->threads[i];
-        uint32_t kind = record && !record->end_ticks ? record->state.call : 0;
+        struct live_thread thread;
+        live_thread_read(process, i, &thread);
+        uint32_t kind = thread.state.call;
         if (kind && kind < TOP_CALLS_MOST) {
             focus->count[kind] += focus->count[kind] == 0; /* shows it */
-            focus->time_ns[kind] += live_between(process, record->state.since, process->now_ticks);
+            focus->time_ns[kind] += thread.since_ns;
         }
     }
 }

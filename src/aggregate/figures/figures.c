@@ -29,18 +29,23 @@ static uint64_t block_kinds(const struct variable_record *record)
     return kinds;
 }
 
+void figures_blocks_add(const struct run_reader *run, const struct variable_record *record, size_t first, size_t end,
+                        uint32_t thread, uint64_t *values, size_t count)
+{
+    uint64_t kinds = block_kinds(record);
+    for (size_t i = first; i < end; i++) {
+        const struct run_block *block = &run->blocks[i];
+        if ((kinds >> block->kind & 1) && (thread == ANY_THREAD || block->thread == thread))
+            variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
+    }
+}
+
 static void run_values(const struct run_reader *run, const struct variable_record *record,
                        const struct figures_comm *comm, uint64_t *values, size_t count)
 {
     variable_clear(record, values, count);
-    uint32_t slot = comm ? comm->slot : 0;
-    uint64_t kinds = block_kinds(record);
-    for (size_t i = run->comm_blocks[slot]; i < run->comm_blocks[slot + 1]; i++) {
-        const struct run_block *block = &run->blocks[i];
-        if (!(kinds >> block->kind & 1))
-            continue;
-        variable_take(record, block->kind, block->page, tally_cells(block), block->cells, values, count);
-    }
+    const size_t *blocks = &run->comm_blocks[comm ? comm->slot : 0];
+    figures_blocks_add(run, record, blocks[0], blocks[1], ANY_THREAD, values, count);
     if (!comm)
         variable_take(record, BLOCK_LOSSES, 0, run->header.lost, LOSS_COUNT, values, count);
     variable_finish(record, values);

@@ -33,6 +33,11 @@ size_t figures_read(const struct figures *figures, const char *name, enum variab
 size_t figures_of_record(const struct run_reader *run, const struct variable_record *record,
                          const struct figures_comm *comm, uint64_t *values, size_t count);
 
+/* Adds the counters of blocks first .. end - 1 of the file to the variable's accumulators (variables.h). They are of one
+ * thread, or of ANY_THREAD. */
+void figures_blocks_add(const struct run_reader *run, const struct variable_record *record, size_t first, size_t end,
+                        uint32_t thread, uint64_t *values, size_t count);
+
 /* The first value. */
 uint64_t figures_one(const struct figures *figures, const char *name, enum variable_class class,
                      const struct figures_comm *comm);

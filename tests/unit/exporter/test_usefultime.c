@@ -20,6 +20,7 @@ enum { PAUSE_NS = 20000000, MPI_NS = 5000000 };
 static struct fixture fixture;
 static struct live live;
 static struct useful_time measured;
+static struct live_thread threads[2];
 
 static int setup(void **state)
 {
@@ -51,7 +52,7 @@ static struct useful_time look(void)
     nanosleep(&(struct timespec){0, PAUSE_NS}, NULL);
     assert_int_equal(live_look(&live, error), 0);
     assert_int_equal(live.job_count, 1);
-    useful_time_take(&measured, &live.jobs[0].processes[0]);
+    useful_time_take(&measured, &live.jobs[0].processes[0], threads);
     assert_true(measured.run_ns >= before.run_ns && measured.useful_ns >= before.useful_ns);
     return (struct useful_time){.known = measured.known,
                                 .run_ns = measured.run_ns - before.run_ns,

@@ -116,6 +116,34 @@ static void a_named_file_is_followed(void **state)
     assert_int_equal(process->run.header.phase, RUN_FINALIZED);
 }
 
+static void a_thread_is_read_with_its_call(void **state)
+{
+    (void)state;
+    fixture_comm_add(&fixture, 1, 2, "world");
+    fixture_emit(&fixture, 0, (struct event){.begin = 1, .duration = 5000, .kind = CALL_MPI_Barrier, .comm = 1}, NULL);
+    open_named(fixture.run.path);
+    const struct live_process *process = &live.jobs[0].processes[0];
+    struct thread_record *record = fixture.threads[0].record;
+    struct live_thread thread;
+    live_thread_read(process, 0, &thread);
+    assert_true(thread.alive && !thread.state.call && !thread.since_ns);
+    assert_int_equal(thread.mpi_ticks, 5000);
+    record->state.since = process->now_ticks - 1000;
+    record->state.call = CALL_MPI_Barrier;
+    record->state.comm = 1;
+    live_thread_read(process, 0, &thread);
+    assert_int_equal(thread.since_ns, live_between(process, record->state.since, process->now_ticks));
+    assert_true(thread.since_ns && !thread.stall_ns && thread.mpi_ticks == 5000);
+    assert_ptr_equal(run_reader_comm_record(&process->run, thread.state.comm, thread.state.since),
+                     process->run.comms[1]);
+    record->stalled = 1; /* as if it were one stall */
+    live_thread_read(process, 0, &thread);
+    assert_int_equal(thread.stall_ns, thread.since_ns);
+    record->end_ticks = process->now_ticks;
+    live_thread_read(process, 0, &thread);
+    assert_true(!thread.alive && !thread.state.call && !thread.since_ns && thread.mpi_ticks == 5000);
+}
+
 /* From one look to the next a process comes out of MPI_Init: it is never in no job that lives. */
 static void a_starting_process_gets_its_job(void **state)
 {
@@ -479,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_named_file_is_followed, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_thread_is_read_with_its_call, setup, teardown),
         cmocka_unit_test_setup_teardown(a_starting_process_gets_its_job, setup, teardown),
         cmocka_unit_test_setup_teardown(a_directory_gets_more_files, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),

@@ -332,7 +332,7 @@ for alias, shape in (("sendrecv_replace", "sendrecv"), ("isendrecv_replace", "is
     SHAPES[alias] = SHAPES[shape]
 
 def hot_case(enter, leave, declare="", **more):
-    return Shape(enter, leave, declare="struct hot hot;\n    " + declare, probe="hot", **more)
+    return Shape(enter, leave, declare="struct hot hot = {{.timed = timed}};\n    " + declare, probe="hot", **more)
 
 
 HOT_SHAPES = {
@@ -461,11 +461,12 @@ def wrapper_print(call, name, types, large):
     usual = f"body_{name}({given}{by_c}&next_of_c)"
     fortran = f"body_{name}({given}{by_fortran}&next_of_fortran)"
     if hot:
-        body_print(f"HOT int hot_{name}({more}const struct next *next)", HOT_SHAPES[call.shape], words,
+        body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", HOT_SHAPES[call.shape], words,
                    f"body_{name}({given}next)", hot=True)
-        print(f"static int general_{name}({parameters})\n{{\n    return {usual};\n}}\n")
-        usual = f"hot_{name}({given}&next_of_c)"
-        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran)"
+        print(f"static int general_{name}({parameters})\n{{\n    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n"
+              f"        return hot_{name}({given}&next_of_c, false);\n    return {usual};\n}}\n")
+        usual = f"hot_{name}({given}&next_of_c, true)"
+        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
     print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
     if call.shape in ("init", "init_thread", "finalize"):
         return None

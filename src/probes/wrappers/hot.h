@@ -9,7 +9,8 @@
  * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
  * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. Any further need (a
  * listener, for example) makes one of the conditions fail. A call that is not recorded as usual does not come here
- * (switchboard.h).
+ * (switchboard.h). The exception is a call that is only counted (mpit_timing 0), which takes the same way without the
+ * clock, unless it is on several messages. `timed` is a constant.
  */
 #ifndef MPIT_PROBES_HOT_H
 #define MPIT_PROBES_HOT_H
@@ -23,9 +24,10 @@
 
 /* Stays in registers. */
 struct hot {
+    bool timed;
     struct log *log;
     struct view *view;
-    uint64_t begin;
+    uint64_t begin;            /* 0: it is not timed */
     uint64_t saved;            /* in a wait: the handle before the call, */
     struct front_place *place; /* and the place of its request */
 };
@@ -34,7 +36,7 @@ HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
 {
     stall_call_begin(&hot->log->stall);
     path_enter(hot->log, kind, wrapper_called());
-    hot->begin = clock_counter();
+    hot->begin = hot->timed ? clock_counter() : 0;
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
@@ -89,14 +91,14 @@ HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event ev
 {
     struct log *log = hot->log;
     struct tally tally = tally_unseen(log);
-    uint64_t duration = clock_counter() - hot->begin;
+    uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
     bool large = shape == FOLD_POST_RECV && !event_bytes_fit(event.bytes);
     if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times || large, 0))
         return false;
-    event.begin = hot->begin;
+    event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
     event.comm = (uint16_t)hot->view->slot;
-    fold_call(shape, 0, &tally, &hot->view->tally, &event, NULL, true);
+    fold_call(shape, 0, &tally, &hot->view->tally, &event, NULL, hot->timed);
     cell_store(&log->own.tally.end, tally.end);
     log_commit_call(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
@@ -106,7 +108,8 @@ HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event ev
 /* Returns a probe for the leave of the body, as if the call had entered there. */
 HOT struct probe hot_probe(const struct hot *hot)
 {
-    return (struct probe){.log = hot->log, .begin = hot->begin, .view = hot->view};
+    return (struct probe){
+        .log = hot->log, .begin = hot->begin, .view = hot->view, .mode = hot->timed ? 0 : MODE_UNTIMED};
 }
 
 #define COLD static __attribute__((noinline))
@@ -210,7 +213,7 @@ HOT void hot_leave_sendrecv(const struct hot *hot, enum call kind, MPI_Comm comm
 
 HOT bool hot_enter_sendrecv(struct hot *hot, enum call kind, MPI_Comm comm, int dest, int source)
 {
-    if (__builtin_expect(dest < 0, 0) || !hot_enter_from(hot, kind, comm, source))
+    if (__builtin_expect(dest < 0 || !hot->timed, 0) || !hot_enter_from(hot, kind, comm, source))
         return false;
     RELAXED_STORE(&hot->log->state->partner, dest + 1);
     return true;
@@ -310,13 +313,18 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
         return false;
     if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
         return false; /* several requests have this handle */
-    uint64_t end = clock_counter(), posted = place->posted.begin;
-    if (__builtin_expect(end - posted >= COMPARED_LOAD(&knob_rare_ticks), 0))
+    uint64_t end = hot->timed ? clock_counter() : 0, posted = place->posted.begin;
+    if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
+                                    : posted != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0,
+                         0))
         return false;
-    if (posted == 0) /* for the compiler: a message that was not timed was posted too long ago */
+    if (hot->timed && posted == 0) /* for the compiler: a message that was not timed was posted too long ago */
         __builtin_unreachable();
-    struct event call = {
-        .begin = hot->begin, .duration = (uint32_t)(end - hot->begin), .kind = (uint16_t)kind, .peer = 1, .tag = 1};
+    struct event call = {.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end),
+                         .duration = (uint32_t)(end - hot->begin),
+                         .kind = (uint16_t)kind,
+                         .peer = 1,
+                         .tag = 1};
     struct event done = {.begin = posted,
                          .duration = place->posted.kind,
                          .kind = RECORD_SEND_DONE,
@@ -325,7 +333,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
                          .bytes = place->posted.bytes,
                          .comm = (uint16_t)view->slot};
     if (place->posted.type == REQUEST_SEND) {
-        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
         fold_send_done(&tally, &view->tally, &done);
     } else {
         uint64_t bytes = abi_status_bytes(status);
@@ -336,7 +344,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
         done.tag = status->MPI_TAG;
         done.bytes = bytes;
         view_page_select(view, done.peer);
-        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
+        fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
         fold_recv_done(&tally, &view->tally, &done);
     }
     cell_store(&log->own.tally.end, tally.end);
@@ -373,7 +381,8 @@ HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kin
                            const MPI_Request *requests)
 {
     hot->log = thread_log_or_none;
-    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests || !book.plain, 0) || !log_in_usually(hot->log))
+    bool fits = hot->timed && (unsigned)count - 1 < HOT_MOST && requests;
+    if (__builtin_expect(!fits || !book.plain, 0) || !log_in_usually(hot->log))
         return false;
     for (int i = 0; i < count; i++)
         many->saved[i] = abi_handle_of_request(requests[i]);

@@ -2,8 +2,8 @@
  * The switchboard: where the gates of the wrapped functions lead.
  *
  *   usual                    MPI_Send:  gate ──> its hot case (hot.h), or the body
- *   counters are read, or    MPI_Send:  gate ──> the body
- *   no clock (mpit_timing 0)
+ *   mpit_timing 0            MPI_Send:  gate ──> the hot case without the clock
+ *   counters are read        MPI_Send:  gate ──> the body
  *   filtered, recording off  MPI_Send:  gate ──> the next MPI_Send
  *                            MPI_Isend: gate ──> the body, which keeps what is needed later, and records nothing
  *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on

@@ -14,12 +14,12 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 117_414,
+    "lines of the product": 115_385,
     "rings of headers": 0,
     "files in one folder": 47,
     "functions over 60 lines": 3,
     "macros with return": 31,
-    "function names in two files": 86,
+    "function names in two files": 85,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define AGENT "MPIT_FORK_AGENT"
+#define DONE AGENT "_DONE" /* the process number of a launcher that was started again. Launchers below have others */
 #define ENV_LIST "mca_base_env_list"
 #define PRELOAD "LD_PRELOAD"
 #define SANITIZER "ASAN_OPTIONS"
@@ -115,8 +116,8 @@ static bool word_sets(char *argv[], int i, const char *variable, bool hydra, siz
     return hydra && i > 1 && hydra_sets(argv[i - 2]) && strcmp(before, variable) == 0;
 }
 
-/* Returns the word to use in place of word i: if the word sets LD_PRELOAD, with mpit's library in front of the value.
- * If it sets ASAN_OPTIONS, with the environment's value appended. Otherwise it is the word itself. */
+/* Returns the word that replaces word i. mpit's library is put before a value of LD_PRELOAD, and the environment's value
+ * behind a value of ASAN_OPTIONS. Other words stay. */
 static char *word_extend(char *argv[], int i, bool hydra, const char *preload)
 {
     const char *options = getenv(SANITIZER);
@@ -165,8 +166,8 @@ static bool line_make(struct line *line, int argc, char *argv[])
     return line->words;
 }
 
-/* Starts the launcher again if its words change. Returns if they do not, or if it cannot be started. Then it goes on as
- * it is. `adds`: the variables are added to the line. */
+/* Starts the launcher again if its words change, and marks its process. Returns if no word changes, or if the launcher
+ * cannot be started again. `adds`: the variables are added to the line. */
 static void line_run(int argc, char *argv[], bool hydra, bool adds, const char *preload)
 {
     struct line line;
@@ -183,14 +184,23 @@ static void line_run(int argc, char *argv[], bool hydra, bool adds, const char *
     for (size_t i = 0; i < line.count; i++)
         if (!line.words[i]) /* no memory */
             return;
-    if (line.changed && unsetenv(AGENT) == 0)                  /* the mark that this has been done */
+    char self[16];
+    snprintf(self, sizeof self, "%d", (int)getpid());
+    if (line.changed && setenv(DONE, self, 1) == 0)
         execv((const char *)getauxval(AT_EXECFN), line.words); /* the process keeps its name */
+    unsetenv(DONE);
 }
 
-static bool list_is_a_word(char *argv[])
+static bool was_started_again(void)
+{
+    const char *done = getenv(DONE);
+    return done && strtol(done, NULL, 10) == (long)getpid();
+}
+
+static bool has_word(char *argv[], const char *word)
 {
     for (; *argv; argv++)
-        if (strcmp(*argv, ENV_LIST) == 0)
+        if (strcmp(*argv, word) == 0)
             return true;
     return false;
 }
@@ -206,25 +216,28 @@ static void environment_extend(const char *list)
 
 void launcher_prepare(int argc, char *argv[], const char *here)
 {
-    static const char *const hydra[] = {"mpiexec.hydra", "mpiexec", "mpirun", NULL};
-    static const char *const prrte[] = {"prterun", "prun", NULL};
+    static const char *const prrte[] = {"prte", "prterun", NULL}; /* prterun may be a link to prte */
     const char *agent = getenv(AGENT), *list = getenv("OMPI_MCA_" ENV_LIST), *samples = setting("MPIT_SAMPLE_HZ");
     char path[PATH_MAX], preload[2 * PATH_MAX + 64];
-    ssize_t bytes = agent && *agent && argc > 1 ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
+    bool acts = agent && *agent && argc > 1 && !was_started_again();
+    ssize_t bytes = acts ? readlink("/proc/self/exe", path, sizeof path - 1) : -1;
     if (bytes <= 0)
         return;
     path[bytes] = '\0';
     const char *name = base_name(path);
-    bool own_list = list || list_is_a_word(argv);
+    bool own_list = list || has_word(argv, ENV_LIST), orterun = strcmp(name, "orterun") == 0;
+    bool by_file = has_word(argv, "--app") || has_word(argv, "-app"); /* then the file has the contexts */
     snprintf(preload, sizeof preload, "%s%s%slibmpit.so", samples ? here : "", samples ? "libmpit-sampler.so:" : "",
              here);
-    if (strcmp(name, "orterun") == 0 && (own_list || mca_files_forward(argv, path))) {
-        agent_set(agent, preload, argc, argv);
-    } else if (strcmp(name, "orterun") == 0 || is_one(base_name(argv[0]), prrte)) { /* prterun may be a link to prte */
+    if (orterun) {
+        if (!own_list && !by_file && !mca_files_forward(argv, path))
+            line_run(argc, argv, false, true, preload);
+        agent_set(agent, preload, argc, argv); /* also if it cannot be started again */
+    } else if (is_one(name, prrte) && strcmp(base_name(argv[0]), "prterun") == 0) {
         if (list)
             environment_extend(list);
         line_run(argc, argv, false, !own_list, preload);
-    } else if (is_one(name, hydra)) {
+    } else if (strcmp(name, "mpiexec.hydra") == 0) {
         line_run(argc, argv, true, hydra_restricts(argv), preload);
     } else if (strcmp(name, "srun") == 0 && srun_restricts(argv)) {
         say_once("mpit: note: srun passes only a part of the environment (--export), so its processes are not "

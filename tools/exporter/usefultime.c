@@ -34,7 +34,7 @@ static uint64_t ends_ns_read(const struct run_reader *run)
     return ends;
 }
 
-/* Such a call that returns meanwhile would not be taken off, or taken off without being in. */
+/* MPI_Init or MPI_Finalize may return during the read. Then the read is repeated. */
 static uint64_t mpi_ns_read(struct live_process *process, struct live_thread *threads, uint64_t *alive)
 {
     const struct run_reader *run = &process->run;

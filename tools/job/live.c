@@ -466,7 +466,7 @@ void live_thread_read(const struct live_process *process, size_t i, struct live_
         thread->state.since = process->now_ticks;
     if (!thread->alive) /* another thread may use its thread state next */
         thread->state = (struct thread_state){0};
-    if (!thread->state.call)
+    if (!thread->state.call || !thread->state.since) /* the call is not timed */
         return;
     thread->since_ns = live_between(process, thread->state.since, process->now_ticks);
     thread->stall_ns = thread->stalled ? live_between(process, thread->stalled, process->now_ticks) : 0;

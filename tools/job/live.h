@@ -83,13 +83,13 @@ uint64_t live_between(const struct live_process *process, uint64_t from_ticks, u
 
 /* What a thread does. A call under way is in no counter yet: a tool adds the time of the call so far. The state and the
  * counters match: the thread was in the same call before and after the read. So the sum is continuous when the call
- * returns. */
+ * returns. After some attempts the call counts as just begun. */
 struct live_thread {
     bool alive;
     uint64_t end_ticks;              /* 0 while it lives */
     struct thread_state state;       /* call 0: it is outside of MPI, or has ended */
     uint64_t stalled;                /* the call stalls. 0: it works, or that is unknown */
-    uint64_t since_ns, stall_ns;     /* how long the call lasts, and stalls now */
+    uint64_t since_ns, stall_ns;     /* how long the call lasts, and stalls now. 0: it is not timed */
     uint64_t mpi_ticks, stall_ticks; /* in calls that have returned */
 };
 /* Reads thread i. A thread without a record is all zero. */
@@ -99,8 +99,8 @@ void live_thread_read(const struct live_process *process, size_t i, struct live_
  * slot. record: NULL if the file has no such variable. */
 uint64_t live_sum(const struct run_reader *run, const struct variable_record *record, size_t first, size_t end,
                   uint32_t thread, uint64_t *values, size_t count);
-/* Returns a number that grows when a slot goes to another communicator, and is odd meanwhile. Counters are read before
- * or after it, in the order of the program. */
+/* Returns a number that grows when a slot goes to another communicator, and is odd meanwhile. Call it before and after
+ * the counters are read: if the number is the same, the counters are of the same communicators. */
 uint64_t live_comm_changes(const struct run_reader *run);
 
 #endif

@@ -39,7 +39,7 @@ static const struct tool_option options[] = {
     {"trace-seconds", "N", 'j', "limits of the trace of a process"},
     {"trace-policy", "POLICY", 'p', "at the limit drop new events (stop) or old ones (ring)"},
     {"clock-sync", "WAY", 'y', NULL},
-    {"no-compact", NULL, 'c', "clocks by tcp, mpi, none; no compression"},
+    {"no-compact", NULL, 'c', "clocks by tcp, none; no compression"},
     {"filter", "LIST", 'f',
      "record only these, or with a leading - all others:\n"
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"

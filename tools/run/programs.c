@@ -11,8 +11,12 @@
 
 static bool is_shell(const char *word)
 {
-    size_t bytes = strlen(word);
-    return bytes >= 2 && strcmp(word + bytes - 2, "sh") == 0; /* sh, bash, dash, zsh, csh */
+    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh"};
+    const char *name = path_name(word);
+    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
+        if (strcmp(name, shells[i]) == 0)
+            return true;
+    return false;
 }
 
 /* The loader then preloads only libraries of the system. */

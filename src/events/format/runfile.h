@@ -308,6 +308,7 @@ struct clock_sync {
 /* At the begin and at the end of the run. */
 enum { CLOCK_SYNCS_MOST = 2 };
 struct clock_syncs {
+    uint64_t reserved[3];
     uint64_t count;
     struct clock_sync list[CLOCK_SYNCS_MOST];
 };

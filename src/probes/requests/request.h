@@ -57,7 +57,7 @@ struct request {
     bool holds : 1;   /* its communicator (commreuse.h). A request that was in front does not */
     bool quiet : 1;   /* posted or started by a call that is not recorded: its completion is not recorded either */
     bool stays : 1;   /* it was found by request_find, which left it in the table */
-    bool starting;    /* persistence.h */
+    bool starting;    /* a start is writing its records (persistence.h) */
     uint32_t chain;   /* of the youngest of a handle: the next handle in the bucket. 0: none */
     uint32_t younger; /* next one of the same handle. Of the youngest: the oldest */
 };

@@ -213,7 +213,7 @@ HOT void hot_leave_sendrecv(const struct hot *hot, enum call kind, MPI_Comm comm
 
 HOT bool hot_enter_sendrecv(struct hot *hot, enum call kind, MPI_Comm comm, int dest, int source)
 {
-    if (__builtin_expect(dest < 0 || !hot->timed, 0) || !hot_enter_from(hot, kind, comm, source))
+    if (__builtin_expect(dest < 0, 0) || !hot_enter_from(hot, kind, comm, source))
         return false;
     RELAXED_STORE(&hot->log->state->partner, dest + 1);
     return true;
@@ -381,8 +381,7 @@ HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kin
                            const MPI_Request *requests)
 {
     hot->log = thread_log_or_none;
-    bool fits = hot->timed && (unsigned)count - 1 < HOT_MOST && requests;
-    if (__builtin_expect(!fits || !book.plain, 0) || !log_in_usually(hot->log))
+    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests || !book.plain, 0) || !log_in_usually(hot->log))
         return false;
     for (int i = 0; i < count; i++)
         many->saved[i] = abi_handle_of_request(requests[i]);

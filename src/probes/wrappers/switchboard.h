@@ -32,7 +32,7 @@ struct wrapped {
     bool local;
     void **gate;
     void *usual;           /* the function of libmpit.so's entry */
-    void *general;         /* the same without a hot case. `usual` if there is none */
+    void *general;         /* for calls with a mode. `usual` if there is no hot case */
     void **gate_profiled;  /* of PMPI_name */
     void *route;           /* where PMPI_name leads if only the Fortran layer gets to the wrapper */
     void *const *next;     /* the next definition of the symbol */

@@ -36,7 +36,7 @@ def recorded(work, name, ranks, words, **variables):
     """-> (how it ended, the job as JSON)"""
     run = f"{work}/{name}"
     ended = trial.run([f"{BUILD}/bin/mpit-run", "--quiet", "--output", run, *variables.pop("options", ["--trace"]),
-                       *trial.launcher(MPI, ranks), *words], 120, trial.environment(**variables), work)
+                       *trial.launcher(MPI, ranks), *words], 400, trial.environment(**variables), work)
     dumped = trial.run([f"{BUILD}/bin/mpit-dump", "--json", run], 120, trial.environment())
     try:
         return ended, json.loads(dumped.out)["jobs"][0]

@@ -96,6 +96,11 @@ void leave_probe(struct probe *probe, enum call kind, MPI_Comm comm, int result,
 
 /* ---- matched messages -------------------------------------------------------------------------------------------- */
 
+static bool message_is_one(const MPI_Message *message)
+{
+    return *message != native.message_null && !message_is_no_process(message);
+}
+
 void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
                   const MPI_Message *message, const MPI_Status *status)
 {

@@ -30,11 +30,6 @@ HOT bool message_is_no_process(const MPI_Message *message)
     return message && *message == native.message_no_proc;
 }
 
-HOT bool message_is_one(const MPI_Message *message)
-{
-    return *message != native.message_null && !message_is_no_process(message);
-}
-
 /* `found`: the probe has returned a message. */
 void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result, int source, int tag, bool found,
                   const MPI_Message *message, const MPI_Status *status);

@@ -185,7 +185,8 @@ static void members_record(struct access *access, MPI_Group group, MPI_Group all
 }
 
 /* True if the group is the group of the window's communicator: a group with as many members has all of them. */
-bool group_is_whole(const struct view *view, MPI_Group group)
+/* True if the group has as many members as the communicator of the window: it has all of them. */
+static bool group_is_whole(const struct view *view, MPI_Group group)
 {
     int size = 0;
     return native.Group_size(group, &size) == MPI_SUCCESS && size == view->comm->size;

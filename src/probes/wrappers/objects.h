@@ -76,8 +76,6 @@ void object_free_begin(struct access *access, struct freeing *freeing, struct ob
 void leave_win_create(struct access *access, enum call kind, MPI_Comm comm, int result, const MPI_Win *win);
 void leave_win_free(struct access *access, const struct freeing *freeing, enum call kind, int result);
 void leave_win_test(struct access *access, enum call kind, int result, const int *flag);
-/* True if the group has as many members as the communicator of the window: it has all of them. */
-bool group_is_whole(const struct view *view, MPI_Group group);
 void leave_win_group(struct access *access, enum call kind, int result, MPI_Win win, MPI_Group group);
 void leave_win_name(struct probe *probe, enum call kind, MPI_Win win, const char *text, int result);
 

@@ -128,6 +128,7 @@ static void small_io(void)
 
 static void long_init(void)
 {
+    compute(20); /* a shorter run is not judged */
     MPI_Barrier(MPI_COMM_WORLD);
 }
 

@@ -1,9 +1,9 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
 _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile
-    --pprof --internal --verify --compact --unpack --check --check-rules --ranks --window --comm
+    --pprof --internal --verify --check --check-rules --ranks --window --comm
     --functions --any-owner --help --version'
-_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --no-compact --filter --timing --call-depth
+_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --join --to --handover --drain --help --version'
 _mpit_clean_options='--older --dry-run --help --version'
@@ -43,7 +43,7 @@ _mpit_filter() {
 # Directories of runs, and what is in them.
 _mpit_runs() {
     compopt -o filenames 2>/dev/null
-    mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.@(mpit|summary)' -- "$cur")
+    mapfile -t COMPREPLY < <(compgen -d -- "$cur"; compgen -f -X '!*.mpit' -- "$cur")
 }
 
 # The value of option $1; false: that one has none, or nothing is known of it.

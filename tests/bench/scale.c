@@ -16,8 +16,9 @@
  *
  * With a directory: writes the summaries of such a job's nodes there, as mpit-collect does, for tools to read.
  */
+#include "collect/resultfile.h"
 #include "format/runfile.h"
-#include "format/sealed.h"
+#include "jobfile/jobwriter.h"
 #include "summary/summary.h"
 
 #include <stdio.h>
@@ -49,7 +50,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct summary_comm *)a)->name, ((const struct summary_comm *)b)->name);
 }
 
-static struct summary part_make(long rank)
+static struct summary rank_part_make(long rank)
 {
     char row[64], column[64];
     struct summary part = {.ranks = 1, .world_size = (uint32_t)job.ranks, .threads = 1, .events = 10};
@@ -72,7 +73,7 @@ static struct summary part_make(long rank)
 /* The part of a rank as a process on a node leaves it, with its row. */
 static struct summary process_make(long rank, long node)
 {
-    struct summary part = part_make(rank);
+    struct summary part = rank_part_make(rank);
     part.job = 0x5ca1e;
     snprintf(part.program, sizeof part.program, "scale");
     part.rows = calloc(1, sizeof *part.rows);
@@ -95,7 +96,6 @@ static struct summary process_make(long rank, long node)
 static void node_write(const char *directory, long node, long first, long end)
 {
     char path[4096];
-    size_t flat_bytes, bytes = 0;
     struct summary whole = {.ranks = 0};
     for (long rank = first; rank < end; rank++) {
         struct summary part = process_make(rank, node);
@@ -103,15 +103,18 @@ static void node_write(const char *directory, long node, long first, long end)
             exit(1);
         summary_release(&part);
     }
-    snprintf(path, sizeof path, "%.3900s/node%05ld.%ld" SUMMARY_SUFFIX, directory, node, 1000 + first);
-    void *flat = summary_pack(&whole, &flat_bytes), *file = flat ? sealed_pack(flat, flat_bytes, &bytes) : NULL;
-    FILE *out = file ? fopen(path, "w") : NULL;
-    if (!out || fwrite(file, 1, bytes, out) != bytes || fclose(out) != 0) {
+    snprintf(path, sizeof path, "%.3900s/node%05ld.%ld" RUN_FILE_SUFFIX, directory, node, 1000 + first);
+    struct job_writer writer;
+    struct section_header *section = result_of_all(&whole, SECTION_SUMMARY);
+    FILE *out = section ? fopen(path, "w+") : NULL;
+    if (!out || job_writer_begin(&writer, fileno(out), whole.job, 1) != 0 ||
+        job_writer_section(&writer, section) != 0 || job_writer_end(&writer) != 0) {
         perror(path);
         exit(1);
     }
-    free(file);
-    free(flat);
+    job_writer_release(&writer);
+    fclose(out);
+    free(section);
     summary_release(&whole);
 }
 
@@ -130,7 +133,7 @@ static size_t part_bytes(const struct summary *part)
 /* What rank `rank` has when it has taken in the ranks rank + 1 ... rank + span - 1; *done is when, on its own clock. */
 static struct summary subtree(long rank, long span, double *done)
 {
-    struct summary part = part_make(rank);
+    struct summary part = rank_part_make(rank);
     *done = 0;
     for (long bit = 1; bit < span; bit <<= 1) {
         if (rank + bit >= job.ranks)

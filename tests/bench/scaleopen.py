@@ -33,14 +33,18 @@ class Bench:
         subprocess.run([f"{self.build}/tests/{name}", *map(str, words)], check=True, stdout=subprocess.DEVNULL)
 
     def one(self):
-        """A run file of a program without a trace."""
+        """A live file of a program without a trace: nobody can collect it."""
         output = f"{self.directory}/one"
         if not os.path.exists(output):
             mpi = trial.mpis(self.build)[0]
             launch = f"mpirun.{mpi}" if shutil.which(f"mpirun.{mpi}") else "mpirun"
-            env = trial.environment(MPIT_OUTPUT=output, MPIT_REDUCE="0")
+            os.makedirs(f"{self.directory}/spool")
+            env = trial.environment(MPIT_OUTPUT="/proc/nowhere", MPIT_SPOOL=f"{self.directory}/spool", MPIT_REDUCE="0")
             subprocess.run([launch, "-n", "1", "env", f"LD_PRELOAD={trial.preload(self.build, mpi)}", f"{self.build}/tests/heat-{mpi}",
-                            "--rows", "8", "--columns", "8", "--steps", "2", "--every", "1"], env=env, check=True, stdout=subprocess.DEVNULL)
+                            "--rows", "8", "--columns", "8", "--steps", "2", "--every", "1"], env=env, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+            os.makedirs(output)
+            shutil.move(glob.glob(f"{self.directory}/spool/*/*/*.mpit")[0], output)
         return glob.glob(f"{output}/*.mpit")[0]
 
     def files(self, *end):
@@ -70,14 +74,14 @@ def files(bench):
     bench.measure(f"`mpit-jobs`, {bench.ranks:,} run files", "mpit-jobs", bench.run)
 
 
-def container(bench):
+def jobfile(bench):
     bench.files()
     bench.measure(f"`mpit-collect --join`, {bench.ranks:,} run files", "mpit-collect", "--join", bench.run, tries=1)
     size = sum(os.stat(path.path).st_blocks * 512 for path in os.scandir(bench.run)) >> 20
     for words in ([], ["--json"]):
-        bench.measure(" ".join(["`mpit-dump", *words]) + f"`, {bench.ranks:,} run files in a container of {size:,} MiB", "mpit-dump",
+        bench.measure(" ".join(["`mpit-dump", *words]) + f"`, {bench.ranks:,} processes in a job file of {size:,} MiB", "mpit-dump",
                       *words, bench.run)
-    bench.measure("`mpit-jobs`, the same container", "mpit-jobs", bench.run)
+    bench.measure("`mpit-jobs`, the same job file", "mpit-jobs", bench.run)
 
 
 def crash(bench):
@@ -99,7 +103,7 @@ def trace(bench):
 
 
 # The number of ranks unless another is given.
-CASES = {summaries: 100000, files: 100000, crash: 100000, container: 10000, top: 10000, trace: 10000}
+CASES = {summaries: 100000, files: 100000, crash: 100000, jobfile: 10000, top: 10000, trace: 10000}
 
 
 def main():

@@ -1,7 +1,7 @@
 /*
  * tracemake DIRECTORY RANKS CALLS [REGIONS]
  *
- * A run directory as mpit-run --trace --no-compact leaves it, of so many calls on each rank, without running them:
+ * A run directory with the live files of a job with a trace, of so many calls on each rank, without running them:
  * messages around a ring, blocking and not, and now and then a collective. With REGIONS, so many regions of another
  * library for each four calls, in regions for each step, phase and all of it, one inside of a call, and a sample. For
  * tests of what reads large traces.

@@ -1,13 +1,16 @@
 /* Run files: the first byte of an input chooses, the others are patches. Its upper half is 0 for a file of today, as it
- * is written or, where bit 0 is set, compact; or the number of a sample among those that MPIT_FUZZ_SAMPLES names
+ * is written or, where bit 0 is set, in a job file; or the number of a sample among those that MPIT_FUZZ_SAMPLES names
  * (separated by spaces). */
-#include "format/compact.h"
-#include "job/compaction.h"
+#include "collect/resultfile.h"
+#include "format/packedrun.h"
+#include "jobfile/jobwriter.h"
+#include "summary/summary.h"
 #include "patched.h"
 #include "runfixture.h"
 #include "walk.h"
 
 #include <err.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +19,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 
 enum { SAMPLES_MOST = 32 };
 
-static struct patched written, compact, samples[SAMPLES_MOST];
+static struct patched written, packed, samples[SAMPLES_MOST];
 static unsigned sample_count;
 
 static void samples_open(void)
@@ -30,19 +33,37 @@ static void samples_open(void)
     free(copy);
 }
 
+static void packed_write(const char *path, const char *run)
+{
+    struct run_reader reader;
+    struct job_writer writer;
+    struct summary summary = {.ranks = 0};
+    FILE *file = fopen(path, "w+");
+    if (!file || run_reader_open(&reader, run) != 0 || summary_of_run(&summary, &reader) != 0)
+        errx(1, "%s", path);
+    struct section_header *section = result_of_all(&summary, SECTION_SUMMARY);
+    if (!section || job_writer_begin(&writer, fileno(file), reader.header.job, 1) != 0 ||
+        job_writer_process(&writer, &reader) != 0 || job_writer_section(&writer, section) != 0 ||
+        job_writer_end(&writer) != 0)
+        err(1, "%s", path);
+    job_writer_release(&writer);
+    summary_release(&summary);
+    run_reader_close(&reader);
+    free(section);
+    fclose(file);
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static struct fixture fixture;
-    struct run_dir dir;
-    struct compaction result;
-    char error[512];
+    char path[sizeof fixture.directory + 16];
     (void)argc, (void)argv;
     fixture_fill(&fixture);
+    packed_enable();
     patched_open(&written, fixture.run.path);
-    if (run_dir_open(&dir, fixture.directory, error) != 0 || compaction_run(&dir, NULL, 1, &result, error) != 0)
-        errx(1, "%s", error);
-    run_dir_close(&dir);
-    patched_open(&compact, fixture.run.path);
+    snprintf(path, sizeof path, "%s/packed", fixture.directory);
+    packed_write(path, fixture.run.path);
+    patched_open(&packed, path);
     fixture_remove(&fixture);
     samples_open();
     return 0;
@@ -54,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     unsigned sample = data[0] >> 4;
     struct patched *file = sample && sample_count ? &samples[(sample - 1) % sample_count]
-                           : data[0] & 1          ? &compact
+                           : data[0] & 1          ? &packed
                                                   : &written;
     patched_apply(file, data + 1, size - 1);
     run_walk(file->path);

@@ -1,4 +1,4 @@
-/* Summaries: the flat form that ranks send each other, and that lies in NAME.summary. An input is a list of patches. */
+/* Summaries: the flat form that lies in a section of a job file. An input is a list of patches. */
 #define _GNU_SOURCE
 #include "patched.h"
 #include "reader/reader.h"

@@ -1,5 +1,7 @@
 #include "walk.h"
 
+#include "jobfile/jobindex.h"
+#include "jobfile/summaryfile.h"
 #include "reader/readergaps.h"
 #include "replay/replay.h"
 #include "replay/replaypart.h"
@@ -128,26 +130,59 @@ static void part_walk(const struct run_reader *reader)
     replay_part_close(&part);
 }
 
-void run_walk(const char *path)
+static void reader_walk(struct run_reader *reader)
 {
-    struct run_reader reader;
     struct summary summary = {0};
     char report[4096];
-    if (run_reader_open(&reader, path) != 0) {
-        require(reader.error[0] != '\0');
-        return;
-    }
-    texts_walk(&reader);
-    tallies_walk(&reader);
-    events_walk(&reader);
-    samples_walk(&reader);
-    sink += (uint64_t)replay_verify(&reader, report, sizeof report);
-    part_walk(&reader);
-    if (summary_of_run(&summary, &reader) == 0) {
+    texts_walk(reader);
+    tallies_walk(reader);
+    events_walk(reader);
+    samples_walk(reader);
+    sink += (uint64_t)replay_verify(reader, report, sizeof report);
+    part_walk(reader);
+    if (summary_of_run(&summary, reader) == 0) {
         size_t bytes;
         void *packed = summary_pack(&summary, &bytes);
         free(packed);
     }
     summary_release(&summary);
+}
+
+static void part_of_file_walk(const char *path, struct run_extent extent)
+{
+    struct run_reader reader;
+    if (run_reader_open_part(&reader, path, extent) != 0) {
+        require(reader.error[0] != '\0');
+        return;
+    }
+    reader_walk(&reader);
     run_reader_close(&reader);
+}
+
+static void summary_walk(const char *path, struct run_extent extent)
+{
+    struct summary summary;
+    char error[128] = "";
+    uid_t owner;
+    if (summary_part_read(&summary, path, extent, &owner, error) == 0)
+        summary_release(&summary);
+    else
+        require(error[0] != '\0');
+}
+
+void run_walk(const char *path)
+{
+    struct job_index index;
+    char error[128] = "";
+    enum job_index_kind kind = job_index_read(&index, path, (struct run_extent){0}, error);
+    require(kind != JOB_INDEX_BROKEN || error[0] != '\0');
+    if (kind == JOB_INDEX_NONE)
+        part_of_file_walk(path, (struct run_extent){0});
+    if (kind != JOB_INDEX_READ)
+        return;
+    for (size_t i = 0; i < index.count; i++) {
+        const struct section_entry *entry = &index.list[i];
+        (entry->kind == SECTION_PROCESS ? part_of_file_walk : summary_walk)(path, job_index_extent(&index, entry));
+    }
+    job_index_release(&index);
 }

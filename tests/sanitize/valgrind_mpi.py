@@ -115,7 +115,7 @@ def main():
         for mpi in args.mpi or ["openmpi", "mpich"]:
             status, folder = run(args, build, mpi)
             reports, ours = judged(folder)
-            recorded = glob.glob(f"{folder}/*.summary") + glob.glob(f"{folder}/*.mpit")
+            recorded = glob.glob(f"{folder}/*.mpit")
             fine = status == 0 and recorded and bool(ours) == wanted
             print(f"{'ok' if fine else 'NOT OK'}: {mpi}, {'un' if wanted else ''}announced: status {status}, {reports} reports, "
                   f"{len(ours)} of mpit{'' if recorded else ', nothing was recorded'} ({folder})", flush=True)

@@ -1,7 +1,7 @@
 #include "analysis/tracefigures.h"
 
 #include "analysis/analysis_report.h"
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "summary/summarysites.h"
 
 #include <stdlib.h>
@@ -208,11 +208,11 @@ void trace_figures_fill(const struct run_dir *dir)
         struct analysis *analysis = malloc(sizeof *analysis);
         if (!analysis)
             return;
-        enum compact_trouble before = compact_trouble_seen();
+        enum packed_trouble before = packed_trouble_seen();
         bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
-        if (good && compact_trouble_seen() == before)
+        if (good && packed_trouble_seen() == before)
             trace_figures_take(job->summary, analysis);
-        compact_trouble_forget(before); /* the summary is whole without its trace */
+        packed_trouble_forget(before); /* the summary is whole without its trace */
         analysis_release(analysis);
         free(analysis);
     }

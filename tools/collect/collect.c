@@ -9,7 +9,10 @@
 #include "reader/reader.h"
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
+#include "format/label.h"
+#include "jobfile/jobwriter.h"
 #include "job/rundir.h"
+#include "job/summarysums.h"
 #include "writer/run.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
@@ -18,6 +21,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +35,9 @@
 struct part {
     struct run_reader run;
     char *name;
-    size_t result; /* its place in work.results, from 1 on. 0: it has none */
+    bool gone;     /* a job file had it before */
+    bool brought;  /* its section is written, or it is in the summary */
+    size_t result; /* the place of its job file in work.results, from 1 on. 0: it has none */
 };
 
 struct parts {
@@ -45,7 +51,7 @@ struct work {
     const struct collect_wish *wish;
     struct collected *sum;
     char *problem;          /* the first one */
-    struct result *results; /* with their names, but perhaps not yet on the disk */
+    struct result *results; /* job files with their names, but perhaps not yet on the disk */
     size_t result_count;
 };
 
@@ -200,7 +206,7 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         run_reader_close(&run);
         return fail(work, "no memory");
     }
-    parts->list[parts->count++] = (struct part){run, copy, 0};
+    parts->list[parts->count++] = (struct part){.run = run, .name = copy};
     return 0;
 }
 
@@ -228,6 +234,8 @@ static int parts_open(struct work *work, struct parts *parts)
     return result;
 }
 
+enum { STEM_BYTES = 128 };
+
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
 static bool is_kept(const struct run_header *header)
@@ -248,100 +256,156 @@ static void part_path(const struct work *work, const struct part *part, char pat
     snprintf(path, PATH_MAX, "%.3800s/%.255s", work->spool->path, part->name);
 }
 
-/* Says to waiting processes that its result is written, and to readers and to later collectors that they may find it in the
- * output directory. */
-static int part_mark(struct work *work, const struct part *part)
+/* Says to waiting processes that its result can be seen. */
+static void part_mark(const struct work *work, const struct part *part)
 {
     const uint32_t collected = 1;
     char path[PATH_MAX];
     part_path(work, part, path);
     int fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    bool marked = fd >= 0 && pwrite(fd, &collected, sizeof collected, offsetof(struct run_header, collected)) > 0;
-    if (!marked)
-        fail(work, "%s cannot be written: %s", path, strerror(errno));
-    if (fd >= 0)
+    if (fd >= 0) {
+        (void)!pwrite(fd, &collected, sizeof collected, offsetof(struct run_header, collected));
         close(fd);
-    return marked ? 0 : -1;
-}
-
-/* Brings a complete result of these live files, or of those that are not kept apart, to its place. */
-static void result_bring(struct work *work, const struct result *result, struct part *parts, size_t count, bool kept)
-{
-    struct result *results = array_grow(work->results, work->result_count, sizeof *results);
-    work->results = results ? results : work->results;
-    bool good = results || fail(work, "no memory") == 0;
-    for (size_t i = 0; good && i < count; i++)
-        good = is_kept(&parts[i].run.header) != kept || part_mark(work, &parts[i]) == 0;
-    if (good && result_show(result) != 0)
-        good = write_fail(work, result->path) == 0;
-    if (!good) {
-        result_drop(result);
-        return;
     }
-    results[work->result_count++] = *result;
-    for (size_t i = 0; i < count; i++)
-        if (is_kept(&parts[i].run.header) == kept)
-            parts[i].result = work->result_count;
 }
 
-static int summary_write(struct work *work, struct summary *summary, const char *name, struct result *result)
+/* The stem of the names of a job's files: the job on this node. */
+static void job_stem(const struct run_header *header, char stem[STEM_BYTES])
 {
-    size_t bytes;
-    void *file = result_of_summary(summary, &bytes);
-    if (!file)
-        return errno == EFBIG ? write_fail(work, "the summary") : fail(work, "no memory");
-    int stem = (int)(strlen(name) - strlen(RUN_FILE_SUFFIX));
-    int written = result_write(result, work->spool->output, name, stem, SUMMARY_SUFFIX, file, bytes);
-    free(file);
-    return written == 0 ? 0 : write_fail(work, result->path);
+    char host[sizeof header->host];
+    label_clean(host, sizeof host, header->host, sizeof header->host);
+    for (char *at = host; (at = strchr(at, '/'));)
+        *at = '_';
+    snprintf(stem, STEM_BYTES, "%s.%016" PRIx64, host, header->job);
 }
 
-/* Merges the processes that reached their end into one summary. */
-static void parts_merge(struct work *work, struct part *parts, size_t count)
+/* Adds a process to a sum. */
+static bool part_add_to(struct summary *whole, const struct part *part)
+{
+    struct summary one = {.ranks = 0};
+    bool good = summary_of_run(&one, &part->run) == 0 && summary_merge(whole, &one) == 0;
+    summary_release(&one);
+    return good;
+}
+
+/* Writes the sum of processes of a job: of all that are written (SECTION_TOTAL), or of those that reached their end
+ * (SECTION_SUMMARY). */
+static int parts_sum_write(struct job_writer *writer, const struct part *parts, size_t count, enum section_kind kind)
 {
     struct summary whole = {.ranks = 0};
-    struct result result;
-    const char *name = NULL;
     bool good = true;
-    for (size_t i = 0; good && i < count; i++) {
-        struct summary part = {.ranks = 0};
-        if (is_kept(&parts[i].run.header))
-            continue;
-        name = name ? name : parts[i].name;
-        good = summary_of_run(&part, &parts[i].run) == 0 && summary_merge(&whole, &part) == 0;
-        summary_release(&part);
-    }
+    for (size_t i = 0; good && i < count; i++)
+        if (kind == SECTION_TOTAL ? parts[i].brought : !is_kept(&parts[i].run.header) && !parts[i].brought)
+            good = part_add_to(&whole, &parts[i]);
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
-    if (!good || site_names_find(&whole, NULL) != 0)
-        fail(work, "no memory");
-    else if (name && summary_write(work, &whole, name, &result) == 0)
-        result_bring(work, &result, parts, count, false);
+    good = good && site_names_find(&whole, NULL) == 0;
+    errno = ENOMEM;
+    struct section_header *section = good ? result_of_summary(&whole, kind) : NULL;
+    int result = section ? job_writer_section(writer, section) : -1, problem = errno;
+    free(section);
     summary_release(&whole);
+    errno = problem;
+    return result;
 }
 
-static void part_copy(struct work *work, struct part *part)
+/* Writes the run of a process. A part of the trace may be in the output directory already. */
+static int part_write(const struct work *work, struct job_writer *writer, const struct part *part)
 {
-    char from[PATH_MAX];
-    struct result result;
-    const char *output = work->spool->output;
-    int stem = (int)(strlen(part->name) - strlen(RUN_FILE_SUFFIX)), copied = -1;
-    part_path(work, part, from);
-    if (!part->run.header.drained) {
-        copied = result_copy(&result, output, part->name, stem, RUN_FILE_SUFFIX, from, part->run.header.file_bytes);
-    } else if (result_path(output, part->name, stem, RUN_FILE_SUFFIX, result.path) == 0) {
-        drain_part_path(work->spool, part->name, result.temporary);
-        copied = drain_finish(&result, from);
+    char live[PATH_MAX], drained[PATH_MAX];
+    struct run_reader run;
+    if (!part->run.header.drained)
+        return job_writer_process(writer, &part->run);
+    part_path(work, part, live);
+    drain_part_path(work->spool, part->name, drained);
+    if (drain_finish(live, drained) != 0)
+        return -1;
+    errno = EIO;
+    if (run_reader_open(&run, drained) != 0)
+        return -1;
+    int result = job_writer_process(writer, &run), problem = errno;
+    run_reader_close(&run);
+    errno = problem;
+    return result;
+}
+
+/* Writes the sections of a job. A process that cannot be written stays. */
+static int sections_write(struct work *work, struct job_writer *writer, struct part *parts, size_t count,
+                          const char *path)
+{
+    size_t merged = 0, kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_kept(&parts[i].run.header)) {
+            parts[i].brought = part_write(work, writer, &parts[i]) == 0 || write_fail(work, path) == 0;
+            kept += parts[i].brought;
+        } else {
+            merged++;
+        }
+        run_reader_rest(&parts[i].run);
     }
-    if (copied == 0)
-        result_bring(work, &result, part, 1, true);
-    else
-        write_fail(work, result.path);
+    bool summed =
+        merged && (parts_sum_write(writer, parts, count, SECTION_SUMMARY) == 0 || write_fail(work, path) == 0);
+    for (size_t i = 0; summed && i < count; i++)
+        parts[i].brought = parts[i].brought || !is_kept(&parts[i].run.header);
+    if (kept && parts_sum_write(writer, parts, count, SECTION_TOTAL) != 0)
+        write_fail(work, path);
+    return kept || summed ? 0 : -1;
+}
+
+/* Makes the file of a job. Returns whether it has its name. */
+static bool job_write(struct work *work, struct part *parts, size_t count, struct result *result)
+{
+    char stem[STEM_BYTES];
+    struct job_writer writer;
+    const char *output = work->spool->output;
+    job_stem(&parts[0].run.header, stem);
+    if (result_begin(result, output, stem) != 0) {
+        write_fail(work, result->path);
+        return false;
+    }
+    bool begun = job_writer_begin(&writer, result->fd, parts[0].run.header.job, 1) == 0;
+    bool some = begun && sections_write(work, &writer, parts, count, result->path) == 0;
+    bool named = some && job_writer_end(&writer) == 0 && result_show(result, output, stem) == 0;
+    if (!named && (some || !begun))
+        write_fail(work, result->path);
+    job_writer_release(&writer);
+    if (!named)
+        result_drop(result);
+    return named;
+}
+
+/* Brings the processes of a job to their job file. */
+static void job_bring(struct work *work, struct part *parts, size_t count)
+{
+    struct result result, *results = array_grow(work->results, work->result_count, sizeof *results);
+    work->results = results ? results : work->results;
+    if (!results)
+        fail(work, "no memory");
+    if (!results || !job_write(work, parts, count, &result))
+        return;
+    results[work->result_count++] = result;
+    for (size_t i = 0; i < count; i++) {
+        if (!parts[i].brought)
+            continue;
+        parts[i].result = work->result_count;
+        part_mark(work, &parts[i]);
+    }
+}
+
+/* The live file goes last: with it the next collector finds what is left. */
+static void part_remove(struct work *work, const struct part *part)
+{
+    char path[PATH_MAX];
+    drain_part_path(work->spool, part->name, path);
+    bool gone = !part->run.header.drained || unlink(path) == 0 || errno == ENOENT;
+    if (gone)
+        part_path(work, part, path);
+    if (!gone || unlink(path) != 0)
+        fail(work, "%s cannot be removed: %s", path, strerror(errno));
 }
 
 /* Flushes the results to the disk, and removes the live files. If the disk fails, the result is removed instead. */
 static void results_settle(struct work *work, const struct parts *parts)
 {
-    char path[PATH_MAX];
     if (work->wish->visible && !work->problem[0])
         work->wish->visible();
     for (size_t i = 0; i < work->result_count; i++) {
@@ -355,71 +419,68 @@ static void results_settle(struct work *work, const struct parts *parts)
         result->fd = -1;
     }
     for (size_t i = 0; i < parts->count; i++) {
-        part_path(work, &parts->list[i], path);
-        size_t result = parts->list[i].result;
-        bool good = result && work->results[result - 1].fd >= 0;
-        if (good && unlink(path) != 0)
-            fail(work, "%s cannot be removed: %s", path, strerror(errno));
-        if (!result || good)
+        const struct part *part = &parts->list[i];
+        if (!part->result)
             continue;
+        if (work->results[part->result - 1].fd >= 0) {
+            part_remove(work, part);
+            continue;
+        }
         work->sum->left++;
-        *(is_kept(&parts->list[i].run.header) ? &work->sum->kept : &work->sum->merged) -= 1;
+        *(is_kept(&part->run.header) ? &work->sum->kept : &work->sum->merged) -= 1;
     }
     free(work->results);
 }
 
 /* ---- what an earlier collector has left --------------------------------------------------------------------------- */
 
-static int output_sync(const char *path)
+/* Returns whether a job of the file has the process. */
+static bool dir_has(const struct run_dir *dir, const struct part *part)
 {
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = fd < 0 ? -1 : syncfs(fd);
+    const uint64_t process = run_identity(&part->run.header);
+    struct summary one = {.ranks = 0};
+    bool summed = summary_of_run(&one, &part->run) == 0, found = false;
+    for (size_t i = 0; !found && i < dir->job_count; i++) {
+        const struct run_job *job = &dir->jobs[i];
+        for (size_t k = 0; !found && k < job->file_count; k++)
+            found = run_identity(&job->files[k].header) == process;
+        found = found || (summed && job->stored && summary_sums_have(&(struct summary_sums){{job->stored}}, &one));
+    }
+    summary_release(&one);
+    return found;
+}
+
+static int file_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), result = fd < 0 ? -1 : fsync(fd);
     if (fd >= 0)
         close(fd);
     return result;
 }
 
-/* Returns whether the part is to be collected. Otherwise it has its result already, and goes, or it may have it: a file cannot be
- * read. */
-static bool part_is_open(struct work *work, const struct run_dir *dir, const struct part *part)
+/* Removes live files whose processes are in a job file already: its collector was killed, or could not remove them. Returns
+ * how many are left. */
+static size_t earlier_settle(struct work *work, struct part *parts, size_t count)
 {
-    char path[PATH_MAX];
-    bool brought = false;
-    const char *unread = NULL;
-    part_path(work, part, path);
-    for (size_t i = 0; !brought && i < dir->brought_count; i++)
-        brought = strcmp(dir->brought[i].path, path) == 0;
-    for (size_t i = 0; !unread && i < dir->problem_count; i++)
-        if (strncmp(dir->problems[i], dir->path, strlen(dir->path)) == 0)
-            unread = dir->problems[i];
-    if (!part->run.header.collected || (!brought && !unread))
-        return true;
-    work->sum->left += !brought;
-    if (!brought)
-        fail(work, "%s stays. Its result may be in %s, but %s", path, dir->path, unread);
-    else if (output_sync(dir->path) != 0 || unlink(path) != 0)
-        fail(work, "%s cannot be removed: %s", path, strerror(errno));
-    return false;
-}
-
-/* Removes live files whose results have their names: their collector was killed, or could not remove them. */
-static void earlier_settle(struct work *work, struct parts *parts)
-{
+    char stem[STEM_BYTES], path[PATH_MAX], error[512];
     struct run_dir dir;
-    char error[512];
-    size_t count = 0, marked = 0;
-    for (size_t i = 0; i < parts->count; i++)
-        marked += parts->list[i].run.header.collected != 0;
-    if (!marked || work->homeless)
-        return;
-    run_dir_open(&dir, work->spool->output, error);
-    for (size_t i = 0; i < parts->count; i++) {
-        if (part_is_open(work, &dir, &parts->list[i]))
-            parts->list[count++] = parts->list[i];
-        else
-            part_close(&parts->list[i]);
+    job_stem(&parts[0].run.header, stem);
+    for (unsigned number = 0; result_path(work->spool->output, stem, number, path) == 0 && access(path, F_OK) == 0;
+         number++) {
+        bool synced = false;
+        run_dir_open(&dir, path, error);
+        for (size_t i = 0; i < count; i++) {
+            if (parts[i].gone || !dir_has(&dir, &parts[i]) || (!synced && file_sync(path) != 0))
+                continue;
+            synced = parts[i].gone = true;
+            part_remove(work, &parts[i]);
+        }
+        run_dir_close(&dir);
     }
-    parts->count = count;
-    run_dir_close(&dir);
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += !parts[i].gone;
+    return left;
 }
 
 /* Returns whether the parent of the output directory is gone. */
@@ -457,41 +518,51 @@ static void job_forget(const struct work *work, const struct part *parts, size_t
     }
 }
 
-/* Returns whether the results of a job on this node should become one file, with files of other nodes. The node of rank 0
- * does it. A killed process leaves a large file, which is compressed then. */
-static bool is_to_join(const struct work *work, const struct part *parts, size_t count, size_t kept)
+/* Returns whether the results of a job should become one file: they are on several nodes. The node of rank 0 does it. */
+static bool is_to_join(const struct work *work, const struct part *parts, size_t count)
 {
     if (work->wish->join == JOIN_NOT || (work->wish->join == JOIN_OF_SITE && !result_is_of_site(work->spool->output)))
         return false;
     const struct run_header *first = &parts[0].run.header;
     for (size_t i = 1; i < count && run_rank(first) != 0; i++)
         first = &parts[i].run.header;
-    return run_rank(first) == 0 && (kept || (int64_t)count < run_size(first));
+    return run_rank(first) == 0 && (int64_t)count < run_size(first);
+}
+
+/* Puts the parts that are gone behind the others. */
+static void gone_last(struct part *parts, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].gone)
+            continue;
+        struct part part = parts[i];
+        memmove(&parts[kept + 1], &parts[kept], (i - kept) * sizeof *parts);
+        parts[kept++] = part;
+    }
 }
 
 /* All processes of a job on this node. Those whose results cannot be written stay. */
 static void job_collect(struct work *work, struct part *parts, size_t count)
 {
-    size_t kept = 0, brought = 0;
-    for (size_t i = 0; i < count; i++)
-        kept += is_kept(&parts[i].run.header);
     if ((errno = result_folder_make(work->spool->output)) != 0) {
         write_fail(work, work->spool->output);
         work->sum->left += count;
         return;
     }
-    if (is_to_join(work, parts, count, kept))
+    size_t left = earlier_settle(work, parts, count);
+    if (left < count)
+        gone_last(parts, count);
+    if (!left)
+        return;
+    if (is_to_join(work, parts, left))
         spool_join_ask(work->spool->path);
-    parts_merge(work, parts, count);
-    for (size_t i = 0; i < count; i++)
-        if (is_kept(&parts[i].run.header))
-            part_copy(work, &parts[i]);
-    for (size_t i = 0; i < count; i++) {
-        brought += parts[i].result != 0;
+    job_bring(work, parts, left);
+    for (size_t i = 0; i < left; i++) {
+        work->sum->left += !parts[i].result;
         work->sum->kept += parts[i].result && is_kept(&parts[i].run.header);
         work->sum->merged += parts[i].result && !is_kept(&parts[i].run.header);
     }
-    work->sum->left += count - brought;
 }
 
 static bool job_has_ended(const struct work *work, const struct part *parts, size_t count)
@@ -540,7 +611,6 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     }
     bool opened = parts_open(&work, &parts) == 0, some = parts.count;
     if (opened) {
-        earlier_settle(&work, &parts);
         jobs_collect(&work, &parts);
         results_settle(&work, &parts);
     }

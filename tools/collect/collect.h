@@ -1,21 +1,21 @@
 /*
  * Collects the recordings of this node's processes from their spool (spools.h) into the output directory.
  *
- *   live files of processes that reached their end      merged into one summary, OUTPUT/HOST.PID.summary
- *   of others, with a trace, samples or MPIT_REDUCE=0   each copied to OUTPUT/HOST.PID.mpit
+ *   live files of one job ──> OUTPUT/HOST.JOB.mpit (format/jobfile.h)
+ *      of processes that reached their end              one section, with the sum of their figures
+ *      of others, with a trace, samples, MPIT_REDUCE=0  a section for each, without what was in the file twice
  *
  * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
  * a lock.
  *
- *   1  a result is written next to its place
- *   2  its live files get a mark (header.collected): from now on the result may have its name
- *   3  it is renamed. Where 1 to 3 fail, these processes stay in the spool, and the others go on
- *   4  wish.visible is called: the caller need not wait for the disk
- *   5  the results are flushed to the disk, and their live files are removed. A result that cannot be flushed is removed
- *      instead
+ *   1  the job file is written beside its place. A process that cannot be written stays in the spool, and the others go on
+ *   2  it is renamed. Its live files get a mark (header.collected), for processes that wait
+ *   3  wish.visible is called: the caller need not wait for the disk
+ *   4  the job files are flushed to the disk, and their live files are removed. A job file that cannot be flushed is
+ *      removed instead
  *
- * At any time each process is in the spool or has a result. If it has both, readers and the next collector know it by the
- * mark, and find its result (run_dir.brought). A mark is no proof of a result: a marked file without a result is collected again.
+ * At any time each process is in the spool or in a job file. If it is in both, readers and the next collector know it by
+ * its identity (run_identity).
  *
  * A process that collects files of earlier jobs (wish.idle_seconds) may also find output directories whose place is
  * gone. Their live files are removed after a day.

@@ -3,7 +3,6 @@
 
 #include "base/text.h"
 #include "collect/processlife.h"
-#include "collect/resultfile.h"
 #include "collect/resultfolder.h"
 #include "reader/regularfile.h"
 #include "writer/room.h"
@@ -212,16 +211,13 @@ static int losses_add(const struct pair *pair)
     return !pair->holes || pwrite(pair->part, &lost, sizeof lost, place) == (ssize_t)sizeof lost ? 0 : -1;
 }
 
-int drain_finish(struct result *result, const char *live)
+int drain_finish(const char *live, const char *part)
 {
     struct pair pair;
-    if (pair_open(&pair, live, result->temporary) != 0)
+    if (pair_open(&pair, live, part) != 0)
         return -1;
     bool good = live_range_copy(&pair, 0, RUN_PAGE_BYTES) == 0 && chunks_visit(&pair, chunk_keep) == 0 &&
                 losses_add(&pair) == 0;
-    result->only = true;
-    result->fd = good ? pair.part : -1;
-    pair.part = good ? -1 : pair.part;
     pair_close(&pair);
     return good ? 0 : -1;
 }

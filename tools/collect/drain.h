@@ -5,13 +5,12 @@
  *   OUTPUT/NAME.mpit.part                | packed    |                | packed    |              at the same offsets
  *
  * Drained chunks stay as a CHUNK_FREE with a mark, and their memory is freed. Adjacent ones become one chunk. When the
- * process has ended, the rest is copied to the same offsets, and the file gets its name (drain_finish). The recorder
- * finds the free space from header.drained.
+ * process has ended, the rest is copied to the same offsets (drain_finish), and all of it becomes a section of the job file.
+ * The recorder finds the free space from header.drained.
  */
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H
 
-#include "collect/resultfile.h"
 #include "collect/spools.h"
 
 #include <stdbool.h>
@@ -20,9 +19,9 @@
  * so. */
 int drain_run(const char *output);
 
-/* Copies the rest of a live file to OUTPUT/NAME.part: result->temporary, with result->path as its place. Returns 0, or -1 with
- * errno. */
-int drain_finish(struct result *result, const char *live);
+/* Copies the rest of a live file to the file to which it was drained. That is a live file of its own then. Returns 0, or
+ * -1 with errno. */
+int drain_finish(const char *live, const char *part);
 
 /* Returns the name of the file to which a live file is drained. */
 void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX]);

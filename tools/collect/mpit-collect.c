@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "collect/collect.h"
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "collect/drain.h"
 #include "collect/resultfile.h"
 #include "base/options.h"
@@ -28,7 +28,7 @@
 static const struct tool_option options[] = {
     {"all", NULL, 'a', "collect for all output directories of the user"},
     {"to", "DIR", 't', "move to DIR, if the output directory cannot be written"},
-    {"join", NULL, 'j', "then compress the files in DIR, and make one of each job"},
+    {"join", NULL, 'j', "then make one file of each job in DIR"},
     {"handover", NULL, 'o', "used by the last process of a job: print only problems"},
     {"drain", NULL, 'd', "move traces of running processes that fill the spool"},
     {.name = NULL},
@@ -144,16 +144,16 @@ static bool is_soon_joined(const struct run_job *job)
     enum { MOST = 512 << 20 };
     uint64_t bytes = 0;
     for (size_t i = 0; i < job->piece_count; i++)
-        bytes += job->pieces[i].extent.bytes ? job->pieces[i].extent.bytes : job->pieces[i].file_bytes;
+        bytes += job->pieces[i].kind ? job->pieces[i].extent.bytes : job->pieces[i].file_bytes;
     return bytes <= MOST;
 }
 
 enum joined { JOIN_DONE, JOIN_BUSY, JOIN_FAILED };
 
-/* Compresses and joins the files of a job. JOIN_BUSY: another process joins in this directory. */
+/* Joins the files of a job. JOIN_BUSY: another process joins in this directory. */
 static enum joined job_join(const struct run_dir *dir, const struct run_job *job)
 {
-    if (run_job_join(dir, job, true) == 0)
+    if (run_job_join(dir, job) == 0)
         return JOIN_DONE;
     if (errno == EWOULDBLOCK)
         return JOIN_BUSY;
@@ -161,7 +161,7 @@ static enum joined job_join(const struct run_dir *dir, const struct run_job *job
     return JOIN_FAILED;
 }
 
-/* Compresses and joins the files of each job in an output directory. */
+/* Joins the files of each job in an output directory. */
 static int directory_join(const char *given)
 {
     struct run_dir dir;
@@ -371,7 +371,7 @@ int main(int argc, char *argv[])
                                 .waiting = request.handover ? words_end : NULL};
     int failed = 0;
     surroundings_leave();
-    compact_enable();
+    packed_enable();
     if (request.drain)
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++)

@@ -4,11 +4,9 @@
 #include "base/text.h"
 #include "collect/resultfolder.h"
 #include "format/runfile.h"
-#include "format/sealed.h"
 #include "site/setting.h"
 #include "summary/summary.h"
 #include "summary/summarysites.h"
-#include "symbols/storednames.h"
 
 #include <dirent.h>
 #include <err.h>
@@ -19,46 +17,89 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Process numbers repeat: in other namespaces, after many processes, or if one process executes the next. */
-int result_path(const char *directory, const char *name, int stem, const char *suffix, char path[PATH_MAX])
+int result_path(const char *directory, const char *stem, unsigned number, char path[PATH_MAX])
 {
-    int length = snprintf(path, PATH_MAX, "%s/%.*s%s", directory, stem, name, suffix);
-    for (unsigned i = 1; length < PATH_MAX && i < UINT16_MAX && access(path, F_OK) == 0; i++)
-        length = snprintf(path, PATH_MAX, "%s/%.*s.%u%s", directory, stem, name, i, suffix);
-    if (length < PATH_MAX)
+    char text[16] = "";
+    if (number)
+        snprintf(text, sizeof text, ".%u", number);
+    if (snprintf(path, PATH_MAX, "%s/%s%s" RUN_FILE_SUFFIX, directory, stem, text) < PATH_MAX)
         return 0;
     errno = ENAMETOOLONG;
     return -1;
 }
 
-static int result_begin(struct result *result, const char *directory, const char *name, int stem, const char *suffix)
+/* Makes and locks the file with this name. -1 with EEXIST: another process writes it, or has just ended it. */
+static int part_begin(const char *path)
 {
-    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    result->only = false;
-    if (result_path(directory, name, stem, suffix, result->path) != 0)
+    enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC };
+    struct stat own, there;
+    int fd = open(path, FLAGS, 0600);
+    if (fd < 0)
         return -1;
-    snprintf(result->temporary, sizeof result->temporary, "%s.part", result->path);
-    result->fd = open(result->temporary, flags, 0600);
-    if (result->fd < 0 && errno == EEXIST) { /* left by a killed process, because this one holds the spool's lock */
-        unlink(result->temporary);
-        result->fd = open(result->temporary, flags, 0600);
+    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
+    bool seen = locked && fstat(fd, &own) == 0 && lstat(path, &there) == 0;
+    bool same = seen && own.st_dev == there.st_dev && own.st_ino == there.st_ino;
+    if (same && ftruncate(fd, 0) == 0) /* it may be of a killed process */
+        return fd;
+    int problem = errno;
+    if (locked && (same || (!seen && problem != ENOENT)))
+        unlink(path); /* nobody writes it */
+    else
+        problem = EEXIST;
+    close(fd);
+    errno = problem;
+    return -1;
+}
+
+enum { NUMBERS_MOST = 1 << 16 };
+
+int result_begin(struct result *result, const char *directory, const char *stem)
+{
+    result->fd = -1;
+    for (unsigned number = 0; result->fd < 0 && number < NUMBERS_MOST; number++) {
+        if (result_path(directory, stem, number, result->path) != 0)
+            return -1;
+        if (access(result->path, F_OK) == 0)
+            continue;
+        if (snprintf(result->temporary, PATH_MAX, "%s.part", result->path) >= PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        result->fd = part_begin(result->temporary);
+        if (result->fd < 0 && errno != EEXIST)
+            return -1;
     }
-    if (result->fd < 0)
-        return -1;
-    result_share(result->fd);
-    return 0;
+    if (result->fd >= 0)
+        result_share(result->fd);
+    return result->fd >= 0 ? 0 : -1;
 }
 
-int result_show(const struct result *result)
+/* Renames a file if the new name is free. */
+static int file_name(const char *old, const char *path)
 {
-    return rename(result->temporary, result->path);
+    if (renameat2(AT_FDCWD, old, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return -1;
+    if (access(path, F_OK) != 0) /* a file system without such renames */
+        return rename(old, path);
+    errno = EEXIST;
+    return -1;
 }
 
-/* Another process may have put a container in the place of a file that was shown (join.h). */
+int result_show(struct result *result, const char *directory, const char *stem)
+{
+    int named = file_name(result->temporary, result->path);
+    for (unsigned number = 0; named != 0 && errno == EEXIST && number < NUMBERS_MOST; number++)
+        named =
+            result_path(directory, stem, number, result->path) == 0 ? file_name(result->temporary, result->path) : -1;
+    return named;
+}
+
+/* Another process may have put a joined file in the place of a file that was shown (join.h). */
 static bool is_there(const struct result *result, const char *path)
 {
     struct stat own, there;
@@ -69,10 +110,7 @@ static bool is_there(const struct result *result, const char *path)
 void result_drop(const struct result *result)
 {
     int error = errno;
-    if (!result->only)
-        unlink(is_there(result, result->path) ? result->path : result->temporary);
-    else if (is_there(result, result->path))
-        rename(result->path, result->temporary);
+    unlink(is_there(result, result->path) ? result->path : result->temporary);
     close(result->fd);
     errno = error;
 }
@@ -93,7 +131,7 @@ bool result_has_name(const char *name, bool *part)
     *part = end && strncmp(end, ".part", 5) == 0 && (!end[5] || end[5] == '-');
     if (*part)
         *end = '\0';
-    return text_ends(whole, RUN_FILE_SUFFIX) || text_ends(whole, SUMMARY_SUFFIX) || text_ends(whole, NAMES_SUFFIX);
+    return text_ends(whole, RUN_FILE_SUFFIX);
 }
 
 void parts_remove(const char *directory)
@@ -113,19 +151,6 @@ void parts_remove(const char *directory)
         closedir(stream);
 }
 
-int bytes_write(int fd, const char *data, size_t bytes)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t n = write(fd, data + done, bytes - done);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return -1;
-        done += (size_t)n;
-    }
-    return 0;
-}
-
 /* Bytes that a summary may have besides 40 for each rank. 0: any. */
 static uint64_t summary_limit(void)
 {
@@ -143,97 +168,31 @@ static uint64_t summary_limit(void)
     return 0;
 }
 
-void *result_of_all(const struct summary *summary, size_t *bytes)
+struct section_header *result_of_all(const struct summary *summary, enum section_kind kind)
 {
-    size_t flat_bytes;
+    size_t flat_bytes, bytes;
     void *flat = summary_pack(summary, &flat_bytes);
     bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX && summary_sites_are_sound(summary);
-    void *file = fits ? sealed_pack(flat, flat_bytes, bytes) : NULL;
+    struct section_header *section = fits ? section_pack(kind, flat, flat_bytes, &bytes) : NULL;
     free(flat);
     errno = flat && !fits ? EFBIG : ENOMEM;
-    return file;
+    return section;
 }
 
-void *result_of_summary(struct summary *summary, size_t *bytes)
+struct section_header *result_of_summary(struct summary *summary, enum section_kind kind)
 {
-    enum { RANK_BYTES = 40 };
+    enum { RANK_BYTES = 40, FILE_BYTES = 512 }; /* of the job file around it */
     /* Other nodes may leave out other parts. A line of the sum would lack ranks. */
     bool all_ranks = summary->world_size && summary->row_count >= summary->world_size;
     uint64_t limit = all_ranks ? summary_limit() : 0;
     uint64_t most = limit && limit < SIZE_MAX / 2 ? limit + RANK_BYTES * summary->row_count : SIZE_MAX;
+    most -= most > FILE_BYTES ? FILE_BYTES : 0;
     for (;;) {
-        void *file = result_of_all(summary, bytes);
-        if (file ? *bytes <= most : errno != EFBIG)
-            return file;
+        struct section_header *section = result_of_all(summary, kind);
+        if (section ? section->bytes <= most : errno != EFBIG)
+            return section;
         if (!summary_reduce(summary))
-            return file;
-        free(file);
+            return section;
+        free(section);
     }
-}
-
-int result_write(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
-                 const void *data, size_t bytes)
-{
-    if (result_begin(result, directory, name, stem, suffix) != 0)
-        return -1;
-    if (bytes_write(result->fd, data, bytes) == 0)
-        return 0;
-    result_drop(result);
-    return -1;
-}
-
-static int range_copy(int to, uint64_t place, int from, off_t begin, off_t end)
-{
-    enum { PIECE = 1 << 20 };
-    if (lseek(to, (off_t)place, SEEK_SET) < 0)
-        return -1;
-    for (off_t at = begin; at < end;) {
-        ssize_t n = sendfile(to, from, &at, end - at < PIECE ? (size_t)(end - at) : PIECE);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        if (n == 0) {
-            errno = EIO; /* it became shorter */
-            return -1;
-        }
-    }
-    return 0;
-}
-
-int extent_copy(int to, uint64_t place, int from, uint64_t begin, uint64_t bytes)
-{
-    off_t end = (off_t)(begin + bytes);
-    if (ftruncate(to, (off_t)(place + bytes)) != 0)
-        return -1;
-    for (off_t at = (off_t)begin; at < end;) {
-        off_t data = lseek(from, at, SEEK_DATA);
-        if (data < 0 && errno == ENXIO)
-            return 0; /* a hole up to the end */
-        off_t hole = data < 0 ? end : lseek(from, data, SEEK_HOLE);
-        data = data < 0 ? at : data;
-        hole = hole < data || hole > end ? end : hole;
-        if (data >= end)
-            return 0;
-        if (range_copy(to, place + ((uint64_t)data - begin), from, data, hole) != 0)
-            return -1;
-        at = hole;
-    }
-    return 0;
-}
-
-int result_copy(struct result *result, const char *directory, const char *name, int stem, const char *suffix,
-                const char *from, uint64_t bytes)
-{
-    if (result_begin(result, directory, name, stem, suffix) != 0)
-        return -1;
-    int source = open(from, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int copied = source >= 0 ? extent_copy(result->fd, 0, source, 0, bytes) : -1, error = errno;
-    if (source >= 0)
-        close(source);
-    errno = error;
-    if (copied == 0)
-        return 0;
-    result_drop(result);
-    return -1;
 }

@@ -17,8 +17,7 @@ const struct summary *compared_open(struct run_dir *dir, const char *path)
     if (opened != 0)
         errx(1, "%s", error);
     if (dir->job_count != 1 || !dir->jobs[0].summary)
-        errx(1,
-             "%s has %zu jobs, but must have one: put each job into a directory of its own, or name its .summary file",
+        errx(1, "%s has %zu jobs, but must have one: put each job into a directory of its own, or name its job file",
              path, dir->job_count);
     trace_figures_fill(dir);
     return dir->jobs[0].summary;

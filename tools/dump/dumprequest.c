@@ -53,9 +53,7 @@ static const struct tool_option options[] = {
     {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s"},
     {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
     {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
-    {"verify", NULL, MODE_VERIFY, NULL},
-    {"compact", NULL, MODE_COMPACT, "compare counters and trace; compress; --unpack DIR"},
-    {"unpack", "DIR", MODE_UNPACK, ""},
+    {"verify", NULL, MODE_VERIFY, "compare counters and trace"},
     {"check", NULL, MODE_CHECK, NULL},
     {"any-owner", NULL, OPTION_ANY_OWNER, "check an archive (--check-rules); read files of others"},
     {"internal", NULL, OPTION_INTERNAL, ""},
@@ -68,7 +66,7 @@ static const struct command_line command_line = {
     .version = "mpit-dump " MPIT_VERSION "\n",
     .shorts = ":hj:",
     .head = "Usage: mpit-dump [options] RUN\n"
-            "Shows a recording of mpit-run. RUN is a directory, or a .mpit or .summary file.\n"
+            "Shows a recording of mpit-run. RUN is a directory, or a .mpit file.\n"
             "\n",
     .options = options,
     .column = 26,
@@ -118,8 +116,7 @@ static bool mode_has_stacks(enum mode mode)
 
 static bool mode_has_target(enum mode mode)
 {
-    return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML || mode == MODE_SQLITE ||
-           mode == MODE_UNPACK || mode == MODE_PPROF;
+    return mode == MODE_OTF2 || mode == MODE_PERFETTO || mode == MODE_HTML || mode == MODE_SQLITE || mode == MODE_PPROF;
 }
 
 /* Rejects a mode whose library was missing when the tool was built. */
@@ -149,7 +146,7 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof, --compact, --unpack, --verify and "
+            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof, --verify and "
             "--check at a time");
     if (!is_form)
         request->mode = mode;
@@ -210,8 +207,7 @@ static const char *page_name(const char *run, const char *later)
 static bool is_run(const char *path)
 {
     struct stat status;
-    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) || text_ends(path, ".summary") ||
-           text_ends(path, ".mpit");
+    return (stat(path, &status) == 0 && S_ISDIR(status.st_mode)) || text_ends(path, ".mpit");
 }
 
 /* Finds the newest run in this directory, which may be a run itself. NULL: there is none. */

@@ -25,8 +25,6 @@ enum mode {
     MODE_ANALYZE,
     MODE_CHECK,
     MODE_RULES,
-    MODE_COMPACT,
-    MODE_UNPACK,
     MODE_PROFILE,
     MODE_PPROF,
     MODE_HTML,

@@ -8,8 +8,7 @@
 #include "archive/archive.h"
 #include "check/check.h"
 #include "database/database_write.h"
-#include "format/compact.h"
-#include "job/compaction.h"
+#include "format/packedrun.h"
 #include "job/join.h"
 #include "dump/dumprequest.h"
 #include "dump/eventcsv.h"
@@ -169,46 +168,6 @@ static int analyze(const struct run_dir *dir, const struct request *request)
     return status;
 }
 
-static int compact(const struct run_dir *dir)
-{
-    struct compaction result;
-    char error[512], before[UNIT_TEXT_BYTES], after[UNIT_TEXT_BYTES];
-    int failed = compaction_run(dir, NULL, 0, &result, error);
-    if (result.done) {
-        printf("%zu files: %s before, %s now", result.done, text_of_bytes(before, result.bytes_before),
-               text_of_bytes(after, result.bytes_after));
-        if (result.calls)
-            printf("; %.1f bytes for each of %" PRIu64 " calls", (double)result.bytes_after / (double)result.calls,
-                   result.calls);
-        putchar('\n');
-    }
-    if (result.already)
-        printf("%zu files were already compact\n", result.already);
-    if (result.live)
-        printf("%zu live files are unchanged: mpit-collect takes them from the node\n", result.live);
-    if (result.contained)
-        printf("%zu files are unchanged: they are in a container, and mpit-dump --unpack takes them out\n",
-               result.contained);
-    if (result.many)
-        printf(
-            "%zu files are unchanged: they have no trace and no samples, and the directory has more than 2048 files\n",
-            result.many);
-    if (!result.done && !result.already && !result.live && !result.contained && !result.many && !failed)
-        printf("nothing to compress: this run has only a summary\n");
-    if (failed)
-        warnx("%s", error);
-    return failed ? 1 : 0;
-}
-
-static int unpack(const struct run_dir *dir, const char *to)
-{
-    char error[512];
-    int failed = run_dir_unpack(dir, to, error);
-    if (failed)
-        warnx("%s", error);
-    return failed ? 1 : 0;
-}
-
 static void warnings_tell(const struct otf2_report *report)
 {
     size_t kept = report->warning_count < OTF2_WARNINGS_MAX ? report->warning_count : OTF2_WARNINGS_MAX;
@@ -337,10 +296,6 @@ static int show(const struct run_dir *dir, const struct request *request)
         return perfetto(dir, request);
     case MODE_ANALYZE:
         return analyze(dir, request);
-    case MODE_COMPACT:
-        return compact(dir);
-    case MODE_UNPACK:
-        return unpack(dir, request->target);
     default:
         return summary(dir, request->full);
     }
@@ -395,11 +350,11 @@ static int otf2(const struct request *request, const struct team *team)
 /* Returns the tool's status. A reader of the traces may have found a damaged or inconsistent file. */
 static int status_final(const struct request *request, int status)
 {
-    if (compact_trouble_seen() != COMPACT_SOUND)
+    if (packed_trouble_seen() != PACKED_SOUND)
         warnx("%s %s: its events cannot be read and are missing here%s", request->run,
-              compact_trouble_seen() == COMPACT_DAMAGED ? "is damaged" : "does not fit into memory",
+              packed_trouble_seen() == PACKED_DAMAGED ? "is damaged" : "does not fit into memory",
               request->mode == MODE_VERIFY ? "" : "; mpit-dump --verify names the ranks");
-    return compact_trouble_seen() == COMPACT_SOUND ? status : 1;
+    return packed_trouble_seen() == PACKED_SOUND ? status : 1;
 }
 
 int main(int argc, char *argv[])

@@ -4,8 +4,8 @@
 #include "base/array.h"
 #include "base/pair.h"
 #include "figures/figures.h"
-#include "format/compact.h"
-#include "job/container.h"
+#include "format/packedrun.h"
+#include "jobfile/jobindex.h"
 #include "job/livefind.h"
 #include "collect/processlife.h"
 #include "job/rundir.h"
@@ -105,7 +105,7 @@ static void file_peek(struct live_file *file)
         header.phase >= RUN_STARTING)
         file_judge(file, &header);
     else
-        file->container = file->peeked = file->ended = container_begins(file->path, live_file_extent(file));
+        file->results = file->peeked = file->ended = job_file_parts(file->path, live_file_extent(file)) != 0;
 }
 
 /* Opens the file, again if needed. Data of a process that is gone stays valid. */
@@ -181,7 +181,7 @@ static int jobs_choose(struct live *live, struct keyed *const *files, uint64_t n
             file_peek(file);
         else if (file->open)
             file_judge(file, &file->process.run.header);
-        bool shows = !file->container && (live->path_count || (file->alive && file->here));
+        bool shows = !file->results && (live->path_count || (file->alive && file->here));
         struct live_seen *seen = shows ? seen_of(live, file->job) : NULL;
         if (shows && !seen)
             return -1;
@@ -281,7 +281,7 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
         struct live_file *file = (struct live_file *)(void *)files[i];
         uint64_t before = file->job;
         bool starting = !before && !file->alive && !live->path_count; /* it died in MPI_Init, some time */
-        file->wanted = !file->container && job_is_shown(live, file->job, now_ns) && !starting;
+        file->wanted = !file->results && job_is_shown(live, file->job, now_ns) && !starting;
         if (file->wanted)
             file_look(file, live->looks, live->realtime_ns);
         else if (file->open) {
@@ -302,7 +302,7 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
 
 int live_files_open(struct live *live, const char *const *paths, size_t count)
 {
-    compact_enable();
+    packed_enable();
     clock_open();
     run_reader_guard();
     *live = (struct live){0};

@@ -85,7 +85,7 @@ static int file_found(struct live_finder *finder, const char *path, const struct
     file->owner = st->st_uid;
     if (other && !file->open) { /* perhaps another file in its place */
         file->changed = st->st_ctim;
-        file->peeked = file->ended = file->container = false;
+        file->peeked = file->ended = file->results = false;
     }
     if (file->path && (strcmp(file->path, path) == 0 || strncmp(path, "/proc/", 6) == 0))
         return 0;
@@ -282,7 +282,7 @@ static int live_processes_look(struct live_finder *finder)
 
 /* ---- a scan ------------------------------------------------------------------------------------------------------ */
 
-/* Another file has its name now: the compact version of the same run. */
+/* Another file has its name now. */
 static bool file_is_replaced(const struct live_file *file)
 {
     struct stat st;

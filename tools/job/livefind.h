@@ -25,9 +25,9 @@ struct live_file {
     uint64_t scan;           /* that found it last */
     uid_t owner;
     uint64_t job;
-    bool peeked;    /* its header was read, and is valid */
-    bool ended;     /* an end is recorded, or its process is gone: never changes back */
-    bool container; /* of results: its processes have ended */
+    bool peeked;  /* its header was read, and is valid */
+    bool ended;   /* an end is recorded, or its process is gone: never changes back */
+    bool results; /* a job file: its processes have ended */
     bool here, clock, alive;
     pid_t holder;        /* in another PID namespace: its number here, from /proc, or 0 if it was not found */
     bool wanted;         /* its job is shown */

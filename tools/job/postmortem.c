@@ -434,8 +434,6 @@ void postmortem_seen(const char *directory)
             snprintf(path, sizeof path, "%.3800s/%.255s", directory, entry->d_name);
             if (text_ends(entry->d_name, RUN_FILE_SUFFIX))
                 alive += end_write(path, slept_ns);
-            else if (strstr(entry->d_name, SUMMARY_SUFFIX ".part") && waited >= WAIT_MS)
-                unlink(path);
         }
         if (stream)
             closedir(stream);

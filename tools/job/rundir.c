@@ -2,7 +2,7 @@
 #include "job/rundir.h"
 
 #include "base/text.h"
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "format/label.h"
 #include "job/runjobs.h"
 #include "job/runpieces.h"
@@ -70,7 +70,7 @@ static void job_note(struct run_dir *dir, const struct run_job *job)
 
 bool run_dir_owns(const char *name)
 {
-    return text_ends(name, RUN_FILE_SUFFIX) || text_ends(name, SUMMARY_SUFFIX);
+    return text_ends(name, RUN_FILE_SUFFIX);
 }
 
 long run_dir_count(const char *path)
@@ -241,13 +241,13 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512])
 {
     enum { TRIES = 5 };
     int result = -1;
-    compact_enable();
+    packed_enable();
     for (int i = 0; i < TRIES; i++) { /* results may arrive from the spool during the two reads */
         long before = run_dir_count(path);
         if (i)
             run_dir_close(dir);
         result = run_pieces_read(dir, path, error);
-        if (dir->named || (before == run_dir_count(path) && !dir->vanished))
+        if (!dir->vanished && (dir->named || before == run_dir_count(path)))
             break;
         if (dir->vanished)
             nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -308,10 +308,8 @@ int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char 
 
 static void pieces_release(struct run_piece *pieces, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         free(pieces[i].path);
-        free(pieces[i].name);
-    }
     free(pieces);
 }
 
@@ -340,9 +338,8 @@ void run_dir_close(struct run_dir *dir)
     for (size_t i = 0; i < dir->note_count; i++)
         free(dir->notes[i]);
     pieces_release(dir->spares, dir->spare_count);
-    pieces_release(dir->brought, dir->brought_count);
     tdestroy(dir->numbers, free);
-    tdestroy(dir->members, free);
+    tdestroy(dir->processes, free);
     free(dir->problems);
     free(dir->notes);
     free(dir->jobs);

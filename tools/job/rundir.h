@@ -1,16 +1,16 @@
 /*
  * A run directory: the files of the processes of one recorded command, grouped by job.
  *
- *   run_dir -> jobs[] -> files[]   run files of the job's processes (NAME.mpit), by world rank
- *                     -> summary   of the whole job: NAME.summary, or made from the run files
- *                     -> names     of functions and lines: JOB.names, if mpit-run has stored them
- *                     -> pieces[]  where all these come from: files, or members of a container (container.h)
+ *   run_dir -> jobs[] -> files[]   the runs of the job's processes, by world rank
+ *                     -> summary   of the whole job: stored, or made from the runs
+ *                     -> names     of functions and lines, if mpit-run has stored them
+ *                     -> pieces[]  where all these come from: sections of job files (jobindex.h), or live files
  *
  * A job is one MPI_COMM_WORLD. A launcher may give a number again when its process numbers come round. If a job has a
  * rank already, and a file has it at another time, the file begins a new job with the next free number.
  *
- * An unreadable file is named in problems[] and left out. The others count. A path that names one run file or one
- * summary is treated as a directory with only this file.
+ * An unreadable file is named in problems[] and left out. The others count. A process that is there twice counts once. A
+ * path that names one file is treated as a directory with only this file.
  */
 #ifndef MPIT_TOOLS_RUNDIR_H
 #define MPIT_TOOLS_RUNDIR_H
@@ -44,11 +44,11 @@ struct run_part {
     void (*give_back)(struct run_part *part, size_t i);
 };
 
-/* A file, or a member of a container. */
+/* A section of a job file, or a live file. */
 struct run_piece {
-    char *path, *name;        /* of the file; of the piece, without a directory */
+    char *path;
+    uint32_t kind;            /* enum section_kind. 0: a live file */
     struct run_extent extent; /* in the file as it was before it was read */
-    int64_t modified_ns;      /* of the piece */
     uint64_t file_bytes;      /* likewise before */
 };
 
@@ -60,13 +60,13 @@ struct run_job {
     /* Sorted by world rank, after the files without a rank. Their headers can be read. For more see run_job_file. */
     struct run_reader *files;
     size_t file_count;
-    /* Sums of these files, and of .summary files, until all files were read. NULL: none */
+    /* Sums of these files, and of stored summaries, until all files were read. NULL: none */
     struct summary_sums *sums, *stored_sums;
-    struct summary *stored;  /* from .summary files: processes without a run file, or NULL for none */
+    struct summary *stored;  /* from sections of summaries: processes without a run, or NULL for none */
     struct summary *summary; /* the summary to show. NULL only without memory */
     struct run_piece *pieces;
     size_t piece_count;
-    bool torn;                  /* its container has members that are not among these */
+    bool torn;                  /* one of its files has sections that are not among these */
     struct run_part *part;      /* NULL: all of the job is shown */
     struct stored_names *names; /* of functions and lines (storednames.h), or NULL */
 };
@@ -76,17 +76,17 @@ struct run_dir {
     struct run_job *jobs;
     size_t job_count;
     void *numbers;   /* of the jobs, in a tree (search.h) */
-    void *members;   /* of containers, by name, likewise */
+    void *processes; /* identities (run_identity) of those that were read, likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
-    bool brief;                         /* there are so many files that run_dir_brief holds */
-    bool named;                         /* one named file, which is accepted with any owner */
-    uid_t owner;                        /* of the directory */
-    size_t foreign;                     /* files that were left out for their owners */
-    bool vanished;                      /* a live file was collected while the directory was read */
-    struct run_piece *spares, *brought; /* files that a container has, too; live files whose process has a result */
-    size_t spare_count, brought_count;  /* all of these are left out */
-    char **notes;                       /* which processes of a job have no run file, but should have one */
+    bool brief;               /* there are so many files that run_dir_brief holds */
+    bool named;               /* one named file, which is accepted with any owner */
+    uid_t owner;              /* of the directory */
+    size_t foreign;           /* files that were left out for their owners */
+    bool vanished;            /* a file was collected, joined or written while the directory was read */
+    struct run_piece *spares; /* files that have nothing that others have not. They are left out */
+    size_t spare_count;
+    char **notes; /* which processes of a job have no run file, but should have one */
     size_t note_count;
 };
 
@@ -135,8 +135,6 @@ __attribute__((noreturn)) void run_job_file_reject(const struct run_job *job, si
 /* Returns file i for the accumulators of the shown part, or NULL if the part has none of it. */
 const struct run_reader *run_job_tallies(const struct run_job *job, size_t i);
 void run_job_tallies_rest(const struct run_job *job, size_t i);
-/* Stores names (storednames.h) beside the files of their job. Returns 0, or -1 with errno. */
-int run_job_names_write(const struct run_dir *dir, const struct summary *names);
 /* Makes the summary of the part that is shown. */
 void run_job_summarize(struct run_job *job);
 
@@ -146,7 +144,7 @@ enum { MISSING_TEXT_BYTES = SUMMARY_MISSING_BYTES };
 /* Writes the ranks without a readable file: "2-3, 5". Returns false if there are none. */
 bool run_job_ranks_missing(const struct run_job *job, char text[MISSING_TEXT_BYTES]);
 
-/* Returns whether a directory entry of this name is mpit's: a run file or a summary. */
+/* Returns whether a directory entry of this name is mpit's: a job file or a live file. */
 bool run_dir_owns(const char *name);
 /* Returns how many such entries the directory has, or -1 if it cannot be read. */
 long run_dir_count(const char *path);

@@ -6,9 +6,9 @@
 #include "collect/spools.h"
 #include "format/label.h"
 #include "format/runfile.h"
-#include "job/container.h"
+#include "jobfile/jobindex.h"
 #include "job/runjobs.h"
-#include "job/summaryfile.h"
+#include "jobfile/summaryfile.h"
 #include "job/summarysums.h"
 #include "reader/regularfile.h"
 #include "symbols/storednames.h"
@@ -80,10 +80,13 @@ static bool owner_check(struct run_dir *dir, const char *path, uid_t owner)
     return false;
 }
 
-/* "PATH", or "PATH, NAME" for a member of a container. */
+/* "PATH", or "PATH, byte N" for a section. */
 static const char *piece_title(const struct run_piece *piece, char text[PATH_MAX])
 {
-    snprintf(text, PATH_MAX, piece->extent.bytes ? "%s, %s" : "%s", piece->path, piece->name);
+    if (piece->kind)
+        snprintf(text, PATH_MAX, "%.3900s, byte %" PRIu64, piece->path, piece->extent.begin);
+    else
+        snprintf(text, PATH_MAX, "%s", piece->path);
     return text;
 }
 
@@ -92,8 +95,7 @@ static void piece_add(struct run_piece **pieces, size_t *count, const struct run
 {
     struct run_piece copy = *piece;
     copy.path = strdup(piece->path);
-    copy.name = strdup(piece->name);
-    if (!copy.path || !copy.name)
+    if (!copy.path)
         err(1, "no memory");
     *pieces = array_enlarge(*pieces, *count, sizeof **pieces);
     (*pieces)[(*count)++] = copy;
@@ -114,53 +116,74 @@ static bool is_gone(const struct run_piece *piece)
     return stat(piece->path, &st) != 0 ? errno == ENOENT : piece->extent.inode && st.st_ino != piece->extent.inode;
 }
 
-/* Returns whether a file that was read before, or a summary, has the process. */
-static bool has_process(const struct run_job *job, const struct run_reader *reader)
+static int identity_order(const void *one, const void *other)
 {
-    const struct run_header *own = &reader->header;
-    bool found = false;
-    for (size_t i = 0; !found && i < job->file_count; i++) {
-        const struct run_header *other = &job->files[i].header;
-        found = other->pid == own->pid && other->begin_ticks == own->begin_ticks &&
-                other->begin_realtime_ns == own->begin_realtime_ns && strcmp(other->host, own->host) == 0;
-    }
-    struct summary process = {.ranks = 0};
-    if (!found && job->stored_sums && summary_of_run(&process, reader) != 0)
-        err(1, "no memory");
-    found = found || (job->stored_sums && summary_sums_have(job->stored_sums, &process));
-    summary_release(&process);
-    return found;
+    const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+    return (a > b) - (a < b);
 }
 
-/* Returns the job that has the file now, or NULL. */
-static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece *piece)
+/* Returns whether a file that was read before has the process. */
+static bool is_known(const struct run_dir *dir, uint64_t process)
+{
+    return tfind(&process, &dir->processes, identity_order) != NULL;
+}
+
+static void process_note(struct run_dir *dir, uint64_t process)
+{
+    uint64_t *copy = malloc(sizeof *copy), **found = NULL;
+    if (copy) {
+        *copy = process;
+        found = tsearch(copy, &dir->processes, identity_order);
+    }
+    if (!found)
+        err(1, "no memory");
+    if (*found != copy)
+        free(copy);
+}
+
+/* Returns whether a stored summary has the process. */
+static bool is_summed(const struct run_job *job, const struct run_reader *reader)
+{
+    struct summary process = {.ranks = 0};
+    if (job->stored_sums && summary_of_run(&process, reader) != 0)
+        err(1, "no memory");
+    bool summed = job->stored_sums && summary_sums_have(job->stored_sums, &process);
+    summary_release(&process);
+    return summed;
+}
+
+/* What became of a piece. */
+enum piece_end { PIECE_TAKEN, PIECE_KNOWN, PIECE_UNREAD };
+
+static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *piece, struct run_job **job_of)
 {
     char title[PATH_MAX];
     struct run_reader reader;
-    bool opened = (dir->brief && run_reader_scan(&reader, piece->path, piece->extent) == 0) ||
-                  run_reader_open_part(&reader, piece->path, piece->extent) == 0;
+    bool opened = run_reader_open_part(&reader, piece->path, piece->extent) == 0;
     if (!opened && is_gone(piece)) {
         dir->vanished = true; /* it was collected, or joined, since it was found */
-        return NULL;
+        return PIECE_UNREAD;
     }
     if (!opened) {
         problem_add(dir, "%s %s", piece_title(piece, title), reader.error);
-        return NULL;
-    }
-    if (!owner_check(dir, piece->path, run_reader_owner(&reader))) {
-        run_reader_close(&reader);
-        return NULL;
+        return PIECE_UNREAD;
     }
     const struct run_header *header = &reader.header;
+    const uint64_t process = run_identity(header);
+    bool known = is_known(dir, process);
+    if (known || !owner_check(dir, piece->path, run_reader_owner(&reader))) {
+        run_reader_close(&reader);
+        return known ? PIECE_KNOWN : PIECE_UNREAD;
+    }
     const struct summary_row row = {.rank = header->world_rank};
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
-    if (header->collected && has_process(job, &reader)) {
-        piece_add(&dir->brought, &dir->brought_count, piece);
+    if (is_summed(job, &reader)) {
         run_reader_close(&reader);
-        return NULL;
+        return PIECE_KNOWN;
     }
+    process_note(dir, process);
     summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
     if (file_look)
         file_look(&reader);
@@ -171,70 +194,48 @@ static struct run_job *run_file_add(struct run_dir *dir, const struct run_piece 
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
     piece_add(&job->pieces, &job->piece_count, piece);
-    return job;
+    *job_of = job;
+    return PIECE_TAKEN;
 }
 
-/* A job may have several: one of each node. Returns the job, or NULL. */
-static struct run_job *summary_add(struct run_dir *dir, const struct run_piece *piece)
+/* A job may have several: one of each node. */
+static enum piece_end summary_add(struct run_dir *dir, const struct run_piece *piece, struct run_job **job_of)
 {
     char error[128], title[PATH_MAX];
-    uid_t owner = dir->owner;
+    uid_t owner;
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         err(1, "no memory");
-    int result = summary_part_read(summary, piece->path, piece->extent, &owner, error);
-    bool taken = owner_check(dir, piece->path, owner);
-    if (result != 0 || !taken) {
-        if (taken)
-            problem_add(dir, "%s %s", piece_title(piece, title), error);
-        if (result == 0)
-            summary_release(summary);
+    if (summary_part_read(summary, piece->path, piece->extent, &owner, error) != 0) {
+        problem_add(dir, "%s %s", piece_title(piece, title), error);
         free(summary);
-        return NULL;
+        return PIECE_UNREAD;
     }
     struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
     struct run_job *job = run_job_of(dir, summary->job, span, summary->rows, summary->row_count);
     summary->job = job->job;
-    summary_sums_add_once(summary_sums_of(&job->stored_sums), summary);
+    if (!summary_sums_add_once(summary_sums_of(&job->stored_sums), summary))
+        return PIECE_KNOWN;
     piece_add(&job->pieces, &job->piece_count, piece);
-    return job;
-}
-
-/* The names of a job are beside its files. Writes their path without the suffix. */
-static void names_stem(const struct run_dir *dir, uint64_t job, char stem[PATH_MAX])
-{
-    const char *slash = dir->named ? strrchr(dir->path, '/') : NULL;
-    int bytes = !dir->named ? (int)strlen(dir->path) : slash ? (int)(slash - dir->path) : 1;
-    snprintf(stem, PATH_MAX, "%.*s/%016" PRIx64, bytes, dir->named && !slash ? "." : dir->path, job);
-}
-
-int run_job_names_write(const struct run_dir *dir, const struct summary *names)
-{
-    char stem[PATH_MAX];
-    names_stem(dir, names->job, stem);
-    return summary_file_add(names, stem, NAMES_SUFFIX);
+    *job_of = job;
+    return PIECE_TAKEN;
 }
 
 /* Returns NULL with a reason. */
-static struct stored_names *names_read(const struct run_dir *dir, const struct run_piece *piece, uint64_t job,
-                                       char error[128])
+static struct stored_names *names_read(const struct run_piece *piece, char error[128])
 {
     struct summary summary;
-    uid_t owner = dir->owner;
+    uid_t owner;
     if (summary_part_read(&summary, piece->path, piece->extent, &owner, error) != 0)
         return NULL;
-    if (summary.job == job && owner_is_trusted(dir, owner))
-        return stored_names_open(&summary, error);
-    snprintf(error, 128, summary.job == job ? "belongs to another user" : "is of another job");
-    summary_release(&summary);
-    return NULL;
+    return stored_names_open(&summary, error);
 }
 
 /* Without stored names they are looked up in files, so that a problem is only a note. */
 static void piece_names_read(struct run_dir *dir, struct run_job *job, const struct run_piece *piece)
 {
     char error[128], title[PATH_MAX];
-    struct stored_names *names = names_read(dir, piece, job->job, error);
+    struct stored_names *names = names_read(piece, error);
     if (names) {
         stored_names_add(&job->names, names);
         return;
@@ -248,133 +249,94 @@ static void piece_names_read(struct run_dir *dir, struct run_job *job, const str
     dir->note_count++;
 }
 
-/* The piece that is a whole file. Its texts belong to the caller. */
+/* The piece that is a whole file. Its path belongs to the caller. */
 static struct run_piece file_piece(char *path)
 {
     struct stat st = {0};
     stat(path, &st);
-    return (struct run_piece){.path = path,
-                              .name = basename(path),
-                              .modified_ns = modified_ns(&st),
-                              .extent = regular_file(&st),
-                              .file_bytes = (uint64_t)st.st_size};
+    return (struct run_piece){.path = path, .extent = regular_file(&st), .file_bytes = (uint64_t)st.st_size};
 }
 
-static struct run_job *piece_read(struct run_dir *dir, const struct run_piece *piece)
+static enum piece_end section_add(struct run_dir *dir, const struct run_piece *piece, uint64_t process,
+                                  struct run_job **job_of)
 {
-    return text_ends(piece->name, SUMMARY_SUFFIX) ? summary_add(dir, piece) : run_file_add(dir, piece);
+    if (piece->kind == SECTION_SUMMARY)
+        return summary_add(dir, piece, job_of);
+    return is_known(dir, process) ? PIECE_KNOWN : run_file_add(dir, piece, job_of);
 }
 
-static void member_note(struct run_dir *dir, const struct container_member *member)
+/* Adds the sections of a job file. If some cannot be read, or are of several jobs, no one may replace the file. */
+static void sections_add(struct run_dir *dir, const struct run_piece *file, const struct job_index *index)
 {
-    struct container_member *copy = malloc(sizeof *copy), **found = NULL;
-    if (copy) {
-        *copy = *member;
-        found = tsearch(copy, &dir->members, container_member_order);
+    struct run_job *first = NULL;
+    uint64_t number = 0; /* of that job: a later one may move the array */
+    bool torn = index->cut;
+    size_t known = 0, names = 0;
+    dir->brief = dir->brief || (brief && index->count >= BRIEF_LEAST);
+    for (size_t i = 0; i < index->count; i++) {
+        const struct section_entry *entry = &index->list[i];
+        struct run_job *job = NULL;
+        struct run_piece piece = *file;
+        piece.kind = entry->kind;
+        piece.extent = job_index_extent(index, entry);
+        names += entry->kind == SECTION_NAMES;
+        if (entry->kind == SECTION_TOTAL || entry->kind == SECTION_NAMES)
+            continue;
+        enum piece_end end = section_add(dir, &piece, entry->process, &job);
+        known += end == PIECE_KNOWN;
+        torn = torn || end == PIECE_UNREAD || (job && first && job->job != number);
+        if (job && torn)
+            job->torn = true;
+        if (job && !first)
+            number = job->job;
+        first = job && !first ? job : first;
     }
-    if (!found)
-        err(1, "no memory");
-    if (*found != copy)
-        free(copy);
+    if (!first && known && !torn)
+        piece_add(&dir->spares, &dir->spare_count, file);
+    first = first ? run_job_numbered(dir, number) : NULL;
+    for (size_t i = 0; first && names && i < index->count; i++) {
+        struct run_piece piece = *file;
+        piece.kind = SECTION_NAMES;
+        piece.extent = job_index_extent(index, &index->list[i]);
+        if (index->list[i].kind == SECTION_NAMES)
+            piece_add(&first->pieces, &first->piece_count, &piece);
+    }
+    if (first && torn)
+        first->torn = true;
 }
 
-/* Returns whether a container has this file, too. */
-static bool is_member(const struct run_dir *dir, const struct run_piece *file)
+void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
 {
-    struct container_member wanted;
-    snprintf(wanted.name, sizeof wanted.name, "%s", file->name);
-    struct container_member *const *found = tfind(&wanted, &dir->members, container_member_order);
-    return found && (*found)->bytes == file->file_bytes && (*found)->modified_ns == file->modified_ns;
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (job->pieces[i].kind == SECTION_NAMES)
+            piece_names_read(dir, job, &job->pieces[i]);
 }
 
 static void file_add(struct run_dir *dir, char *path)
 {
-    struct run_piece piece = file_piece(path);
-    if (is_member(dir, &piece))
-        piece_add(&dir->spares, &dir->spare_count, &piece);
-    else
-        piece_read(dir, &piece);
-}
-
-/* Adds the member to its job. Returns the job, or NULL. Names belong to the job of the members before. */
-static struct run_job *member_add(struct run_dir *dir, const struct run_piece *piece, const uint64_t *number)
-{
-    if (!text_ends(piece->name, NAMES_SUFFIX))
-        return piece_read(dir, piece);
-    struct run_job *job = number ? run_job_numbered(dir, *number) : NULL;
-    if (job)
-        piece_add(&job->pieces, &job->piece_count, piece);
-    return job;
-}
-
-/* Names come last. If members cannot be read, or are of several jobs, no one may replace the container. */
-static void members_add(struct run_dir *dir, const struct run_piece *file, const struct container *container)
-{
-    uint64_t number = container->job;
-    bool found = false, torn = false;
-    dir->brief = brief && container->count >= BRIEF_LEAST;
-    for (int names = 0; names <= 1; names++)
-        for (size_t i = 0; i < container->count; i++) {
-            struct container_member *member = &container->members[i];
-            struct run_piece piece = *file;
-            piece.name = member->name;
-            piece.extent.begin = member->begin;
-            piece.extent.bytes = member->bytes;
-            piece.modified_ns = member->modified_ns;
-            if (strcmp(member->name, CONTAINER_TOTAL) == 0 || text_ends(member->name, NAMES_SUFFIX) != names)
-                continue;
-            struct run_job *job = member_add(dir, &piece, found ? &number : NULL);
-            torn = torn || !job || (found && job->job != number);
-            if (job)
-                member_note(dir, member);
-            if (job && torn)
-                job->torn = true;
-            number = job && !found ? job->job : number;
-            found = found || job;
-        }
-    if (found && torn)
-        run_job_numbered(dir, number)->torn = true;
-}
-
-/* Names of functions: members of a container, which are pieces of the job already, and files. */
-void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
-{
-    char stem[PATH_MAX], path[PATH_MAX];
-    for (size_t i = 0; i < job->piece_count; i++)
-        if (text_ends(job->pieces[i].name, NAMES_SUFFIX))
-            piece_names_read(dir, job, &job->pieces[i]);
-    names_stem(dir, job->job, stem);
-    for (unsigned number = 0;; number++) {
-        summary_file_path(path, stem, number, NAMES_SUFFIX);
-        if (access(path, F_OK) != 0)
-            return;
-        struct run_piece piece = file_piece(path);
-        if (is_member(dir, &piece)) {
-            piece_add(&dir->spares, &dir->spare_count, &piece);
-            continue;
-        }
-        piece_names_read(dir, job, &piece);
-        piece_add(&job->pieces, &job->piece_count, &piece);
-    }
-}
-
-/* If the file is a container, adds its members, and notes their names. */
-static bool container_add(struct run_dir *dir, char *path)
-{
     char error[128];
-    struct container container;
-    if (!text_ends(path, RUN_FILE_SUFFIX))
-        return false;
+    struct job_index index;
+    struct run_job *job;
     struct run_piece file = file_piece(path);
-    enum container_kind kind = container_read(&container, path, file.extent, error);
-    if (kind == CONTAINER_BROKEN)
+    switch (job_index_read(&index, path, file.extent, error)) {
+    case JOB_INDEX_NONE:
+        if (run_file_add(dir, &file, &job) == PIECE_KNOWN)
+            piece_add(&dir->spares, &dir->spare_count, &file);
+        return;
+    case JOB_INDEX_BROKEN:
         problem_add(dir, "%s %s", path, error);
-    if (kind != CONTAINER_READ)
-        return kind == CONTAINER_BROKEN;
-    if (owner_check(dir, path, container.owner))
-        members_add(dir, &file, &container);
-    container_release(&container);
-    return true;
+        return;
+    case JOB_INDEX_READ:
+        break;
+    }
+    if (owner_check(dir, path, index.owner)) {
+        sections_add(dir, &file, &index);
+        dir->vanished = dir->vanished || index.cut; /* somebody may be writing it */
+        if (index.cut)
+            problem_add(dir, "%s is truncated: only its first %zu sections can be read, up to byte %" PRIu64, path,
+                        index.count, index.end);
+    }
+    job_index_release(&index);
 }
 
 static int entry_order(const struct dirent **a, const struct dirent **b)
@@ -396,7 +358,7 @@ static char *path_of(const char *directory, const char *name)
     return path;
 }
 
-/* Returns how many of its files are mpit's, or -1 with errno. A file that a container has, too, is left out. */
+/* Returns how many of its files are mpit's, or -1 with errno. */
 static int files_add(struct run_dir *dir, const char *path)
 {
     struct dirent **entries;
@@ -404,14 +366,7 @@ static int files_add(struct run_dir *dir, const char *path)
     dir->brief = brief && count >= BRIEF_LEAST;
     for (int i = 0; i < count; i++) {
         char *file = path_of(path, entries[i]->d_name);
-        if (container_add(dir, file))
-            entries[i]->d_name[0] = '\0';
-        free(file);
-    }
-    for (int i = 0; i < count; i++) {
-        char *file = path_of(path, entries[i]->d_name);
-        if (entries[i]->d_name[0])
-            file_add(dir, file);
+        file_add(dir, file);
         free(file);
         free(entries[i]);
     }
@@ -442,8 +397,7 @@ static int run_files_read(struct run_dir *dir, const char *path, char error[512]
     if (dir->foreign > 1)
         problem_add(dir, "%s: %zu more files of other users are left out", path, dir->foreign - 1);
     if (count == 0) {
-        snprintf(error, 512,
-                 "%.300s is not a run directory: it has no *" RUN_FILE_SUFFIX " and no *" SUMMARY_SUFFIX " file", path);
+        snprintf(error, 512, "%.300s is not a run directory: it has no *" RUN_FILE_SUFFIX " file", path);
         return -1;
     }
     return 0;
@@ -461,7 +415,6 @@ int run_pieces_read(struct run_dir *dir, const char *path, char error[512])
     dir->owner = exists ? st.st_uid : geteuid(); /* it is made when the job ends */
     if (!dir->named)
         return run_files_read(dir, path, error);
-    if (!container_add(dir, dir->path))
-        file_add(dir, dir->path);
+    file_add(dir, dir->path);
     return 0;
 }

@@ -67,7 +67,7 @@ static bool summary_has_sums(const struct summary *part, const struct summary_su
     return rows > 0;
 }
 
-void summary_sums_add_once(struct summary_sums *sums, struct summary *part)
+bool summary_sums_add_once(struct summary_sums *sums, struct summary *part)
 {
     bool had = summary_sums_have(sums, part);
     struct summary *left = had ? part : summary_has_sums(part, sums) ? summary_sums_end(sums) : NULL;
@@ -79,6 +79,7 @@ void summary_sums_add_once(struct summary_sums *sums, struct summary *part)
     }
     if (!had)
         summary_sums_add(sums, part);
+    return !had;
 }
 
 void summary_sums_add_file(struct summary_sums *sums, const struct run_reader *file, bool figures)

@@ -18,8 +18,8 @@ struct summary *summary_join(struct summary *whole, struct summary *part);
 /* Likewise. Begin with zeros. */
 void summary_sums_add(struct summary_sums *sums, struct summary *part);
 /* The same, but of two that have the same processes only the larger one stays. A join makes a sum, and then removes the parts.
- * If it is ended between, both are there (join.h). */
-void summary_sums_add_once(struct summary_sums *sums, struct summary *part);
+ * If it is ended between, both are there (join.h). Returns false if the sums had all processes of the part. */
+bool summary_sums_add_once(struct summary_sums *sums, struct summary *part);
 /* Returns whether the sums have all processes of the summary. */
 bool summary_sums_have(const struct summary_sums *sums, const struct summary *part);
 /* Adds one process, with its figures if they are wanted. Its file must be awake. */

@@ -3,11 +3,11 @@
 
 #include "analysis/tracefigures.h"
 #include "base/text.h"
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "format/label.h"
-#include "job/container.h"
+#include "jobfile/jobindex.h"
 #include "job/rundir.h"
-#include "job/summaryfile.h"
+#include "jobfile/summaryfile.h"
 #include "reader/regularfile.h"
 
 #include <err.h>
@@ -35,7 +35,7 @@ static void problem_tell(struct job_tree *tree, const char *path, const char *re
 static int run_read(struct summary *summary, const char *path, struct run_extent which, uid_t *owner, char error[128])
 {
     struct run_reader run;
-    if (run_reader_scan(&run, path, which) != 0 && run_reader_open_part(&run, path, which) != 0) {
+    if (run_reader_open_part(&run, path, which) != 0) {
         snprintf(error, 128, "%.127s", run.error);
         return -1;
     }
@@ -46,22 +46,35 @@ static int run_read(struct summary *summary, const char *path, struct run_extent
     return 0;
 }
 
-/* A container has the summary of its job. */
+/* A file whose writer was killed may lack the summary of its job. */
+static int sections_sum(struct summary *summary, const char *path, char error[128])
+{
+    struct run_dir dir;
+    char problem[512];
+    int result = run_dir_open(&dir, path, problem);
+    struct summary *whole = result == 0 ? dir.jobs[0].summary : NULL;
+    if (whole) {
+        *summary = *whole;
+        *whole = (struct summary){.ranks = 0};
+    } else {
+        snprintf(error, 128, "%.127s", dir.problem_count ? dir.problems[0] : problem);
+    }
+    run_dir_close(&dir);
+    return whole ? 0 : -1;
+}
+
+/* A job file has the summary of its job. A live file is one process. */
 static int mpit_read(struct summary *summary, const char *path, struct run_extent which, uid_t *owner, char error[128])
 {
-    struct container container;
-    enum container_kind kind = container_read(&container, path, which, error);
-    if (kind != CONTAINER_READ)
-        return kind == CONTAINER_NONE ? run_read(summary, path, which, owner, error) : -1;
-    const struct container_member *total = container_find(&container, CONTAINER_TOTAL);
-    struct run_extent extent = container.file;
-    extent.begin = total ? total->begin : 0;
-    extent.bytes = total ? total->bytes : 0;
-    container_release(&container);
-    if (total)
-        return summary_part_read(summary, path, extent, owner, error);
-    snprintf(error, 128, "is a container without a summary");
-    return -1;
+    switch (job_summary_read(summary, path, which, owner, error)) {
+    case JOB_SUMMARY_READ:
+        return 0;
+    case JOB_SUMMARY_BROKEN:
+        return -1;
+    default:
+        return job_file_parts(path, which) ? sections_sum(summary, path, error)
+                                           : run_read(summary, path, which, owner, error);
+    }
 }
 
 /* A trace can tell another finding than the counters. Traces of others are not read: they could keep the tool busy. */
@@ -85,7 +98,7 @@ static struct summary *file_read(struct job_tree *tree, const char *path, struct
     struct summary *summary = calloc(1, sizeof *summary);
     if (!summary)
         errx(1, "no memory");
-    if ((text_ends(path, SUMMARY_SUFFIX) ? summary_part_read : mpit_read)(summary, path, which, owner, error) == 0)
+    if (mpit_read(summary, path, which, owner, error) == 0)
         return summary;
     problem_tell(tree, path, error);
     free(summary);
@@ -162,7 +175,7 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
 {
     char root_path[PATH_MAX]; /* the same for each way to the directory: it is in the index */
     char *const roots[] = {root_path, NULL};
-    compact_enable();
+    packed_enable();
     run_reader_guard(); /* files of others may become shorter at any time */
     FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, entry_order) : NULL;
     int error = walk ? 0 : errno;
@@ -185,7 +198,7 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
 }
 
 /* Reads all parts of a job, of this and of earlier times, in the order of their paths. *gone: one is not there, and no
- * container has it. */
+ * joined file has it. */
 static void parts_read(struct job_tree *tree, struct job_table *table, const char *part_of, bool *gone)
 {
     struct job_parts *parts = &tree->parts;
@@ -202,11 +215,11 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
         struct summary *part = here ? file_read(tree, path, (struct run_extent){0}, &owner) : NULL;
         if (part)
             parts_add(parts, part_of, path, part, owner);
-        joined = joined || (part && container_begins(path, (struct run_extent){0}));
+        joined = joined || (part && job_file_parts(path, (struct run_extent){0}) > 1);
         *gone = *gone || !part;
     }
     sqlite3_finalize(ask);
-    *gone = *gone && !joined; /* a container has the parts that went */
+    *gone = *gone && !joined; /* a joined file has the parts that went */
 }
 
 /* Returns whether a file in the directory of a part has all processes of the parts: a join was ended before it removed them.

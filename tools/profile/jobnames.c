@@ -1,10 +1,13 @@
 #include "profile/jobnames.h"
 
+#include "collect/resultfile.h"
+#include "job/join.h"
 #include "profile/stacks.h"
 #include "symbols/storednames.h"
 
 #include <err.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { SAY_SECONDS = 2 };
@@ -72,8 +75,11 @@ static bool names_write(const struct run_dir *dir, const struct run_job *job, co
     names_list_begin(&list, job->job);
     symbols_keep(symbols, &list);
     bool whole = !list.full;
-    if (list.summary.sites.frame_count && run_job_names_write(dir, &list.summary) != 0)
+    bool some = list.summary.sites.frame_count > 0;
+    struct section_header *section = some ? result_of_all(&list.summary, SECTION_NAMES) : NULL;
+    if (some && (!section || run_job_append(dir, job, section) != 0))
         warn("note: the names of functions cannot be stored in %s", dir->path);
+    free(section);
     names_list_release(&list);
     return whole;
 }

@@ -1,7 +1,7 @@
 /*
  * Stores the names of all functions in a job's stacks, when the job has ended.
  *
- *   samples, call paths ──> addresses ──> symbols ──> RUN/JOB.names (storednames.h)
+ *   samples, call paths ──> addresses ──> symbols ──> a section of the job file (storednames.h)
  *
  * From then on the outputs need neither the program nor its libraries.
  */

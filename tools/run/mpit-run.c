@@ -38,8 +38,7 @@ static const struct tool_option options[] = {
     {"trace-limit", "BYTES", 'l', NULL},
     {"trace-seconds", "N", 'j', "limits of the trace of a process"},
     {"trace-policy", "POLICY", 'p', "at the limit drop new events (stop) or old ones (ring)"},
-    {"clock-sync", "WAY", 'y', NULL},
-    {"no-compact", NULL, 'c', "clocks by tcp, none; no compression"},
+    {"clock-sync", "WAY", 'y', "clocks of nodes by tcp, or none"},
     {"filter", "LIST", 'f',
      "record only these, or with a leading - all others:\n"
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
@@ -77,7 +76,7 @@ static const struct command_line command_line = {
 struct request {
     const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_seconds, *trace_policy, *clock_sync,
         *sample, *sample_ranks, *papi, *call_depth;
-    bool trace, otf2, quiet, full, no_compact, fabric, os, start_paused;
+    bool trace, otf2, quiet, full, fabric, os, start_paused;
     bool strict;      /* do not run without recording */
     bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
     enum mpi_abi abi; /* ABI_NONE: none is named */
@@ -172,9 +171,6 @@ static struct request run_options_read(int argc, char *argv[])
             if (!rank_list_is_good(optarg))
                 usage_reject("option --sample-ranks: '%.100s' is not a list of ranks; " RANK_LIST_ALLOWED, optarg);
             request.sample_ranks = optarg;
-            break;
-        case 'c':
-            request.no_compact = true;
             break;
         case 'b':
             if (!MPIT_HAS_FABRIC)
@@ -542,7 +538,6 @@ int main(int argc, char *argv[])
                               .summary = request.summary,
                               .sample_ranks = request.sample ? request.sample_ranks : NULL,
                               .otf2 = request.otf2,
-                              .compact = !request.no_compact,
                               .quiet = request.quiet,
                               .full = request.full};
     outcome_show(&outcome);

@@ -5,7 +5,6 @@
 #include "archive/archive.h"
 #include "run/collectchild.h"
 #include "run/programs.h"
-#include "job/compaction.h"
 #include "job/postmortem.h"
 #include "profile/jobnames.h"
 #include "base/ranklist.h"
@@ -123,16 +122,6 @@ static bool has_traces(const struct run_dir *dir)
     return false;
 }
 
-/* The job has ended, so this does not disturb it. A file that cannot be replaced stays as it was, and is still
- * readable. */
-static void traces_compact(const struct run_dir *dir)
-{
-    struct compaction result;
-    char error[512];
-    if (has_traces(dir) && compaction_run(dir, NULL, 0, &result, error) != 0)
-        warnx("note: the trace is not compressed: %s", error);
-}
-
 /* The option of the next mpit-dump: it shows more than the summary did. */
 static const char *next_option(const struct outcome *outcome, const struct run_dir *dir)
 {
@@ -203,15 +192,14 @@ static void spool_show(const struct outcome *outcome)
         run_dir_close(&dir);
 }
 
-/* Each job becomes one file. It is opened again, since names are stored and traces are compact now. */
-static void files_join(const char *given, bool compact)
+/* Each job becomes one file. It is opened again, since names are stored now. */
+static void files_join(const char *given)
 {
     struct run_dir dir;
     char error[512];
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++)
-            if ((compact || !dir.jobs[i].file_count) && run_job_join(&dir, &dir.jobs[i], false) != 0 &&
-                errno != EWOULDBLOCK) /* another process joins */
+            if (run_job_join(&dir, &dir.jobs[i]) != 0 && errno != EWOULDBLOCK) /* another process joins */
                 warn("note: the files of a job in %s stay apart; all tools read them", given);
     run_dir_close(&dir);
 }
@@ -256,8 +244,6 @@ void outcome_show(const struct outcome *outcome)
     if (outcome->otf2 && !converted)
         warnx("no OTF2 archive was written: %s", error);
     job_names_store(&dir, outcome->quiet);
-    if (outcome->compact)
-        traces_compact(&dir);
     if (!outcome->quiet)
         fprintf(stderr, "\nmpit-run: recorded in %s%s; next: mpit-dump %s %s%s\n", given,
                 !converted          ? ""
@@ -265,5 +251,5 @@ void outcome_show(const struct outcome *outcome)
                                     : " (OTF2 archive: otf2/traces.otf2)",
                 next_option(outcome, &dir), given, has_samples(&dir) ? ", mpit-dump --profile for the samples" : "");
     run_dir_close(&dir);
-    files_join(given, outcome->compact);
+    files_join(given);
 }

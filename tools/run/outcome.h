@@ -15,7 +15,7 @@ struct outcome {
     bool disabled;            /* MPIT_DISABLE was set */
     bool behind;              /* behind a launcher: processes on other hosts may still be ending */
     const char *sample_ranks; /* to be sampled, or NULL for all, or without sampling */
-    bool otf2, compact, quiet;
+    bool otf2, quiet;
     bool full; /* not only the first screen of the summary. What --summary asked for always has all */
 };
 

@@ -2,14 +2,13 @@
  * Names of addresses that are stored with a run. So they read the same after the program was rebuilt or moved away, and
  * on another machine.
  *
- *   RUN/JOB.names   a summary without processes (summary.h). Its call sites have no list, only
+ *   a section of the job file (SECTION_NAMES): a summary without processes (summary.h). Its call sites have no list, only
  *      modules      each file once: path and build id
  *      frames       by module and address. The functions of one address follow each other, the innermost first
  *      texts        names of functions and files
  *
- * mpit-run writes the file when the job has ended (jobnames.h). If it runs on several nodes, JOB.1.names and so on have what
- * the ones before have not. A name counts only for the path and the build id that it
- * was stored with. Addresses without a stored name are looked up in the files of this machine (symbols.h).
+ * mpit-run appends the section when the job has ended (jobnames.h). A joined file may have several. A name counts only for
+ * the path and the build id that it was stored with. Addresses without a stored name are looked up in the files of this machine (symbols.h).
  */
 #ifndef MPIT_TOOLS_STOREDNAMES_H
 #define MPIT_TOOLS_STOREDNAMES_H
@@ -17,8 +16,6 @@
 #include "base/keytable.h"
 #include "summary/summary.h"
 #include "symbols/symbols.h"
-
-#define NAMES_SUFFIX ".names"
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 

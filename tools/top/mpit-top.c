@@ -43,7 +43,7 @@ static const struct command_line command_line = {
             "Lists your running MPI jobs on this node, newest first. Of a job it shows for\n"
             "each rank: share of time in MPI, at work and stalled; messages and bytes a\n"
             "second; current call; and for a rank that hangs, the ranks it waits for.\n"
-            "RUN (a run directory) or FILE (a run file) shows that job. See man mpit-top.\n"
+            "RUN (a run directory) or FILE (a live file) shows that job. See man mpit-top.\n"
             "\n",
     .options = options,
     .column = 22,

@@ -2,8 +2,8 @@
  * The summary of a job, which `mpit-run` prints at the end.
  *
  * A tool makes the part of each process from its run file (summary_of_run) and merges the parts pairwise
- * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack). The file
- * RUN/NAME.summary has it, compressed (sealed.h). Data from such a file is untrusted and checked.
+ * (summary_merge). Their order does not matter. A part has a flat form (summary_pack, summary_unpack). A section
+ * of a job file has it, compressed (format/jobfile.h). Data from a file is untrusted and checked.
  */
 #ifndef MPIT_AGGREGATE_SUMMARY_H
 #define MPIT_AGGREGATE_SUMMARY_H
@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define SUMMARY_SUFFIX ".summary"
 /* If a job has more communicators than this, the rest share one line. */
 enum { SUMMARY_COMMS_MAX = 1024 };
 /* Lines of other libraries' instruments in a job, and of one array in a process. Others are only counted. */

@@ -183,8 +183,8 @@ struct run_header {
     uint64_t spool_limit;   /* limit of this file in the spool. 0: none */
     uint32_t clock_way;     /* enum clock_way: how this kernel's clock was measured, if it was */
     uint32_t clock_trouble; /* enum clock_trouble: why a measurement failed */
-    uint32_t collected;     /* 1: a result in the output directory may have its figures (collect.h) */
-    uint32_t processors;    /* that the process might run on when it began (its affinity). 0: not known */
+    uint32_t collected;  /* 1: its result can be seen in the output directory, so nobody need wait for it (collect.h) */
+    uint32_t processors; /* that the process might run on when it began (its affinity). 0: not known */
     uint64_t first_path, first_module; /* path_record and module_record. 0: none */
     uint64_t processor_set;            /* a hash of these processors: equal if two processes share them. 0: not known */
     uint64_t recorder;         /* the version of mpit that recorded: 1002003 is 1.2.3. 0: not known, or below 0.1.0 */
@@ -323,8 +323,8 @@ enum chunk_kind {
     CHUNK_PACKED,
     CHUNK_COMMS,
     CHUNK_FREE,  /* place of older chunks of the trace */
-    CHUNK_GONE,  /* only in the image of a compact file: place of chunks of events */
-    CHUNK_IMAGE, /* these kinds are only in compact files (compact.h) */
+    CHUNK_GONE,  /* only in the image of a packed run: place of chunks of events */
+    CHUNK_IMAGE, /* these kinds are only in packed runs (packedrun.h) */
     CHUNK_COLUMNS,
     CHUNK_SAMPLES, /* in every file */
 };
@@ -338,9 +338,9 @@ struct chunk_header {
     uint32_t capacity;     /* events. In CHUNK_COMMS: records */
     uint64_t first_event;  /* in CHUNK_TRACE and CHUNK_PACKED. In CHUNK_COMMS: number of the first record */
     uint64_t packed_bytes; /* in CHUNK_PACKED and CHUNK_COMMS */
-    uint64_t reserved[2];  /* in compact files: place and bytes in the image. [1] in a CHUNK_FREE of a live file: 1
+    uint64_t reserved[2];  /* in packed runs: place and bytes in the image. [1] in a CHUNK_FREE of a live file: 1
                             * if the chunk is already in the output directory (drain.h) */
-    /* in CHUNK_RING: the number of events when the ring last began again. In compact files: see compact_seal */
+    /* in CHUNK_RING: the number of events when the ring last began again. In packed runs: see packed_seal */
     uint64_t turned;
 };
 

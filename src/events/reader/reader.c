@@ -3,7 +3,7 @@
 
 #include "base/array.h"
 #include "clock/clocksync.h"
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "format/counter.h"
 #include "format/label.h"
 #include "reader/readercomms.h"
@@ -19,7 +19,7 @@
 
 enum { MAX_THREADS = 1 << 20 };
 
-const struct compact_codec *reader_compact;
+const struct packed_codec *reader_packed;
 
 int reader_fail(struct run_reader *reader, const char *format, ...)
 {
@@ -35,8 +35,6 @@ int reader_fail(struct run_reader *reader, const char *format, ...)
 const void *reader_object(const struct run_reader *reader, uint64_t offset, uint64_t size)
 {
     if (offset < RUN_PAGE_BYTES || offset % 8 || offset > reader->bytes || size > reader->bytes - offset)
-        return NULL;
-    if (reader->map && reader->map->scanned && !run_map_scanned(reader->map, offset, offset + size))
         return NULL;
     return reader->base + offset;
 }
@@ -298,22 +296,30 @@ static int stretches_find(struct run_reader *reader)
     return 0;
 }
 
+/* Returns whether the file begins so. */
+static bool map_begins(const struct run_map *map, const char magic[8])
+{
+    return memcmp(map->base, magic, 8) == 0;
+}
+
 static int file_map(struct run_reader *reader, const char *path, struct run_extent extent)
 {
     reader->map = run_map_open(path, extent, reader->error);
     if (!reader->map)
         return -1;
-    if (reader->map->bytes < sizeof(struct compact_header))
+    if (reader->map->bytes < sizeof(struct section_header))
         return reader_fail(reader, "is not an mpit run file (only %zu bytes long)", reader->map->bytes);
-    if (memcmp(reader->map->base, COMPACT_MAGIC, sizeof((struct compact_header *)0)->magic) != 0) {
+    if (map_begins(reader->map, JOB_MAGIC))
+        return reader_fail(reader, "is a job file, with the files of several processes");
+    if (!map_begins(reader->map, SECTION_MAGIC)) {
         reader->base = reader->map->base;
         reader->bytes = reader->written = reader->map->bytes;
         return 0;
     }
     reader->file = reader->map->base;
     reader->file_bytes = reader->map->bytes;
-    return reader_compact ? reader_compact->open(reader)
-                          : reader_fail(reader, "is a compact run file, which this program cannot read");
+    return reader_packed ? reader_packed->open(reader)
+                         : reader_fail(reader, "is in a job file, which this program cannot read");
 }
 
 /* The size of the file is read last, so it covers everything that the lists lead to. */
@@ -412,20 +418,6 @@ int run_reader_open_part(struct run_reader *reader, const char *path, struct run
     }
 }
 
-int run_reader_scan(struct run_reader *reader, const char *path, struct run_extent extent)
-{
-    *reader = (struct run_reader){.map = run_map_scan(path, extent)};
-    if (!reader->map)
-        return -1;
-    reader->base = reader->map->base;
-    reader->bytes = reader->written = reader->map->bytes;
-    reader_header_copy(reader);
-    if (file_parts_find(reader, true) == 0 && !run_gaps_told(reader))
-        return 0;
-    run_reader_close(reader); /* the usual way gives the reason */
-    return -1;
-}
-
 int run_reader_open(struct run_reader *reader, const char *path)
 {
     return run_reader_open_part(reader, path, (struct run_extent){0});
@@ -463,16 +455,18 @@ uint64_t run_reader_last_ticks(const struct run_reader *reader)
     return last;
 }
 
-bool run_reader_is_part(const struct run_reader *reader)
-{
-    return reader->map->extent.bytes;
-}
-
 int run_reader_wake(const struct run_reader *reader, char error[128])
 {
+    struct run_reader *own = (struct run_reader *)(uintptr_t)reader;
+    bool came;
     if (run_reader_is_parked(reader))
-        return reader_unpark((struct run_reader *)(uintptr_t)reader, error);
-    return run_map_wake(reader->map, error);
+        return reader_unpark(own, error);
+    if (run_map_wake(reader->map, &came, error) != 0)
+        return -1;
+    if (!came || !reader->file || reader_packed->fill(own) == 0)
+        return 0;
+    snprintf(error, 128, "%.127s", reader->error);
+    return -1;
 }
 
 void run_reader_hold(const struct run_reader *reader)
@@ -488,11 +482,11 @@ void run_reader_let_go(const struct run_reader *reader)
 
 void run_reader_close(struct run_reader *reader)
 {
+    run_map_close(reader->map); /* before its image goes */
+    reader->map = NULL;
     if (reader->file && reader->base)
         munmap((void *)(uintptr_t)reader->base, reader->mapped_bytes);
     reader->file = NULL;
-    run_map_close(reader->map);
-    reader->map = NULL;
     chunks_release(reader);
     free(reader->threads);
     reader_comms_release(reader);

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define ANY_THREAD UINT32_MAX
-enum { RUN_MAPS_MOST = 4096 }; /* of files at rest. Linux allows a process 65,530 maps */
+enum { RUN_MAPS_MOST = 1024 }; /* of files at rest. Linux allows a process 65,530 maps; an image takes some 400 KiB */
 
 struct run_map;
 
@@ -45,12 +45,12 @@ struct run_block {
 };
 
 struct run_reader {
-    const char *base;    /* the run file, mapped read-only. For a compact file (compact.h) its image */
+    const char *base;    /* the live file, mapped read-only. Of a packed run (packedrun.h) its image */
     size_t bytes;        /* how many bytes of it are in use */
-    struct run_map *map; /* of the run file, or of the compact one */
+    struct run_map *map; /* of the live file, or of the section */
     size_t mapped_bytes; /* of an image */
     size_t written;      /* its bytes without holes. The file cannot have more objects than fit into them */
-    const void *file;    /* a compact file, mapped read-only. Else NULL */
+    const void *file;    /* the section of a packed run, mapped read-only. Else NULL */
     size_t file_bytes;
     struct run_header header; /* a copy, so that a running process cannot change checked values. With the chunks known,
                                * its losses are without the events that the file still has (run_gaps_settle) */
@@ -95,12 +95,8 @@ struct run_reader {
 
 /* Returns 0, or -1 with reader->error set. After an error the reader needs no closing. */
 int run_reader_open(struct run_reader *reader, const char *path);
-/* The same for a run file that is a part of a file, as in a container. */
+/* The same for a part of a file: a section of a job file. */
 int run_reader_open_part(struct run_reader *reader, const char *path, struct run_extent extent);
-bool run_reader_is_part(const struct run_reader *reader);
-/* The same for one look at the figures of one file of very many, which is not mapped (runmap.h). Then park the reader.
- * Returns -1 without an error if the file must be opened in the usual way. Called from one thread. */
-int run_reader_scan(struct run_reader *reader, const char *path, struct run_extent extent);
 /* Keeps only the header. run_reader_wake opens the file again. Only for a file that does not change any more. */
 void run_reader_park(struct run_reader *reader);
 bool run_reader_is_parked(const struct run_reader *reader);
@@ -150,8 +146,8 @@ void run_reader_let_go(const struct run_reader *reader);
 bool run_reader_read(const struct run_reader *reader, const void *at, void *to, size_t bytes);
 const char *run_reader_path(const struct run_reader *reader);
 
-/* The code that reads compact run files. NULL if this program does not have it. */
-extern const struct compact_codec *reader_compact;
+/* The code that reads packed runs. NULL if this program does not have it. */
+extern const struct packed_codec *reader_packed;
 
 struct clock_scale run_reader_scale(const struct run_reader *reader);
 /* The last time in the live states: a sign of life of a process that has died. */
@@ -221,10 +217,10 @@ struct event_cursor {
                  * part of the trace: several events are unpacked at a time, */
     const struct event *ready, *ready_end; /* the next of them */
     struct unpacked unpacked;
-    struct columns_cursor columns; /* in a block of a compact file, which is unpacked into `memory` */
+    struct columns_cursor columns; /* in a block of a packed run, which is unpacked into `memory` */
     void *memory;                  /* or a chunk that was read */
     size_t memory_bytes;
-    void *unfolding;          /* state that the codec of compact files keeps between blocks */
+    void *unfolding;          /* state that the codec of packed runs keeps between blocks */
     bool reads;               /* reads chunks into `memory` instead of mapping them. Set by the only user of a file */
     bool skims;               /* reads only the headers of chunks: event_ranges_next */
     size_t ranges;            /* how many of them it has returned */

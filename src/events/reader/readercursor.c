@@ -1,5 +1,5 @@
 /* The events of a run file in order: first from the chunks of the trace, then from the ring. */
-#include "format/compact.h"
+#include "format/packedrun.h"
 #include "reader/readercomms.h"
 #include "reader/readernext.h"
 
@@ -67,7 +67,7 @@ static void chunk_begin(struct event_cursor *cursor, const struct chunk_header *
     if (header->kind == CHUNK_COLUMNS) {
         unpacked_begin(&cursor->unpacked);
         cursor->packed_number = first;
-        if (!reader_compact->enter(cursor, chunk))
+        if (!reader_packed->enter(cursor, chunk))
             cursor->columns = (struct columns_cursor){0}; /* makes it empty */
     }
 }
@@ -418,7 +418,7 @@ const struct event *event_cursor_next(struct event_cursor *cursor)
 void event_cursor_close(struct event_cursor *cursor)
 {
     if (cursor->unfolding)
-        reader_compact->leave(cursor);
+        reader_packed->leave(cursor);
     free(cursor->memory);
     cursor->memory = NULL;
     cursor->memory_bytes = 0;

@@ -58,7 +58,7 @@ void run_reader_relabel(struct run_reader *reader)
 bool run_reader_refresh(struct run_reader *reader)
 {
     struct run_reader look = {.base = reader->base, .bytes = reader->bytes};
-    if (reader->file) /* a compact one was complete when it was made */
+    if (reader->file) /* a packed run was complete when it was made */
         return true;
     reader_header_copy(&look);
     look.header.file_bytes = reader->bytes; /* nothing after that was found */

@@ -8,8 +8,8 @@ void run_reader_park(struct run_reader *reader)
 {
     struct run_map *map = reader->map;
     reader->map = NULL;
-    run_reader_close(reader);
     run_map_park(map);
+    run_reader_close(reader);
     *reader = (struct run_reader){.map = map, .header = reader->header};
 }
 

@@ -115,7 +115,7 @@ struct run_map *run_map_open(const char *path, struct run_extent extent, char er
     if (st.st_size == 0)
         snprintf(error, 512, "is not an mpit run file (only 0 bytes long)");
     else if (!inside)
-        snprintf(error, 512, "is truncated: its container has only %zu bytes", end);
+        snprintf(error, 512, "is truncated: its job file has only %zu bytes", end);
     else if (!map || !(mapped = map_place(map, fd) == 0))
         snprintf(error, 512, "cannot be mapped: %s", strerror(errno));
     close(fd);
@@ -130,104 +130,17 @@ struct run_map *run_map_open(const char *path, struct run_extent extent, char er
 
 static void map_read_end(struct run_map *map);
 
-/* ---- scans ------------------------------------------------------------------------------------------------------- */
-
-enum { SCAN_MOST = 1 << 20, SCAN_FIRST = 80 << 10, SCAN_STEP = 32 << 10, SCAN_SPANS = 32 };
-
-/* The buffer of scans: a file up to `loaded`, and some places behind it. The rest is zero. */
-static struct {
-    char *bytes;
-    size_t loaded;
-    struct {
-        size_t begin, end;
-    } spans[SCAN_SPANS]; /* that were read */
-    size_t count;
-} scan;
-
-static bool scan_read(const struct run_map *map, size_t begin, size_t end)
+void run_map_image(struct run_map *map, void *image, size_t bytes)
 {
-    if (scan.count == SCAN_SPANS)
-        return false;
-    scan.spans[scan.count].begin = begin;
-    scan.spans[scan.count++].end = end;
-    return pread(map->fd, scan.bytes + begin, end - begin, (off_t)(map->extent.begin + begin)) ==
-           (ssize_t)(end - begin);
-}
-
-bool run_map_scanned(const struct run_map *map, size_t begin, size_t end)
-{
-    if (end <= scan.loaded)
-        return true;
-    if (end > map->bytes)
-        return false;
-    if (begin > scan.loaded + SCAN_STEP) /* the header of a chunk behind others */
-        return scan_read(map, begin, end);
-    size_t from = scan.loaded;
-    end = end > from + SCAN_STEP ? end : from + SCAN_STEP < map->bytes ? from + SCAN_STEP : map->bytes;
-    scan.loaded = end;
-    return scan_read(map, from, end);
-}
-
-static void scan_clear(void)
-{
-    for (; scan.count; scan.count--)
-        memset(scan.bytes + scan.spans[scan.count - 1].begin, 0,
-               scan.spans[scan.count - 1].end - scan.spans[scan.count - 1].begin);
-    scan.loaded = 0;
-}
-
-/* Returns whether figures are all that can be read in the file. */
-static bool scan_is_enough(size_t bytes)
-{
-    const struct run_header *header = (const struct run_header *)scan.bytes;
-    return memcmp(header->magic, RUN_MAGIC, sizeof header->magic) == 0 && header->version == RUN_VERSION &&
-           header->byte_order == RUN_BYTE_ORDER && header->phase == RUN_FINALIZED && !header->traced &&
-           !header->samples_hz && header->end_ticks && header->file_bytes <= bytes;
-}
-
-static bool scan_begin(const struct run_map *map)
-{
-    size_t first = map->bytes < SCAN_FIRST ? map->bytes : SCAN_FIRST;
-    if (map->bytes < RUN_PAGE_BYTES || map->bytes > SCAN_MOST)
-        return false;
-    if (!scan.bytes && !(scan.bytes = calloc(1, SCAN_MOST)))
-        return false;
-    scan_clear();
-    scan.loaded = first;
-    return scan_read(map, 0, first) && scan_is_enough(map->bytes);
-}
-
-struct run_map *run_map_scan(const char *path, struct run_extent extent)
-{
-    struct stat st;
-    char error[128];
-    int fd = map_file_open(path, extent, &st, error, sizeof error);
-    if (fd < 0)
-        return NULL;
-    size_t length = strlen(path) + 1, end = (size_t)st.st_size;
-    bool inside = extent.begin <= end && extent.bytes <= end - extent.begin;
-    struct run_map *map = inside ? calloc(1, sizeof *map + length) : NULL;
-    if (map)
-        *map = (struct run_map){.bytes = extent.bytes ? extent.bytes : end,
-                                .extent = {extent.begin, extent.bytes, st.st_dev, st.st_ino},
-                                .owner = st.st_uid,
-                                .scanned = true,
-                                .fd = fd};
-    if (!map || !scan_begin(map)) {
-        close(fd);
-        free(map);
-        return NULL;
-    }
-    map->base = scan.bytes;
-    memcpy(map->path, path, length);
-    return map;
+    map->image = image;
+    map->image_bytes = bytes;
 }
 
 /* The caller does not hold the lock. */
 static void map_take(struct run_map *map)
 {
     map_read_end(map);
-    if (map->scanned || !map->base)
+    if (!map->base)
         return;
     pthread_mutex_lock(&resting_lock);
     if (map->place)
@@ -240,8 +153,8 @@ static void map_take(struct run_map *map)
 void run_map_park(struct run_map *map)
 {
     map_take(map);
-    map->base = NULL;
-    map->awake = map->scanned = false;
+    map->base = map->image = NULL;
+    map->awake = false;
     map->place = 0;
 }
 
@@ -269,6 +182,8 @@ static void map_drop(struct run_map *map)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     map->awake = base == MAP_FAILED;
     map->place = 0;
+    if (!map->awake && map->image)
+        madvise(map->image, map->image_bytes, MADV_DONTNEED);
 }
 
 /* Without memory the map just stays. */
@@ -285,8 +200,6 @@ static void resting_add(struct run_map *map)
 
 void run_map_rest(struct run_map *map)
 {
-    if (map->scanned)
-        return;
     map_read_end(map);
     pthread_mutex_lock(&resting_lock);
     if (map->awake)
@@ -353,9 +266,10 @@ static int map_wake(struct run_map *map, char error[128])
     return 0;
 }
 
-int run_map_wake(struct run_map *map, char error[128])
+int run_map_wake(struct run_map *map, bool *came, char error[128])
 {
     pthread_mutex_lock(&resting_lock);
+    *came = !map->awake;
     int result = map_wake(map, error);
     pthread_mutex_unlock(&resting_lock);
     return result;

@@ -3,12 +3,12 @@
  *
  *   base ──> the file, mapped                  awake: it can be read
  *        ├─> nothing, but the place is kept    asleep: neighboring places are one map of the system
- *        ├─> the buffer of scans               the file was read, and not mapped. Valid until the next scan
  *        └─> NULL                              parked
  *
  *   resting[] ──> maps that may be taken away, the oldest first; a map in this list knows its place
  *
- * A map comes back to its old address, so that pointers into the file need no change.
+ * A map comes back to its old address, so that pointers into the file need no change. The image of a packed run goes and
+ * comes with the map of its section.
  *
  * A file may get shorter while it is mapped (somebody truncates it, its server has lost it). A read past its end then
  * raises SIGBUS. A tool that watches files for long asks for a guard. With it a page of zeros is there, and the map is
@@ -32,7 +32,8 @@ struct run_map {
     size_t place;   /* in resting[], + 1. 0: not in it */
     unsigned holds; /* how often it is held */
     bool awake;
-    bool scanned;
+    void *image; /* of a packed run (packedrun.h), or NULL */
+    size_t image_bytes;
     int fd;                       /* for run_map_read. -1: not open */
     volatile bool torn;           /* written by the guard */
     struct run_map *next, **link; /* all maps, for the guard */
@@ -41,18 +42,15 @@ struct run_map {
 
 /* Returns NULL with a reason in error, which has 512 bytes. */
 struct run_map *run_map_open(const char *path, struct run_extent extent, char error[512]);
-/* Reads the begin of a run file into a buffer: a file that is not large, of a process that has ended, without a trace
- * and samples. With very many files that is faster than maps, and the system reads less. Returns NULL for another file,
- * without a reason. Called from one thread. */
-struct run_map *run_map_scan(const char *path, struct run_extent extent);
-/* Reads bytes of a scanned file that the buffer does not have yet. Returns false if that fails, or has failed. */
-bool run_map_scanned(const struct run_map *map, size_t begin, size_t end);
+/* The map has an image from now on. It loses its contents when the map goes. */
+void run_map_image(struct run_map *map, void *image, size_t bytes);
 /* Takes the map away, and its place. */
 void run_map_park(struct run_map *map);
 /* NULL may be closed. */
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
-int run_map_wake(struct run_map *map, char error[128]);
+/* *came: the map was away, and an image is empty. */
+int run_map_wake(struct run_map *map, bool *came, char error[128]);
 /* Reads the bytes at `at` in the map. That is faster than touching many of its pages for the first time. Called from
  * one thread, for a file that is held. The file opened here is closed when the file is put to rest. Returns false if
  * the caller must read in the map. */

@@ -12,7 +12,8 @@
 #   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
-#   unpacked RUN                the files of its jobs are in $work/unpacked, also those of containers ($build)
+#   live_run OUT COMMAND...     runs it; its live files are in OUT, as nothing is collected ($build)
+#   unpacked RUN                each of its processes has a file of its own in $work/unpacked ($build)
 #   sound ARCHIVE               nothing is found in the archive ($build)
 #   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi);
 #                               what it said is in $work/said, its run goes to $keep if that is set
@@ -99,10 +100,20 @@ launch() {
     timeout --kill-after=10 "${limit:-120}" ${record:-} "mpirun.$mpi" -n "$ranks" "$@"
 }
 
+live_run() {
+    local out=$1 spool=$work/live-spool status
+    shift
+    mkdir -p "$out" "$spool"
+    MPIT_SPOOL=$spool MPIT_OUTPUT=/proc/nowhere LD_PRELOAD=$build/lib/libmpit.so "$@"
+    status=$?
+    cp "$spool"/*/*/*.mpit "$out"
+    rm -rf "$spool"
+    return $status
+}
+
 unpacked() {
     rm -rf "$work/unpacked"
-    "$build/bin/mpit-dump" --unpack "$work/unpacked" "$1" >/dev/null 2>&1
-    mkdir -p "$work/unpacked" && cp -n "$1"/*.mpit "$work/unpacked" # the file that the container has replaced is there
+    "$build/tests/jobsplit" "$1" "$work/unpacked"
 }
 
 # sound ARCHIVE: mpit-dump --check finds nothing, no warning either

@@ -109,7 +109,7 @@ def summaries(wanted=1):
         if subprocess.run(["pgrep", "-x", "-r", "R,S,D", "mpit-collect"], capture_output=True).returncode == 0:
             time.sleep(0.1)  # a file may come yet
             continue
-        found = [f"{folder}/{name}" for folder, _, names in os.walk("/logs") for name in names if name.endswith((".summary", ".mpit"))]
+        found = [f"{folder}/{name}" for folder, _, names in os.walk("/logs") for name in names if name.endswith(".mpit")]
         if len(found) == wanted:
             break
         time.sleep(0.1)

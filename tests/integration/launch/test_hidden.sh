@@ -23,7 +23,7 @@ content() { # DIRECTORY KIND
     rm -rf unpacked
     (cd "$1" && find .) >all
     find "$1" -type f -exec cat {} + >>all
-    if mpit-dump --unpack unpacked "$1" >>all 2>&1; then find unpacked -type f -exec cat {} + >>all; fi
+    if "$build/tests/jobsplit" --plain "$1" unpacked >>all 2>&1; then find unpacked -type f -exec cat {} + >>all; fi
     mpit-dump --json "$1" >json 2>>all
     cat json >>all
     mpit-jobs --json "$1" >>all 2>&1

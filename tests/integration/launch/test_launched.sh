@@ -32,7 +32,8 @@ for mpi in openmpi mpich; do
         MPIT_SPOOL=$PWD/$mpi-spool mpit-run --quiet --trace --output "$mpi-short-$run" "mpirun.$mpi" -n 2 ./ring-$mpi >out 2>err
     done
     check "$mpi: six short runs with a trace leave no live files" [ -z "$(find "$mpi-spool" -mindepth 2)" ]
-    gives "$mpi: a run of two files" 0 mpit-run --output "$mpi-two" --trace --no-compact "mpirun.$mpi" -n 2 ./ring-$mpi
+    gives "$mpi: a run of two processes" 0 mpit-run --output "$mpi-whole" --trace "mpirun.$mpi" -n 2 ./ring-$mpi
+    gives "  becomes two files" 0 "$build/tests/jobsplit" "$mpi-whole" "$mpi-two"
     script late-$mpi "set -- '$PWD/$mpi-two'/*.mpit" 'cp "$1" "$MPIT_OUTPUT"' '(sleep 1; cp "$2" "$MPIT_OUTPUT") >&- 2>&- &'
     gives "$mpi: results of another host that come a second later" 0 env PMI_RANK=0 PMI_SIZE=2 \
         mpit-run --output "$mpi-late" --otf2 ./late-$mpi
@@ -82,18 +83,18 @@ for mpi in openmpi mpich; do
     check "  says nothing" [ ! -s err ]
     gives "  the first" 0 "${step[@]}" SLURM_PROCID=0 mpit-run ./ring-$mpi
     one_says 1 "recorded in mpit-run-slurm-7.1"
-    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.summary' | wc -l)" = 2 ]
+    check "  for both" [ "$(find mpit-run-slurm-7.1 -name '*.mpit' | wc -l)" = 2 ]
     gives "  a later step" 0 "${step[@]}" SLURM_PROCID=0 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
     one_says 1 "recorded in mpit-run-slurm-7.1.1;"
     gives "  its second" 0 "${step[@]}" SLURM_PROCID=1 SLURM_STEP_ID=2 mpit-run --output mpit-run-slurm-7.1 ./ring-$mpi
-    check "  goes there, too" [ "$(find mpit-run-slurm-7.1.1 -name '*.summary' | wc -l)" = 2 ]
+    check "  goes there, too" [ "$(find mpit-run-slurm-7.1.1 -name '*.mpit' | wc -l)" = 2 ]
     mkdir -p starved/bin starved/lib && cp "$build"/lib/libmpit.so "$build"/lib/libmpit-$mpi.so starved/lib
     script starved/bin/mpit-collect 'end=$(($(date +%s) + 2))' 'while [ "$(date +%s)" -lt $end ]; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done' \
         "exec '$build/bin/mpit-collect' \"\$@\""
     gives "$mpi: mpit-collect computes for a second before it reads or writes" 0 \
         env LD_PRELOAD="$PWD/starved/lib/libmpit.so" MPIT_OUTPUT="$PWD/starved-run" ./ring-$mpi
     says_not err "is slow"
-    check "  its results are there when the program has ended" [ "$(find starved-run -name '*.summary' | wc -l)" = 1 ]
+    check "  its results are there when the program has ended" [ "$(find starved-run -name '*.mpit' | wc -l)" = 1 ]
     rm -r starved starved-run
     gives "  a program that is not there" 127 "${step[@]}" SLURM_PROCID=1 mpit-run ./there-is-none
     gives "  a job of one process below it" 0 "${step[@]}" SLURM_PROCID=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 \

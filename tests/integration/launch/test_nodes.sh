@@ -113,7 +113,7 @@ programs_started() {
     traced traffic
     gives "$mpi: heat without a trace" 0 "${record[@]}" "${mpirun[@]}" -n 4 "${heat[@]}"
     check "  no run files are left" files 0
-    check "  but one summary" test "$(find "$run" -name '*.summary' | wc -l)" = 1
+    check "  but one summary" test "$(find "$run" -name '*.mpit' | wc -l)" = 1
     check "  of one job with four ranks" whole 1
     rm -rf "$run"
     if several_contexts $mpi; then

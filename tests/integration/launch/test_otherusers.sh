@@ -109,10 +109,10 @@ says_not out ran
 for folder in sticky/open sticky/keeps sticky/link everybody; do # without mpit-run
     "${nobody[@]}" env LD_PRELOAD="$work/place/lib/libmpit.so" MPIT_OUTPUT="$work/$folder" "./ring-$mpi" >out 2>err </dev/null
     if [ $folder = everybody ]; then
-        check "one of root's gets results" [ "$(find everybody -name '*.summary' | wc -l)" = 1 ]
+        check "one of root's gets results" [ "$(find everybody -name '*.mpit' | wc -l)" = 1 ]
         rm everybody/*
     else
-        check "$folder gets no results" [ -z "$(find everybody sticky -name '*.summary')" ]
+        check "$folder gets no results" [ -z "$(find everybody sticky -name '*.mpit')" ]
         one_says 1 "$folder.*Operation not permitted"
     fi
 done
@@ -129,13 +129,13 @@ echo "# files that another user has put there"
 mkdir mixed
 xzcat "$samples/run/plain.mpit.xz" >mixed/host.1.mpit
 xzcat "$samples/run/counters.mpit.xz" >mixed/host.2.mpit
-xzcat "$samples"/summary/*.summary.xz >mixed/forged.summary 2>/dev/null
+xzcat "$samples/run/summary.mpit.xz" >mixed/forged.mpit 2>/dev/null
 jobs() { python3 -c 'import json, sys; print(len(json.load(open("out"))["jobs"]))'; }
 gives "all of one user" 0 mpit-dump --json mixed
 all=$(jobs)
-chown nobody mixed/host.2.mpit mixed/forged.summary
+chown nobody mixed/host.2.mpit mixed/forged.mpit
 gives "some of another one" 1 mpit-dump --json mixed
-one_says 1 "mixed/(host.2.mpit|forged.summary) is left out: it belongs to user nobody, not to the owner of the directory"
+one_says 1 "mixed/(host.2.mpit|forged.mpit) is left out: it belongs to user nobody, not to the owner of the directory"
 one_says 1 "mixed: 1 more files of other users are left out"
 check "  the others are shown" [ "$(jobs)" = 1 ]
 gives "  also of a directory of theirs" 1 "${daemon[@]}" mpit-dump --json "$work/mixed"

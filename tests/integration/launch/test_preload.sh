@@ -39,7 +39,7 @@ silent() {
 
 # recorded DIRECTORY
 recorded() {
-    if ls "$1"/*.summary >/dev/null 2>&1; then ok "  is recorded"; else not_ok "  is recorded" "$work/err"; fi
+    if ls "$1"/*.mpit >/dev/null 2>&1; then ok "  is recorded"; else not_ok "  is recorded" "$work/err"; fi
 }
 
 # gives NAME STATUS OUTPUT COMMAND...: of the command, whose standard error goes to $work/err

@@ -5,7 +5,7 @@
 
 umask 022
 day=$(date +%Y/%m/%d)
-jobs_in() { find "$1" -name '*.summary' | sort; }
+jobs_in() { find "$1" -name '*.mpit' | sort; }
 access_is() { check "  $2 has $1" [ "$(stat -c %a "$2")" = "$1" ]; }
 member() { # FILE EXPRESSION: of the JSON of its first job
     check "  $2" python3 -c "import json, subprocess, sys

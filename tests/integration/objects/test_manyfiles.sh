@@ -13,9 +13,7 @@ many=5000 # above RUN_MAPS_MOST
 mpi=openmpi
 [ -x "$build/tests/heat-$mpi" ] || mpi=mpich
 export MPIT_FLIGHT_EVENTS=64
-# not with mpit-run, which would make the file compact
-MPIT_REDUCE=0 MPIT_TRACE=1 MPIT_OUTPUT=$work/one launch $mpi 1 env LD_PRELOAD="$build/lib/libmpit.so" \
-    "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run to be copied" "$work/out"
+MPIT_REDUCE=0 MPIT_TRACE=1 live_run "$work/one" launch $mpi 1 "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run to be copied" "$work/out"
 run_file=("$work"/one/*.mpit)
 
 # figures DIRECTORY: ranks of each job, then calls of all of them
@@ -82,9 +80,8 @@ else
     not_ok "each of $many has its events, by time and rank: $(wc -l <"$work/out") calls" "$work/told"
 fi
 
-# Without a trace a file is read, and not mapped, and of its reader only the header is kept.
-MPIT_REDUCE=0 MPIT_OUTPUT=$work/plain launch $mpi 1 env LD_PRELOAD="$build/lib/libmpit.so" \
-    "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run without a trace" "$work/out"
+# Without a trace only the header is kept of a reader.
+MPIT_REDUCE=0 live_run "$work/plain" launch $mpi 1 "$build/tests/heat-$mpi" --rows 8 --columns 8 --steps 2 --every 1 >"$work/out" 2>&1 </dev/null || not_ok "a run without a trace" "$work/out"
 run_file=("$work"/plain/*.mpit)
 each=$(figures "$work/plain" | sed 's/.*jobs, \([0-9]*\) calls.*/\1/')
 for count in 1500 $many; do

@@ -123,7 +123,7 @@ def filters(mpi, made):
     judge.holds(rule is None or all(job["rule"] == rule for job in listed("--finding", rule, LOGS)["jobs"]), mpi + ": --finding")
     wrong = []
     for found, directory in shown(LOGS):
-        wrong += [directory] if not glob.glob(directory + "/*.summary") else []
+        wrong += [directory] if not glob.glob(directory + "/*.mpit") else []
         wrong += [found] if found and found not in [one for one, _ in shown("--finding", found, LOGS)] else []
     judge.check(mpi + ": the table has directories, and findings that --finding takes", wrong)
     longest = [job["seconds"] for job in listed("--sort", "seconds", LOGS)["jobs"]]
@@ -177,7 +177,7 @@ def index(mpi, count):
     linked = listed("--index", path, link)
     judge.holds(again["read"] == linked["read"] == 0 and again["jobs"] == linked["jobs"] == first["jobs"],
                 mpi + ": whatever the way to the directory", "%s %s" % (again["read"], linked["read"]))
-    last = glob.glob(LOGS + "/*/*/*/heat*-1/*.summary")[0]
+    last = glob.glob(LOGS + "/*/*/*/heat*-1/*.mpit")[0]
     shutil.copytree(os.path.dirname(last), LOGS + "/copy")
     third = listed("--index", path, LOGS)
     judge.holds(third["read"] == 1 and len(third["jobs"]) == count + 1, mpi + ": then what is new", str(third["read"]))
@@ -244,7 +244,7 @@ def parts(mpi):
     output, index_ = WORK + "/parts-" + mpi, WORK + "/parts-%s.index" % mpi
     status = recorded(mpi, 3, 8, "ann", [script, BUILD + "/tests/heat-" + mpi], "--rows", "48", "--columns", "48", "--steps", "5",
                       MPIT_OUTPUT=output)
-    files = sorted(glob.glob(output + "/*.summary"))
+    files = sorted(glob.glob(output + "/*.mpit"))
     judge.holds(status == 0 and len(files) == 3, mpi + ": a job in three parts", "%s %s" % (status, files))
     whole = json.loads(trial.run([DUMP, "--json", output], SECONDS, trial.environment()).out)["jobs"][0]
     expected = (3, 3, sum(rank["messages_sent"] for rank in whole["by_rank"]), whole["run_seconds"]["max"])
@@ -307,19 +307,19 @@ def joined_parts(mpi):
 
 def damaged(mpi):
     tree = WORK + "/damaged-" + mpi
-    good = glob.glob(LOGS + "/*/*/*/*-1/*.summary")[0]
+    good = glob.glob(LOGS + "/*/*/*/*-1/*.mpit")[0]
     os.makedirs(tree + "/sub")
-    shutil.copy(good, tree + "/sub/good.summary")
+    shutil.copy(good, tree + "/sub/good.mpit")
     data = open(good, "rb").read()
     for name, content in (("cut", data[:len(data) // 2]), ("empty", b""), ("text", b"hello"), ("bent", data[:200] + b"x" + data[201:])):
-        with open("%s/%s.summary" % (tree, name), "wb") as file:
+        with open("%s/%s.mpit" % (tree, name), "wb") as file:
             file.write(content)
-    os.mkfifo(tree + "/pipe.summary")
-    os.rename(tree + "/text.summary", tree + "/\x1b]0;text.summary")
+    os.mkfifo(tree + "/pipe.mpit")
+    os.rename(tree + "/text.mpit", tree + "/\x1b]0;text.mpit")
     ended = tool("--json", tree)
     told = json.loads(ended.out) if ended.status == 0 else {"jobs": []}
     judge.holds(len(told["jobs"]) == 1 and told["unreadable"] == 4 and
-                all("%s.summary" % name in ended.err for name in ("/cut", "/empty", "text", "/bent")) and "\x1b" not in ended.err and
+                all("%s.mpit" % name in ended.err for name in ("/cut", "/empty", "text", "/bent")) and "\x1b" not in ended.err and
                 "4 summaries cannot be read, and are left out" in ended.err, mpi + ": damaged files are named, and the others count",
                 str(ended))
 

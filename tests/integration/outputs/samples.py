@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """samples.py BUILD [--make | --expect | --record DIRECTORY]: files of the present formats, which stay in tests/samples, are read as ever.
 
-There is a run file of each shape (plain, compact, ring, counters without a trace, with samples) and a summary, with what
-mpit-dump --json and --events made of them. All are of x86-64, little endian; xz packs them. Files of another version are
+There is a live file of each shape (plain, ring, counters without a trace, with samples), and a job file with a packed run and one
+with a summary, with what mpit-dump --json and --events made of them. All are of x86-64, little endian; xz packs them. Files of another version are
 refused with a word that names the versions, and what to do.
 
---record DIRECTORY records today's run files there, for fuzzers. --make records the samples anew, after a change of a format.
+--record DIRECTORY records today's files there, for fuzzers. --make records the samples anew, after a change of a format.
 --expect keeps today's outputs as what is expected, where an output has changed on purpose."""
 import difflib
 import glob
@@ -29,7 +29,7 @@ SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path
 SAMPLES = SOURCE + "/tests/samples"
 DUMP, SECONDS = BUILD + "/bin/mpit-dump", 120
 WORK = tempfile.mkdtemp(prefix="mpit-samples.", dir="/tmp")
-SHAPES = ("plain", "compact", "ring", "counters", "sampled")
+SHAPES = ("plain", "packed", "ring", "counters", "sampled", "summary")
 MODES = ("--json", "--events", "--profile")
 judge = trial.Judge()
 say = judge.holds
@@ -42,10 +42,10 @@ def constant(path, name):
 
 
 RUN_VERSION = constant("src/events/format/runfile.h", "RUN_VERSION")
-RUN_SAMPLES, SUMMARY_SAMPLES = SAMPLES + "/run", SAMPLES + "/summary"
-SUMMARY = SUMMARY_SAMPLES + "/job.summary.xz"
+RUN_SAMPLES = SAMPLES + "/run"
+SUMMARY = RUN_SAMPLES + "/summary.mpit.xz"
 EXPECTED = [("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), mode) for shape in SHAPES for mode in MODES
-            if mode != "--profile" or shape == "sampled"] + [(SUMMARY, "--json")]
+            if shape != "summary" and (mode != "--profile" or shape == "sampled")] + [(SUMMARY, "--json")]
 
 
 def put(path, data):
@@ -69,57 +69,61 @@ def environment(run, settings):
     subprocess.run(["strip", "-g", "-o", heat, "%s/tests/heat-%s" % (BUILD, mpi)], check=True)  # no names of source files
     if "MPIT_SAMPLE_HZ" in settings:
         library = shutil.copy(BUILD + "/lib/libmpit-sampler.so", WORK) + ":" + library
-    return trial.clean(MPIT_OUTPUT=run, LD_PRELOAD=library, **settings), heat
+    return trial.clean(MPIT_OUTPUT=run, MPIT_SPOOL=WORK + "/spool", LD_PRELOAD=library, **settings), heat
 
 
 def record(name, steps, settings, kill=False):
-    """A run of one process; returns its files."""
-    run = "%s/%s" % (WORK, name)
-    env, heat = environment(run, settings)
+    """A run of one process, whose live file stays in the spool: there is no directory for its results. Its bytes."""
+    os.makedirs(WORK + "/spool", exist_ok=True)
+    env, heat = environment("/proc/no/" + name, settings)
     process = subprocess.Popen([heat, "--rows", "8", "--columns", "8", "--steps", str(steps)], env=env,
-                               stdout=subprocess.DEVNULL, cwd=WORK)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=WORK)
     if kill:
         time.sleep(2)
         process.send_signal(signal.SIGKILL)
     process.wait(timeout=SECONDS)
-    subprocess.run([BUILD + "/bin/mpit-collect", run], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-    return run
-
-
-def only(run, ending):
-    """The one file of this kind."""
-    (path,) = glob.glob("%s/*%s" % (run, ending))
+    (path,) = glob.glob(WORK + "/spool/*/*/*.mpit")
     with open(path, "rb") as file:
-        return file.read()
+        return path, file.read()
 
 
-def run_samples_record(keep):
+def collected(live):
+    """The job file that becomes of a live file."""
+    run = WORK + "/collected"
+    subprocess.run([BUILD + "/bin/mpit-collect", "--to", run, os.path.dirname(live)], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL,
+                   env=dict(os.environ, MPIT_SPOOL=WORK + "/spool"))
+    (path,) = glob.glob(run + "/*.mpit")
+    with open(path, "rb") as file:
+        data = file.read()
+    os.unlink(path)
+    return data
+
+
+def samples_record(keep):
     """Of the version of today. `keep` gets the name and the bytes of each."""
-    plain = record("plain", 20, {"MPIT_TRACE": "1"})
-    keep("plain.mpit", only(plain, ".mpit"))
-    keep("ring.mpit", only(record("ring", 20000, {
-        "MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "40000"}), ".mpit"))
-    keep("counters.mpit", only(record("counters", 10 ** 9, {"MPIT_FLIGHT_EVENTS": "50"}, True), ".mpit"))
-    keep("sampled.mpit", only(record("sampled", 500000, {"MPIT_SAMPLE_HZ": "200"}), ".mpit"))
-    subprocess.run([DUMP, "--compact", plain], check=True, timeout=SECONDS, stdout=subprocess.DEVNULL)
-    keep("compact.mpit", only(plain, ".mpit"))
+    for name, steps, settings, kill in (
+            ("plain", 20, {"MPIT_TRACE": "1"}, False),
+            ("ring", 20000, {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "40000"}, False),
+            ("counters", 10 ** 9, {"MPIT_FLIGHT_EVENTS": "50"}, True),
+            ("sampled", 500000, {"MPIT_SAMPLE_HZ": "200"}, False),
+            ("summary", 20, {}, False)):
+        path, data = record(name, steps, settings, kill)
+        packed = collected(path)
+        if name == "plain":
+            keep("packed.mpit", packed)
+        keep(name + ".mpit", packed if name == "summary" else data)
 
 
-def run_samples_make():
-    run_samples_record(lambda name, data: put("%s/%s.xz" % (RUN_SAMPLES, name), data))
+def samples_make():
+    samples_record(lambda name, data: put("%s/%s.xz" % (RUN_SAMPLES, name), data))
 
 
-def run_samples_give(directory):
+def samples_give(directory):
     """Not packed."""
     def write(name, data):
         with open(directory + "/" + name, "wb") as file:
             file.write(data)
-    run_samples_record(write)
-
-
-def summary_samples_make():
-    """Likewise."""
-    put(SUMMARY, only(record("summary", 20, {}), ".summary"))
+    samples_record(write)
 
 
 def laid_out(samples):
@@ -182,7 +186,7 @@ def today():
             "\n(on purpose? samples.py BUILD --expect. Another format? samples.py BUILD --make)")
     ranks = [json.loads(dumped(SUMMARY, "--json", *words).stdout)["jobs"][0]["by_rank"] for words in ([], ["--ranks", "0"])]
     say(ranks[0] and ranks[0] == ranks[1], "--ranks of a summary has the same figures", ranks)
-    for shape in ("plain", "compact"):
+    for shape in ("plain", "packed"):
         done = dumped("%s/%s.mpit.xz" % (RUN_SAMPLES, shape), "--verify")
         say(done.returncode == 0, "  the replay of %s equals its tallies" % shape, outcome(done))
 
@@ -196,7 +200,7 @@ def refused():
         file.seek(0)
         file.write(data)
     words = ("version %d, but this mpit reads version %d" % (other, RUN_VERSION), "the mpit that")
-    for mode in (["--summary"], ["--json"], ["--events"], ["--csv"], ["--verify"], ["--crash"], ["--analyze"], ["--compact"],
+    for mode in (["--summary"], ["--json"], ["--events"], ["--csv"], ["--verify"], ["--crash"], ["--analyze"],
                  ["--otf2", "refused"], ["--perfetto", "refused"], ["--json", "--analyze"]):
         ends = tool(*mode, "run"), tool(*mode, path)
         good = [one.returncode == 1 and not one.stdout and all(word in one.stderr for word in words) for one in ends]
@@ -213,15 +217,13 @@ def main():
     try:
         if sys.argv[2:] == ["--make"]:
             os.makedirs(RUN_SAMPLES, exist_ok=True)
-            os.makedirs(SUMMARY_SAMPLES, exist_ok=True)
-            run_samples_make()
-            summary_samples_make()
+            samples_make()
         if sys.argv[2:] in (["--make"], ["--expect"]):
             for sample, mode in EXPECTED:
                 put(expectation(sample, mode), outcome(dumped(sample, mode)).encode())
             return
         if sys.argv[2:3] == ["--record"]:
-            run_samples_give(sys.argv[3])
+            samples_give(sys.argv[3])
             return
         today()
         refused()

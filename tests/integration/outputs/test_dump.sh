@@ -18,7 +18,7 @@ says err "only one of"
 gives "a directory that is not there" 1 mpit-dump no-such-run
 says err "no-such-run does not exist"
 mkdir empty
-mkdir older newer && xzcat "$samples/../summary/job.summary.xz" | tee older/job.summary >newer/job.summary
+mkdir older newer && xzcat "$samples/summary.mpit.xz" | tee older/job.mpit >newer/job.mpit
 touch -d 2020-01-01 older
 gives "no run where there are some" 0 mpit-dump --json
 says err "this is the newest run here, newer"
@@ -38,12 +38,10 @@ done
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi ring names hang late waits
-    timeout 120 mpit-run --no-compact --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
-    if ls crash-$mpi/*.mpit >/dev/null 2>&1; then
-        cp -r crash-$mpi "foreign-$mpi"
-        check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
-    fi
-    gives "a traced run of $mpi" 0 mpit-run --trace --no-compact --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
+    timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
+    live_run "foreign-$mpi" timeout 120 mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
+    check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
+    gives "a traced run of $mpi" 0 mpit-run --trace --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     gives "  summary" 0 mpit-dump --full trace-$mpi
     says out "MPI_Sendrecv +2 "
     says_not out "MPI_Init .* 0\.0 %" # its stalls are not known
@@ -101,10 +99,11 @@ for mpi in openmpi mpich; do
     gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi plain-$mpi
     says err "no events to convert"
     check "  leaves nothing behind" test ! -e nothing-$mpi
-    gives "  one file of it" 0 mpit-dump --full "$(find trace-$mpi -name '*.mpit' | head -1)"
+    unpacked trace-$mpi
+    gives "  one rank of it" 0 mpit-dump --full "$(find unpacked -name '*.mpit' | head -1)"
     says out "1 of them recorded"
-    damaged=$(find trace-$mpi -name '*.mpit' | sort | head -1)
-    cp -r trace-$mpi cut-$mpi
+    MPIT_TRACE=1 live_run cut-$mpi mpirun.$mpi -n 2 ./ring-$mpi >out 2>err
+    damaged=$(find cut-$mpi -name '*.mpit' | sort | head -1)
     truncate -s 5000 "cut-$mpi/${damaged##*/}"
     gives "  a truncated file is named, the rest shown" 1 mpit-dump cut-$mpi
     says err "cut-$mpi/${damaged##*/} is truncated"
@@ -126,7 +125,7 @@ open(sys.argv[1], "wb").write(data)' "$file" $mpi
     done
     gives "  a window behind the end" 2 mpit-dump --csv --window 1000: trace-$mpi
     says err "window begins at 1000.000 s, but the job lasted only [0-9.]+ s"
-    env LD_PRELOAD="$build/lib/libmpit.so" MPIT_OUTPUT="back-$mpi" MPIT_TRACE=1 "./ring-$mpi" >out 2>err
+    MPIT_TRACE=1 live_run "back-$mpi" "./ring-$mpi" >out 2>err
     gives "    nor in a run without mpit-run" 2 mpit-dump --csv --window 1000: back-$mpi
     for file in back-$mpi/*.mpit; do # end_realtime_ns: the node's clock was set back
         printf '\1\0\0\0\0\0\0\0' | dd of="$file" bs=1 seek=96 conv=notrunc status=none

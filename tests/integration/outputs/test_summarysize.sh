@@ -18,7 +18,7 @@ assert $1, (len(comms), len(sites), comms.keys())"
 bounded() { # shellcheck disable=SC2086
     rm -rf run
     gives "$mpi: a bound of $1 bytes" 0 env MPIT_SUMMARY_LIMIT_BYTES="$1" mpit-run --quiet --output run mpirun.$mpi $over -n $ranks ./crowded-$mpi $comms
-    size=$(stat -c %s run/*.summary)
+    size=$(stat -c %s run/*.mpit)
 }
 totals() {
     member 'sum(comm["send_count"] for comm in comms.values()) == 3 * 2 * 150'

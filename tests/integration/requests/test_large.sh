@@ -48,11 +48,11 @@ says '^sound: 0 errors, 0 warnings; 4 processes, 4 locations'
 gives "four threads" 0 "$dump" --otf2 four -j 4 run
 gives "  the same" 0 same one four
 rm -rf four
-cp -r run compact
-gives "a compact trace" 0 "$dump" --compact compact
-gives "  as many threads as there are processors" 0 "$dump" --otf2 compacted compact
-gives "  the same" 0 same one compacted
-rm -rf compacted
+cp -r run packed
+gives "a packed trace" 0 "$build/bin/mpit-collect" --join packed
+gives "  as many threads as there are processors" 0 "$dump" --otf2 packed-archive packed
+gives "  the same" 0 same one packed-archive
+rm -rf packed-archive
 for mpi in "${mpis[@]}"; do
     tool=$build/bin/mpit-dump-$mpi
     for ranks in 3 6; do
@@ -108,8 +108,8 @@ gives "they are sound" 0 "$dump" --check a
 # phases, the solver and the program around them
 says " $((2 * 200000 + 6 * 49751 + 2 * 996 + 2 * (22 * 49751 + 4 + 1) + 49751 + 2)) events,"
 rm -rf a b
-"$dump" --compact more-regions >/dev/null
-larger "  compact" regions more-regions
+"$build/bin/mpit-collect" --join more-regions >/dev/null
+larger "  packed" regions more-regions
 rm -rf a b regions more-regions
 
 echo "# records that prove damaged: there recording was off, and the archive is sound"
@@ -177,7 +177,7 @@ fi
 echo "# rate"
 # Quiet: 0.78 and 0.75 on one machine, 0.61 and 0.58 on another with the same sources. This finds what makes conversion
 # much slower; what it has to reach is judged by hand.
-for trace in run compact; do
+for trace in run packed; do
     gives "against OTF2 alone, $trace" 0 "$build/tests/otf2rate" $trace "$work" 6 0.4
     sed 's/^/# /' "$work/out"
 done

@@ -5,7 +5,7 @@
 
 - Each output of a run with samples and a trace is the same, byte for byte, after the program was built anew, was removed,
   and after the run was moved. Without the stored names it is not.
-- Damaged names, or names of another job, are reported and left out.
+- Damaged names are reported and left out.
 - --analyze names the function and line that was sampled most while others waited (hotspots.c).
 - Time in mpit is a part of the MPI call, unless --internal.
 """
@@ -14,6 +14,7 @@ import io
 import json
 import os
 import shutil
+import struct
 import sys
 import tempfile
 
@@ -85,38 +86,51 @@ def stay(work):
     judge.check("the same in another directory", differences(before, outputs(f"{work}/elsewhere")))
     os.rename(f"{work}/elsewhere/run", f"{work}/run")
     judge.holds(len(os.listdir(f"{work}/run")) == 1, "the run is one file, with the names", os.listdir(f"{work}/run"))
-    judge.holds(dump(work, "--unpack", "apart", "run").status == 0, "the container is unpacked")
+    split(work, "run", "apart")
     shutil.rmtree(f"{work}/run")
     os.rename(f"{work}/apart", f"{work}/run")
-    judge.check("the same of its files", differences(before, outputs(work)))
-    judge.holds(len(glob.glob(f"{work}/run/*.names")) == 1, "the names are in one file", os.listdir(f"{work}/run"))
-    (names,) = glob.glob(f"{work}/run/*.names")
-    file = sorted(glob.glob(f"{work}/run/*.mpit"))[0]
-    judge.holds("hotspots.c" in dump(work, "--profile", file).out, "a file alone has its names")
-    os.rename(names, f"{work}/names")
-    without = dump(work, "--profile", "run")
+    judge.check("the same of a file for each rank", differences(before, outputs(work)))
+    (file, *_) = [path for path in glob.glob(f"{work}/run/*.mpit") if sections(path, NAMES)]
+    judge.holds("hotspots.c" in dump(work, "--profile", file).out, "the file with the names has them, alone, too")
+    split(work, "run", "nameless", "--nameless")
+    without = dump(work, "--profile", "nameless")
     judge.holds(without.status == 0 and "app cannot be read" in without.out and "chemistry" not in without.out, "without stored names there are none", without)
-    return before, names
+    return before, file
 
 
-def damaged(work, names):
-    with open(f"{work}/names", "rb") as file:
+NAMES = 4
+
+
+def sections(path, kind):
+    """Where the sections of this kind are in a job file (jobfile.h). -> [(begin, bytes)]"""
+    found, at = [], 64
+    with open(path, "rb") as file:
+        data = file.read()
+    while data[at:at + 8] == b"mpit-sec":
+        is_kind, _, size = struct.unpack("=IIQ", data[at + 8:at + 24])
+        found += [(at, size)] if is_kind == kind else []
+        at += size
+    return found
+
+
+def split(work, run, out, *words):
+    ended = trial.run([f"{BUILD}/tests/jobsplit", *words, run, out], 120, trial.environment(), work)
+    judge.holds(ended.status == 0, f"each rank of {run} gets a file of its own", ended)
+
+
+def damaged(work, path):
+    """Names that cannot be read are reported, and the rest is shown."""
+    with open(path, "rb") as file:
         whole = file.read()
-    for what, bad in (("a byte", whole[:len(whole) // 2] + b"\x00\x01" + whole[len(whole) // 2 + 2:]), ("half of it", whole[:len(whole) // 2]),
-                      ("nothing", b"")):
-        with open(names, "wb") as file:
-            file.write(bad)
-        ended = dump(work, "--profile", "run")
-        judge.holds(ended.status == 0 and "note: " in ended.err and "in the programs on this machine" in ended.err and
-                    "app cannot be read" in ended.out, f"damaged names are reported: {what}", ended)
-    recorded(work, "other", f"{BUILD}/tests/hotspots-{MPI}", "--trace", "--no-compact")
-    others = glob.glob(f"{work}/other/*.names")
-    judge.holds(len(others) == 1, "a trace has names, too", os.listdir(f"{work}/other"))
-    shutil.copy(others[0], names)
+    ((begin, size),) = sections(path, NAMES)
+    middle = begin + size // 2
+    with open(path, "wb") as file:
+        file.write(whole[:middle] + b"\x00\x01" + whole[middle + 2:])
     ended = dump(work, "--profile", "run")
-    judge.holds(ended.status == 0 and "is of another job" in ended.err, "names of another job are left out", ended)
+    judge.holds(ended.status == 0 and "note: " in ended.err and "in the programs on this machine" in ended.err and
+                "app cannot be read" in ended.out, "damaged names are reported", ended)
     recorded(work, "plain", f"{BUILD}/tests/hotspots-{MPI}")
-    judge.holds(not glob.glob(f"{work}/plain/*.names"), "a run without run files needs none", os.listdir(f"{work}/plain"))
+    judge.holds(not any(sections(one, NAMES) for one in glob.glob(f"{work}/plain/*.mpit")), "a run without a trace needs none", os.listdir(f"{work}/plain"))
 
 
 def sampled_check(title, sampled, function, mark):
@@ -145,10 +159,10 @@ def folds(before):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="mpit-names.", ignore_cleanup_errors=True) as work:
-        before, names = stay(work)
+        before, path = stay(work)
         folds(before)
         joined(before)
-        damaged(work, names)
+        damaged(work, path)
     sys.exit(judge.verdict())
 
 

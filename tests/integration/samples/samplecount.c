@@ -1,5 +1,5 @@
-/* samplecount FILE.mpit: what samples a run file has, one line of JSON for each of its threads. */
-#include "reader/reader.h"
+/* samplecount RUN: what samples a run has, one line of JSON for each of its threads. */
+#include "job/rundir.h"
 #include "format/samples.h"
 
 #include <err.h>
@@ -30,18 +30,13 @@ static void sample_count(struct counts *c, const struct sample_cursor *cursor, c
         }
 }
 
-int main(int argc, char *argv[])
+static void run_count(const struct run_reader *reader)
 {
-    struct run_reader reader;
-    if (argc != 2)
-        errx(2, "which file?");
-    if (run_reader_open(&reader, argv[1]) != 0)
-        errx(1, "%s", reader.error);
-    struct clock_scale scale = run_reader_scale(&reader);
-    for (uint32_t stream = 0; stream < run_reader_sample_streams(&reader); stream++) {
+    struct clock_scale scale = run_reader_scale(reader);
+    for (uint32_t stream = 0; stream < run_reader_sample_streams(reader); stream++) {
         struct sample_cursor cursor;
         struct counts c = {0};
-        if (sample_cursor_open(&cursor, &reader, stream) != 0)
+        if (sample_cursor_open(&cursor, reader, stream) != 0)
             errx(1, "no memory");
         for (const struct sample *sample; (sample = sample_cursor_next(&cursor));)
             sample_count(&c, &cursor, sample);
@@ -51,12 +46,25 @@ int main(int argc, char *argv[])
                ", \"without_module\": %" PRIu64 ", \"backwards\": %" PRIu64 ", \"span_ns\": %" PRIu64
                ", \"missing\": %" PRIu64 ", \"damaged\": %d"
                ", \"lost\": %" PRIu64 ", \"name\": \"%s\"}\n",
-               reader.header.world_rank, stream, (int32_t)cursor.sample.thread, c.samples, c.weight, c.states[0],
+               reader->header.world_rank, stream, (int32_t)cursor.sample.thread, c.samples, c.weight, c.states[0],
                c.states[1], c.states[3], c.cpu_ns, c.frames, c.unknown, c.without_module, c.backwards,
                clock_ns(scale, c.last_ticks - c.first_ticks), cursor.missing, cursor.damaged,
-               reader.header.samples_lost, cursor.sample.name);
+               reader->header.samples_lost, cursor.sample.name);
         sample_cursor_close(&cursor);
     }
-    run_reader_close(&reader);
+}
+
+int main(int argc, char *argv[])
+{
+    struct run_dir dir;
+    char error[512];
+    if (argc != 2)
+        errx(2, "which run?");
+    if (run_dir_open(&dir, argv[1], error) != 0)
+        errx(1, "%s", error);
+    for (size_t i = 0; i < dir.job_count; i++)
+        for (size_t k = 0; k < dir.jobs[i].file_count; k++)
+            run_count(run_job_file(&dir.jobs[i], k));
+    run_dir_close(&dir);
     return 0;
 }

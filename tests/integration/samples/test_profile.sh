@@ -159,9 +159,8 @@ changes() {
     local mpi=$1
     cp "$build/tests/phases-$mpi" program
     check "$mpi: a copy is sampled" samples run-copy "$mpi" ./program 3
-    check "$mpi: names are stored" "$dump" --unpack run-apart run-copy
+    check "$mpi: a copy without the stored names" "$build/tests/jobsplit" --nameless run-copy run-apart
     rm -r run-copy && mv run-apart run-copy
-    check "$mpi: they go for this test" rm run-copy/*.names
     cp "$build/tests/heat-$mpi" program
     check "$mpi: another program gives no names, and is told once" sh -c "'$dump' --profile run-copy >text 2>&1 &&
         [ \$(grep -c 'program is not the file that ran' text) = 1 ] && grep -q '\[program+0x' text && ! grep -q compute_ text"

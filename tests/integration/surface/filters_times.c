@@ -1,12 +1,11 @@
 /*
- * filters_times N RUN_FILE...: were the calls in these run files timed as mpit_timing N says?
+ * filters_times N RUN: were the calls of this run timed as mpit_timing N says?
  *
  *   1   each kind of call that was made has a time
  *   0   none has, nor has a message
  */
 #include "figures/cells.h"
-#include "format/compact.h"
-#include "reader/reader.h"
+#include "job/rundir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,28 +52,34 @@ static void comm_check(const char *file, const struct comm_cells *cells)
     }
 }
 
+static void run_check(const char *file, const struct run_reader *reader)
+{
+    if (reader->header.timed != n)
+        bad += printf("%s: timing %llu\n", file, (unsigned long long)reader->header.timed);
+    for (size_t b = 0; b < reader->block_count; b++) {
+        const struct run_block *block = &reader->blocks[b];
+        if (block->kind == BLOCK_THREAD)
+            thread_check(file, (const struct thread_cells *)tally_cells(block));
+        else if (block->kind == BLOCK_COMM)
+            comm_check(file, (const struct comm_cells *)tally_cells(block));
+    }
+}
+
 int main(int argc, char *argv[])
 {
-    compact_enable();
+    struct run_dir dir;
+    char error[512];
+    size_t files = 0;
     n = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-    for (int i = 2; i < argc; i++) {
-        struct run_reader reader;
-        if (run_reader_open(&reader, argv[i]) != 0) {
-            printf("%s\n", reader.error);
-            return 1;
-        }
-        if (reader.header.timed != n)
-            bad += printf("%s: timing %llu\n", argv[i], (unsigned long long)reader.header.timed);
-        for (size_t b = 0; b < reader.block_count; b++) {
-            const struct run_block *block = &reader.blocks[b];
-            if (block->kind == BLOCK_THREAD)
-                thread_check(argv[i], (const struct thread_cells *)tally_cells(block));
-            else if (block->kind == BLOCK_COMM)
-                comm_check(argv[i], (const struct comm_cells *)tally_cells(block));
-        }
-        run_reader_close(&reader);
+    if (argc != 3 || run_dir_open(&dir, argv[2], error) != 0) {
+        printf("%s\n", argc == 3 ? error : "which run?");
+        return 1;
     }
-    if (argc < 3 || (n != 0) != (sum != 0))
-        bad += printf("%d files with %llu ticks\n", argc - 2, (unsigned long long)sum);
+    for (size_t i = 0; i < dir.job_count; i++)
+        for (size_t k = 0; k < dir.jobs[i].file_count; k++, files++)
+            run_check(argv[2], run_job_file(&dir.jobs[i], k));
+    if (!files || (n != 0) != (sum != 0))
+        bad += printf("%zu processes with %llu ticks\n", files, (unsigned long long)sum);
+    run_dir_close(&dir);
     return bad != 0;
 }

@@ -37,7 +37,10 @@ smaller() {
 }
 
 # bytes RUN: of its run files
-bytes() { cat "$1"/*.mpit | wc -c; }
+bytes() { # of what was recorded, as it was before it was packed
+    rm -rf "$work/plain"
+    "$build/tests/jobsplit" --plain "$1" "$work/plain" && cat "$work"/plain/* | wc -c
+}
 
 for mpi in openmpi mpich; do
     program=$build/tests/threads-$mpi mpit=$build/lib/libmpit.so

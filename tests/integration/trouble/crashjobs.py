@@ -271,7 +271,7 @@ def collect_killed(bench):
     # The collector is the same program for all MPIs: each leaves it one kind of files, where there are two.
     kinds = ("0", "1") if len(trial.mpis(bench.build)) < 2 else ("0",) if bench.mpi == "openmpi" else ("1",)
     for traced in kinds:
-        for place in ("open:9999:before", "rename:1:before", "rename:1:after", "fsync:1:before", "fsync:1:after", "unlink:2:before",
+        for place in ("open:9999:before", "renameat2:1:before", "renameat2:1:after", "fsync:1:before", "fsync:1:after", "unlink:2:before",
                       "unlink:2:after"):
             preload = "%s/tests/killat-%s.so" % (bench.build, bench.mpi)
             for _ in range(3):  # the job's own collector may come so late that it finds the directory, and leaves nothing
@@ -324,7 +324,7 @@ def ended_well(bench):
         if done.returncode:
             wrong.append("status %d: %s" % (done.returncode, done.stdout[-500:] + done.stderr[-1000:]))
         names = os.listdir(run)
-        if len(names) != 1 or not names[0].endswith(".summary"):
+        if len(names) != 1 or not names[0].endswith(".mpit"):
             wrong.append("the run directory has %s" % names)
         wrong += ["left in %s: %s" % (place, set(b) - set(a)) for place, a, b in
                   zip(("/dev/shm", "TMPDIR"), before, after) if any("mpit" in n for n in set(b) - set(a))]

@@ -57,7 +57,8 @@ static void end_here(void)
 PASS(int, posix_fallocate, (int fd, off_t offset, off_t bytes), (fd, offset, bytes))
 PASS(void *, mmap, (void *at, size_t bytes, int protection, int flags, int fd, off_t offset),
      (at, bytes, protection, flags, fd, offset))
-PASS(int, rename, (const char *from, const char *to), (from, to))
+PASS(int, renameat2, (int from_folder, const char *from, int to_folder, const char *to, unsigned flags),
+     (from_folder, from, to_folder, to, flags))
 PASS(int, unlink, (const char *path), (path))
 PASS(int, fsync, (int fd), (fd))
 PASS(ssize_t, write, (int fd, const void *data, size_t bytes), (fd, data, bytes))

@@ -68,7 +68,7 @@ def elsewhere(judge, build, mpi, directory):
     judge.check(f"{mpi}: what cannot be brought is counted as left", [] if failed.status == 1 and "1 left" in failed.out else [str(ended), str(failed)])
     brought = trial.run([build + "/bin/mpit-collect", "--to", directory + "/elsewhere", spool], 30, environment)
     judge.check(f"{mpi}: mpit-collect --to brings it elsewhere",
-                [] if brought.status == 0 and glob.glob(directory + "/elsewhere/*.summary") and not live_files(directory) else [str(brought)])
+                [] if brought.status == 0 and glob.glob(directory + "/elsewhere/*.mpit") and not live_files(directory) else [str(brought)])
     nothing = trial.run([build + "/bin/mpit-collect", directory + "/nosuch"], 30, environment)
     judge.check(f"{mpi}: a directory that is not there is said", [] if nothing.status == 0 and "no such directory" in nothing.err else [str(nothing)])
 
@@ -83,9 +83,9 @@ def judged(judge, build, mpi, directory):
     os.mkdir(directory + "/lost")
     judge.check(f"{mpi}: another one leaves its file", left(build, mpi, directory, lost, MINUTES))
     os.rmdir(directory + "/lost")
-    count = len(glob.glob(other + "/*.summary"))
+    count = len(glob.glob(other + "/*.mpit"))
     job(build, mpi, directory, other, "finalize")
-    trial.comes(lambda: len(glob.glob(other + "/*.summary")) > count)
+    trial.comes(lambda: len(glob.glob(other + "/*.mpit")) > count)
     time.sleep(0.5)
     files = live_files(directory)
     judge.check(f"{mpi}: it stays for some time where its place is gone", [] if len(files) == 1 else [f"live files: {files}"])
@@ -157,7 +157,7 @@ def contained(judge, build, mpi, directory):
         file.seek(JOB_AT)
         file.write(bytes(8))
     ended = job(build, mpi, directory, output, "finalize")
-    judge.check(f"{mpi}: the next job has its results all the same", [] if trial.comes(lambda: glob.glob(output + "/*.summary")) else [str(ended)])
+    judge.check(f"{mpi}: the next job has its results all the same", [] if trial.comes(lambda: glob.glob(output + "/*.mpit")) else [str(ended)])
     trial.run([build + "/bin/mpit-collect", output], 30, environment)
     judge.holds(glob.glob(output + "/*.mpit") and not live_files(directory), f"{mpi}: and that file comes with mpit-collect", (os.listdir(output), live_files(directory)))
 
@@ -168,7 +168,7 @@ def collectors(directory):
     for name in glob.glob("/proc/[0-9]*"):
         try:
             with open(name + "/comm", encoding="ascii", errors="replace") as comm, open(name + "/environ", "rb") as environ:
-                if comm.read() == "mpit-collect\n" and os.fsencode(f"MPIT_SPOOL={directory}/spool") in environ.read().split(b"\0"):
+                if comm.read() == "mpit-collect\n" and os.fsencode(f"MPIT_SPOOL={directory}/spool") in environ.read():
                     found.append(name)
         except OSError:
             continue
@@ -177,16 +177,22 @@ def collectors(directory):
 
 def joined_later(judge, build, mpi, directory):
     """The files of a job become one file: in the epilog, or a minute later with the next job of the user."""
-    def run(program, reduce="0"):
-        """Two ranks. 0: with a file each. Until the collector has ended, which the last rank has started."""
+    script = directory + "/apart.sh"
+    with open(script, "w", encoding="ascii") as file:
+        file.write('#!/bin/sh\n[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 0 ] || export MPIT_SPOOL=%s/spool-1\nexec "$@"\n' % directory)
+    os.chmod(script, 0o755)
+    os.makedirs(directory + "/spool-1", exist_ok=True)
+
+    def run(program, apart=True):
+        """Two ranks, each with a spool of its own, as on a node of its own. Until the collectors have ended."""
         conf = f"{directory}/{program}.conf"
         with open(conf, "w", encoding="ascii") as file:
             file.write(f"output = {directory}/{program}-%u\n")
         environment = trial.environment(MPIT_SPOOL=directory + "/spool", MPIT_CONF=conf, USER="ann")
         variables = {"LD_PRELOAD": trial.preload(build, mpi), "MPIT_SPOOL": directory + "/spool", "MPIT_CONF": conf, "USER": "ann",
-                     "MPIT_REDUCE": reduce, "MPIT_MODE": "0640"}
-        ended = trial.run([*trial.launcher(mpi, 2, variables), f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"], 60, environment)
-        trial.comes(lambda: not live_files(directory) and not collectors(directory))
+                     "MPIT_MODE": "0640"}
+        ended = trial.run([*trial.launcher(mpi, 2, variables), *[script] * apart, f"{build}/tests/chaos-{mpi}", directory, "1", "5", "finalize", "0"], 60, environment)
+        trial.comes(lambda: not live_files(directory) and not glob.glob(directory + "/spool-1/*/*/*.mpit") and not collectors(directory))
         return ended
 
     def marks():
@@ -207,7 +213,7 @@ def joined_later(judge, build, mpi, directory):
     judge.holds(ended.status == 0 and len(files("epilog")) == 1 and not glob.glob(directory + "/spool/*/*"),
                 f"{mpi}: with --join it makes one of them, and removes the spool", (ended, files("epilog"), glob.glob(directory + "/spool/*/*")))
     run("next")
-    run("other", "1")
+    run("other", False)
     judge.holds(len(files("next")) == 2 and len(marks()) == 1, f"{mpi}: without an epilog they stay for a minute", (files("next"), marks()))
     for path in marks():
         os.utime(path, (time.time() - MINUTES, time.time() - MINUTES))
@@ -215,7 +221,7 @@ def joined_later(judge, build, mpi, directory):
     judge.holds(len(files("next")) == 4 and len(marks()) == 1, f"{mpi}: from the end of the last one on", (files("next"), marks()))
     for path in marks():
         os.utime(path, (time.time() - MINUTES, time.time() - MINUTES))
-    ended = run("other", "1")
+    ended = run("other", False)
     judge.holds(len(files("next")) == 2 and not glob.glob(directory + "/spool/*/*"), f"{mpi}: then the next job makes one of each", (ended, files("next"), glob.glob(directory + "/spool/*/*")))
     run("cleaned")
     for path in marks() + glob.glob(directory + "/spool/*/*"):
@@ -284,7 +290,7 @@ def unreadable(judge, build, mpi, directory, tree):
         judge.skip(f"{mpi}: a tree of another user", "only root can take the rights of another user")
         return
     os.chmod(directory, 0o755)
-    many = [f"{tree}/2026/h.{number}.summary" for number in range(12)]
+    many = [f"{tree}/2026/h.{number}.mpit" for number in range(12)]
     for path in many:
         with open(path, "w", encoding="ascii") as file:
             file.write("mpit-run")
@@ -303,10 +309,10 @@ def trees_cleaned(judge, build, mpi, directory):
     tree = directory + "/tree"
     for place in ("/2026/01/ann", "/2026/11/ann"):
         os.makedirs(tree + place)
-    old = ["2026/01/ann/h.1.mpit", "2026/01/ann/h.1.summary", "2026/01/ann/0a.names", "2026/01/ann/h.2.mpit.part", "2026/01/ann/0b.names.part-Xa1bc2",
-           "2026/11/ann/h.4.summary"]
-    stay = ["2026/11/ann/h.3.summary", "2026/11/ann/notes.txt", "2026/11/ann/x.mpit.parts"]
-    with open(f"{tree}/2026/11/ann/other.summary", "w", encoding="ascii") as file:
+    old = ["2026/01/ann/h.1.mpit", "2026/01/ann/h.1.1.mpit", "2026/01/ann/h.2.mpit.part", "2026/01/ann/h.5.mpit.part-Xa1bc2",
+           "2026/11/ann/h.4.mpit"]
+    stay = ["2026/11/ann/h.3.mpit", "2026/11/ann/notes.txt", "2026/11/ann/x.mpit.parts"]
+    with open(f"{tree}/2026/11/ann/other.mpit", "w", encoding="ascii") as file:
         file.write("a summary of another program")
     aged(file.name, 100)
     for name in old + stay:
@@ -314,12 +320,12 @@ def trees_cleaned(judge, build, mpi, directory):
             file.write("" if ".part" in name else "mpit-run" + "x" * 5000)
         aged(file.name, 100 if name != stay[0] else 1)
     os.makedirs(directory + "/outside")
-    with open(directory + "/outside/h.9.summary", "w", encoding="ascii") as file:
+    with open(directory + "/outside/h.9.mpit", "w", encoding="ascii") as file:
         file.write("x")
     aged(file.name, 100)
     os.symlink(directory + "/outside", tree + "/link")
-    os.symlink(file.name, tree + "/link.summary")
-    aged(tree + "/link.summary", 100)
+    os.symlink(file.name, tree + "/link.mpit")
+    aged(tree + "/link.mpit", 100)
     os.symlink(tree, directory + "/logs")
     ended, count = clean(build, directory, "--older", "90d", directory + "/logs", "--dry-run")
     judge.holds(count == len(old), f"{mpi}: the tree may be a link, and options may come after it", ended)
@@ -330,7 +336,7 @@ def trees_cleaned(judge, build, mpi, directory):
     ended, count = clean(build, directory, "--older", "90d", tree)
     judge.holds(count == len(old) and not any(os.path.exists(f"{tree}/{name}") for name in old) and not os.path.exists(tree + "/2026/01"),
                 f"{mpi}: old results go, and their folders", ended)
-    judge.holds(all(os.path.exists(f"{tree}/{name}") for name in stay) and os.path.islink(tree + "/link.summary") and os.path.exists(file.name),
+    judge.holds(all(os.path.exists(f"{tree}/{name}") for name in stay) and os.path.islink(tree + "/link.mpit") and os.path.exists(file.name),
                 f"{mpi}: other files stay, and links, and what is behind them", ended)
     for words, wanted in (([tree], "--older is missing"), (["--older", "90", tree], "90 cannot be used: allowed are ages such as 30m (minutes)"),
                           (["--older", "-1d", tree], "cannot be used"), (["--dry", tree], "did you mean --dry-run?")):

@@ -104,7 +104,7 @@ def collectors():
     """mpit-collect has no more stack than the program; or it is killed, as without memory."""
     fresh()
     untouched("a stack of 256 KiB", run(1000, {"MPIT_TRACE": "0"}, ["prlimit", "--stack=262144:unlimited"]), 0)
-    say([name for name in os.listdir(RUN) if name.endswith(".summary")], "  the results come", os.listdir(RUN))
+    say([name for name in os.listdir(RUN) if name.endswith(".mpit")], "  the results come", os.listdir(RUN))
     fresh()
     for part in ("lib", "bin"):
         os.makedirs(WORK + "/killed/" + part, exist_ok=True)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "figures/figures.h"
+#include "format/jobfile.h"
 #include "job/live.h"
 #include "calls.h"
 #include "exporter/observation.h"
@@ -242,14 +243,15 @@ static void what_there_is_not_is_told(void **state)
     mkdir(path, 0700);
     assert_int_equal(live_look(&live, error), -1);
     assert_non_null(strstr(error, "no run file"));
-    char summary[160];
-    snprintf(summary, sizeof summary, "%s/host.1.summary", path);
-    int made = open(summary, O_CREAT | O_WRONLY, 0600);
-    assert_true(made >= 0);
+    char results[160];
+    snprintf(results, sizeof results, "%s/host.1.mpit", path);
+    const struct job_header header = {.magic = JOB_MAGIC, .version = JOB_VERSION, .parts = 1};
+    int made = open(results, O_CREAT | O_WRONLY, 0600);
+    assert_int_equal(write(made, &header, sizeof header), sizeof header);
     close(made);
     assert_int_equal(live_look(&live, error), -1);
     assert_non_null(strstr(error, "has ended"));
-    unlink(summary);
+    unlink(results);
     rmdir(path);
 }
 

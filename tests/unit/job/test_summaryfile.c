@@ -6,60 +6,21 @@
 #include <cmocka.h>
 
 #include "collect/resultfile.h"
-#include "job/summaryfile.h"
 #include "report/summary_origin.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { TOO_LARGE = 65 << 20 };
-
-static char directory[] = "/tmp/mpit-summaryfile.XXXXXX", stem[64];
-
-static int directory_make(void **state)
-{
-    (void)state;
-    snprintf(stem, sizeof stem, "%s/job", mkdtemp(directory) ? directory : "");
-    return stem[0] ? 0 : -1;
-}
-
-static int directory_remove(void **state)
-{
-    (void)state;
-    return rmdir(directory); /* fails if a file is left */
-}
-
-static void a_second_file_has_a_number(void **state)
-{
-    char path[PATH_MAX], error[128];
-    uid_t owner;
-    struct summary *summary = calloc(1, sizeof *summary);
-    (void)state;
-    for (unsigned number = 0; number < 2; number++) {
-        summary->job = 7 + number;
-        assert_int_equal(summary_file_add(summary, stem, ".names"), 0);
-    }
-    for (unsigned number = 0; number < 2; number++) {
-        summary_file_path(path, stem, number, ".names");
-        assert_int_equal(summary_part_read(summary, path, (struct run_extent){0}, &owner, error), 0);
-        assert_int_equal(summary->job, 7 + number);
-        summary_release(summary);
-        unlink(path);
-    }
-    free(summary);
-}
 
 /* No reader would accept more. Names are not left out, but a summary becomes smaller. */
 static void too_large_a_summary_is_reduced(void **state)
 {
-    char path[PATH_MAX], error[128];
-    uid_t owner;
+    char error[128];
     struct summary *summary = calloc(1, sizeof *summary);
     (void)state;
-    size_t ranks = TOO_LARGE / 2 / sizeof *summary->phases + 1;
+    size_t ranks = TOO_LARGE / 2 / sizeof *summary->phases + 1, bytes;
     summary->phase_count = 2 * ranks;
     summary->phases = calloc(summary->phase_count, sizeof *summary->phases);
     assert_non_null(summary->phases);
@@ -68,24 +29,20 @@ static void too_large_a_summary_is_reduced(void **state)
         summary->phases[i].rank = (int32_t)(i % ranks);
         summary->phases[i].run_ns = i < ranks ? 1 : 2;
     }
-    assert_int_equal(summary_file_add(summary, stem, ".names"), -1);
+    assert_null(result_of_all(summary, SECTION_NAMES));
     assert_int_equal(errno, EFBIG);
-    size_t bytes;
-    void *file = result_of_summary(summary, &bytes);
-    assert_non_null(file);
+    struct section_header *section = result_of_summary(summary, SECTION_SUMMARY);
+    assert_non_null(section);
     summary_release(summary);
-    summary_file_path(path, stem, 0, ".summary");
-    FILE *out = fopen(path, "w");
-    assert_non_null(out);
-    assert_int_equal(fwrite(file, bytes, 1, out), 1);
-    fclose(out);
-    free(file);
-    assert_int_equal(summary_part_read(summary, path, (struct run_extent){0}, &owner, error), 0);
+    void *data = section_unpack(section, SUMMARY_BYTES_MAX, &bytes, error);
+    assert_non_null(data);
+    assert_int_equal(summary_unpack(summary, data, bytes, error), 0);
     assert_int_equal(summary->phase_count, ranks);
     assert_int_equal(summary->instruments_left_out, ranks);
     assert_string_equal(summary->phases[0].name, "b");
     summary_release(summary);
-    unlink(path);
+    free(data);
+    free(section);
     free(summary);
 }
 
@@ -130,9 +87,8 @@ static void many_missing_ranks_are_ranges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_second_file_has_a_number),
         cmocka_unit_test(too_large_a_summary_is_reduced),
         cmocka_unit_test(many_missing_ranks_are_ranges),
     };
-    return cmocka_run_group_tests(tests, directory_make, directory_remove);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "job/summaryfile.h"
+#include "collect/resultfile.h"
 #include "symbols/storednames.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static const uint8_t one_id[] = {1, 2, 3}, other_id[] = {1, 2, 4};
 static const struct module one = {.path = "/x/app", .build_id = one_id, .build_id_bytes = 3};
 static const struct module rebuilt = {.path = "/x/app", .build_id = other_id, .build_id_bytes = 3};
 static const struct module library = {.path = "/x/libfoo.so"};
-static char directory[64], stem[80], file[PATH_MAX];
+static struct section_header *stored;
 
 static void list_make(struct names_list *list)
 {
@@ -37,36 +37,37 @@ static void list_make(struct names_list *list)
     assert_false(list->full);
 }
 
-static struct stored_names *names_read(char error[128])
+static struct stored_names *section_names(const struct section_header *section, char error[128])
 {
     struct summary summary;
-    uid_t owner;
+    size_t bytes;
     error[0] = '\0';
-    return summary_part_read(&summary, file, (struct run_extent){0}, &owner, error) == 0
-               ? stored_names_open(&summary, error)
-               : NULL;
+    void *data = section_unpack(section, SUMMARY_BYTES_MAX, &bytes, error);
+    int result = data ? summary_unpack(&summary, data, bytes, error) : -1;
+    free(data);
+    return result == 0 ? stored_names_open(&summary, error) : NULL;
+}
+
+static struct stored_names *names_read(char error[128])
+{
+    return section_names(stored, error);
 }
 
 static int setup(void **state)
 {
     (void)state;
     struct names_list list;
-    snprintf(directory, sizeof directory, "/tmp/mpit-unit.XXXXXX");
-    if (!mkdtemp(directory))
-        return -1;
     list_make(&list);
-    snprintf(stem, sizeof stem, "%s/names", directory);
-    int result = summary_file_add(&list.summary, stem, NAMES_SUFFIX);
+    stored = result_of_all(&list.summary, SECTION_NAMES);
     names_list_release(&list);
-    summary_file_path(file, stem, 0, NAMES_SUFFIX);
-    return result;
+    return stored ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    unlink(file);
-    return rmdir(directory);
+    free(stored);
+    return 0;
 }
 
 static void names_come_back_as_they_were(void **state)
@@ -111,29 +112,27 @@ static void names_count_only_for_their_file(void **state)
     stored_names_close(names);
 }
 
-/* As mpit-run on a second node writes it. */
-static void a_second_file_has_what_the_first_has_not(void **state)
+/* As in a file that was joined of the files of several nodes. */
+static void a_second_section_has_what_the_first_has_not(void **state)
 {
     (void)state;
-    char error[128], first[PATH_MAX];
+    char error[128];
     const struct symbol_line inner = {"inner", NULL, 0};
     struct names_list list;
     names_list_begin(&list, JOB);
     assert_true(names_list_module(&list, one.path, one_id, 3));
     assert_true(names_list_place(&list, &(struct symbol_place){&inner, 1, "app", 0x300, UINT64_MAX}));
-    assert_int_equal(summary_file_add(&list.summary, stem, NAMES_SUFFIX), 0);
+    struct section_header *second = result_of_all(&list.summary, SECTION_NAMES);
     names_list_release(&list);
-    memcpy(first, file, sizeof first);
+    assert_non_null(second);
     struct stored_names *names = NULL;
     stored_names_add(&names, names_read(error));
-    summary_file_path(file, stem, 1, NAMES_SUFFIX);
-    stored_names_add(&names, names_read(error));
+    stored_names_add(&names, section_names(second, error));
     assert_string_equal(stored_names_find(names, one.path, &one, 0x100)->lines[0].function, "solve");
     assert_string_equal(stored_names_find(names, one.path, &one, 0x300)->lines[0].function, "inner");
     assert_null(stored_names_find(names, one.path, &one, 0x400));
     stored_names_close(names);
-    unlink(file);
-    memcpy(file, first, sizeof file);
+    free(second);
 }
 
 static void a_text_is_stored_once(void **state)
@@ -149,27 +148,21 @@ static void a_text_is_stored_once(void **state)
     names_list_release(&list);
 }
 
-/* Each byte of the file in turn is changed. */
-static void a_damaged_file_is_refused(void **state)
+/* Each byte of the frame in turn is changed. */
+static void a_damaged_section_is_refused(void **state)
 {
     (void)state;
-    char error[128], byte;
-    int fd = open(file, O_RDWR);
-    off_t bytes = lseek(fd, 0, SEEK_END);
-    assert_true(bytes > 100);
-    for (off_t at = 0; at < bytes; at += at < 64 ? 1 : 37) {
-        assert_int_equal(pread(fd, &byte, 1, at), 1);
-        byte ^= 0x10;
-        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    char error[128], *frame = (char *)(stored + 1);
+    assert_true(stored->payload_bytes > 100);
+    for (uint64_t at = 0; at < stored->payload_bytes; at++) {
+        frame[at] ^= 0x20;
         assert_null(names_read(error));
         assert_true(error[0]);
-        byte ^= 0x10;
-        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        frame[at] ^= 0x20;
     }
-    assert_int_equal(ftruncate(fd, bytes / 2), 0);
+    stored->payload_bytes /= 2;
     assert_null(names_read(error));
     assert_true(error[0]);
-    close(fd);
 }
 
 enum fault { NO_MODULE, UNSORTED_MODULES, UNSORTED, TWICE, HALF, TORN, IN_A_TEXT, BEHIND_TEXTS, NO_PATH, FAULTS };
@@ -217,10 +210,11 @@ static void names_out_of_order_are_refused(void **state)
         struct names_list list;
         list_make(&list);
         fault_make(&list.summary.sites, (enum fault)fault);
-        unlink(file);
-        assert_int_equal(summary_file_add(&list.summary, stem, NAMES_SUFFIX), 0);
+        struct section_header *section = result_of_all(&list.summary, SECTION_NAMES);
         names_list_release(&list);
-        struct stored_names *names = names_read(error);
+        assert_non_null(section);
+        struct stored_names *names = section_names(section, error);
+        free(section);
         if (names)
             fail_msg("fault %d is not noticed", fault);
         assert_non_null(strstr(error, "damaged"));
@@ -257,10 +251,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(names_come_back_as_they_were, setup, teardown),
         cmocka_unit_test_setup_teardown(names_count_only_for_their_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_damaged_file_is_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_section_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(names_out_of_order_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(stored_names_come_before_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_second_file_has_what_the_first_has_not, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_second_section_has_what_the_first_has_not, setup, teardown),
         cmocka_unit_test(a_text_is_stored_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

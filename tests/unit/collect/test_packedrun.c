@@ -1,12 +1,12 @@
-/* Compact run files hold what the run files held, to the last event; damaged ones are refused or cut, never a crash. */
+/* Packed runs hold what the live files held, to the last event; damaged ones are refused or cut, never a crash. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "format/compact.h"
-#include "job/compaction.h"
+#include "format/packedrun.h"
+#include "jobfile/jobwriter.h"
 #include "replay/replay.h"
 #include "emulated.h"
 #include "runfixture.h"
@@ -169,6 +169,8 @@ static void damaged_columns_end_the_block_and_nothing_else(void **state)
 /* ---- files */
 
 static struct fixture fixture;
+static char packed[128];          /* the job file of the run */
+static struct run_extent section; /* its section */
 
 static int fixture_make(void **state)
 {
@@ -209,19 +211,27 @@ static void run_keep(void)
     run_reader_close(&reader);
 }
 
-static struct compaction compact_all(void)
+/* Packs the run of the fixture into a job file. */
+static void run_pack(void)
 {
-    struct run_dir dir;
-    struct compaction result;
-    char error[512] = "";
-    assert_int_equal(run_dir_open(&dir, fixture.directory, error), 0);
-    assert_int_equal(compaction_run(&dir, NULL, 2, &result, error), 0);
-    assert_string_equal(error, "");
-    run_dir_close(&dir);
-    return result;
+    struct run_reader reader;
+    struct job_writer writer;
+    snprintf(packed, sizeof packed, "%s/packed", fixture.directory);
+    int fd = open(packed, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+    assert_int_equal(job_writer_begin(&writer, fd, reader.header.job, 1), 0);
+    assert_int_equal(job_writer_process(&writer, &reader), 0);
+    assert_int_equal(job_writer_end(&writer), 0);
+    assert_int_equal(writer.count, 1);
+    assert_true(writer.list[0].process == run_identity(&reader.header));
+    section = (struct run_extent){.begin = writer.list[0].begin, .bytes = writer.list[0].bytes};
+    job_writer_release(&writer);
+    run_reader_close(&reader);
+    close(fd);
 }
 
-static void a_file_becomes_compact_and_tells_the_same(void **state)
+static void a_packed_run_tells_the_same(void **state)
 {
     (void)state;
     struct stat before, after;
@@ -230,14 +240,10 @@ static void a_file_becomes_compact_and_tells_the_same(void **state)
     static struct event again[4096];
     run_keep();
     assert_int_equal(stat(fixture.run.path, &before), 0);
-    struct compaction result = compact_all();
-    assert_int_equal(result.done, 1);
-    assert_int_equal(stat(fixture.run.path, &after), 0);
+    run_pack();
+    assert_int_equal(stat(packed, &after), 0);
     assert_true(after.st_size * 10 < before.st_size);
-    assert_int_equal(result.bytes_before, before.st_size);
-    assert_int_equal(result.bytes_after, after.st_size);
-    assert_int_equal(after.st_mode, before.st_mode);
-    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
+    assert_int_equal(run_reader_open_part(&reader, packed, section), 0);
     assert_non_null(reader.file);
     uint64_t sum = 0;
     for (uint32_t thread = 0; thread < reader.thread_count; thread++) {
@@ -246,23 +252,45 @@ static void a_file_becomes_compact_and_tells_the_same(void **state)
         sum += kept_count[thread];
     }
     assert_true(sum > 0);
-    assert_int_equal(result.events, sum);
     assert_int_equal(replay_verify(&reader, report, sizeof report), 0);
     run_reader_close(&reader);
-    result = compact_all();
-    assert_int_equal(result.done, 0);
-    assert_int_equal(result.already, 1);
+}
+
+/* When many others have come to rest, an image has gone. It comes back where it was. */
+static void an_image_goes_and_comes_back(void **state)
+{
+    (void)state;
+    char error[128], report[4096];
+    run_pack();
+    struct run_reader *readers = calloc(RUN_MAPS_MOST + 1, sizeof *readers);
+    assert_non_null(readers);
+    for (size_t i = 0; i <= RUN_MAPS_MOST; i++) {
+        assert_int_equal(run_reader_open_part(&readers[i], packed, section), 0);
+        run_reader_rest(&readers[i]);
+    }
+    const char *base = readers[0].base;
+    assert_int_equal(((const struct run_header *)(const void *)base)->version, 0); /* it has gone */
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(run_reader_wake(&readers[0], error), 0);
+        assert_ptr_equal(readers[0].base, base);
+        assert_int_equal(replay_verify(&readers[0], report, sizeof report), 0);
+    }
+    for (size_t i = 0; i <= RUN_MAPS_MOST; i++)
+        run_reader_close(&readers[i]);
+    free(readers);
 }
 
 static void a_program_without_the_codec_says_so(void **state)
 {
     (void)state;
     struct run_reader reader;
-    compact_all();
-    reader_compact = NULL;
-    assert_int_equal(run_reader_open(&reader, fixture.run.path), -1);
-    assert_string_equal(reader.error, "is a compact run file, which this program cannot read");
-    compact_enable();
+    run_pack();
+    reader_packed = NULL;
+    assert_int_equal(run_reader_open_part(&reader, packed, section), -1);
+    assert_string_equal(reader.error, "is in a job file, which this program cannot read");
+    packed_enable();
+    assert_int_equal(run_reader_open(&reader, packed), -1);
+    assert_string_equal(reader.error, "is a job file, with the files of several processes");
 }
 
 static void file_write(const char *path, const unsigned char *bytes, size_t count)
@@ -279,8 +307,8 @@ static void damaged_files_are_refused_or_read_in_part(void **state)
     if (is_emulated())
         skip();
     char path[sizeof fixture.directory + 16];
-    compact_all();
-    int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
+    run_pack();
+    int fd = open(packed, O_RDONLY | O_CLOEXEC);
     struct stat st;
     assert_true(fd >= 0 && fstat(fd, &st) == 0);
     size_t bytes = (size_t)st.st_size, refused = 0;
@@ -295,9 +323,9 @@ static void damaged_files_are_refused_or_read_in_part(void **state)
         size_t count = draw(8) ? bytes : draw(bytes);
         memcpy(damaged, sound, bytes);
         for (uint64_t damages = draw(5); damages; damages--)
-            damaged[draw(draw(2) ? bytes : 512)] ^= (unsigned char)(1 << draw(8));
+            damaged[section.begin + draw(draw(2) ? section.bytes : 512)] ^= (unsigned char)(1 << draw(8));
         file_write(path, damaged, count);
-        if (run_reader_open(&reader, path) != 0) {
+        if (run_reader_open_part(&reader, path, section) != 0) {
             assert_true(reader.error[0] != '\0');
             refused++;
             continue;
@@ -337,8 +365,8 @@ static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
     size_t refused = 0, partial = 0, bytes;
     struct stat st;
     run_keep();
-    compact_all();
-    int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
+    run_pack();
+    int fd = open(packed, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0 && fstat(fd, &st) == 0);
     bytes = (size_t)st.st_size;
     unsigned char *file = malloc(bytes);
@@ -347,12 +375,12 @@ static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
     snprintf(path, sizeof path, "%s/damaged", fixture.directory);
     for (int round = 0; round < 3000; round++) {
         struct run_reader reader;
-        size_t at = sizeof(struct compact_header) + draw(bytes - sizeof(struct compact_header));
+        size_t at = section.begin + draw(section.bytes);
         unsigned char change = (unsigned char)(1 + draw(255));
         file[at] ^= change;
         file_write(path, file, bytes);
         file[at] ^= change;
-        if (run_reader_open(&reader, path) != 0) {
+        if (run_reader_open_part(&reader, path, section) != 0) {
             refused++;
             continue;
         }
@@ -376,19 +404,19 @@ static void what_there_is_no_memory_for_is_told(void **state)
     struct run_reader reader;
     size_t count = 0;
     run_keep();
-    compact_all();
-    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
-    enum compact_trouble before = compact_trouble_seen();
-    assert_int_not_equal(before, COMPACT_NO_MEMORY);
+    run_pack();
+    assert_int_equal(run_reader_open_part(&reader, packed, section), 0);
+    enum packed_trouble before = packed_trouble_seen();
+    assert_int_not_equal(before, PACKED_NO_MEMORY);
     for (uint32_t thread = 0; thread < reader.thread_count; thread++)
         count += kept_compare(&reader, thread);
-    assert_int_equal(compact_trouble_seen(), before);
+    assert_int_equal(packed_trouble_seen(), before);
     assert_int_not_equal(count, 0);
     no_memory = true;
     for (uint32_t thread = 0; thread < reader.thread_count; thread++)
         assert_int_equal(kept_compare(&reader, thread), 0);
     no_memory = false;
-    assert_int_equal(compact_trouble_seen(), COMPACT_NO_MEMORY);
+    assert_int_equal(packed_trouble_seen(), PACKED_NO_MEMORY);
     run_reader_close(&reader);
 }
 
@@ -400,15 +428,16 @@ static void each_byte_of_a_header_is_missed(void **state)
     struct stat st;
     size_t blocks = 0, pieces = 0;
     run_keep();
-    compact_all();
-    int fd = open(fixture.run.path, O_RDONLY | O_CLOEXEC);
+    run_pack();
+    int fd = open(packed, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0 && fstat(fd, &st) == 0);
     size_t bytes = (size_t)st.st_size;
     unsigned char *file = malloc(bytes);
     assert_int_equal(read(fd, file, bytes), bytes);
     close(fd);
     snprintf(path, sizeof path, "%s/damaged", fixture.directory);
-    for (size_t at = sizeof(struct compact_header), next; at < bytes; at = next) {
+    for (size_t at = section.begin + sizeof(struct section_header), next; at < section.begin + section.bytes;
+         at = next) {
         const struct chunk_header *chunk = (const void *)(file + at);
         bool block = chunk->kind == CHUNK_COLUMNS;
         size_t held = sizeof *chunk + (block ? sizeof(struct column_sizes) : 0);
@@ -421,7 +450,7 @@ static void each_byte_of_a_header_is_missed(void **state)
             file[i] ^= change;
             file_write(path, file, bytes);
             file[i] ^= change;
-            assert_int_not_equal(run_reader_open(&reader, path), 0);
+            assert_int_not_equal(run_reader_open_part(&reader, path, section), 0);
         }
     }
     assert_true(blocks > 1 && pieces > 1);
@@ -436,49 +465,24 @@ static void phase_write(enum run_phase phase)
     close(fd);
 }
 
-static void the_copy_of_a_killed_process_becomes_compact(void **state)
+static void the_file_of_a_killed_process_is_packed(void **state)
 {
     (void)state;
     struct run_reader reader;
     phase_write(RUN_RUNNING);
     run_keep();
-    struct compaction result = compact_all();
-    assert_int_equal(result.done, 1);
-    assert_int_equal(result.live, 0);
-    assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
-    assert_non_null(reader.file);
+    run_pack();
+    assert_int_equal(run_reader_open_part(&reader, packed, section), 0);
     assert_int_equal(reader.header.phase, RUN_RUNNING);
+    for (uint32_t thread = 0; thread < reader.thread_count; thread++) {
+        static struct event again[4096];
+        assert_int_equal(events_read(&reader, thread, again, 4096), kept_count[thread]);
+        assert_memory_equal(again, kept[thread], kept_count[thread] * sizeof *again);
+    }
     run_reader_close(&reader);
 }
 
-/* A process may still write to a file in its spool, /dev/shm/mpit-UID/KEY, whose link has the output directory. */
-static void a_live_file_stays_as_it_is(void **state)
-{
-    (void)state;
-    struct stat before, after;
-    struct run_dir dir;
-    struct compaction result;
-    char spool[PATH_MAX], link[PATH_MAX], path[PATH_MAX], error[512];
-    phase_write(RUN_RUNNING);
-    snprintf(spool, sizeof spool, "%s/mpit-%u", fixture.directory, (unsigned)geteuid());
-    assert_int_equal(mkdir(spool, 0700), 0);
-    strcat(spool, "/key");
-    assert_int_equal(mkdir(spool, 0700), 0);
-    snprintf(link, sizeof link, "%.3900s/output", spool);
-    assert_int_equal(symlink(fixture.directory, link), 0);
-    snprintf(path, sizeof path, "%.3900s%s", spool, strrchr(fixture.run.path, '/'));
-    assert_int_equal(rename(fixture.run.path, path), 0);
-    assert_int_equal(stat(path, &before), 0);
-    assert_int_equal(run_dir_open(&dir, spool, error), 0);
-    assert_int_equal(compaction_run(&dir, NULL, 1, &result, error), 0);
-    run_dir_close(&dir);
-    assert_int_equal(result.done, 0);
-    assert_int_equal(result.live, 1);
-    assert_int_equal(stat(path, &after), 0);
-    assert_int_equal(after.st_ino, before.st_ino);
-}
-
-/* As the threads do that compress: each opens, looks at and closes files of its own, all of which may be put to rest.
+/* As the threads of a tool do: each opens, looks at and closes files of its own, all of which may be put to rest.
  */
 static void *files_open(void *path)
 {
@@ -518,15 +522,16 @@ int main(void)
         cmocka_unit_test(any_events_come_through),
         cmocka_unit_test(a_loop_of_requests_takes_little),
         cmocka_unit_test(damaged_columns_end_the_block_and_nothing_else),
-        cmocka_unit_test_setup_teardown(a_file_becomes_compact_and_tells_the_same, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(a_packed_run_tells_the_same, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(an_image_goes_and_comes_back, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_told, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(each_byte_of_a_header_is_missed, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(the_copy_of_a_killed_process_becomes_compact, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(a_live_file_stays_as_it_is, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(the_file_of_a_killed_process_is_packed, fixture_make, fixture_end),
         cmocka_unit_test(threads_open_files_at_once),
     };
+    packed_enable();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

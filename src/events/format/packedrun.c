@@ -1,8 +1,9 @@
 #define _GNU_SOURCE
-#include "format/compact.h"
+#include "format/packedrun.h"
 
 #include "base/hash.h"
 #include "reader/readercomms.h"
+#include "reader/runmap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,18 +21,16 @@ enum { PIECE_MOST = 1 << 30, LEVEL = 3 };
 
 /* ---- the image */
 
-static int image_make(struct run_reader *reader, const struct compact_header *header)
+static int image_make(struct run_reader *reader, uint64_t bytes)
 {
-    if (header->image_bytes < RUN_PAGE_BYTES || header->image_bytes % RUN_PAGE_BYTES ||
-        header->image_bytes > UINT64_C(1) << 46)
-        return reader_fail(reader, "has a damaged header (an image of %llu bytes)",
-                           (unsigned long long)header->image_bytes);
-    void *image =
-        mmap(NULL, header->image_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (bytes < RUN_PAGE_BYTES || bytes % RUN_PAGE_BYTES || bytes > UINT64_C(1) << 46)
+        return reader_fail(reader, "has a damaged header (an image of %llu bytes)", (unsigned long long)bytes);
+    void *image = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (image == MAP_FAILED)
-        return reader_fail(reader, "does not fit into memory (%llu bytes)", (unsigned long long)header->image_bytes);
+        return reader_fail(reader, "does not fit into memory (%llu bytes)", (unsigned long long)bytes);
     reader->base = image;
-    reader->bytes = reader->mapped_bytes = header->image_bytes;
+    reader->bytes = reader->mapped_bytes = bytes;
+    run_map_image(reader->map, image, bytes);
     return 0;
 }
 
@@ -47,7 +46,7 @@ static uint64_t header_sum(const struct chunk_header *chunk, const struct column
     return sum ? sum : 1;
 }
 
-void compact_seal(struct chunk_header *chunk, const struct column_sizes *sizes)
+void packed_seal(struct chunk_header *chunk, const struct column_sizes *sizes)
 {
     chunk->turned = header_sum(chunk, sizes);
 }
@@ -78,7 +77,7 @@ static int piece_unpack(struct run_reader *reader, ZSTD_DCtx *context, const str
     return 0;
 }
 
-/* ---- the chunks of the compact file */
+/* ---- the chunks of the section */
 
 static bool block_is_sound(const struct chunk_header *chunk)
 {
@@ -95,12 +94,11 @@ static bool block_is_sound(const struct chunk_header *chunk)
     return sum <= chunk->packed_bytes && chunk->first_event + chunk->capacity > chunk->first_event;
 }
 
-static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at)
+static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at, uint64_t end)
 {
     const struct chunk_header *chunk = (const void *)((const char *)reader->file + at);
-    if (sizeof *chunk > reader->file_bytes - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
-        chunk->bytes % COMPACT_ALIGN || chunk->bytes > reader->file_bytes - at ||
-        chunk->packed_bytes > chunk->bytes - sizeof *chunk ||
+    if (sizeof *chunk > end - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
+        chunk->bytes % SECTION_ALIGN || chunk->bytes > end - at || chunk->packed_bytes > chunk->bytes - sizeof *chunk ||
         (chunk->kind != CHUNK_IMAGE && chunk->kind != CHUNK_COLUMNS)) {
         reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)at);
         return NULL;
@@ -112,59 +110,64 @@ static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t a
     return chunk;
 }
 
-static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const struct compact_header *header)
+/* Takes the pieces of the image, which come first, and if they are not known yet the blocks of events. */
+static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const struct section_header *section, bool blocks)
 {
-    uint64_t pieces = 0, sum = 0;
-    for (uint64_t at = sizeof *header; at < reader->file_bytes;) {
-        const struct chunk_header *chunk = chunk_at(reader, at);
+    uint64_t chunks = 0, sum = 0, end = sizeof *section + section->payload_bytes;
+    for (uint64_t at = sizeof *section; at < end; chunks++) {
+        const struct chunk_header *chunk = chunk_at(reader, at, end);
         if (!chunk)
             return -1;
         struct chunk_header head = *chunk;
-        if ((head.kind == CHUNK_COLUMNS ? reader_chunk_add(reader, chunk, &head)
-                                        : piece_unpack(reader, context, chunk, &sum)) != 0)
+        if (head.kind == CHUNK_COLUMNS && !blocks)
+            return 0;
+        if ((head.kind == CHUNK_IMAGE ? piece_unpack(reader, context, chunk, &sum)
+                                      : reader_chunk_add(reader, chunk, &head)) != 0)
             return -1;
-        pieces += head.kind == CHUNK_IMAGE;
         at += chunk->bytes;
     }
-    if (pieces != header->piece_count || reader->chunk_count != header->block_count)
-        return reader_fail(reader, "is damaged: %llu pieces and %zu blocks were found, but %llu and %llu are expected",
-                           (unsigned long long)pieces, reader->chunk_count, (unsigned long long)header->piece_count,
-                           (unsigned long long)header->block_count);
+    if (chunks != section->chunks)
+        return reader_fail(reader, "is damaged: it has %llu pieces and blocks, but %u are expected",
+                           (unsigned long long)chunks, section->chunks);
     return 0;
 }
 
-static int compact_open(struct run_reader *reader)
+static int section_take(struct run_reader *reader, bool blocks)
 {
-    const struct compact_header *header = reader->file;
-    if (header->byte_order != RUN_BYTE_ORDER)
-        return reader_fail(reader, "was written on a machine of the other byte order");
-    if (header->version != COMPACT_VERSION)
-        return reader_fail(reader, "has compact format version %u, but this mpit reads version %d", header->version,
-                           COMPACT_VERSION);
-    if (header->bytes != reader->file_bytes)
-        return reader_fail(reader, "is truncated: %zu of %llu bytes", reader->file_bytes,
-                           (unsigned long long)header->bytes);
-    if (image_make(reader, header) != 0)
-        return -1;
+    const struct section_header *section = reader->file;
     ZSTD_DCtx *context = ZSTD_createDCtx();
-    int result = context ? chunks_take(reader, context, header) : reader_fail(reader, "does not fit into memory");
+    int result =
+        context ? chunks_take(reader, context, section, blocks) : reader_fail(reader, "does not fit into memory");
     ZSTD_freeDCtx(context);
     return result;
 }
 
-static enum compact_trouble trouble; /* relaxed, as it is read at the end */
+static int packed_open(struct run_reader *reader)
+{
+    const struct section_header *section = reader->file;
+    if (!section_is_sound(section, reader->file_bytes) || section->kind != SECTION_PROCESS)
+        return reader_fail(reader, "is damaged: a section has a wrong header");
+    return image_make(reader, section->plain_bytes) == 0 ? section_take(reader, true) : -1;
+}
 
-enum compact_trouble compact_trouble_seen(void)
+static int packed_fill(struct run_reader *reader)
+{
+    return section_take(reader, false);
+}
+
+static enum packed_trouble trouble; /* relaxed, as it is read at the end */
+
+enum packed_trouble packed_trouble_seen(void)
 {
     return __atomic_load_n(&trouble, __ATOMIC_RELAXED);
 }
 
-void compact_trouble_forget(enum compact_trouble before)
+void packed_trouble_forget(enum packed_trouble before)
 {
     __atomic_store_n(&trouble, before, __ATOMIC_RELAXED);
 }
 
-static bool block_fails(enum compact_trouble why)
+static bool block_fails(enum packed_trouble why)
 {
     __atomic_store_n(&trouble, why, __ATOMIC_RELAXED);
     return false;
@@ -179,18 +182,18 @@ static bool block_enter(struct event_cursor *cursor, const struct chunk_header *
     const char *from = (const char *)(sizes + 1);
     size_t needed = 0;
     if (!cursor->unfolding && !(cursor->unfolding = ZSTD_createDCtx()))
-        return block_fails(COMPACT_NO_MEMORY);
+        return block_fails(PACKED_NO_MEMORY);
     for (int i = 0; i < COLUMN_COUNT; i++)
         needed += sizes->plain[i];
     unsigned char *to = cursor_memory(cursor, needed);
     if (!to)
-        return block_fails(COMPACT_NO_MEMORY);
+        return block_fails(PACKED_NO_MEMORY);
     cursor->columns = (struct columns_cursor){0};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t got =
             sizes->plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes->plain[i], from, sizes->packed[i]) : 0;
         if (got != sizes->plain[i])
-            return block_fails(COMPACT_DAMAGED);
+            return block_fails(PACKED_DAMAGED);
         cursor->columns.at[i] = to;
         cursor->columns.end[i] = to + got;
         to += got;
@@ -205,21 +208,21 @@ static void blocks_leave(struct event_cursor *cursor)
     cursor->unfolding = NULL;
 }
 
-void compact_enable(void)
+void packed_enable(void)
 {
-    static const struct compact_codec codec = {compact_open, block_enter, blocks_leave};
-    reader_compact = &codec;
+    static const struct packed_codec codec = {packed_open, packed_fill, block_enter, blocks_leave};
+    reader_packed = &codec;
 }
 
 /* ---- writing */
 
-struct compact_writer {
+struct packed_writer {
     ZSTD_CCtx *context;
 };
 
-struct compact_writer *compact_writer_make(void)
+struct packed_writer *packed_writer_make(void)
 {
-    struct compact_writer *writer = malloc(sizeof *writer);
+    struct packed_writer *writer = malloc(sizeof *writer);
     if (!writer)
         return NULL;
     writer->context = ZSTD_createCCtx();
@@ -232,7 +235,7 @@ struct compact_writer *compact_writer_make(void)
     return writer;
 }
 
-void compact_writer_free(struct compact_writer *writer)
+void packed_writer_free(struct packed_writer *writer)
 {
     if (!writer)
         return;
@@ -240,12 +243,12 @@ void compact_writer_free(struct compact_writer *writer)
     free(writer);
 }
 
-size_t compact_bound(size_t bytes)
+size_t packed_bound(size_t bytes)
 {
     return ZSTD_compressBound(bytes);
 }
 
-size_t compact_pack(struct compact_writer *writer, const void *from, size_t bytes, void *out, size_t room)
+size_t packed_pack(struct packed_writer *writer, const void *from, size_t bytes, void *out, size_t room)
 {
     size_t got = ZSTD_compress2(writer->context, out, room, from, bytes);
     return ZSTD_isError(got) ? 0 : got;

@@ -434,18 +434,14 @@ static void results_settle(struct work *work, const struct parts *parts)
 
 /* ---- what an earlier collector has left --------------------------------------------------------------------------- */
 
-/* Returns whether a job of the file has the process. */
+/* Returns whether the file has the process, in a section of its own or in a sum. */
 static bool dir_has(const struct run_dir *dir, const struct part *part)
 {
-    const uint64_t process = run_identity(&part->run.header);
     struct summary one = {.ranks = 0};
-    bool summed = summary_of_run(&one, &part->run) == 0, found = false;
-    for (size_t i = 0; !found && i < dir->job_count; i++) {
-        const struct run_job *job = &dir->jobs[i];
-        for (size_t k = 0; !found && k < job->file_count; k++)
-            found = run_identity(&job->files[k].header) == process;
-        found = found || (summed && job->stored && summary_sums_have(&(struct summary_sums){{job->stored}}, &one));
-    }
+    bool found = run_dir_has(dir, run_identity(&part->run.header));
+    bool summed = !found && summary_of_run(&one, &part->run) == 0;
+    for (size_t i = 0; summed && !found && i < dir->job_count; i++)
+        found = dir->jobs[i].stored && summary_sums_have(&(struct summary_sums){{dir->jobs[i].stored}}, &one);
     summary_release(&one);
     return found;
 }

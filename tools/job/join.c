@@ -5,6 +5,8 @@
 #include "format/runfile.h"
 #include "jobfile/jobindex.h"
 #include "jobfile/jobwriter.h"
+#include "jobfile/summaryfile.h"
+#include "job/summarysums.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,10 +141,10 @@ static int live_pack(struct joining *joining, const struct run_piece *piece)
     return result;
 }
 
-/* Summaries become one, which is written later. */
+/* Summaries become one, and so do totals. They are written later. */
 static int piece_write(struct joining *joining, const struct run_piece *piece)
 {
-    if (piece->kind == SECTION_SUMMARY)
+    if (piece->kind == SECTION_SUMMARY || piece->kind == SECTION_TOTAL)
         return 0;
     if (!piece->kind)
         return live_pack(joining, piece);
@@ -160,14 +162,45 @@ static int summary_put(struct joining *joining, struct summary *summary, enum se
     return result;
 }
 
+static int summaries_put(struct joining *joining, const struct run_job *job)
+{
+    struct summary_sums sums = {{NULL}};
+    int result = 0;
+    for (size_t i = 0; result == 0 && i < job->piece_count; i++) {
+        char error[128];
+        uid_t owner;
+        struct summary *part = job->pieces[i].kind == SECTION_SUMMARY ? calloc(1, sizeof *part) : NULL;
+        if (!part)
+            continue;
+        result = summary_part_read(part, job->pieces[i].path, job->pieces[i].extent, &owner, error);
+        if (result == 0)
+            summary_sums_add_once(&sums, part);
+        else
+            free(part);
+        errno = ESTALE;
+    }
+    struct summary *whole = summary_sums_end(&sums);
+    if (result == 0 && whole)
+        result = summary_put(joining, whole, SECTION_SUMMARY);
+    int problem = errno;
+    if (whole)
+        summary_release(whole);
+    free(whole);
+    errno = problem;
+    return result;
+}
+
 static int sections_put(struct joining *joining, const struct run_job *job)
 {
     int result = 0;
-    for (size_t i = 0; result == 0 && i < job->piece_count; i++)
+    bool some = false; /* processes with sections of their own */
+    for (size_t i = 0; result == 0 && i < job->piece_count; i++) {
         result = piece_write(joining, &job->pieces[i]);
-    if (result == 0 && job->stored)
-        result = summary_put(joining, job->stored, SECTION_SUMMARY);
-    if (result == 0 && job->file_count && job->summary)
+        some = some || !job->pieces[i].kind || job->pieces[i].kind == SECTION_PROCESS;
+    }
+    if (result == 0)
+        result = summaries_put(joining, job);
+    if (result == 0 && some && job->summary)
         result = summary_put(joining, job->summary, SECTION_TOTAL);
     return result == 0 ? job_writer_end(&joining->writer) : -1;
 }

@@ -101,6 +101,9 @@ void run_dir_any_owner(void);
  * have ended, without a trace and samples. run_job_file opens such a file again. For tools that show summaries.
  */
 void run_dir_brief(void);
+/* After this call, of a job file that has a total only that is read: its processes are no files of the job. For tools
+ * that move sections. */
+void run_dir_totals(void);
 /* After this call, summaries only say which processes there are. For tools that show no summary. */
 void run_dir_no_figures(void);
 /* After this call, `look` sees each run file when it was opened. So a tool need not wake very many files again. */
@@ -116,6 +119,9 @@ int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
 enum { RUN_DIR_WAITS = 6 };
 int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
 void run_dir_close(struct run_dir *dir);
+
+/* Returns whether a process with this identity (run_identity) has a section of its own. */
+bool run_dir_has(const struct run_dir *dir, uint64_t process);
 
 /* Returns whether a process of the job was set to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);

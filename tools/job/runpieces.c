@@ -37,12 +37,17 @@ __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *di
     dir->problem_count++;
 }
 
-static bool any_owner, brief, no_figures;
+static bool any_owner, brief, no_figures, totals;
 static void (*file_look)(struct run_reader *file);
 
 void run_dir_brief(void)
 {
     brief = true;
+}
+
+void run_dir_totals(void)
+{
+    totals = true;
 }
 
 void run_dir_no_figures(void)
@@ -122,8 +127,7 @@ static int identity_order(const void *one, const void *other)
     return (a > b) - (a < b);
 }
 
-/* Returns whether a file that was read before has the process. */
-static bool is_known(const struct run_dir *dir, uint64_t process)
+bool run_dir_has(const struct run_dir *dir, uint64_t process)
 {
     return tfind(&process, &dir->processes, identity_order) != NULL;
 }
@@ -170,7 +174,7 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
     }
     const struct run_header *header = &reader.header;
     const uint64_t process = run_identity(header);
-    bool known = is_known(dir, process);
+    bool known = run_dir_has(dir, process);
     if (known || !owner_check(dir, piece->path, run_reader_owner(&reader))) {
         run_reader_close(&reader);
         return known ? PIECE_KNOWN : PIECE_UNREAD;
@@ -262,7 +266,7 @@ static enum piece_end section_add(struct run_dir *dir, const struct run_piece *p
 {
     if (piece->kind == SECTION_SUMMARY)
         return summary_add(dir, piece, job_of);
-    return is_known(dir, process) ? PIECE_KNOWN : run_file_add(dir, piece, job_of);
+    return run_dir_has(dir, process) ? PIECE_KNOWN : run_file_add(dir, piece, job_of);
 }
 
 /* Adds the sections of a job file. If some cannot be read, or are of several jobs, no one may replace the file. */
@@ -305,6 +309,41 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
         first->torn = true;
 }
 
+/* Returns whether a process of the file was read before. */
+static bool some_are_known(const struct run_dir *dir, const struct job_index *index)
+{
+    for (size_t i = 0; i < index->count; i++)
+        if (index->list[i].process && run_dir_has(dir, index->list[i].process))
+            return true;
+    return false;
+}
+
+/* Adds the sections of a job file, without a look at its processes: its total says which there are. Returns false if it has
+ * none, or if it would count a process twice. */
+static bool total_add(struct run_dir *dir, const struct run_piece *file, const struct job_index *index)
+{
+    const struct section_entry *total = job_index_total(index);
+    struct run_job *job = NULL;
+    if (!total || index->cut || some_are_known(dir, index))
+        return false;
+    struct run_piece piece = *file;
+    piece.kind = total->kind;
+    piece.extent = job_index_extent(index, total);
+    enum piece_end end = summary_add(dir, &piece, &job);
+    if (end == PIECE_KNOWN)
+        piece_add(&dir->spares, &dir->spare_count, file);
+    for (size_t i = 0; job && i < index->count; i++) {
+        if (&index->list[i] == total)
+            continue;
+        if (index->list[i].process)
+            process_note(dir, index->list[i].process);
+        piece.kind = index->list[i].kind;
+        piece.extent = job_index_extent(index, &index->list[i]);
+        piece_add(&job->pieces, &job->piece_count, &piece);
+    }
+    return true;
+}
+
 void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
 {
     for (size_t i = 0; i < job->piece_count; i++)
@@ -329,7 +368,7 @@ static void file_add(struct run_dir *dir, char *path)
     case JOB_INDEX_READ:
         break;
     }
-    if (owner_check(dir, path, index.owner)) {
+    if (owner_check(dir, path, index.owner) && (!totals || !total_add(dir, &file, &index))) {
         sections_add(dir, &file, &index);
         dir->vanished = dir->vanished || index.cut; /* somebody may be writing it */
         if (index.cut)

@@ -183,6 +183,12 @@ const struct section_entry *job_index_find(const struct job_index *index, enum s
     return NULL;
 }
 
+const struct section_entry *job_index_total(const struct job_index *index)
+{
+    const struct section_entry *total = job_index_find(index, SECTION_TOTAL);
+    return total || job_index_find(index, SECTION_PROCESS) ? total : job_index_find(index, SECTION_SUMMARY);
+}
+
 struct run_extent job_index_extent(const struct job_index *index, const struct section_entry *entry)
 {
     struct run_extent extent = index->file;

@@ -34,6 +34,8 @@ void job_index_release(struct job_index *index);
 uint64_t job_file_parts(const char *path, struct run_extent which);
 /* Returns the first section of the kind, or NULL. */
 const struct section_entry *job_index_find(const struct job_index *index, enum section_kind kind);
+/* Returns the section that has the figures of all processes of the file, or NULL. */
+const struct section_entry *job_index_total(const struct job_index *index);
 /* The place of a section. */
 struct run_extent job_index_extent(const struct job_index *index, const struct section_entry *entry);
 

@@ -23,9 +23,7 @@ int summary_part_read(struct summary *summary, const char *path, struct run_exte
 
 static enum job_summary total_read(struct summary *summary, int fd, const struct job_index *index, char error[128])
 {
-    const struct section_entry *total = job_index_find(index, SECTION_TOTAL);
-    if (!total && !job_index_find(index, SECTION_PROCESS))
-        total = job_index_find(index, SECTION_SUMMARY);
+    const struct section_entry *total = job_index_total(index);
     if (!total)
         return JOB_SUMMARY_NONE;
     size_t bytes = 0;

@@ -197,6 +197,7 @@ static void files_join(const char *given)
 {
     struct run_dir dir;
     char error[512];
+    run_dir_totals();
     if (run_dir_open(&dir, given, error) == 0)
         for (size_t i = 0; i < dir.job_count; i++)
             if (run_job_join(&dir, &dir.jobs[i]) != 0 && errno != EWOULDBLOCK) /* another process joins */

@@ -1,5 +1,5 @@
 /*
- * jobsplit [--plain | --nameless] RUN OUT: each process of a run gets a job file of its own, OUT/HOST.PID.mpit. The first has
+ * jobsplit [--plain | --nameless] RUN OUT: each process of a run gets a job file of its own, OUT/HOST.PID.N.mpit. The first has
  * the stored names of functions.
  *
  *   --nameless  no file has them
@@ -43,7 +43,7 @@ static void job_split(const struct run_job *job, const char *out)
     for (size_t i = 0; i < job->file_count; i++) {
         char path[PATH_MAX];
         const struct run_reader *run = run_job_file(job, i);
-        snprintf(path, sizeof path, "%s/%s.%u.mpit", out, run->header.host, run->header.pid);
+        snprintf(path, sizeof path, "%s/%s.%u.%zu.mpit", out, run->header.host, run->header.pid, i);
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
         if (fd < 0)
             err(1, "%s", path);

@@ -14,11 +14,11 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 115_220,
+    "lines of the product": 115_298,
     "rings of headers": 0,
     "files in one folder": 41,
     "functions over 60 lines": 3,
-    "macros with return": 31,
+    "macros with return": 26,
     "function names in two files": 85,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,

@@ -172,22 +172,24 @@ static int instrument_enter(struct instrument *fresh, const char *description, v
     struct instrument *old = namesake(fresh);
     fresh->description = text_copy(description, MPIT_DESCRIPTION_MAX);
     if (!fresh->description)
-        REFUSE(MPIT_ERR_MEMORY, "out of memory");
+        return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory");
     if (old && instrument_is_active(old))
-        REFUSE(MPIT_ERR_DUPLICATE, "%s has already registered one of this name%s", old->component,
-               is_variable(old) ? " and class" : "");
+        return instrument_refuse(error, MPIT_ERR_DUPLICATE, "%s has already registered one of this name%s",
+                                 old->component, is_variable(old) ? " and class" : "");
     if (old && !same_meaning(old, fresh))
-        REFUSE(MPIT_ERR_DUPLICATE,
-               "%s registered one of this name with another definition, and the MPI_T index of that one is permanent",
-               old->component);
+        return instrument_refuse(
+            error, MPIT_ERR_DUPLICATE,
+            "%s registered one of this name with another definition, and the MPI_T index of that one is permanent",
+            old->component);
     if (old) {
         instrument_free(fresh);
         fresh = old;
     } else {
         if (count == INSTRUMENTS_MAX)
-            REFUSE(MPIT_ERR_MEMORY, "%d are registered already, which is the limit", INSTRUMENTS_MAX);
+            return instrument_refuse(error, MPIT_ERR_MEMORY, "%d are registered already, which is the limit",
+                                     INSTRUMENTS_MAX);
         if (fresh->bind == MPIT_BIND_NONE && !instrument_instance_make(fresh, NULL))
-            REFUSE(MPIT_ERR_MEMORY, "out of memory for its values");
+            return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory for its values");
         fresh->number = count;
         instruments[count] = fresh;
         __atomic_store_n(&count, count + 1, __ATOMIC_RELEASE);
@@ -248,13 +250,13 @@ static int begin(struct instrument **fresh, enum instrument_kind kind, const cha
     if (result != MPIT_OK)
         return result;
     if (registered)
-        REFUSE(MPIT_ERR_REGISTERED, "it is registered already");
+        return instrument_refuse(error, MPIT_ERR_REGISTERED, "it is registered already");
     instrument_lock();
     *fresh = instrument_make(kind, name, component, category);
     if (*fresh)
         return MPIT_OK;
     instrument_unlock();
-    REFUSE(MPIT_ERR_MEMORY, "out of memory");
+    return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory");
 }
 
 /* The enumeration of an object of the library. Adds it if needed. */
@@ -353,7 +355,7 @@ int instrument_control_register(struct mpit_control *control, const char *compon
     if (text && !text_make(fresh, control)) {
         instrument_free(fresh);
         instrument_unlock();
-        REFUSE(MPIT_ERR_MEMORY, "out of memory for its text");
+        return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory for its text");
     }
     result = finish(fresh, control->description, control, &fresh, error);
     if (result != MPIT_OK)
@@ -381,7 +383,7 @@ int instrument_event_register(struct mpit_event_type *event, const char *compone
     if (!fresh->elements) {
         instrument_free(fresh);
         instrument_unlock();
-        REFUSE(MPIT_ERR_MEMORY, "out of memory for its elements");
+        return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory for its elements");
     }
     for (uint32_t i = 0; i < event->element_count; i++)
         fresh->elements[i] = (struct mpit_element){event->elements[i].type, event->elements[i].offset,
@@ -426,7 +428,7 @@ int instrument_enumeration_register(struct mpit_enumeration *given, char *error)
     const struct instrument_enumeration *known = enumeration_find(given->name);
     if (known && !items_equal(known, given)) {
         instrument_unlock();
-        REFUSE(MPIT_ERR_DUPLICATE, "one of this name is registered already, with other items");
+        return instrument_refuse(error, MPIT_ERR_DUPLICATE, "one of this name is registered already, with other items");
     }
     if (!known) {
         struct instrument_enumeration *fresh = enumeration_make(given);
@@ -439,7 +441,7 @@ int instrument_enumeration_register(struct mpit_enumeration *given, char *error)
     given->entry = (void *)(uintptr_t)known;
     instrument_unlock();
     if (!known)
-        REFUSE(MPIT_ERR_MEMORY, "out of memory");
+        return instrument_refuse(error, MPIT_ERR_MEMORY, "out of memory");
     return MPIT_OK;
 }
 
@@ -453,7 +455,7 @@ int instrument_category_register(struct mpit_category *given, char *error)
     const char *description = given->description ? given->description : "";
     int needed = snprintf(path, sizeof path, "%s%s%s", below ? given->parent : "", below ? "/" : "", given->name);
     if (needed >= (int)sizeof path)
-        REFUSE(MPIT_ERR_NAME, "its path is longer than %zu characters", sizeof path - 1);
+        return instrument_refuse(error, MPIT_ERR_NAME, "its path is longer than %zu characters", sizeof path - 1);
     instrument_lock();
     bool orphan = below && category_find(given->parent) < 0;
     int known = orphan ? -1 : category_find(path);
@@ -463,11 +465,12 @@ int instrument_category_register(struct mpit_category *given, char *error)
         result = MPIT_ERR_MEMORY;
     instrument_unlock();
     if (orphan)
-        REFUSE(MPIT_ERR_ARGUMENT, "its parent category \"%.63s\" is not registered", given->parent);
+        return instrument_refuse(error, MPIT_ERR_ARGUMENT, "its parent category \"%.63s\" is not registered",
+                                 given->parent);
     if (result == MPIT_ERR_DUPLICATE)
-        REFUSE(result, "one of this name is registered already, with another definition");
+        return instrument_refuse(error, result, "one of this name is registered already, with another definition");
     if (result != MPIT_OK)
-        REFUSE(result, "out of memory");
+        return instrument_refuse(error, result, "out of memory");
     given->entry = &categories[known];
     return MPIT_OK;
 }
@@ -475,7 +478,7 @@ int instrument_category_register(struct mpit_category *given, char *error)
 int instrument_remove(struct instrument *instrument, void *object, char *error)
 {
     if (!instrument)
-        REFUSE(MPIT_ERR_ARGUMENT, "it is not registered");
+        return instrument_refuse(error, MPIT_ERR_ARGUMENT, "it is not registered");
     instrument_lock();
     bool right = instrument->object == object && instrument_is_active(instrument);
     if (right) {
@@ -486,6 +489,6 @@ int instrument_remove(struct instrument *instrument, void *object, char *error)
     }
     instrument_unlock();
     if (!right)
-        REFUSE(MPIT_ERR_ARGUMENT, "it is not registered");
+        return instrument_refuse(error, MPIT_ERR_ARGUMENT, "it is not registered");
     return MPIT_OK;
 }

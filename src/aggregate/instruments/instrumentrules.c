@@ -1,9 +1,20 @@
 #include "instruments/instrumentrules.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { EVENT_ELEMENTS_MAX = ELEMENTS_MOST, EVENT_BYTES_MAX = UINT16_MAX };
+
+int instrument_refuse(char *error, int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(error, INSTRUMENT_ERROR_BYTES, format, args);
+    va_end(args);
+    return code;
+}
 
 static bool letter(char c)
 {
@@ -13,18 +24,20 @@ static bool letter(char c)
 int instrument_name_check(const char *name, char *error)
 {
     if (!name || !name[0])
-        REFUSE(MPIT_ERR_NAME, "it has no name");
+        return instrument_refuse(error, MPIT_ERR_NAME, "it has no name");
     size_t length = strlen(name);
     if (length > MPIT_NAME_MAX)
-        REFUSE(MPIT_ERR_NAME, "its name has %zu characters; allowed are at most %d", length, MPIT_NAME_MAX);
+        return instrument_refuse(error, MPIT_ERR_NAME, "its name has %zu characters; allowed are at most %d", length,
+                                 MPIT_NAME_MAX);
     for (const char *c = name; *c; c++)
         if (!letter(*c) && (c == name || !((*c >= '0' && *c <= '9') || strchr(".:/-", *c))))
-            REFUSE(MPIT_ERR_NAME,
-                   "its name has the character 0x%02x at position %zu; allowed are letters, digits and _ . : / -, and "
-                   "a letter or _ at the start",
-                   (unsigned char)*c, (size_t)(c - name));
+            return instrument_refuse(
+                error, MPIT_ERR_NAME,
+                "its name has the character 0x%02x at position %zu; allowed are letters, digits and _ . : / -, and "
+                "a letter or _ at the start",
+                (unsigned char)*c, (size_t)(c - name));
     if (strncmp(name, "mpit_", 5) == 0 || strncmp(name, "MPI_", 4) == 0)
-        REFUSE(MPIT_ERR_NAME, "its name begins with mpit_ or MPI_, which are reserved");
+        return instrument_refuse(error, MPIT_ERR_NAME, "its name begins with mpit_ or MPI_, which are reserved");
     return MPIT_OK;
 }
 
@@ -71,34 +84,37 @@ static const char *types_text(uint32_t types)
 int instrument_bind_check(uint32_t bind, uint32_t verbosity, char *error)
 {
     if (bind > MPIT_BIND_COMM)
-        REFUSE(MPIT_ERR_CLASS, "%u is not a binding", bind);
+        return instrument_refuse(error, MPIT_ERR_CLASS, "%u is not a binding", bind);
     if (verbosity > MPIT_VERBOSITY_DEVELOPER_ALL)
-        REFUSE(MPIT_ERR_CLASS, "%u is not a verbosity", verbosity);
+        return instrument_refuse(error, MPIT_ERR_CLASS, "%u is not a verbosity", verbosity);
     return MPIT_OK;
 }
 
 int instrument_variable_check(const struct mpit_variable *v, char *error)
 {
     if (v->class_ < MPIT_CLASS_STATE || v->class_ > MPIT_CLASS_GENERIC)
-        REFUSE(MPIT_ERR_CLASS, "%u is not a class of performance variables", v->class_);
+        return instrument_refuse(error, MPIT_ERR_CLASS, "%u is not a class of performance variables", v->class_);
     uint32_t types = types_of_class(v->class_);
     if (v->type > MPIT_TYPE_CHAR || !(types & 1u << v->type))
-        REFUSE(MPIT_ERR_TYPE, "its type is not allowed; allowed for a %s are %s", class_name(v->class_),
-               types_text(types));
+        return instrument_refuse(error, MPIT_ERR_TYPE, "its type is not allowed; allowed for a %s are %s",
+                                 class_name(v->class_), types_text(types));
     if (v->count < 1 || v->count > MPIT_ELEMENTS_MAX)
-        REFUSE(MPIT_ERR_COUNT, "%u elements; allowed are 1 to %d", v->count, MPIT_ELEMENTS_MAX);
+        return instrument_refuse(error, MPIT_ERR_COUNT, "%u elements; allowed are 1 to %d", v->count,
+                                 MPIT_ELEMENTS_MAX);
     bool marks = v->class_ == MPIT_CLASS_HIGHWATERMARK || v->class_ == MPIT_CLASS_LOWWATERMARK ||
                  (v->flags & MPIT_WITH_WATERMARKS);
     if (marks && v->count != 1)
-        REFUSE(MPIT_ERR_COUNT, "%u elements; allowed for a watermark is 1", v->count);
+        return instrument_refuse(error, MPIT_ERR_COUNT, "%u elements; allowed for a watermark is 1", v->count);
     if ((v->flags & MPIT_WITH_WATERMARKS) && v->class_ != MPIT_CLASS_LEVEL)
-        REFUSE(MPIT_ERR_CLASS, "MPIT_WITH_WATERMARKS is allowed for class LEVEL only; its class is %s",
-               class_name(v->class_));
+        return instrument_refuse(error, MPIT_ERR_CLASS,
+                                 "MPIT_WITH_WATERMARKS is allowed for class LEVEL only; its class is %s",
+                                 class_name(v->class_));
     if (v->flags & ~(uint32_t)(MPIT_WITH_WATERMARKS | MPIT_EVERY_UPDATE))
-        REFUSE(MPIT_ERR_CLASS, "unknown flags 0x%x", v->flags);
+        return instrument_refuse(error, MPIT_ERR_CLASS, "unknown flags 0x%x", v->flags);
     if (v->names && v->type != MPIT_TYPE_INT && v->count == 1)
-        REFUSE(MPIT_ERR_TYPE,
-               "an enumeration is allowed only for type INT (names of values) or for an array (names of elements)");
+        return instrument_refuse(
+            error, MPIT_ERR_TYPE,
+            "an enumeration is allowed only for type INT (names of values) or for an array (names of elements)");
     return instrument_bind_check(v->bind, v->verbosity, error);
 }
 
@@ -112,23 +128,24 @@ static bool value_is_less(uint32_t type, union mpit_value a, union mpit_value b)
 int instrument_control_check(const struct mpit_control *c, char *error)
 {
     if (c->type < MPIT_TYPE_INT || c->type > MPIT_TYPE_CHAR)
-        REFUSE(MPIT_ERR_TYPE, "%u is not a type of control variables", c->type);
+        return instrument_refuse(error, MPIT_ERR_TYPE, "%u is not a type of control variables", c->type);
     if (c->scope < MPIT_SCOPE_CONSTANT || c->scope > MPIT_SCOPE_ALL_EQ)
-        REFUSE(MPIT_ERR_CLASS, "%u is not a scope", c->scope);
+        return instrument_refuse(error, MPIT_ERR_CLASS, "%u is not a scope", c->scope);
     if (c->names && c->type != MPIT_TYPE_INT)
-        REFUSE(MPIT_ERR_TYPE, "an enumeration is allowed only for type INT");
+        return instrument_refuse(error, MPIT_ERR_TYPE, "an enumeration is allowed only for type INT");
     if (c->type == MPIT_TYPE_CHAR) {
         if (c->bind != MPIT_BIND_NONE)
-            REFUSE(MPIT_ERR_TYPE, "a text must not be bound to an object");
+            return instrument_refuse(error, MPIT_ERR_TYPE, "a text must not be bound to an object");
         if (c->capacity < 1 || c->capacity > MPIT_ELEMENTS_MAX)
-            REFUSE(MPIT_ERR_COUNT, "a text of %u bytes; allowed are 1 to %d", c->capacity, MPIT_ELEMENTS_MAX);
+            return instrument_refuse(error, MPIT_ERR_COUNT, "a text of %u bytes; allowed are 1 to %d", c->capacity,
+                                     MPIT_ELEMENTS_MAX);
         if (c->initial.text && strlen(c->initial.text) >= c->capacity)
-            REFUSE(MPIT_ERR_VALUE, "its initial text does not fit its %u bytes", c->capacity);
+            return instrument_refuse(error, MPIT_ERR_VALUE, "its initial text does not fit its %u bytes", c->capacity);
     } else if (c->least.integer || c->most.integer) {
         if (value_is_less(c->type, c->most, c->least))
-            REFUSE(MPIT_ERR_VALUE, "its maximum is less than its minimum");
+            return instrument_refuse(error, MPIT_ERR_VALUE, "its maximum is less than its minimum");
         if (value_is_less(c->type, c->initial, c->least) || value_is_less(c->type, c->most, c->initial))
-            REFUSE(MPIT_ERR_VALUE, "its initial value is outside of its limits");
+            return instrument_refuse(error, MPIT_ERR_VALUE, "its initial value is outside of its limits");
     }
     return instrument_bind_check(c->bind, c->verbosity, error);
 }
@@ -137,15 +154,18 @@ int instrument_event_check(const struct mpit_event_type *event, char *error)
 {
     static const uint32_t sizes[] = {0, 4, 4, sizeof(long), 8, 8};
     if (event->element_count > EVENT_ELEMENTS_MAX || (event->element_count && !event->elements))
-        REFUSE(MPIT_ERR_COUNT, "%u elements; allowed are at most %d", event->element_count, EVENT_ELEMENTS_MAX);
+        return instrument_refuse(error, MPIT_ERR_COUNT, "%u elements; allowed are at most %d", event->element_count,
+                                 EVENT_ELEMENTS_MAX);
     if (event->bytes > EVENT_BYTES_MAX)
-        REFUSE(MPIT_ERR_COUNT, "%u bytes per instance; allowed are at most %d", event->bytes, EVENT_BYTES_MAX);
+        return instrument_refuse(error, MPIT_ERR_COUNT, "%u bytes per instance; allowed are at most %d", event->bytes,
+                                 EVENT_BYTES_MAX);
     for (uint32_t i = 0; i < event->element_count; i++) {
         const struct mpit_element *element = &event->elements[i];
         if (element->type < MPIT_TYPE_INT || element->type > MPIT_TYPE_DOUBLE)
-            REFUSE(MPIT_ERR_TYPE, "%u is not a type (element %u)", element->type, i);
+            return instrument_refuse(error, MPIT_ERR_TYPE, "%u is not a type (element %u)", element->type, i);
         if (element->offset > event->bytes || sizes[element->type] > event->bytes - element->offset)
-            REFUSE(MPIT_ERR_VALUE, "element %u does not fit into the %u bytes of an instance", i, event->bytes);
+            return instrument_refuse(error, MPIT_ERR_VALUE, "element %u does not fit into the %u bytes of an instance",
+                                     i, event->bytes);
     }
     return instrument_bind_check(event->bind, event->verbosity, error);
 }
@@ -153,13 +173,16 @@ int instrument_event_check(const struct mpit_event_type *event, char *error)
 int instrument_enumeration_check(const struct mpit_enumeration *given, char *error)
 {
     if (given->count < 1 || given->count > INSTRUMENT_ITEMS_MAX || !given->items)
-        REFUSE(MPIT_ERR_COUNT, "%u items; allowed are 1 to %d", given->count, INSTRUMENT_ITEMS_MAX);
+        return instrument_refuse(error, MPIT_ERR_COUNT, "%u items; allowed are 1 to %d", given->count,
+                                 INSTRUMENT_ITEMS_MAX);
     for (uint32_t i = 0; i < given->count; i++) {
         if (!given->items[i].name || !given->items[i].name[0] || strlen(given->items[i].name) > MPIT_NAME_MAX)
-            REFUSE(MPIT_ERR_NAME, "the name of item %u is empty or has more than %d characters", i, MPIT_NAME_MAX);
+            return instrument_refuse(error, MPIT_ERR_NAME,
+                                     "the name of item %u is empty or has more than %d characters", i, MPIT_NAME_MAX);
         for (uint32_t k = 0; k < i; k++)
             if (given->items[k].value == given->items[i].value)
-                REFUSE(MPIT_ERR_VALUE, "items %u and %u have the same value %d", k, i, given->items[i].value);
+                return instrument_refuse(error, MPIT_ERR_VALUE, "items %u and %u have the same value %d", k, i,
+                                         given->items[i].value);
     }
     return MPIT_OK;
 }

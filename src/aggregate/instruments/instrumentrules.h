@@ -7,13 +7,8 @@
 
 #include "instruments/instrument.h"
 
-#include <stdio.h>
-
-#define REFUSE(code, ...)                                                                                              \
-    do {                                                                                                               \
-        snprintf(error, INSTRUMENT_ERROR_BYTES, __VA_ARGS__);                                                          \
-        return (code);                                                                                                 \
-    } while (0)
+/* Writes the reason into error[INSTRUMENT_ERROR_BYTES], and returns the code. */
+__attribute__((format(printf, 3, 4))) int instrument_refuse(char *error, int code, const char *format, ...);
 
 int instrument_name_check(const char *name, char *error);
 int instrument_bind_check(uint32_t bind, uint32_t verbosity, char *error);

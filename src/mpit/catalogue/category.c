@@ -338,7 +338,8 @@ int category_members(int cat_index, enum member_kind kind, int len, int indices[
 SURFACE(category_get_num);
 int MPI_T_category_get_num(int *num_cat)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!num_cat)
         return MPI_T_ERR_INVALID;
     *num_cat = category_refresh();
@@ -349,7 +350,8 @@ SURFACE(category_get_info);
 int MPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc, int *desc_len, int *num_cvars,
                             int *num_pvars, int *num_categories)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct category *category = roster_at(&roster, cat_index);
     if (!category)
         return MPI_T_ERR_INVALID_INDEX;
@@ -364,7 +366,8 @@ int MPI_T_category_get_info(int cat_index, char *name, int *name_len, char *desc
 SURFACE(category_get_index);
 int MPI_T_category_get_index(const char *name, int *cat_index)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!name || !cat_index)
         return MPI_T_ERR_INVALID;
     int index = roster_find(&roster, name, 0), native_index;
@@ -385,28 +388,32 @@ int MPI_T_category_get_index(const char *name, int *cat_index)
 SURFACE(category_get_cvars);
 int MPI_T_category_get_cvars(int cat_index, int len, int indices[])
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_CVAR, len, indices, NULL);
 }
 
 SURFACE(category_get_pvars);
 int MPI_T_category_get_pvars(int cat_index, int len, int indices[])
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_PVAR, len, indices, NULL);
 }
 
 SURFACE(category_get_categories);
 int MPI_T_category_get_categories(int cat_index, int len, int indices[])
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_CATEGORY, len, indices, NULL);
 }
 
 SURFACE(category_changed);
 int MPI_T_category_changed(int *update_number)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!update_number)
         return MPI_T_ERR_INVALID;
     category_refresh();

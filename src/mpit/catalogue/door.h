@@ -103,12 +103,6 @@ static inline bool door_initialized(void)
     GATE(MPI_T_##name);                                                                                                \
     GATE_BODY(PMPI_T_##name, MPI_T_##name)
 
-#define CHECK_INITIALIZED()                                                                                            \
-    do {                                                                                                               \
-        if (!door_initialized())                                                                                       \
-            return MPI_T_ERR_NOT_INITIALIZED;                                                                          \
-    } while (0)
-
 /* Calls into the library under the lock. The result is `otherwise` if the library has no such function. */
 #define DOOR(name, otherwise, ...)                                                                                     \
     ({                                                                                                                 \

@@ -152,7 +152,8 @@ MPI_T_enum enumeration_copy(MPI_T_enum type)
 SURFACE(enum_get_info);
 int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct enumeration *e = enumeration_of_handle(enumtype);
     if (!e)
         return MPI_T_ERR_INVALID_HANDLE;
@@ -166,7 +167,8 @@ int MPI_T_enum_get_info(MPI_T_enum enumtype, int *num, char *name, int *name_len
 SURFACE(enum_get_item);
 int MPI_T_enum_get_item(MPI_T_enum enumtype, int indx, int *value, char *name, int *name_len)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct enumeration *e = enumeration_of_handle(enumtype);
     if (!e)
         return MPI_T_ERR_INVALID_HANDLE;

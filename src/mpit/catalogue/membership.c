@@ -7,7 +7,8 @@
 SURFACE(category_get_num_events);
 int MPI_T_category_get_num_events(int cat_index, int *num_events)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int count = 0, result = category_members(cat_index, MEMBER_EVENT, 0, NULL, &count);
     if (result != MPI_SUCCESS)
         return result;
@@ -20,6 +21,7 @@ int MPI_T_category_get_num_events(int cat_index, int *num_events)
 SURFACE(category_get_events);
 int MPI_T_category_get_events(int cat_index, int len, int indices[])
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     return category_members(cat_index, MEMBER_EVENT, len, indices, NULL);
 }

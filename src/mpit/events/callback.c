@@ -41,7 +41,8 @@ SURFACE(event_register_callback);
 int MPI_T_event_register_callback(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info,
                                   void *user_data, MPI_T_event_cb_function event_cb_function)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int level = safety_index(cb_safety);
     pthread_mutex_lock(&registrations_lock);
     struct registration *found = registration_find(event_registration);
@@ -75,7 +76,8 @@ static int callback_find(MPI_T_event_registration ticket, MPI_T_cb_safety safety
 SURFACE(event_callback_set_info);
 int MPI_T_event_callback_set_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety, MPI_Info info)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     MPI_T_event_registration of_library;
     int result = callback_find(event_registration, cb_safety, &of_library);
     if (result == MPI_SUCCESS && of_library && door.event_callback_set_info)
@@ -87,7 +89,8 @@ SURFACE(event_callback_get_info);
 int MPI_T_event_callback_get_info(MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
                                   MPI_Info *info_used)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     MPI_T_event_registration of_library;
     int result = callback_find(event_registration, cb_safety, &of_library);
     if (result != MPI_SUCCESS)
@@ -104,7 +107,8 @@ SURFACE(event_set_dropped_handler);
 int MPI_T_event_set_dropped_handler(MPI_T_event_registration event_registration,
                                     MPI_T_event_dropped_cb_function dropped_cb_function)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     pthread_mutex_lock(&registrations_lock);
     struct registration *found = registration_find(event_registration);
     MPI_T_event_registration of_library = found ? found->native : NULL;

@@ -221,7 +221,8 @@ static const char *current_data(void)
 SURFACE(event_read);
 int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, void *buffer)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (is_current_native(event_instance))
         return door.event_read ? door.event_read(event_instance, element_index, buffer) : MPI_T_ERR_NOT_SUPPORTED;
     if (!is_current(event_instance))
@@ -240,7 +241,8 @@ int MPI_T_event_read(MPI_T_event_instance event_instance, int element_index, voi
 SURFACE(event_copy);
 int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (is_current_native(event_instance))
         return door.event_copy ? door.event_copy(event_instance, buffer) : MPI_T_ERR_NOT_SUPPORTED;
     if (!is_current(event_instance))
@@ -254,7 +256,8 @@ int MPI_T_event_copy(MPI_T_event_instance event_instance, void *buffer)
 SURFACE(event_get_timestamp);
 int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *event_timestamp)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (is_current_native(event_instance))
         return door.event_get_timestamp ? door.event_get_timestamp(event_instance, event_timestamp)
                                         : MPI_T_ERR_NOT_SUPPORTED;
@@ -269,7 +272,8 @@ int MPI_T_event_get_timestamp(MPI_T_event_instance event_instance, MPI_Count *ev
 SURFACE(event_get_source);
 int MPI_T_event_get_source(MPI_T_event_instance event_instance, int *source_index)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!is_current(event_instance) && !is_current_native(event_instance))
         return MPI_T_ERR_INVALID_HANDLE;
     if (!source_index)

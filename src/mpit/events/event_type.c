@@ -119,7 +119,8 @@ static MPI_T_enum elements_enumeration(const struct event_type *type)
 SURFACE(event_get_num);
 int MPI_T_event_get_num(int *num_events)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!num_events)
         return MPI_T_ERR_INVALID;
     *num_events = event_entries_refresh();
@@ -129,7 +130,8 @@ int MPI_T_event_get_num(int *num_events)
 SURFACE(event_get_index);
 int MPI_T_event_get_index(const char *name, int *event_index)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!name || !event_index)
         return MPI_T_ERR_INVALID;
     int index = event_entry_find(name);
@@ -171,7 +173,8 @@ int MPI_T_event_get_info(int event_index, char *name, int *name_len, int *verbos
                          MPI_Aint array_of_displacements[], int *num_elements, MPI_T_enum *enumtype, MPI_Info *info,
                          char *desc, int *desc_len, int *bind)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct event_entry *entry = event_entry_at(event_index);
     if (!entry)
         return MPI_T_ERR_INVALID_INDEX;

@@ -135,7 +135,8 @@ SURFACE(event_handle_alloc);
 int MPI_T_event_handle_alloc(int event_index, void *obj_handle, MPI_Info info,
                              MPI_T_event_registration *event_registration)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct event_entry *entry = event_entry_at(event_index);
     MPI_T_event_registration of_library = NULL;
     if (!entry)
@@ -185,7 +186,8 @@ static MPI_T_event_registration native_of(MPI_T_event_registration ticket, int *
 SURFACE(event_handle_set_info);
 int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI_Info info)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int result;
     MPI_T_event_registration of_library = native_of(event_registration, &result);
     if (of_library)
@@ -201,7 +203,8 @@ int MPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MPI
 SURFACE(event_handle_get_info);
 int MPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info *info_used)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int result;
     MPI_T_event_registration of_library = native_of(event_registration, &result);
     if (result != MPI_SUCCESS)
@@ -296,7 +299,8 @@ SURFACE(event_handle_free);
 int MPI_T_event_handle_free(MPI_T_event_registration event_registration, void *user_data,
                             MPI_T_event_free_cb_function free_cb_function)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     struct registration *finished = NULL;
     pthread_mutex_lock(&registrations_lock);
     struct registration *found = registration_find(event_registration);

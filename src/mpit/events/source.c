@@ -19,7 +19,8 @@ static MPI_Count count_max(void)
 SURFACE(source_get_num);
 int MPI_T_source_get_num(int *num_sources)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     int count = 0;
     if (!num_sources)
         return MPI_T_ERR_INVALID;
@@ -42,7 +43,8 @@ int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *des
                           MPI_T_source_order *ordering, MPI_Count *ticks_per_second, MPI_Count *max_ticks,
                           MPI_Info *info)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (native_source_exists(source_index) && door.source_get_info)
         return door.source_get_info(source_index - OWN_SOURCES, name, name_len, desc, desc_len, ordering,
                                     ticks_per_second, max_ticks, info);
@@ -64,7 +66,8 @@ int MPI_T_source_get_info(int source_index, char *name, int *name_len, char *des
 SURFACE(source_get_timestamp);
 int MPI_T_source_get_timestamp(int source_index, MPI_Count *timestamp)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (source_index >= 0 && source_index < OWN_SOURCES) {
         if (!timestamp)
             return MPI_T_ERR_INVALID;

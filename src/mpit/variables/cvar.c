@@ -202,7 +202,8 @@ static int native_access(MPI_T_cvar_handle handle, void *buf, const void *value)
 SURFACE(cvar_get_num);
 int MPI_T_cvar_get_num(int *num_cvar)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!num_cvar)
         return MPI_T_ERR_INVALID;
     *num_cvar = control_refresh();
@@ -213,7 +214,8 @@ SURFACE(cvar_get_info);
 int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosity, MPI_Datatype *datatype,
                         MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *scope)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct control *control = control_at(cvar_index);
     if (!control)
         return MPI_T_ERR_INVALID_INDEX;
@@ -235,7 +237,8 @@ int MPI_T_cvar_get_info(int cvar_index, char *name, int *name_len, int *verbosit
 SURFACE(cvar_get_index);
 int MPI_T_cvar_get_index(const char *name, int *cvar_index)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!name || !cvar_index)
         return MPI_T_ERR_INVALID;
     int index = control_find(name);
@@ -248,7 +251,8 @@ int MPI_T_cvar_get_index(const char *name, int *cvar_index)
 SURFACE(cvar_handle_alloc);
 int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle *handle, int *count)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct control *control = control_at(cvar_index);
     if (!control)
         return MPI_T_ERR_INVALID_INDEX;
@@ -280,7 +284,8 @@ int MPI_T_cvar_handle_alloc(int cvar_index, void *obj_handle, MPI_T_cvar_handle 
 SURFACE(cvar_handle_free);
 int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!handle)
         return MPI_T_ERR_INVALID_HANDLE;
     pthread_mutex_lock(&table_lock);
@@ -296,7 +301,8 @@ int MPI_T_cvar_handle_free(MPI_T_cvar_handle *handle)
 SURFACE(cvar_read);
 int MPI_T_cvar_read(MPI_T_cvar_handle handle, void *buf)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct cvar_handle *place = cvar_handle_find(handle);
     if (!place)
         return MPI_T_ERR_INVALID_HANDLE;
@@ -314,7 +320,8 @@ static bool writable(const struct control *control)
 SURFACE(cvar_write);
 int MPI_T_cvar_write(MPI_T_cvar_handle handle, const void *buf)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct cvar_handle *place = cvar_handle_find(handle);
     if (!place)
         return MPI_T_ERR_INVALID_HANDLE;

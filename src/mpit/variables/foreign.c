@@ -395,16 +395,6 @@ void foreign_free(struct foreign **foreign)
 
 /* ---- calls ------------------------------------------------------------------------------------------------------- */
 
-#define INSIDE(call)                                                                                                   \
-    do {                                                                                                               \
-        if (!native_enter_soon())                                                                                      \
-            return DOOR_BUSY;                                                                                          \
-        struct foreign *f = *where;                                                                                    \
-        int result = f ? (call) : MPI_T_ERR_INVALID_HANDLE;                                                            \
-        native_leave();                                                                                                \
-        return result;                                                                                                 \
-    } while (0)
-
 static int value_read(struct foreign *f, void *buf)
 {
     int result = foreign_value_take(f);
@@ -413,32 +403,29 @@ static int value_read(struct foreign *f, void *buf)
     return result;
 }
 
-int foreign_start(struct foreign *const *where)
+static int call_do(struct foreign *f, enum handle_call call, void *buf)
 {
-    INSIDE(foreign_handle_start(f));
+    switch (call) {
+    case HANDLE_START:
+        return foreign_handle_start(f);
+    case HANDLE_STOP:
+        return stop(f);
+    case HANDLE_READ:
+        return value_read(f, buf);
+    case HANDLE_WRITE:
+        return value_write(f, buf);
+    case HANDLE_RESET:
+        return reset(f);
+    default:
+        return readreset(f, buf);
+    }
 }
 
-int foreign_stop(struct foreign *const *where)
+int foreign_call(struct foreign *const *where, enum handle_call call, void *buf)
 {
-    INSIDE(stop(f));
-}
-
-int foreign_read(struct foreign *const *where, void *buf)
-{
-    INSIDE(value_read(f, buf));
-}
-
-int foreign_write(struct foreign *const *where, const void *buf)
-{
-    INSIDE(value_write(f, buf));
-}
-
-int foreign_reset(struct foreign *const *where)
-{
-    INSIDE(reset(f));
-}
-
-int foreign_readreset(struct foreign *const *where, void *buf)
-{
-    INSIDE(readreset(f, buf));
+    if (!native_enter_soon())
+        return DOOR_BUSY;
+    int result = *where ? call_do(*where, call, buf) : MPI_T_ERR_INVALID_HANDLE;
+    native_leave();
+    return result;
 }

@@ -38,11 +38,9 @@ void foreign_free(struct foreign **foreign);
  * The calls on values. `where` is the place of the handle, which is read under the lock. If it is NULL, the handle was
  * freed (MPI_T_ERR_INVALID_HANDLE).
  */
-int foreign_start(struct foreign *const *where);
-int foreign_stop(struct foreign *const *where);
-int foreign_read(struct foreign *const *where, void *buf);
-int foreign_write(struct foreign *const *where, const void *buf);
-int foreign_reset(struct foreign *const *where);
-int foreign_readreset(struct foreign *const *where, void *buf);
+/* What MPI_T_pvar_start and its like do with a handle. */
+enum handle_call { HANDLE_START, HANDLE_STOP, HANDLE_READ, HANDLE_WRITE, HANDLE_RESET, HANDLE_READRESET };
+/* `buf` is for reads and writes. A write does not change it. */
+int foreign_call(struct foreign *const *where, enum handle_call call, void *buf);
 
 #endif

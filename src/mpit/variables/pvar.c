@@ -13,7 +13,8 @@
 SURFACE(pvar_get_num);
 int MPI_T_pvar_get_num(int *num_pvar)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!num_pvar)
         return MPI_T_ERR_INVALID;
     *num_pvar = catalogue_refresh();
@@ -25,7 +26,8 @@ int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosit
                         MPI_Datatype *datatype, MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind,
                         int *readonly, int *continuous, int *atomic)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct catalogue_entry *entry = catalogue_at(pvar_index);
     if (!entry)
         return MPI_T_ERR_INVALID_INDEX;
@@ -51,7 +53,8 @@ int MPI_T_pvar_get_info(int pvar_index, char *name, int *name_len, int *verbosit
 SURFACE(pvar_get_index);
 int MPI_T_pvar_get_index(const char *name, int var_class, int *pvar_index)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!name || !pvar_index)
         return MPI_T_ERR_INVALID;
     int index = catalogue_find(name, var_class);
@@ -296,107 +299,142 @@ static int own_write(const struct own *own, const void *buf)
 
 /* ---- entry points ------------------------------------------------------------------------------------------------ */
 
-#define FIND_HANDLE()                                                                                                  \
-    struct session *of = session_find(session);                                                                        \
-    if (!of)                                                                                                           \
-        return MPI_T_ERR_INVALID_SESSION;                                                                              \
-    struct handle *found = handle_find(of, handle);                                                                    \
-    if (!found)                                                                                                        \
-    return MPI_T_ERR_INVALID_HANDLE
+static int own_do(const struct own *own, enum handle_call call, void *buf)
+{
+    switch (call) {
+    case HANDLE_START:
+        return own_start(own);
+    case HANDLE_STOP:
+        return own_stop(own);
+    case HANDLE_READ:
+        return own_read(own, buf);
+    case HANDLE_WRITE:
+        return own_write(own, buf);
+    case HANDLE_RESET:
+        return own_reset(own);
+    default:
+        return own_readreset(own, buf);
+    }
+}
 
-/* Runs with the handle of a variable. That its object is gone is said before that the variable refuses the call. */
-#define HANDLE_DO(refused, error, own_call, foreign_call)                                                              \
-    ({                                                                                                                 \
-        struct own own;                                                                                                \
-        bool foreign = !found->variable;                                                                               \
-        bool live = foreign || (handle_copy(found, ticket_generation((uintptr_t)handle), &own) && !own_is_dead(&own)); \
-        !live ? MPI_T_ERR_INVALID_HANDLE : (refused) ? (error) : foreign ? (foreign_call) : (own_call);                \
-    })
+/* Returns why the variable of a handle does not allow the call, or MPI_SUCCESS. */
+static int call_refused(const struct handle *handle, enum handle_call call)
+{
+    const struct catalogue_entry *entry = GET(handle->entry);
+    switch (call) {
+    case HANDLE_START:
+    case HANDLE_STOP:
+        return entry->continuous ? MPI_T_ERR_PVAR_NO_STARTSTOP : MPI_SUCCESS;
+    case HANDLE_WRITE:
+    case HANDLE_RESET:
+        return entry->readonly ? MPI_T_ERR_PVAR_NO_WRITE : MPI_SUCCESS;
+    case HANDLE_READRESET:
+        return entry->atomic ? MPI_SUCCESS : MPI_T_ERR_PVAR_NO_ATOMIC;
+    default:
+        return MPI_SUCCESS;
+    }
+}
 
-/* Applies the call to every handle of the session that allows it. Skips handles of communicators that are gone. */
-#define ALL_HANDLES(refused, error, own_call, foreign)                                                                 \
-    do {                                                                                                               \
-        struct session *all = session_find(session);                                                                   \
-        int result = MPI_SUCCESS;                                                                                      \
-        uint32_t generation;                                                                                           \
-        struct own own;                                                                                                \
-        if (!handle_is_all(handle))                                                                                    \
-            break;                                                                                                     \
-        if (!all)                                                                                                      \
-            return MPI_T_ERR_INVALID_SESSION;                                                                          \
-        for (struct handle *h = NULL; (h = session_handle_next(all, h, &generation));) {                               \
-            if (GET(h->entry)->refused)                                                                                \
-                continue;                                                                                              \
-            if (h->variable) {                                                                                         \
-                if (handle_copy(h, generation, &own) && !own_is_dead(&own) && own_call(&own) == MPI_T_ERR_MEMORY)      \
-                    result = error;                                                                                    \
-            } else {                                                                                                   \
-                int code = foreign(&h->native);                                                                        \
-                if (code != MPI_SUCCESS && code != MPI_T_ERR_INVALID_HANDLE)                                           \
-                    result = error;                                                                                    \
-            }                                                                                                          \
-        }                                                                                                              \
-        return result;                                                                                                 \
-    } while (0)
+/* Starts and stops of a native variable are refused by the library itself. */
+static bool library_refuses(const struct handle *handle, enum handle_call call)
+{
+    return !handle->variable && (call == HANDLE_START || call == HANDLE_STOP);
+}
+
+/* That the object of a handle is gone is said before that its variable refuses the call. */
+static int handle_do(MPI_T_pvar_session session, MPI_T_pvar_handle handle, enum handle_call call, void *buf)
+{
+    struct own own;
+    struct session *of = session_find(session);
+    if (!of)
+        return MPI_T_ERR_INVALID_SESSION;
+    struct handle *found = handle_find(of, handle);
+    if (!found)
+        return MPI_T_ERR_INVALID_HANDLE;
+    if (!buf && (call == HANDLE_READ || call == HANDLE_WRITE || call == HANDLE_READRESET))
+        return MPI_T_ERR_INVALID;
+    bool native = !found->variable;
+    if (!native && (!handle_copy(found, ticket_generation((uintptr_t)handle), &own) || own_is_dead(&own)))
+        return MPI_T_ERR_INVALID_HANDLE;
+    int refused = library_refuses(found, call) ? MPI_SUCCESS : call_refused(found, call);
+    if (refused != MPI_SUCCESS)
+        return refused;
+    return native ? foreign_call(&found->native, call, buf) : own_do(&own, call, buf);
+}
+
+/* Applies the call to every handle of the session that allows it. Skips handles of communicators that are gone. Fails with
+ * `error`. */
+static int all_do(MPI_T_pvar_session session, enum handle_call call, int error)
+{
+    struct session *all = session_find(session);
+    int result = MPI_SUCCESS;
+    uint32_t generation;
+    struct own own;
+    if (!all)
+        return MPI_T_ERR_INVALID_SESSION;
+    for (struct handle *handle = NULL; (handle = session_handle_next(all, handle, &generation));) {
+        if (call_refused(handle, call) != MPI_SUCCESS)
+            continue;
+        if (handle->variable) {
+            if (handle_copy(handle, generation, &own) && !own_is_dead(&own) &&
+                own_do(&own, call, NULL) == MPI_T_ERR_MEMORY)
+                result = error;
+        } else {
+            int code = foreign_call(&handle->native, call, NULL);
+            if (code != MPI_SUCCESS && code != MPI_T_ERR_INVALID_HANDLE)
+                result = error;
+        }
+    }
+    return result;
+}
 
 SURFACE(pvar_start);
 int MPI_T_pvar_start(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    CHECK_INITIALIZED();
-    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start, foreign_start);
-    FIND_HANDLE();
-    return HANDLE_DO(GET(found->entry)->continuous && found->variable, MPI_T_ERR_PVAR_NO_STARTSTOP, own_start(&own),
-                     foreign_start(&found->native));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_is_all(handle) ? all_do(session, HANDLE_START, MPI_T_ERR_PVAR_NO_STARTSTOP)
+                                 : handle_do(session, handle, HANDLE_START, NULL);
 }
 
 SURFACE(pvar_stop);
 int MPI_T_pvar_stop(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    CHECK_INITIALIZED();
-    ALL_HANDLES(continuous, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop, foreign_stop);
-    FIND_HANDLE();
-    return HANDLE_DO(GET(found->entry)->continuous && found->variable, MPI_T_ERR_PVAR_NO_STARTSTOP, own_stop(&own),
-                     foreign_stop(&found->native));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_is_all(handle) ? all_do(session, HANDLE_STOP, MPI_T_ERR_PVAR_NO_STARTSTOP)
+                                 : handle_do(session, handle, HANDLE_STOP, NULL);
 }
 
 SURFACE(pvar_read);
 int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
 {
-    CHECK_INITIALIZED();
-    FIND_HANDLE();
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    return HANDLE_DO(false, 0, own_read(&own, buf), foreign_read(&found->native, buf));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_do(session, handle, HANDLE_READ, buf);
 }
 
 SURFACE(pvar_write);
 int MPI_T_pvar_write(MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void *buf)
 {
-    CHECK_INITIALIZED();
-    FIND_HANDLE();
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    return HANDLE_DO(GET(found->entry)->readonly, MPI_T_ERR_PVAR_NO_WRITE, own_write(&own, buf),
-                     foreign_write(&found->native, buf));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_do(session, handle, HANDLE_WRITE, (void *)(uintptr_t)buf); /* it is only read */
 }
 
 SURFACE(pvar_reset);
 int MPI_T_pvar_reset(MPI_T_pvar_session session, MPI_T_pvar_handle handle)
 {
-    CHECK_INITIALIZED();
-    ALL_HANDLES(readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset, foreign_reset);
-    FIND_HANDLE();
-    return HANDLE_DO(GET(found->entry)->readonly, MPI_T_ERR_PVAR_NO_WRITE, own_reset(&own),
-                     foreign_reset(&found->native));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_is_all(handle) ? all_do(session, HANDLE_RESET, MPI_T_ERR_PVAR_NO_WRITE)
+                                 : handle_do(session, handle, HANDLE_RESET, NULL);
 }
 
 SURFACE(pvar_readreset);
 int MPI_T_pvar_readreset(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *buf)
 {
-    CHECK_INITIALIZED();
-    FIND_HANDLE();
-    if (!buf)
-        return MPI_T_ERR_INVALID;
-    return HANDLE_DO(!GET(found->entry)->atomic, MPI_T_ERR_PVAR_NO_ATOMIC, own_readreset(&own, buf),
-                     foreign_readreset(&found->native, buf));
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
+    return handle_do(session, handle, HANDLE_READRESET, buf);
 }

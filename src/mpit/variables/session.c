@@ -41,7 +41,8 @@ struct handle *session_handle_next(const struct session *session, const struct h
 SURFACE(pvar_session_create);
 int MPI_T_pvar_session_create(MPI_T_pvar_session *session)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     if (!session)
         return MPI_T_ERR_INVALID;
     handle_is_all(MPI_T_PVAR_HANDLE_NULL); /* looks the constant up now, as signal handlers cannot */
@@ -119,7 +120,8 @@ void session_free_all(void)
 SURFACE(pvar_session_free);
 int MPI_T_pvar_session_free(MPI_T_pvar_session *session)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     pthread_mutex_lock(&table_lock);
     struct session *found = session ? session_find(*session) : NULL;
     if (found)
@@ -264,7 +266,8 @@ SURFACE(pvar_handle_alloc);
 int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *obj_handle, MPI_T_pvar_handle *handle,
                             int *count)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     const struct catalogue_entry *entry = catalogue_at(pvar_index);
     int ignored;
     if (!session_find(session))
@@ -297,7 +300,8 @@ int MPI_T_pvar_handle_alloc(MPI_T_pvar_session session, int pvar_index, void *ob
 SURFACE(pvar_handle_free);
 int MPI_T_pvar_handle_free(MPI_T_pvar_session session, MPI_T_pvar_handle *handle)
 {
-    CHECK_INITIALIZED();
+    if (!door_initialized())
+        return MPI_T_ERR_NOT_INITIALIZED;
     pthread_mutex_lock(&table_lock);
     struct session *of = session_find(session);
     struct handle *found = of && handle ? handle_find(of, *handle) : NULL;

@@ -37,7 +37,7 @@ static struct foreign *handle(void)
 static unsigned long long value(struct foreign *f)
 {
     unsigned long long values[FAKE_VALUES];
-    assert_int_equal(foreign_read(&f, values), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, values), MPI_SUCCESS);
     return values[0];
 }
 
@@ -48,24 +48,24 @@ static void a_stop_is_not_seen_by_another_handle(void **state)
     struct fake_pvar *p = fake_pvar_add("sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
     struct foreign *a = handle(), *b = handle();
     p->now.whole[0] = 100;
-    assert_int_equal(foreign_start(&a), MPI_SUCCESS);
-    assert_int_equal(foreign_start(&b), MPI_SUCCESS);
-    assert_int_equal(foreign_start(&b), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_START, NULL), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&b, HANDLE_START, NULL), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&b, HANDLE_START, NULL), MPI_SUCCESS);
     p->now.whole[0] = 105;
-    assert_int_equal(foreign_stop(&a), MPI_SUCCESS);
-    assert_int_equal(foreign_stop(&a), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_STOP, NULL), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_STOP, NULL), MPI_SUCCESS);
     assert_false(fake.frozen);
     p->now.whole[0] = 111;
     assert_int_equal(value(a), 5);
     assert_int_equal(value(b), 11);
-    assert_int_equal(foreign_start(&a), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_START, NULL), MPI_SUCCESS);
     p->now.whole[0] = 113;
     assert_int_equal(value(a), 7);
     assert_int_equal(value(b), 13);
     foreign_free(&a);
     assert_null(a);
     assert_false(fake.frozen);
-    assert_int_equal(foreign_read(&a, p), MPI_T_ERR_INVALID_HANDLE);
+    assert_int_equal(foreign_call(&a, HANDLE_READ, p), MPI_T_ERR_INVALID_HANDLE);
     foreign_free(&b);
     assert_int_equal(fake.handles, 0);
 }
@@ -81,17 +81,17 @@ static void a_sum_is_written_and_reset_for_one_handle(void **state)
     unsigned long long thousand = 1000;
     assert_int_equal(value(a), 0);
     p->now.whole[0] = 60;
-    assert_int_equal(foreign_write(&a, &thousand), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_WRITE, &thousand), MPI_SUCCESS);
     assert_int_equal(fake.writes, 0);
     p->now.whole[0] = 63;
     assert_int_equal(value(a), 1003);
     assert_int_equal(value(b), 13);
-    assert_int_equal(foreign_reset(&a), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&a, HANDLE_RESET, NULL), MPI_SUCCESS);
     p->now.whole[0] = 64;
     assert_int_equal(value(a), 1);
     assert_int_equal(value(b), 14);
-    assert_int_equal(foreign_start(&a), MPI_T_ERR_PVAR_NO_STARTSTOP);
-    assert_int_equal(foreign_stop(&a), MPI_T_ERR_PVAR_NO_STARTSTOP);
+    assert_int_equal(foreign_call(&a, HANDLE_START, NULL), MPI_T_ERR_PVAR_NO_STARTSTOP);
+    assert_int_equal(foreign_call(&a, HANDLE_STOP, NULL), MPI_T_ERR_PVAR_NO_STARTSTOP);
     foreign_free(&a);
     foreign_free(&b);
 }
@@ -105,10 +105,10 @@ static void types_of_every_width_are_summed(void **state)
     p->now.half[2] = 0xfffffff0u;
     struct foreign *f = handle();
     unsigned halves[3] = {0};
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     p->now.half[0] = 4;
     p->now.half[2] = 0x10; /* over the end */
-    assert_int_equal(foreign_read(&f, halves), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, halves), MPI_SUCCESS);
     assert_int_equal(halves[0], 4);
     assert_int_equal(halves[1], 0);
     assert_int_equal(halves[2], 0x20);
@@ -117,10 +117,10 @@ static void types_of_every_width_are_summed(void **state)
     p->now.real[0] = 1.5;
     f = handle();
     double real = -1;
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     p->now.real[0] = 4;
-    assert_int_equal(foreign_stop(&f), MPI_SUCCESS);
-    assert_int_equal(foreign_read(&f, &real), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_STOP, NULL), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &real), MPI_SUCCESS);
     assert_true(real == 2.5);
     foreign_free(&f);
 }
@@ -133,13 +133,13 @@ static void a_level_holds_what_it_was_when_stopped(void **state)
     struct foreign *f = handle();
     p->now.whole[0] = 7;
     assert_int_equal(value(f), 0); /* not updated until started */
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     assert_int_equal(value(f), 7);
-    assert_int_equal(foreign_stop(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_STOP, NULL), MPI_SUCCESS);
     p->now.whole[0] = 9;
     assert_int_equal(value(f), 7);
     assert_int_equal(fake.stops, 0);
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     assert_int_equal(value(f), 9);
     foreign_free(&f);
 }
@@ -151,18 +151,18 @@ static void readreset_takes_one_sample_where_it_may(void **state)
     fake_open();
     struct fake_pvar *p = fake_pvar_add("sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
     struct foreign *f = handle();
-    assert_int_equal(foreign_readreset(&f, &read), MPI_T_ERR_PVAR_NO_ATOMIC);
+    assert_int_equal(foreign_call(&f, HANDLE_READRESET, &read), MPI_T_ERR_PVAR_NO_ATOMIC);
     foreign_free(&f);
     p->atomic = 1;
     f = handle();
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     p->now.whole[0] = 8;
-    assert_int_equal(foreign_readreset(&f, &read), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READRESET, &read), MPI_SUCCESS);
     assert_int_equal(read, 8);
     p->now.whole[0] = 11;
-    assert_int_equal(foreign_stop(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_STOP, NULL), MPI_SUCCESS);
     p->now.whole[0] = 20;
-    assert_int_equal(foreign_readreset(&f, &read), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READRESET, &read), MPI_SUCCESS);
     assert_int_equal(read, 3);
     assert_int_equal(value(f), 0);
     foreign_free(&f);
@@ -175,15 +175,15 @@ static void a_watermark_keeps_its_mark_over_a_stop(void **state)
     struct fake_pvar *p = fake_pvar_add("low", MPI_T_PVAR_CLASS_LOWWATERMARK, native.unsigned_long_long);
     struct foreign *f = handle();
     p->now.whole[0] = 10;
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
-    assert_int_equal(foreign_stop(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_STOP, NULL), MPI_SUCCESS);
     p->now.whole[0] = 30;
-    assert_int_equal(foreign_start(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_SUCCESS);
     assert_int_equal(value(f), 10);
     p->now.whole[0] = 4;
     assert_int_equal(value(f), 4);
     p->now.whole[0] = 40;
-    assert_int_equal(foreign_reset(&f), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_RESET, NULL), MPI_SUCCESS);
     assert_int_equal(value(f), 40);
     foreign_free(&f);
 }
@@ -195,8 +195,8 @@ static void what_cannot_be_written_says_so(void **state)
     struct fake_pvar *p = fake_pvar_add("size", MPI_T_PVAR_CLASS_SIZE, native.unsigned_long_long);
     p->readonly = 1;
     struct foreign *f = handle();
-    assert_int_equal(foreign_write(&f, p), MPI_T_ERR_PVAR_NO_WRITE);
-    assert_int_equal(foreign_reset(&f), MPI_T_ERR_PVAR_NO_WRITE);
+    assert_int_equal(foreign_call(&f, HANDLE_WRITE, p), MPI_T_ERR_PVAR_NO_WRITE);
+    assert_int_equal(foreign_call(&f, HANDLE_RESET, NULL), MPI_T_ERR_PVAR_NO_WRITE);
     assert_int_equal(fake.writes, 0);
     foreign_free(&f);
 }
@@ -212,8 +212,8 @@ static void a_dead_variable_is_refused(void **state)
     struct catalogue_entry entry = {
         .name = (char *)(uintptr_t) "sum", .class = p->class, .bind = p->bind, .datatype = p->datatype};
     p->dead = true;
-    assert_int_equal(foreign_read(&f, values), MPI_T_ERR_INVALID_HANDLE);
-    assert_int_equal(foreign_start(&f), MPI_T_ERR_INVALID_HANDLE);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, values), MPI_T_ERR_INVALID_HANDLE);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), MPI_T_ERR_INVALID_HANDLE);
     assert_int_equal(foreign_alloc(&entry, session, NULL, &other, &count), MPI_T_ERR_INVALID_INDEX);
     p->dead = false;
     p->class = MPI_T_PVAR_CLASS_LEVEL; /* it came back as something else */
@@ -246,9 +246,9 @@ static void objects_that_cannot_be_looked_at_are_refused(void **state)
     assert_int_equal(foreign_alloc(&entry, session, stack, &f, &count), MPI_T_ERR_INVALID_HANDLE);
     fake_finalized(false);
     assert_int_equal(foreign_alloc(&entry, session, stack, &f, &count), MPI_SUCCESS);
-    assert_int_equal(foreign_read(&f, &read), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &read), MPI_SUCCESS);
     fake_finalized(true);
-    assert_int_equal(foreign_read(&f, &p->now), MPI_T_ERR_INVALID_HANDLE);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &p->now), MPI_T_ERR_INVALID_HANDLE);
     foreign_free(&f);
     fake_finalized(false);
 }
@@ -261,13 +261,13 @@ static void a_thread_inside_the_library_is_refused(void **state)
     struct foreign *f = handle();
     unsigned long long read = 77;
     assert_true(native_enter()); /* here comes the signal */
-    assert_int_equal(foreign_read(&f, &read), DOOR_BUSY);
-    assert_int_equal(foreign_start(&f), DOOR_BUSY);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &read), DOOR_BUSY);
+    assert_int_equal(foreign_call(&f, HANDLE_START, NULL), DOOR_BUSY);
     assert_int_equal(read, 77);
     native_leave();
-    assert_int_equal(foreign_read(&f, &read), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &read), MPI_SUCCESS);
     native_hold(); /* in MPI_Init the thread itself may still ask */
-    assert_int_equal(foreign_read(&f, &read), MPI_SUCCESS);
+    assert_int_equal(foreign_call(&f, HANDLE_READ, &read), MPI_SUCCESS);
     native_release();
     foreign_free(&f);
 }

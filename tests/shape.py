@@ -14,11 +14,11 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 115_298,
+    "lines of the product": 115_315,
     "rings of headers": 0,
     "files in one folder": 41,
     "functions over 60 lines": 3,
-    "macros with return": 26,
+    "macros with return": 20,
     "function names in two files": 85,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,

@@ -4,6 +4,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,31 +15,28 @@ static const struct top_comm *comm_of(const void *item)
     return item;
 }
 
-#define COMM_RATE(name, field, write)                                                                                  \
-    static double name##_key(const void *item)                                                                         \
-    {                                                                                                                  \
-        return -comm_of(item)->field;                                                                                  \
-    }                                                                                                                  \
-    static void name##_text(const void *item, char *text, size_t bytes)                                                \
-    {                                                                                                                  \
-        char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", write(number, comm_of(item)->field));                                              \
-    }
-#define COMM_SHARE(name, field)                                                                                        \
-    static double name##_key(const void *item)                                                                         \
-    {                                                                                                                  \
-        return -comm_of(item)->field;                                                                                  \
-    }                                                                                                                  \
-    static void name##_text(const void *item, char *text, size_t bytes)                                                \
-    {                                                                                                                  \
-        snprintf(text, bytes, "%.1f", 100 * comm_of(item)->field);                                                     \
-    }
+/* The figure of struct top_comm, or of another item, at `at`. */
+static double item_figure(const void *item, size_t at)
+{
+    return *(const double *)(const void *)((const char *)item + at);
+}
 
-COMM_SHARE(share, share)
-COMM_SHARE(stalled, stall)
-COMM_RATE(sent, sent_rate, top_number)
-COMM_RATE(colls, coll_rate, top_number)
-COMM_RATE(sent_bytes, sent_byte_rate, top_bytes)
+static void comm_rate_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    char number[TOP_NUMBER_BYTES];
+    snprintf(text, bytes, "%s", top_number(number, item_figure(item, at)));
+}
+
+static void comm_bytes_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    char number[TOP_NUMBER_BYTES];
+    snprintf(text, bytes, "%s", top_bytes(number, item_figure(item, at)));
+}
+
+static void comm_share_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "%.1f", 100 * item_figure(item, at));
+}
 
 static double size_key(const void *item)
 {
@@ -84,12 +82,19 @@ static void comm_name_text(const void *item, char *text, size_t bytes)
     snprintf(text, bytes, "%s%s", comm_title(title, comm->name, comm->label), comm->is_sum ? " (freed ones)" : "");
 }
 
+#define COMM_FIGURE(show, field) .value_text = (show), .value = item_figure, .at = offsetof(struct top_comm, field)
+
 static const struct top_column comm_columns[] = {
-    {"time %", 6, 1, false, share_text, share_key},          {"stalled %", 9, 3, false, stalled_text, stalled_key},
-    {"#work|stall.", 12, 7, true, comm_bar_text, share_key}, {"sent/s", 6, 2, false, sent_text, sent_key},
-    {"coll/s", 6, 2, false, colls_text, colls_key},          {"sent B/s", 8, 4, false, sent_bytes_text, sent_bytes_key},
-    {"time", 8, 6, false, comm_time_text, time_key},         {"size", 6, 5, false, size_text, size_key},
-    {"seen", 6, 9, false, comm_ranks_text, ranks_key},       {"communicator", 20, 1, true, comm_name_text, NULL},
+    {"time %", 6, 1, false, COMM_FIGURE(comm_share_text, share)},
+    {"stalled %", 9, 3, false, COMM_FIGURE(comm_share_text, stall)},
+    {"#work|stall.", 12, 7, true, .text = comm_bar_text, .value = item_figure, .at = offsetof(struct top_comm, share)},
+    {"sent/s", 6, 2, false, COMM_FIGURE(comm_rate_text, sent_rate)},
+    {"coll/s", 6, 2, false, COMM_FIGURE(comm_rate_text, coll_rate)},
+    {"sent B/s", 8, 4, false, COMM_FIGURE(comm_bytes_text, sent_byte_rate)},
+    {"time", 8, 6, false, .text = comm_time_text, .key = time_key},
+    {"size", 6, 5, false, .text = size_text, .key = size_key},
+    {"seen", 6, 9, false, .text = comm_ranks_text, .key = ranks_key},
+    {"communicator", 20, 1, true, .text = comm_name_text},
 };
 enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
 
@@ -143,34 +148,36 @@ static double place_key(const void *item)
     return member_item(item)->record->rank;
 }
 
-#define MEMBER_RATE(name, field, write)                                                                                \
-    static double name##_key(const void *item)                                                                         \
-    {                                                                                                                  \
-        return -(double)(member_item(item)->slot->field);                                                              \
-    }                                                                                                                  \
-    static void name##_text(const void *item, char *text, size_t bytes)                                                \
-    {                                                                                                                  \
-        char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", write(number, (double)(member_item(item)->slot->field)));                          \
-    }
-
-static const char *share_number(char text[TOP_NUMBER_BYTES], double share)
+static double member_figure(const void *item, size_t at)
 {
-    snprintf(text, TOP_NUMBER_BYTES, "%.1f", 100 * share);
-    return text;
+    return item_figure(member_item(item)->slot, at);
 }
 
-static const char *whole_number(char text[TOP_NUMBER_BYTES], double count)
+static void member_rate_text(const void *item, size_t at, char *text, size_t bytes)
 {
-    return text_of_count(text, (uint64_t)count);
+    comm_rate_text(member_item(item)->slot, at, text, bytes);
 }
 
-MEMBER_RATE(member_share, time, share_number)
-MEMBER_RATE(member_stall, stall, share_number)
-MEMBER_RATE(member_sent, sent_rate, top_number)
-MEMBER_RATE(member_colls, coll_rate, top_number)
-MEMBER_RATE(member_sent_bytes, sent_byte_rate, top_bytes)
-MEMBER_RATE(member_total, now.sent, whole_number)
+static void member_bytes_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    comm_bytes_text(member_item(item)->slot, at, text, bytes);
+}
+
+static void member_share_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    comm_share_text(member_item(item)->slot, at, text, bytes);
+}
+
+static double member_total_key(const void *item)
+{
+    return -(double)member_item(item)->slot->now.sent;
+}
+
+static void member_total_text(const void *item, char *text, size_t bytes)
+{
+    char count[UNIT_TEXT_BYTES];
+    snprintf(text, bytes, "%s", text_of_count(count, member_item(item)->slot->now.sent));
+}
 
 static void member_call_text(const void *item, char *text, size_t bytes)
 {
@@ -179,16 +186,18 @@ static void member_call_text(const void *item, char *text, size_t bytes)
         top_call_text(text, bytes, &rank->busy->call);
 }
 
+#define SLOT_FIGURE(show, field) .value_text = (show), .value = member_figure, .at = offsetof(struct top_slot, field)
+
 static const struct top_column member_columns[] = {
-    {"rank", 5, 1, false, member_text, member_key},
-    {"in it", 5, 4, false, member_place_text, place_key},
-    {"time %", 6, 1, false, member_share_text, member_share_key},
-    {"stalled %", 9, 2, false, member_stall_text, member_stall_key},
-    {"sent/s", 6, 2, false, member_sent_text, member_sent_key},
-    {"coll/s", 6, 2, false, member_colls_text, member_colls_key},
-    {"sent B/s", 8, 3, false, member_sent_bytes_text, member_sent_bytes_key},
-    {"sent", 8, 6, false, member_total_text, member_total_key},
-    {"call", 14, 1, true, member_call_text, NULL},
+    {"rank", 5, 1, false, .text = member_text, .key = member_key},
+    {"in it", 5, 4, false, .text = member_place_text, .key = place_key},
+    {"time %", 6, 1, false, SLOT_FIGURE(member_share_text, time)},
+    {"stalled %", 9, 2, false, SLOT_FIGURE(member_share_text, stall)},
+    {"sent/s", 6, 2, false, SLOT_FIGURE(member_rate_text, sent_rate)},
+    {"coll/s", 6, 2, false, SLOT_FIGURE(member_rate_text, coll_rate)},
+    {"sent B/s", 8, 3, false, SLOT_FIGURE(member_bytes_text, sent_byte_rate)},
+    {"sent", 8, 6, false, .text = member_total_text, .key = member_total_key},
+    {"call", 14, 1, true, .text = member_call_text},
 };
 enum { MEMBER_COLUMNS = sizeof member_columns / sizeof *member_columns };
 

@@ -148,15 +148,15 @@ static void job_directory_text(const void *item, char *text, size_t bytes)
 }
 
 static const struct top_column columns[] = {
-    {"program", 14, 1, true, job_program_text, NULL},
-    {"launcher", 8, 2, false, job_launcher_text, launcher_key},
-    {"start", 8, 3, false, job_begin_text, begin_key},
-    {"ranks", 5, 2, false, job_ranks_text, jobs_ranks_key},
-    {"MPI %", 5, 1, false, job_mpi_text, mpi_key},
-    {"stalled %", 9, 2, false, job_stall_text, stall_key},
-    {"efficiency %", 12, 6, false, job_efficiency_text, efficiency_key},
-    {"longest call", 24, 4, true, job_call_text, call_key},
-    {"directory", 24, 5, true, job_directory_text, NULL},
+    {"program", 14, 1, true, .text = job_program_text},
+    {"launcher", 8, 2, false, .text = job_launcher_text, .key = launcher_key},
+    {"start", 8, 3, false, .text = job_begin_text, .key = begin_key},
+    {"ranks", 5, 2, false, .text = job_ranks_text, .key = jobs_ranks_key},
+    {"MPI %", 5, 1, false, .text = job_mpi_text, .key = mpi_key},
+    {"stalled %", 9, 2, false, .text = job_stall_text, .key = stall_key},
+    {"efficiency %", 12, 6, false, .text = job_efficiency_text, .key = efficiency_key},
+    {"longest call", 24, 4, true, .text = job_call_text, .key = call_key},
+    {"directory", 24, 5, true, .text = job_directory_text},
 };
 
 /* The newest first. */

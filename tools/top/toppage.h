@@ -93,6 +93,10 @@ struct top_column {
     bool left; /* a text, which may be cut */
     void (*text)(const void *item, char *text, size_t bytes);
     double (*key)(const void *item); /* sort key, or NULL to sort by the text */
+    /* Instead of these, for columns that differ in their figure only: it is at `at`. The highest value comes first. */
+    void (*value_text)(const void *item, size_t at, char *text, size_t bytes);
+    double (*value)(const void *item, size_t at);
+    size_t at;
 };
 /* Sorts *items by the view's column. Returns the number of the title row. */
 void top_table_add(struct top_page *page, const struct top_view *view, const struct top_column *columns, size_t count,

@@ -5,6 +5,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,42 +35,31 @@ static void seen_rate_text(const struct top_rank *rank, double rate, bool in_byt
     snprintf(text, bytes, "%s", !is_seen(rank) ? "-" : in_bytes ? top_bytes(number, rate) : top_number(number, rate));
 }
 
-#define RATE_COLUMN(name, field, in_bytes)                                                                             \
-    static double name##_key(const void *item)                                                                         \
-    {                                                                                                                  \
-        return -rank_of(item)->rates.field;                                                                            \
-    }                                                                                                                  \
-    static void name##_text(const void *item, char *text, size_t bytes)                                                \
-    {                                                                                                                  \
-        seen_rate_text(rank_of(item), rank_of(item)->rates.field, in_bytes, text, bytes);                              \
-    }
-#define SHARE_COLUMN(name, field, known)                                                                               \
-    static double name##_key(const void *item)                                                                         \
-    {                                                                                                                  \
-        return -rank_of(item)->rates.field;                                                                            \
-    }                                                                                                                  \
-    static void name##_text(const void *item, char *text, size_t bytes)                                                \
-    {                                                                                                                  \
-        share_text(rank_of(item), rank_of(item)->rates.field, rank_of(item)->known, text, bytes);                      \
-    }
+/* The figure of struct top_rates at `at`. */
+static double rank_rate(const void *item, size_t at)
+{
+    return *(const double *)(const void *)((const char *)&rank_of(item)->rates + at);
+}
 
-SHARE_COLUMN(mpi, mpi, timed)
-SHARE_COLUMN(work, work, stall_known)
-SHARE_COLUMN(stall, stall, stall_known)
-RATE_COLUMN(sent, sent, false)
-RATE_COLUMN(sent_bytes, sent_bytes, true)
-RATE_COLUMN(received, received, false)
-RATE_COLUMN(received_bytes, received_bytes, true)
-RATE_COLUMN(colls, colls, false)
-RATE_COLUMN(calls, calls, false)
-RATE_COLUMN(fabric_ops, fabric_ops, false)
-RATE_COLUMN(fabric_bytes, fabric_bytes, true)
-RATE_COLUMN(switches, counters[COUNTER_SWITCHES_INVOLUNTARY], false)
-RATE_COLUMN(faults, counters[COUNTER_FAULTS_MINOR], false)
-RATE_COLUMN(papi0, counters[COUNTER_ASKED], false)
-RATE_COLUMN(papi1, counters[COUNTER_ASKED + 1], false)
-RATE_COLUMN(papi2, counters[COUNTER_ASKED + 2], false)
-RATE_COLUMN(papi3, counters[COUNTER_ASKED + 3], false)
+static void number_rate_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    seen_rate_text(rank_of(item), rank_rate(item, at), false, text, bytes);
+}
+
+static void bytes_rate_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    seen_rate_text(rank_of(item), rank_rate(item, at), true, text, bytes);
+}
+
+static void timed_share_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    share_text(rank_of(item), rank_rate(item, at), rank_of(item)->timed, text, bytes);
+}
+
+static void stalls_share_text(const void *item, size_t at, char *text, size_t bytes)
+{
+    share_text(rank_of(item), rank_rate(item, at), rank_of(item)->stall_known, text, bytes);
+}
 
 static double number_key(const void *item)
 {
@@ -149,31 +139,33 @@ static void call_text(const void *item, char *text, size_t bytes)
              rank->state == TOP_DEAD && call[0] && call[0] != '-' ? "was in " : "", call, STYLE_PLAIN);
 }
 
+#define RATE(show, field) .value_text = (show), .value = rank_rate, .at = offsetof(struct top_rates, field)
+
 static const struct top_column all_columns[] = {
-    {"rank", 5, 1, false, rank_number_text, number_key},
-    {"state", 8, 5, true, state_text, rank_state_key},
-    {"MPI %", 6, 1, false, mpi_text, mpi_key},
-    {"work %", 6, 3, false, work_text, work_key},
-    {"stalled %", 9, 2, false, stall_text, stall_key},
-    {"#work|stall.", 12, 8, true, bar_text, mpi_key},
-    {"calls/s", 6, 10, false, calls_text, calls_key},
-    {"sent/s", 6, 2, false, sent_text, sent_key},
-    {"sent B/s", 8, 5, false, sent_bytes_text, sent_bytes_key},
-    {"recv/s", 6, 4, false, received_text, received_key},
-    {"recv B/s", 8, 6, false, received_bytes_text, received_bytes_key},
-    {"coll/s", 6, 4, false, colls_text, colls_key},
+    {"rank", 5, 1, false, .text = rank_number_text, .key = number_key},
+    {"state", 8, 5, true, .text = state_text, .key = rank_state_key},
+    {"MPI %", 6, 1, false, RATE(timed_share_text, mpi)},
+    {"work %", 6, 3, false, RATE(stalls_share_text, work)},
+    {"stalled %", 9, 2, false, RATE(stalls_share_text, stall)},
+    {"#work|stall.", 12, 8, true, .text = bar_text, .value = rank_rate, .at = offsetof(struct top_rates, mpi)},
+    {"calls/s", 6, 10, false, RATE(number_rate_text, calls)},
+    {"sent/s", 6, 2, false, RATE(number_rate_text, sent)},
+    {"sent B/s", 8, 5, false, RATE(bytes_rate_text, sent_bytes)},
+    {"recv/s", 6, 4, false, RATE(number_rate_text, received)},
+    {"recv B/s", 8, 6, false, RATE(bytes_rate_text, received_bytes)},
+    {"coll/s", 6, 4, false, RATE(number_rate_text, colls)},
     /* these exist only on request, so the user wants to see them */
-    {"ops/s", 6, 2, false, fabric_ops_text, fabric_ops_key},
-    {"net B/s", 8, 4, false, fabric_bytes_text, fabric_bytes_key},
-    {"preempt", 7, 4, false, switches_text, switches_key},
-    {"faults", 7, 3, false, faults_text, faults_key},
-    {"", 12, 2, false, papi0_text, papi0_key},
-    {"", 12, 5, false, papi1_text, papi1_key},
-    {"", 12, 6, false, papi2_text, papi2_key},
-    {"", 12, 7, false, papi3_text, papi3_key},
-    {"thr", 3, 9, false, threads_text, threads_key},
-    {"host:pid", 16, 9, true, host_text, NULL},
-    {"call", 14, 1, true, call_text, ranks_call_key},
+    {"ops/s", 6, 2, false, RATE(number_rate_text, fabric_ops)},
+    {"net B/s", 8, 4, false, RATE(bytes_rate_text, fabric_bytes)},
+    {"preempt", 7, 4, false, RATE(number_rate_text, counters[COUNTER_SWITCHES_INVOLUNTARY])},
+    {"faults", 7, 3, false, RATE(number_rate_text, counters[COUNTER_FAULTS_MINOR])},
+    {"", 12, 2, false, RATE(number_rate_text, counters[COUNTER_ASKED])},
+    {"", 12, 5, false, RATE(number_rate_text, counters[COUNTER_ASKED + 1])},
+    {"", 12, 6, false, RATE(number_rate_text, counters[COUNTER_ASKED + 2])},
+    {"", 12, 7, false, RATE(number_rate_text, counters[COUNTER_ASKED + 3])},
+    {"thr", 3, 9, false, .text = threads_text, .key = threads_key},
+    {"host:pid", 16, 9, true, .text = host_text},
+    {"call", 14, 1, true, .text = call_text, .key = ranks_call_key},
 };
 enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
 enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };

@@ -49,41 +49,40 @@ static void coll_bar_text(const void *item, char *text, size_t bytes)
     rate_bar(sizes_row_of(item), TOP_COLLS, STYLE_STALL, text, bytes);
 }
 
-#define SIZE_COLUMNS(name, kind)                                                                                       \
-    static double name##_rate_key(const void *item)                                                                    \
-    {                                                                                                                  \
-        return -sizes_row_of(item)->job->sizes[kind][sizes_row_of(item)->bucket];                                      \
-    }                                                                                                                  \
-    static void name##_rate_text(const void *item, char *text, size_t bytes)                                           \
-    {                                                                                                                  \
-        char number[TOP_NUMBER_BYTES];                                                                                 \
-        snprintf(text, bytes, "%s", top_number(number, -name##_rate_key(item)));                                       \
-    }                                                                                                                  \
-    static double name##_count_key(const void *item)                                                                   \
-    {                                                                                                                  \
-        return -(double)sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket];                          \
-    }                                                                                                                  \
-    static void name##_count_text(const void *item, char *text, size_t bytes)                                          \
-    {                                                                                                                  \
-        char count[UNIT_TEXT_BYTES];                                                                                   \
-        snprintf(text, bytes, "%s",                                                                                    \
-                 text_of_count(count, sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket]));          \
-    }
+/* At `kind` (TOP_SENT ...) of the sizes. */
+static double rate_value(const void *item, size_t kind)
+{
+    return sizes_row_of(item)->job->sizes[kind][sizes_row_of(item)->bucket];
+}
 
-SIZE_COLUMNS(sent, TOP_SENT)
-SIZE_COLUMNS(received, TOP_RECEIVED)
-SIZE_COLUMNS(coll, TOP_COLLS)
+static void rate_text(const void *item, size_t kind, char *text, size_t bytes)
+{
+    char number[TOP_NUMBER_BYTES];
+    snprintf(text, bytes, "%s", top_number(number, rate_value(item, kind)));
+}
+
+static double count_value(const void *item, size_t kind)
+{
+    return (double)sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket];
+}
+
+static void count_text(const void *item, size_t kind, char *text, size_t bytes)
+{
+    char count[UNIT_TEXT_BYTES];
+    snprintf(text, bytes, "%s",
+             text_of_count(count, sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket]));
+}
 
 static const struct top_column columns[] = {
-    {"size", 20, 1, true, size_label_text, size_label_key},
-    {"sent/s", 6, 2, false, sent_rate_text, sent_rate_key},
-    {"", BAR_COLUMNS, 5, true, sent_bar_text, sent_rate_key},
-    {"coll/s", 6, 3, false, coll_rate_text, coll_rate_key},
-    {"", BAR_COLUMNS, 6, true, coll_bar_text, coll_rate_key},
-    {"recv/s", 6, 4, false, received_rate_text, received_rate_key},
-    {"sent", 8, 3, false, sent_count_text, sent_count_key},
-    {"collectives", 11, 4, false, coll_count_text, coll_count_key},
-    {"received", 8, 7, false, received_count_text, received_count_key},
+    {"size", 20, 1, true, .text = size_label_text, .key = size_label_key},
+    {"sent/s", 6, 2, false, .value_text = rate_text, .value = rate_value, .at = TOP_SENT},
+    {"", BAR_COLUMNS, 5, true, .text = sent_bar_text, .value = rate_value, .at = TOP_SENT},
+    {"coll/s", 6, 3, false, .value_text = rate_text, .value = rate_value, .at = TOP_COLLS},
+    {"", BAR_COLUMNS, 6, true, .text = coll_bar_text, .value = rate_value, .at = TOP_COLLS},
+    {"recv/s", 6, 4, false, .value_text = rate_text, .value = rate_value, .at = TOP_RECEIVED},
+    {"sent", 8, 3, false, .value_text = count_text, .value = count_value, .at = TOP_SENT},
+    {"collectives", 11, 4, false, .value_text = count_text, .value = count_value, .at = TOP_COLLS},
+    {"received", 8, 7, false, .value_text = count_text, .value = count_value, .at = TOP_RECEIVED},
 };
 
 void top_sizes_add(struct top_page *page, const struct top_view *view, const struct top_job *job)

@@ -33,16 +33,29 @@ struct table {
 static const struct top_column *sort_column;
 static int sort_sign;
 
+static void column_text(const struct top_column *column, const void *item, char *text, size_t bytes)
+{
+    if (column->value_text)
+        column->value_text(item, column->at, text, bytes);
+    else
+        column->text(item, text, bytes);
+}
+
+static double column_key(const struct top_column *column, const void *item)
+{
+    return column->value ? -column->value(item, column->at) : column->key(item);
+}
+
 static int item_order(const void *one, const void *other)
 {
     const void *a = *(const void *const *)one, *b = *(const void *const *)other;
     char left[CELL_BYTES], right[CELL_BYTES];
-    if (sort_column->key) {
-        double x = sort_column->key(a), y = sort_column->key(b);
+    if (sort_column->key || sort_column->value) {
+        double x = column_key(sort_column, a), y = column_key(sort_column, b);
         return sort_sign * ((x > y) - (x < y));
     }
-    sort_column->text(a, left, sizeof left);
-    sort_column->text(b, right, sizeof right);
+    column_text(sort_column, a, left, sizeof left);
+    column_text(sort_column, b, right, sizeof right);
     return sort_sign * strcmp(left, right);
 }
 
@@ -64,7 +77,7 @@ static void table_cells_make(struct table *table, const void **items, size_t ite
         for (size_t i = 0; i < table->count; i++) {
             char text[CELL_BYTES] = "";
             if (table->columns[i].rank < RANKS_MOST)
-                table->columns[i].text(items[k], text, sizeof text);
+                column_text(&table->columns[i], items[k], text, sizeof text);
             int columns = top_text_columns(text);
             most[i] = columns > most[i] ? columns : most[i];
             text_put_bytes(&table->cells, text, strlen(text) + 1);

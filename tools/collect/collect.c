@@ -10,6 +10,7 @@
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
 #include "format/label.h"
+#include "jobfile/jobindex.h"
 #include "jobfile/jobwriter.h"
 #include "job/rundir.h"
 #include "job/summarysums.h"
@@ -279,12 +280,21 @@ static void job_stem(const struct run_header *header, char stem[STEM_BYTES])
     snprintf(stem, STEM_BYTES, "%s.%016" PRIx64, host, header->job);
 }
 
+/* There may be more live files than maps. Returns false if the file cannot be read again. */
+static bool part_wake(const struct part *part)
+{
+    char error[128];
+    errno = EIO;
+    return run_reader_wake(&part->run, error) == 0;
+}
+
 /* Adds a process to a sum. */
 static bool part_add_to(struct summary *whole, const struct part *part)
 {
     struct summary one = {.ranks = 0};
-    bool good = summary_of_run(&one, &part->run) == 0 && summary_merge(whole, &one) == 0;
+    bool good = part_wake(part) && summary_of_run(&one, &part->run) == 0 && summary_merge(whole, &one) == 0;
     summary_release(&one);
+    run_reader_rest(&part->run);
     return good;
 }
 
@@ -308,21 +318,33 @@ static int parts_sum_write(struct job_writer *writer, const struct part *parts, 
     return result;
 }
 
+/* Writes a run. The file may have become shorter meanwhile: then what was written is not what was recorded. */
+static int run_write(struct job_writer *writer, const struct run_reader *run)
+{
+    if (job_writer_process(writer, run) != 0)
+        return -1;
+    if (!run_reader_is_torn(run))
+        return 0;
+    job_writer_undo(writer);
+    errno = EIO;
+    return -1;
+}
+
 /* Writes the run of a process. A part of the trace may be in the output directory already. */
 static int part_write(const struct work *work, struct job_writer *writer, const struct part *part)
 {
     char live[PATH_MAX], drained[PATH_MAX];
     struct run_reader run;
     if (!part->run.header.drained)
-        return job_writer_process(writer, &part->run);
+        return part_wake(part) ? run_write(writer, &part->run) : -1;
     part_path(work, part, live);
-    drain_part_path(work->spool, part->name, drained);
-    if (drain_finish(live, drained) != 0)
+    drain_part_path(work->spool->output, part->name, drained);
+    if (drain_move(work->spool, part->name) != 0 || drain_finish(live, drained) != 0)
         return -1;
     errno = EIO;
     if (run_reader_open(&run, drained) != 0)
         return -1;
-    int result = job_writer_process(writer, &run), problem = errno;
+    int result = run_write(writer, &run), problem = errno;
     run_reader_close(&run);
     errno = problem;
     return result;
@@ -346,8 +368,8 @@ static int sections_write(struct work *work, struct job_writer *writer, struct p
         merged && (parts_sum_write(writer, parts, count, SECTION_SUMMARY) == 0 || write_fail(work, path) == 0);
     for (size_t i = 0; summed && i < count; i++)
         parts[i].brought = parts[i].brought || !is_kept(&parts[i].run.header);
-    if (kept && parts_sum_write(writer, parts, count, SECTION_TOTAL) != 0)
-        write_fail(work, path);
+    if (kept)
+        parts_sum_write(writer, parts, count, SECTION_TOTAL); /* without it tools make it again */
     return kept || summed ? 0 : -1;
 }
 
@@ -395,12 +417,24 @@ static void job_bring(struct work *work, struct part *parts, size_t count)
 static void part_remove(struct work *work, const struct part *part)
 {
     char path[PATH_MAX];
-    drain_part_path(work->spool, part->name, path);
+    drain_part_path(work->spool->home, part->name, path);
     bool gone = !part->run.header.drained || unlink(path) == 0 || errno == ENOENT;
+    drain_part_path(work->spool->output, part->name, path);
+    gone = gone && (!part->run.header.drained || unlink(path) == 0 || errno == ENOENT);
     if (gone)
         part_path(work, part, path);
     if (!gone || unlink(path) != 0)
         fail(work, "%s cannot be removed: %s", path, strerror(errno));
+}
+
+/* Some file systems cannot flush a directory. */
+static int directory_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = fd < 0 ? -1 : fsync(fd) == 0 || errno == EINVAL || errno == EBADF ? 0 : -1;
+    if (fd >= 0)
+        close(fd);
+    return result;
 }
 
 /* Flushes the results to the disk, and removes the live files. If the disk fails, the result is removed instead. */
@@ -408,9 +442,10 @@ static void results_settle(struct work *work, const struct parts *parts)
 {
     if (work->wish->visible && !work->problem[0])
         work->wish->visible();
+    bool named = !work->result_count || directory_sync(work->spool->output) == 0;
     for (size_t i = 0; i < work->result_count; i++) {
         struct result *result = &work->results[i];
-        if (fsync(result->fd) == 0) {
+        if (named && fsync(result->fd) == 0) {
             close(result->fd);
             continue;
         }
@@ -434,46 +469,80 @@ static void results_settle(struct work *work, const struct parts *parts)
 
 /* ---- what an earlier collector has left --------------------------------------------------------------------------- */
 
-/* Returns whether the file has the process, in a section of its own or in a sum. */
-static bool dir_has(const struct run_dir *dir, const struct part *part)
+static int output_sync(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = fd < 0 ? -1 : syncfs(fd);
+    if (fd >= 0)
+        close(fd);
+    return result;
+}
+
+/* Returns whether a sum of the job has the process. */
+static bool job_has(const struct run_job *job, const struct part *part)
 {
     struct summary one = {.ranks = 0};
-    bool found = run_dir_has(dir, run_identity(&part->run.header));
-    bool summed = !found && summary_of_run(&one, &part->run) == 0;
-    for (size_t i = 0; summed && !found && i < dir->job_count; i++)
-        found = dir->jobs[i].stored && summary_sums_have(&(struct summary_sums){{dir->jobs[i].stored}}, &one);
+    const uint64_t begin = part->run.header.begin_realtime_ns;
+    const struct summary *sum = job->stored;
+    bool found = sum && begin >= sum->origin.begin_ns && begin <= sum->origin.end_ns && part_wake(part) &&
+                 summary_of_run(&one, &part->run) == 0 &&
+                 summary_sums_have(&(struct summary_sums){{job->stored}}, &one);
     summary_release(&one);
     return found;
 }
 
-static int file_sync(const char *path)
+/* Returns whether the file has the process: in a section of its own, or in a sum if it would be there. */
+static bool dir_has(const struct run_dir *dir, const struct part *part)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC), result = fd < 0 ? -1 : fsync(fd);
-    if (fd >= 0)
-        close(fd);
-    return result;
+    bool found = run_dir_has(dir, run_identity(&part->run.header));
+    for (size_t i = 0; !found && !is_kept(&part->run.header) && i < dir->job_count; i++)
+        found = job_has(&dir->jobs[i], part);
+    return found;
+}
+
+/* Removes the live files of processes that this job file has. */
+static void file_settle(struct work *work, const char *path, struct part *parts, size_t count)
+{
+    struct run_dir dir;
+    char error[512];
+    bool synced = false;
+    run_dir_open(&dir, path, error);
+    for (size_t i = 0; i < count; i++) {
+        if (parts[i].gone || !dir_has(&dir, &parts[i]))
+            continue;
+        synced = synced || output_sync(work->spool->output) == 0;
+        if (!synced)
+            break; /* they are written again: readers count them once */
+        parts[i].gone = true;
+        part_remove(work, &parts[i]);
+    }
+    run_dir_close(&dir);
+}
+
+/* Returns whether a job file may have some of the parts: one has the mark, or the name of their file is taken. */
+static bool some_are_suspect(const struct work *work, const struct part *parts, size_t count)
+{
+    char stem[STEM_BYTES], path[PATH_MAX];
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].run.header.collected)
+            return true;
+    job_stem(&parts[0].run.header, stem);
+    return result_path(work->spool->output, stem, 0, path) == 0 && access(path, F_OK) == 0;
 }
 
 /* Removes live files whose processes are in a job file already: its collector was killed, or could not remove them. Returns
  * how many are left. */
 static size_t earlier_settle(struct work *work, struct part *parts, size_t count)
 {
-    char stem[STEM_BYTES], path[PATH_MAX], error[512];
-    struct run_dir dir;
-    job_stem(&parts[0].run.header, stem);
-    for (unsigned number = 0; result_path(work->spool->output, stem, number, path) == 0 && access(path, F_OK) == 0;
-         number++) {
-        bool synced = false;
-        run_dir_open(&dir, path, error);
-        for (size_t i = 0; i < count; i++) {
-            if (parts[i].gone || !dir_has(&dir, &parts[i]) || (!synced && file_sync(path) != 0))
-                continue;
-            synced = parts[i].gone = true;
-            part_remove(work, &parts[i]);
-        }
-        run_dir_close(&dir);
-    }
     size_t left = 0;
+    DIR *directory = some_are_suspect(work, parts, count) ? opendir(work->spool->output) : NULL;
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%.3800s/%.255s", work->spool->output, entry->d_name);
+        if (text_ends(entry->d_name, RUN_FILE_SUFFIX) && job_file_is_of(path, parts[0].run.header.job))
+            file_settle(work, path, parts, count);
+    }
+    if (directory)
+        closedir(directory);
     for (size_t i = 0; i < count; i++)
         left += !parts[i].gone;
     return left;
@@ -592,6 +661,7 @@ int collect_spool(const struct spool *spool, const struct collect_wish *wish, st
     struct work work = {.spool = spool, .wish = wish, .sum = sum, .problem = problem};
     struct parts parts = {.list = NULL};
     problem[0] = '\0';
+    run_reader_guard(); /* files may become shorter while they are read */
     if (spool->owner != geteuid())
         return fail(&work, "%s belongs to another user; only that user can collect it", spool->path);
     int lock = lock_await(spool, wish);

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,9 +34,48 @@ struct pair {
     struct chunk_header last_chunk;
 };
 
-void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX])
+void drain_part_path(const char *output, const char *name, char path[PATH_MAX])
 {
-    snprintf(path, PATH_MAX, "%.3800s/%.255s.part", spool->output, name);
+    snprintf(path, PATH_MAX, "%.3800s/%.255s.part", output, name);
+}
+
+/* Holes stay holes. */
+static int bytes_copy(int to, int from)
+{
+    off_t end = lseek(from, 0, SEEK_END);
+    if (end < 0 || ftruncate(to, end) != 0)
+        return -1;
+    for (off_t at = 0, hole; (at = lseek(from, at, SEEK_DATA)) >= 0; at = hole) {
+        hole = lseek(from, at, SEEK_HOLE);
+        if (hole < 0 || lseek(to, at, SEEK_SET) < 0)
+            return -1;
+        for (off_t next = at; next < hole;) {
+            ssize_t n = sendfile(to, from, &next, (size_t)(hole - next));
+            if (n == 0)
+                errno = EIO;
+            if (n <= 0 && !(n < 0 && errno == EINTR))
+                return -1;
+        }
+    }
+    return errno == ENXIO ? 0 : -1; /* no more data */
+}
+
+int drain_move(const struct spool *spool, const char *name)
+{
+    char home[PATH_MAX], here[PATH_MAX];
+    if (strcmp(spool->home, spool->output) == 0)
+        return 0;
+    drain_part_path(spool->home, name, home);
+    drain_part_path(spool->output, name, here);
+    int from = open(home, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int to = from < 0 ? -1 : open(here, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int result = to < 0 ? -1 : bytes_copy(to, from), problem = errno;
+    if (from >= 0)
+        close(from);
+    if (to >= 0)
+        close(to);
+    errno = problem;
+    return result;
 }
 
 static void pair_close(struct pair *pair)
@@ -276,7 +316,7 @@ static void live_drain(const struct spool *spool, const char *name, const char *
 {
     struct pair pair;
     char part[PATH_MAX];
-    drain_part_path(spool, name, part);
+    drain_part_path(spool->output, name, part);
     if (result_folder_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
         return; /* the excess is lost, and counted there */
     chunks_visit(&pair, chunk_drain);

@@ -23,7 +23,10 @@ int drain_run(const char *output);
  * -1 with errno. */
 int drain_finish(const char *live, const char *part);
 
-/* Returns the name of the file to which a live file is drained. */
-void drain_part_path(const struct spool *spool, const char *name, char path[PATH_MAX]);
+/* Copies what was drained to where the results go, if that is another directory. Returns as above. */
+int drain_move(const struct spool *spool, const char *name);
+
+/* Returns the name of the file to which a live file is drained, in an output directory. */
+void drain_part_path(const char *output, const char *name, char path[PATH_MAX]);
 
 #endif

@@ -31,75 +31,51 @@ int result_path(const char *directory, const char *stem, unsigned number, char p
     return -1;
 }
 
-/* Makes and locks the file with this name. -1 with EEXIST: another process writes it, or has just ended it. */
-static int part_begin(const char *path)
-{
-    enum { FLAGS = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC };
-    struct stat own, there;
-    int fd = open(path, FLAGS, 0600);
-    if (fd < 0)
-        return -1;
-    bool locked = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* some file systems have no locks */
-    bool seen = locked && fstat(fd, &own) == 0 && lstat(path, &there) == 0;
-    bool same = seen && own.st_dev == there.st_dev && own.st_ino == there.st_ino;
-    if (same && ftruncate(fd, 0) == 0) /* it may be of a killed process */
-        return fd;
-    int problem = errno;
-    if (locked && (same || (!seen && problem != ENOENT)))
-        unlink(path); /* nobody writes it */
-    else
-        problem = EEXIST;
-    close(fd);
-    errno = problem;
-    return -1;
-}
-
-enum { NUMBERS_MOST = 1 << 16 };
-
 int result_begin(struct result *result, const char *directory, const char *stem)
 {
     result->fd = -1;
-    for (unsigned number = 0; result->fd < 0 && number < NUMBERS_MOST; number++) {
-        if (result_path(directory, stem, number, result->path) != 0)
-            return -1;
-        if (access(result->path, F_OK) == 0)
-            continue;
-        if (snprintf(result->temporary, PATH_MAX, "%s.part", result->path) >= PATH_MAX) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        result->fd = part_begin(result->temporary);
-        if (result->fd < 0 && errno != EEXIST)
-            return -1;
+    if (result_path(directory, stem, 0, result->path) != 0)
+        return -1;
+    if (snprintf(result->temporary, PATH_MAX, "%s.part-XXXXXX", result->path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return -1;
     }
+    result->fd = part_make(result->temporary);
     if (result->fd >= 0)
         result_share(result->fd);
     return result->fd >= 0 ? 0 : -1;
 }
 
-/* Renames a file if the new name is free. */
-static int file_name(const char *old, const char *path)
+int result_name(const char *old, const char *path)
 {
     if (renameat2(AT_FDCWD, old, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return -1;
-    if (access(path, F_OK) != 0) /* a file system without such renames */
-        return rename(old, path);
-    errno = EEXIST;
-    return -1;
+    if (link(old, path) == 0) /* a file system without such renames */
+        return unlink(old);
+    if (errno == EEXIST || access(path, F_OK) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(old, path); /* and without links */
 }
 
 int result_show(struct result *result, const char *directory, const char *stem)
 {
-    int named = file_name(result->temporary, result->path);
-    for (unsigned number = 0; named != 0 && errno == EEXIST && number < NUMBERS_MOST; number++)
-        named =
-            result_path(directory, stem, number, result->path) == 0 ? file_name(result->temporary, result->path) : -1;
+    enum { NUMBERS_MOST = 1 << 16 };
+    int named = -1;
+    for (unsigned number = 0; named != 0 && number < NUMBERS_MOST; number++) {
+        if (result_path(directory, stem, number, result->path) != 0)
+            return -1;
+        named = result_name(result->temporary, result->path);
+        if (named != 0 && errno != EEXIST)
+            return -1;
+    }
     return named;
 }
 
-/* Another process may have put a joined file in the place of a file that was shown (join.h). */
+/* Another process may have joined a file that was shown, or removed it (join.h). */
 static bool is_there(const struct result *result, const char *path)
 {
     struct stat own, there;
@@ -110,7 +86,10 @@ static bool is_there(const struct result *result, const char *path)
 void result_drop(const struct result *result)
 {
     int error = errno;
-    unlink(is_there(result, result->path) ? result->path : result->temporary);
+    if (is_there(result, result->path))
+        unlink(result->path);
+    else if (is_there(result, result->temporary))
+        unlink(result->temporary);
     close(result->fd);
     errno = error;
 }

@@ -4,7 +4,7 @@
  *
  *   DIRECTORY/STEM.mpit, or DIRECTORY/STEM.N.mpit where others of that name are there already
  *
- * A file that is written has a name with ".part" at its end, and is locked. So whoever can lock it knows that its writer
+ * A file that is written has a name of its own with ".part-", and is locked. So whoever can lock it knows that its writer
  * was killed.
  */
 #ifndef MPIT_TOOLS_RESULTFILE_H
@@ -23,14 +23,15 @@ struct result {
 
 /* The path of result number N of a stem. Returns 0, or -1 with errno. */
 int result_path(const char *directory, const char *stem, unsigned number, char path[PATH_MAX]);
-/* Makes an empty file beside its place, and locks it. Returns 0, or -1 with errno. result->path is the path of the
- * result in both cases. */
+/* Makes an empty file beside its place. Returns 0, or -1 with errno. result->path is a path for messages in both cases. */
 int result_begin(struct result *result, const char *directory, const char *stem);
-/* Gives the file its name: result->path. Returns as above. */
+/* Gives the file the first free name: result->path. Returns as above. */
 int result_show(struct result *result, const char *directory, const char *stem);
 /* Removes the file and closes it. */
 void result_drop(const struct result *result);
 
+/* Renames a file, if the new name is free. Returns 0, or -1 with errno: EEXIST if it is not. */
+int result_name(const char *old, const char *path);
 /* Makes a temporary file, like mkostemp. Returns it locked, or -1 with errno. */
 int part_make(char *template);
 /* Removes such files of killed processes from the directory. */

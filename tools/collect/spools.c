@@ -64,7 +64,8 @@ static int spool_take(struct spool_list *spools, const struct wanted *wanted, co
     spools->list = list;
     struct spool *spool = &list[spools->count++];
     snprintf(spool->path, sizeof spool->path, "%s", path);
-    snprintf(spool->output, sizeof spool->output, "%s", output);
+    snprintf(spool->home, sizeof spool->home, "%s", output);
+    memcpy(spool->output, spool->home, sizeof spool->output);
     spool->owner = owner;
     return 0;
 }
@@ -239,5 +240,5 @@ void spool_remove(const struct spool *spool)
     if (directory)
         closedir(directory);
     if (empty && rmdir(spool->path) != 0 && errno == ENOTEMPTY)
-        spool_link(spool->path, spool->output);
+        spool_link(spool->path, spool->home);
 }

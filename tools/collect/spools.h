@@ -12,7 +12,8 @@
 
 struct spool {
     char path[PATH_MAX];
-    char output[PATH_MAX]; /* the output directory of the spool */
+    char home[PATH_MAX];   /* the output directory of the spool */
+    char output[PATH_MAX]; /* where its results go: home, or another directory (mpit-collect --to) */
     uid_t owner;
 };
 

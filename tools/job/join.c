@@ -53,12 +53,27 @@ static bool piece_is_same(const struct run_piece *piece, const struct stat *st)
            (uint64_t)st->st_size == piece->file_bytes;
 }
 
-static bool pieces_are_same(const struct run_job *job)
+/* Opens it: a server of files tells the present state then. */
+static bool file_is_same(const struct run_piece *piece)
 {
     struct stat st;
+    int fd = open(piece->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    bool same = fd >= 0 && fstat(fd, &st) == 0 && piece_is_same(piece, &st) && st.st_uid == geteuid();
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* Returns whether the piece is the first one of its file. */
+static bool is_first(const struct run_job *job, size_t i)
+{
+    return !i || strcmp(job->pieces[i].path, job->pieces[i - 1].path) != 0;
+}
+
+static bool pieces_are_same(const struct run_job *job)
+{
     for (size_t i = 0; i < job->piece_count; i++)
-        if ((!i || strcmp(job->pieces[i].path, job->pieces[i - 1].path) != 0) &&
-            (lstat(job->pieces[i].path, &st) != 0 || !piece_is_same(&job->pieces[i], &st) || st.st_uid != geteuid()))
+        if (is_first(job, i) && !file_is_same(&job->pieces[i]))
             return false;
     return true;
 }
@@ -88,8 +103,7 @@ static int joining_begin(struct joining *joining, const struct run_job *job)
 {
     uint64_t parts = 0;
     for (size_t i = 0; i < job->piece_count; i++)
-        if (!i || strcmp(job->pieces[i].path, job->pieces[i - 1].path) != 0)
-            parts += job_file_parts(job->pieces[i].path, (struct run_extent){0});
+        parts += is_first(job, i) ? job_file_parts(job->pieces[i].path, (struct run_extent){0}) : 0;
     snprintf(joining->path, sizeof joining->path, "%s", job->pieces[0].path);
     snprintf(joining->temporary, sizeof joining->temporary, "%s.part-XXXXXX", joining->path);
     joining->fd = part_make(joining->temporary);
@@ -205,17 +219,40 @@ static int sections_put(struct joining *joining, const struct run_job *job)
     return result == 0 ? job_writer_end(&joining->writer) : -1;
 }
 
-static int joining_show(const struct joining *joining, const struct run_job *job)
+/* Gives the new file a free name: a collector may make a file of any name at any time. */
+static int joining_show(struct joining *joining, const struct run_job *job)
 {
+    enum { NUMBERS_MOST = 1 << 16 };
+    char stem[PATH_MAX];
+    int named = -1;
     if (fsync(joining->fd) != 0)
         return -1;
     errno = ESTALE;
-    return pieces_are_same(job) ? rename(joining->temporary, joining->path) : -1;
+    if (!pieces_are_same(job))
+        return -1;
+    snprintf(stem, sizeof stem, "%.*s", (int)(strlen(joining->path) - strlen(RUN_FILE_SUFFIX)), joining->path);
+    for (unsigned number = 1; named != 0 && number < NUMBERS_MOST; number++) {
+        snprintf(joining->path, sizeof joining->path, "%.3900s.%u" RUN_FILE_SUFFIX, stem, number);
+        named = result_name(joining->temporary, joining->path);
+        if (named != 0 && errno != EEXIST)
+            return -1;
+    }
+    return named;
+}
+
+/* Removes the files that the new one has, and gives it the name of the first one. */
+static void sources_remove(const struct joining *joining, const struct run_job *job, int directory)
+{
+    fsync(directory); /* the new name first */
+    for (size_t i = 0; i < job->piece_count; i++)
+        if (is_first(job, i) && file_is_same(&job->pieces[i]))
+            unlink(job->pieces[i].path);
+    (void)!result_name(joining->path, job->pieces[0].path);
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
 
-static int files_join(const struct run_job *job)
+static int files_join(const struct run_job *job, int directory)
 {
     struct joining joining = {.fd = -1, .from = -1};
     errno = ESTALE;
@@ -223,10 +260,23 @@ static int files_join(const struct run_job *job)
     if (result == 0 && (result = sections_put(&joining, job)) == 0)
         result = joining_show(&joining, job);
     result = joining_end(&joining, result);
-    for (size_t i = 0; result == 0 && i < job->piece_count; i++)
-        if (strcmp(job->pieces[i].path, joining.path) != 0)
-            unlink(job->pieces[i].path);
-    return result != 0 && (errno == ESTALE || errno == ENOENT) ? 0 : result; /* another process has joined it */
+    if (result == 0)
+        sources_remove(&joining, job, directory);
+    else if (!pieces_are_same(job)) /* another process has joined it */
+        result = 0;
+    return result;
+}
+
+/* Locks a file: a file server does so for all nodes, where a lock of the directory is for one. Returns -1 with
+ * EWOULDBLOCK if another process has the lock. */
+static int file_lock(const char *path)
+{
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return fd;
+    close(fd);
+    errno = EWOULDBLOCK;
+    return -1;
 }
 
 /* One process at a time joins in a directory. Where a file system has no such locks, the checks above must do. Returns
@@ -246,10 +296,16 @@ int run_job_join(const struct run_dir *dir, const struct run_job *job)
     if (!can_be_replaced(dir, job) || is_one_job_file(job))
         return 0;
     int lock = directory_lock(dir->path);
-    if (lock < 0)
-        return -1;
-    int result = files_join(job), problem = errno;
-    close(lock);
+    int first = lock < 0 ? -1 : file_lock(job->pieces[0].path), problem = errno, result = -1;
+    if (first >= 0) {
+        result = files_join(job, lock);
+        problem = errno;
+        close(first);
+    } else if (lock >= 0 && problem == ENOENT) {
+        result = 0; /* another process has joined it */
+    }
+    if (lock >= 0)
+        close(lock);
     errno = problem;
     return result;
 }
@@ -258,15 +314,19 @@ static int section_append(const struct run_piece *piece, const struct section_he
 {
     struct stat st;
     struct job_writer writer = {.fd = -1};
-    int fd = open(piece->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), result = -1;
+    int fd = file_lock(piece->path), result = -1;
     if (fd < 0)
         return -1;
     errno = ESTALE;
     if (fstat(fd, &st) == 0 && piece_is_same(piece, &st) && job_writer_resume(&writer, fd) == 0) {
         result = job_writer_section(&writer, section);
-        int problem = errno, ended = job_writer_end(&writer); /* without the section, too */
-        result = result == 0 && ended == 0 ? fsync(fd) : -1;
-        errno = ended == 0 ? problem : errno;
+        int problem = errno;
+        if (job_writer_end(&writer) != 0) /* without the section, too */
+            result = -1;
+        else if (result == 0)
+            result = fsync(fd);
+        else
+            errno = problem;
     }
     int problem = errno;
     job_writer_release(&writer);

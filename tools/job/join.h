@@ -1,10 +1,10 @@
 /*
  * One file for a job: the job files of its nodes become one, with a copy of each section.
  *
- *   HOST1.JOB.mpit HOST2.JOB.mpit   ──>   HOST1.JOB.mpit.part-XXXXXX   ──rename──>   HOST1.JOB.mpit; the others go
+ *   HOST1.JOB.mpit HOST2.JOB.mpit   ──>   HOST1.JOB.mpit.part-XXXXXX   ──>   HOST1.JOB.1.mpit; the others go
  *
- * Every step leaves all data readable. One process at a time joins in a directory (flock). Before the rename each file
- * must still be the file that was read.
+ * Every step leaves all data readable. One process at a time joins in a directory (flock). Each file must still be the
+ * file that was read, before the new one gets a free name, and before it goes. In the end the new one gets its name.
  */
 #ifndef MPIT_TOOLS_JOIN_H
 #define MPIT_TOOLS_JOIN_H

@@ -4,7 +4,6 @@
 #include "base/array.h"
 #include "base/pair.h"
 #include "figures/figures.h"
-#include "format/packedrun.h"
 #include "jobfile/jobindex.h"
 #include "job/livefind.h"
 #include "collect/processlife.h"
@@ -302,7 +301,6 @@ static int jobs_make(struct live *live, struct keyed *const *files, size_t count
 
 int live_files_open(struct live *live, const char *const *paths, size_t count)
 {
-    packed_enable();
     clock_open();
     run_reader_guard();
     *live = (struct live){0};

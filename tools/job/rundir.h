@@ -101,7 +101,7 @@ void run_dir_any_owner(void);
  * have ended, without a trace and samples. run_job_file opens such a file again. For tools that show summaries.
  */
 void run_dir_brief(void);
-/* After this call, of a job file that has a total only that is read: its processes are no files of the job. For tools
+/* After this call, job files with a total are not opened any further: the total says which processes there are. For tools
  * that move sections. */
 void run_dir_totals(void);
 /* After this call, summaries only say which processes there are. For tools that show no summary. */

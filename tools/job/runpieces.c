@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 __attribute__((format(printf, 2, 3))) static void problem_add(struct run_dir *dir, const char *format, ...)
@@ -211,8 +212,12 @@ static enum piece_end summary_add(struct run_dir *dir, const struct run_piece *p
     if (!summary)
         err(1, "no memory");
     if (summary_part_read(summary, piece->path, piece->extent, &owner, error) != 0) {
-        problem_add(dir, "%s %s", piece_title(piece, title), error);
         free(summary);
+        if (is_gone(piece)) {
+            dir->vanished = true;
+            return PIECE_UNREAD;
+        }
+        problem_add(dir, "%s %s", piece_title(piece, title), error);
         return PIECE_UNREAD;
     }
     struct run_span span = {summary->origin.begin_ns, summary->origin.end_ns};
@@ -330,6 +335,8 @@ static bool total_add(struct run_dir *dir, const struct run_piece *file, const s
     piece.kind = total->kind;
     piece.extent = job_index_extent(index, total);
     enum piece_end end = summary_add(dir, &piece, &job);
+    if (end == PIECE_UNREAD)
+        return false;
     if (end == PIECE_KNOWN)
         piece_add(&dir->spares, &dir->spare_count, file);
     for (size_t i = 0; job && i < index->count; i++) {
@@ -351,6 +358,13 @@ void run_pieces_read_names(struct run_dir *dir, struct run_job *job)
             piece_names_read(dir, job, &job->pieces[i]);
 }
 
+static bool is_young(const char *path)
+{
+    enum { YOUNG_SECONDS = 10 };
+    struct stat st;
+    return stat(path, &st) == 0 && time(NULL) - st.st_mtime < YOUNG_SECONDS;
+}
+
 static void file_add(struct run_dir *dir, char *path)
 {
     char error[128];
@@ -370,7 +384,7 @@ static void file_add(struct run_dir *dir, char *path)
     }
     if (owner_check(dir, path, index.owner) && (!totals || !total_add(dir, &file, &index))) {
         sections_add(dir, &file, &index);
-        dir->vanished = dir->vanished || index.cut; /* somebody may be writing it */
+        dir->vanished = dir->vanished || (index.cut && is_young(path)); /* somebody may be writing it */
         if (index.cut)
             problem_add(dir, "%s is truncated: only its first %zu sections can be read, up to byte %" PRIu64, path,
                         index.count, index.end);

@@ -1,5 +1,5 @@
 /*
- * Reads the files of a run directory: run files, summaries, containers, names of functions.
+ * Reads the files of a run directory: job files, live files, names of functions.
  */
 #ifndef MPIT_TOOLS_RUNPIECES_H
 #define MPIT_TOOLS_RUNPIECES_H

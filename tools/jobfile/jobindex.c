@@ -71,8 +71,11 @@ static bool list_take(struct job_index *index, int fd, uint64_t begin, uint64_t 
     index->count = bytes / sizeof *index->list;
     index->end = begin;
     bool good = index->list && bytes % sizeof *index->list == 0;
-    for (size_t i = 0; good && i < index->count; i++)
-        good = entry_is_sound(&index->list[i], begin);
+    uint64_t place = 0; /* behind the section before: what is read is not more than the file */
+    for (size_t i = 0; good && i < index->count; i++) {
+        good = entry_is_sound(&index->list[i], begin) && index->list[i].begin >= place;
+        place = index->list[i].begin + index->list[i].bytes;
+    }
     free(section);
     return good;
 }
@@ -163,16 +166,27 @@ void job_index_release(struct job_index *index)
     index->count = 0;
 }
 
-uint64_t job_file_parts(const char *path, struct run_extent which)
+static bool job_header_read(const char *path, struct run_extent which, struct job_header *header)
 {
     struct stat st;
-    struct job_header header;
     int fd = regular_open(path, which, &st);
-    bool begins = fd >= 0 && bytes_read(fd, &header, sizeof header, 0) &&
-                  memcmp(header.magic, JOB_MAGIC, sizeof header.magic) == 0;
+    bool begins = fd >= 0 && bytes_read(fd, header, sizeof *header, 0) &&
+                  memcmp(header->magic, JOB_MAGIC, sizeof header->magic) == 0;
     if (fd >= 0)
         close(fd);
-    return !begins ? 0 : header.parts ? header.parts : 1;
+    return begins;
+}
+
+uint64_t job_file_parts(const char *path, struct run_extent which)
+{
+    struct job_header header;
+    return !job_header_read(path, which, &header) ? 0 : header.parts ? header.parts : 1;
+}
+
+bool job_file_is_of(const char *path, uint64_t job)
+{
+    struct job_header header;
+    return job_header_read(path, (struct run_extent){0}, &header) && header.job == job;
 }
 
 const struct section_entry *job_index_find(const struct job_index *index, enum section_kind kind)

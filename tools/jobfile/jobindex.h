@@ -32,6 +32,8 @@ enum job_index_kind job_index_read_at(struct job_index *index, int fd, char erro
 void job_index_release(struct job_index *index);
 /* Returns how many job files it was made of. 0: it is no job file. */
 uint64_t job_file_parts(const char *path, struct run_extent which);
+/* Returns whether it is a job file with this number of a job. */
+bool job_file_is_of(const char *path, uint64_t job);
 /* Returns the first section of the kind, or NULL. */
 const struct section_entry *job_index_find(const struct job_index *index, enum section_kind kind);
 /* Returns the section that has the figures of all processes of the file, or NULL. */

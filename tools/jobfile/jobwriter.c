@@ -107,6 +107,10 @@ int job_writer_resume(struct job_writer *writer, int fd)
         errno = EBADMSG;
         return -1;
     }
+    if (index.cut) { /* there may be more behind what is damaged */
+        errno = EBADMSG;
+        result = -1;
+    }
     for (size_t i = 0; result == 0 && i < index.count; i++)
         result = entry_add(writer, &index.list[i]);
     writer->end = writer->written = index.end;
@@ -116,7 +120,25 @@ int job_writer_resume(struct job_writer *writer, int fd)
 
 /* ---- sections ---------------------------------------------------------------------------------------------------- */
 
-/* Notes a whole section, or takes back what there is of it. The index that the file had before is gone then. */
+/* Takes back what there is behind the last section. The index that the file had before is gone then. */
+static void rest_drop(struct job_writer *writer)
+{
+    if (writer->written > writer->end) {
+        writer->written = writer->end;
+        writer->used = 0;
+        (void)!ftruncate(writer->fd, (off_t)writer->end);
+    } else {
+        writer->used = (size_t)(writer->end - writer->written);
+    }
+}
+
+void job_writer_undo(struct job_writer *writer)
+{
+    writer->end = writer->list[--writer->count].begin;
+    rest_drop(writer);
+}
+
+/* Notes a whole section, or drops what there is of it. */
 static int section_end(struct job_writer *writer, const struct section_entry *entry, int result)
 {
     int problem = errno;
@@ -125,13 +147,7 @@ static int section_end(struct job_writer *writer, const struct section_entry *en
         return 0;
     }
     problem = result == 0 ? errno : problem;
-    if (writer->written > writer->end) {
-        writer->written = writer->end;
-        writer->used = 0;
-        (void)!ftruncate(writer->fd, (off_t)writer->end);
-    } else {
-        writer->used = (size_t)(writer->end - writer->written);
-    }
+    rest_drop(writer);
     errno = problem;
     return -1;
 }
@@ -175,8 +191,9 @@ int job_writer_section(struct job_writer *writer, const struct section_header *s
     return section_end(writer, &entry, job_writer_put(writer, section, section->bytes));
 }
 
-/* Reads more of a section into the buffer, `done` bytes are there. Returns how many, or -1 with errno. */
-static ssize_t section_part_read(struct job_writer *writer, int from, const struct section_entry *entry, uint64_t done)
+/* Reads more of a section into the buffer, `done` bytes are there. Returns how many, or -1 with errno. The entry gets the
+ * process that the header of the section names. */
+static ssize_t section_part_read(struct job_writer *writer, int from, struct section_entry *entry, uint64_t done)
 {
     struct section_header head;
     size_t room = BUFFER_BYTES - writer->used, left = (size_t)(entry->bytes - done);
@@ -188,7 +205,9 @@ static ssize_t section_part_read(struct job_writer *writer, int from, const stru
     if (whole && !done) {
         whole = n >= (ssize_t)sizeof head;
         memcpy(&head, to, whole ? sizeof head : 0);
-        whole = whole && section_is_sound(&head, entry->bytes) && head.bytes == entry->bytes;
+        whole =
+            whole && section_is_sound(&head, entry->bytes) && head.bytes == entry->bytes && head.kind == entry->kind;
+        entry->process = whole ? head.process : 0;
     }
     if (n >= 0 && !whole)
         errno = ESTALE;
@@ -197,17 +216,18 @@ static ssize_t section_part_read(struct job_writer *writer, int from, const stru
 
 int job_writer_copy(struct job_writer *writer, int from, const struct section_entry *entry)
 {
-    struct section_entry own = *entry;
-    own.begin = writer->end;
+    struct section_entry from_entry = *entry;
     int result = 0;
     for (uint64_t done = 0; result == 0 && done < entry->bytes;) {
         if (BUFFER_BYTES - writer->used < sizeof(struct section_header))
             result = buffer_flush(writer);
-        ssize_t n = result == 0 ? section_part_read(writer, from, entry, done) : -1;
+        ssize_t n = result == 0 ? section_part_read(writer, from, &from_entry, done) : -1;
         writer->used += n > 0 ? (size_t)n : 0;
         done += n > 0 ? (uint64_t)n : 0;
         result = n > 0 ? 0 : -1;
     }
+    const struct section_entry own = {
+        .kind = entry->kind, .begin = writer->end, .bytes = entry->bytes, .process = from_entry.process};
     return section_end(writer, &own, result);
 }
 

@@ -27,12 +27,14 @@ struct job_writer {
 
 /* All functions return 0, or -1 with errno. One thread uses a writer. Release it in all cases. */
 int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t parts);
-/* Goes on behind the last whole section of the file. EBADMSG: it is no job file that can be read. */
+/* Goes on behind the last section of the file. EBADMSG: it is no job file, or not a whole one. */
 int job_writer_resume(struct job_writer *writer, int fd);
 /* The run of a process that has ended. */
 int job_writer_process(struct job_writer *writer, const struct run_reader *run);
 /* A section that is in memory (section_pack). */
 int job_writer_section(struct job_writer *writer, const struct section_header *section);
+/* Takes the last section back. */
+void job_writer_undo(struct job_writer *writer);
 /* A section of another job file. ESTALE: it is not there. */
 int job_writer_copy(struct job_writer *writer, int from, const struct section_entry *entry);
 /* Writes the index. Then the file is whole, but perhaps not on the disk. */

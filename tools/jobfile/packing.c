@@ -108,6 +108,10 @@ static int image_put(struct packing *packing)
     bool skipping = false;
     for (const struct chunk_header *chunk; at < run->bytes; at += chunk->bytes) { /* in the order of the file */
         chunk = (const void *)(run->base + at);
+        if (chunk->bytes < sizeof *chunk || chunk->bytes > run->bytes - at) { /* it has changed since it was checked */
+            errno = EIO;
+            return -1;
+        }
         if (chunk_has_events(chunk) != skipping) {
             if (skipping) {
                 if (range_put(packing, kept, gone) != 0 || gone_put(packing, gone, at) != 0)

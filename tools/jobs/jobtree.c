@@ -47,17 +47,22 @@ static int run_read(struct summary *summary, const char *path, struct run_extent
 }
 
 /* A file whose writer was killed may lack the summary of its job. */
-static int sections_sum(struct summary *summary, const char *path, char error[128])
+static int sections_sum(struct summary *summary, const char *path, struct run_extent which, char error[128])
 {
     struct run_dir dir;
     char problem[512];
     int result = run_dir_open(&dir, path, problem);
-    struct summary *whole = result == 0 ? dir.jobs[0].summary : NULL;
+    const struct run_extent *read = result == 0 && dir.jobs[0].piece_count ? &dir.jobs[0].pieces[0].extent : NULL;
+    bool same = read && (!which.inode || (read->device == which.device && read->inode == which.inode));
+    struct summary *whole = same ? dir.jobs[0].summary : NULL;
     if (whole) {
         *summary = *whole;
         *whole = (struct summary){.ranks = 0};
     } else {
-        snprintf(error, 128, "%.127s", dir.problem_count ? dir.problems[0] : problem);
+        snprintf(error, 128, "%.127s",
+                 result == 0         ? "was replaced by another file while it was read"
+                 : dir.problem_count ? dir.problems[0]
+                                     : problem);
     }
     run_dir_close(&dir);
     return whole ? 0 : -1;
@@ -69,10 +74,10 @@ static int mpit_read(struct summary *summary, const char *path, struct run_exten
     switch (job_summary_read(summary, path, which, owner, error)) {
     case JOB_SUMMARY_READ:
         return 0;
-    case JOB_SUMMARY_BROKEN:
-        return -1;
+    case JOB_SUMMARY_BROKEN: /* it can be made again */
+        return sections_sum(summary, path, which, error);
     default:
-        return job_file_parts(path, which) ? sections_sum(summary, path, error)
+        return job_file_parts(path, which) ? sections_sum(summary, path, which, error)
                                            : run_read(summary, path, which, owner, error);
     }
 }

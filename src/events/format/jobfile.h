@@ -13,9 +13,9 @@
  *   SECTION_NAMES    names of functions and lines (storednames.h)
  *   SECTION_INDEX    section_entry[] of the others
  *
- * A section gets its header when the rest of it is written: the header is its seal. The tail tells where the index is.
+ * The header of a section is its seal. A process gets it when the rest of its section is written. The tail tells where the index is.
  * Without them (a writer was killed, or the file was cut) the sections are found one after the other, up to the first
- * without a seal. More sections are written over the index and the tail, and new ones follow.
+ * without a seal. More sections are written over the index and the tail. A new index and a new tail follow them.
  *
  * Frames of zstd end with a checksum of their data, and headers have their own. So no damaged data passes for recorded
  * data. Integers are in the byte order of the machine that wrote them.

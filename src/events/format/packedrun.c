@@ -178,26 +178,32 @@ static bool block_fails(enum packed_trouble why)
  */
 static bool block_enter(struct event_cursor *cursor, const struct chunk_header *block)
 {
-    const struct column_sizes *sizes = (const struct column_sizes *)(block + 1);
-    const char *from = (const char *)(sizes + 1);
-    size_t needed = 0;
+    struct column_sizes sizes; /* a copy: somebody may write to the file */
+    memcpy(&sizes, block + 1, sizeof sizes);
+    const char *from = (const char *)(block + 1) + sizeof sizes;
+    const char *end = (const char *)cursor->reader->file + cursor->reader->file_bytes;
+    size_t needed = 0, packed = 0;
     if (!cursor->unfolding && !(cursor->unfolding = ZSTD_createDCtx()))
         return block_fails(PACKED_NO_MEMORY);
-    for (int i = 0; i < COLUMN_COUNT; i++)
-        needed += sizes->plain[i];
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        needed += sizes.plain[i];
+        packed += sizes.packed[i];
+        if (sizes.plain[i] > COLUMN_MOST(i) || packed > (size_t)(end - from))
+            return block_fails(PACKED_DAMAGED);
+    }
     unsigned char *to = cursor_memory(cursor, needed);
     if (!to)
         return block_fails(PACKED_NO_MEMORY);
     cursor->columns = (struct columns_cursor){0};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         size_t got =
-            sizes->plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes->plain[i], from, sizes->packed[i]) : 0;
-        if (got != sizes->plain[i])
+            sizes.plain[i] ? ZSTD_decompressDCtx(cursor->unfolding, to, sizes.plain[i], from, sizes.packed[i]) : 0;
+        if (got != sizes.plain[i])
             return block_fails(PACKED_DAMAGED);
         cursor->columns.at[i] = to;
         cursor->columns.end[i] = to + got;
         to += got;
-        from += sizes->packed[i];
+        from += sizes.packed[i];
     }
     return true;
 }

@@ -433,7 +433,7 @@ int run_reader_open_tables(struct run_reader *reader, const char *path, struct r
 
 void run_reader_rest(const struct run_reader *reader)
 {
-    run_map_rest(reader->map); /* an image stays, as it is nowhere else */
+    run_map_rest(reader->map);
 }
 
 bool run_reader_read(const struct run_reader *reader, const void *at, void *to, size_t bytes)
@@ -465,6 +465,7 @@ int run_reader_wake(const struct run_reader *reader, char error[128])
         return -1;
     if (!came || !reader->file || reader_packed->fill(own) == 0)
         return 0;
+    run_map_sleep(reader->map);
     snprintf(error, 128, "%.127s", reader->error);
     return -1;
 }

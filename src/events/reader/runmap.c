@@ -178,12 +178,36 @@ void run_map_close(struct run_map *map)
 /* If the system refuses, the map stays. */
 static void map_drop(struct run_map *map)
 {
+    if (map->image && map->owner != geteuid() && map->owner != 0) {
+        map->place = 0;
+        return;
+    }
     void *base = mmap(map->base - map->lead, map->lead + map->bytes, PROT_NONE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     map->awake = base == MAP_FAILED;
     map->place = 0;
     if (!map->awake && map->image)
         madvise(map->image, map->image_bytes, MADV_DONTNEED);
+}
+
+/* Images of files at rest have so many bytes together at most. */
+static const size_t images_most = (size_t)1 << 30;
+
+/* The oldest files at rest lose their maps until their images fit. A file of another user keeps its image, since the user
+ * may write another one that was not checked. */
+static void images_drop(void)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < RUN_MAPS_MOST; i++)
+        bytes += resting[i] ? resting[i]->image_bytes : 0;
+    for (size_t k = 0; k < RUN_MAPS_MOST && bytes > images_most; k++) {
+        struct run_map **oldest = &resting[(resting_next + k) % RUN_MAPS_MOST];
+        if (!*oldest || !(*oldest)->image)
+            continue;
+        bytes -= (*oldest)->image_bytes;
+        map_drop(*oldest);
+        *oldest = NULL;
+    }
 }
 
 /* Without memory the map just stays. */
@@ -196,6 +220,8 @@ static void resting_add(struct run_map *map)
     resting[resting_next] = map;
     map->place = ++resting_next;
     resting_next %= RUN_MAPS_MOST;
+    if (map->image_bytes > images_most / RUN_MAPS_MOST)
+        images_drop();
 }
 
 void run_map_rest(struct run_map *map)
@@ -264,6 +290,15 @@ static int map_wake(struct run_map *map, char error[128])
         return -1;
     resting_add(map);
     return 0;
+}
+
+void run_map_sleep(struct run_map *map)
+{
+    pthread_mutex_lock(&resting_lock);
+    if (map->place)
+        resting[map->place - 1] = NULL;
+    map_drop(map);
+    pthread_mutex_unlock(&resting_lock);
 }
 
 int run_map_wake(struct run_map *map, bool *came, char error[128])

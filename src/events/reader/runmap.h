@@ -49,6 +49,8 @@ void run_map_park(struct run_map *map);
 /* NULL may be closed. */
 void run_map_close(struct run_map *map);
 void run_map_rest(struct run_map *map);
+/* Takes the map of a file away at once. */
+void run_map_sleep(struct run_map *map);
 /* *came: the map was away, and an image is empty. */
 int run_map_wake(struct run_map *map, bool *came, char error[128]);
 /* Reads the bytes at `at` in the map. That is faster than touching many of its pages for the first time. Called from

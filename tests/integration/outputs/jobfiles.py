@@ -198,6 +198,19 @@ def many(directory):
     judge.holds(ended.status == 0 and ended.out.count("equals the counters") == 1000, "their traces give their counters", ended)
 
 
+def collected(directory):
+    """More live files than a collector keeps mapped (RUN_MAPS_MOST): some with a trace, all of dead processes."""
+    count, place = 1500, f"{directory}/spool/mpit-{os.geteuid()}/key"
+    trial.run([f"{BUILD}/tests/tracemake", f"{directory}/live", str(count), "20"], 120)
+    os.makedirs(os.path.dirname(place), 0o700)
+    os.rename(f"{directory}/live", place)
+    os.symlink(f"{directory}/out", f"{place}/output")
+    ended = trial.run([f"{BUILD}/bin/mpit-collect", f"{directory}/out"], 120, trial.environment(MPIT_SPOOL=f"{directory}/spool"))
+    judge.check(f"{count} live files are collected", ([] if ended.status == 0 else [ended]) + whole(directory, "out"))
+    row = json.loads(tool(directory, "mpit-jobs", "--json", "out").out)["jobs"][0]
+    judge.holds(row["ranks"] == count, "mpit-jobs reads all of them in the total", row)
+
+
 def main():
     for mpi in trial.mpis(BUILD):
         with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
@@ -210,6 +223,8 @@ def main():
             crashed(mpi, directory)
     with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
         many(directory)
+    with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
+        collected(directory)
     sys.exit(judge.verdict())
 
 

@@ -128,6 +128,24 @@ def late_room(judge, build, mpi, directory):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
+def elsewhere(judge, build, mpi, directory):
+    """The output directory is full when the job ends, and the results go to another one: also what had been moved before."""
+    name, mount = f"{mpi}, brought elsewhere", directory + "/tight"
+    if not mounted(mount, "size=100m"):
+        judge.skip(name, "nothing can be mounted here")
+        return
+    try:
+        output, other = mount + "/output", directory + "/other"
+        job(build, mpi, directory, output)
+        trial.comes(lambda: not collectors(output))
+        collected = trial.run([build + "/bin/mpit-collect", "--to", other, output], 60, trial.environment(MPIT_SPOOL=directory + "/spool"))
+        judge.check(f"{name}: mpit-collect --to brings it", [] if collected.status == 0 and len(os.listdir(other)) == 1 else [str(collected)])
+        if not glob.glob(output + "/*.mpit"):  # nothing fitted there
+            complete(judge, name, build, directory, other)
+    finally:
+        subprocess.run(["umount", "-l", mount], check=False)
+
+
 def full(judge, build, mpi, directory):
     """The output directory takes nothing."""
     mount = directory + "/full"
@@ -146,4 +164,4 @@ def full(judge, build, mpi, directory):
         subprocess.run(["umount", "-l", mount], check=False)
 
 
-trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), drained, late_room, full)
+trial.judge_mpis(os.path.abspath(sys.argv[1]), trial.Judge(), drained, late_room, elsewhere, full)

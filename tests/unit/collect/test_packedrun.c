@@ -171,6 +171,7 @@ static void damaged_columns_end_the_block_and_nothing_else(void **state)
 static struct fixture fixture;
 static char packed[128];          /* the job file of the run */
 static struct run_extent section; /* its section */
+static uint64_t process;          /* the identity in that */
 
 static int fixture_make(void **state)
 {
@@ -224,7 +225,8 @@ static void run_pack(void)
     assert_int_equal(job_writer_process(&writer, &reader), 0);
     assert_int_equal(job_writer_end(&writer), 0);
     assert_int_equal(writer.count, 1);
-    assert_true(writer.list[0].process == run_identity(&reader.header));
+    process = run_identity(&reader.header);
+    assert_true(writer.list[0].process == process);
     section = (struct run_extent){.begin = writer.list[0].begin, .bytes = writer.list[0].bytes};
     job_writer_release(&writer);
     run_reader_close(&reader);
@@ -254,6 +256,25 @@ static void a_packed_run_tells_the_same(void **state)
     assert_true(sum > 0);
     assert_int_equal(replay_verify(&reader, report, sizeof report), 0);
     run_reader_close(&reader);
+}
+
+/* The index of a joined file says which process a section is of. */
+static void a_copy_is_of_the_same_process(void **state)
+{
+    (void)state;
+    struct job_writer writer;
+    run_pack();
+    int from = open(packed, O_RDONLY | O_CLOEXEC), fd = open(fixture.run.path, O_RDWR | O_TRUNC | O_CLOEXEC);
+    const struct section_entry entry = {.kind = SECTION_PROCESS, .begin = section.begin, .bytes = section.bytes};
+    assert_int_equal(job_writer_begin(&writer, fd, 7, 2), 0);
+    assert_int_equal(job_writer_copy(&writer, from, &entry), 0);
+    assert_true(writer.list[0].process == process);
+    job_writer_undo(&writer);
+    assert_int_equal(writer.count, 0);
+    assert_int_equal(writer.end, sizeof(struct job_header));
+    job_writer_release(&writer);
+    close(from);
+    close(fd);
 }
 
 /* When many others have come to rest, an image has gone. It comes back where it was. */
@@ -523,6 +544,7 @@ int main(void)
         cmocka_unit_test(a_loop_of_requests_takes_little),
         cmocka_unit_test(damaged_columns_end_the_block_and_nothing_else),
         cmocka_unit_test_setup_teardown(a_packed_run_tells_the_same, fixture_make, fixture_end),
+        cmocka_unit_test_setup_teardown(a_copy_is_of_the_same_process, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(an_image_goes_and_comes_back, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
         cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),

@@ -51,7 +51,7 @@ endif()
 mpit_option(TOOLS "tools: mpit-dump, mpit-collect${with_recorder}" JANSSON_FOUND libjansson-dev ZSTD_FOUND libzstd-dev
             ELF_FOUND libelf-dev)
 set(tools MPIT_HAS_TOOLS MPIT_TOOLS)
-mpit_option(OTF2 "tools: OTF2 archives (--otf2, --check)" ${tools} OTF2_FOUND libotf2-trace-dev)
+mpit_option(OTF2 "tools: OTF2 archives (--otf2)" ${tools} OTF2_FOUND libotf2-trace-dev)
 mpit_option(NAMES "tools: names of functions in profiles" ${tools} DW_FOUND libdw-dev STDCXX_FOUND g++)
 mpit_option(PPROF "tools: profiles for pprof (--pprof)"
             ${tools} PROTOBUF_C_FOUND libprotobuf-c-dev PROTOC_C protobuf-c-compiler Z_FOUND zlib1g-dev)

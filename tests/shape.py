@@ -14,12 +14,12 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 115_573,
+    "lines of the product": 111_329,
     "rings of headers": 0,
     "files in one folder": 41,
     "functions over 60 lines": 3,
-    "macros with return": 20,
-    "function names in two files": 85,
+    "macros with return": 12,
+    "function names in two files": 73,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,
 }

@@ -1,7 +1,7 @@
 # Completion of mpit's tools in bash (bash-completion loads it by the names of the tools).
 
 _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile
-    --pprof --internal --verify --check --check-rules --ranks --window --comm
+    --pprof --internal --verify --ranks --window --comm
     --functions --any-owner --help --version'
 _mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'

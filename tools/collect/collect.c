@@ -374,7 +374,7 @@ static int sections_write(struct work *work, struct job_writer *writer, struct p
 }
 
 /* Makes the file of a job. Returns whether it has its name. */
-static bool job_write(struct work *work, struct part *parts, size_t count, struct result *result)
+static bool job_file_write(struct work *work, struct part *parts, size_t count, struct result *result)
 {
     char stem[STEM_BYTES];
     struct job_writer writer;
@@ -402,7 +402,7 @@ static void job_bring(struct work *work, struct part *parts, size_t count)
     work->results = results ? results : work->results;
     if (!results)
         fail(work, "no memory");
-    if (!results || !job_write(work, parts, count, &result))
+    if (!results || !job_file_write(work, parts, count, &result))
         return;
     results[work->result_count++] = result;
     for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,5 @@
 #include "dump/dumprequest.h"
 
-#include "check/check_rules.h"
 #include "base/options.h"
 #include "base/text.h"
 #include "job/rundir.h"
@@ -54,11 +53,9 @@ static const struct tool_option options[] = {
     {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
     {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
     {"verify", NULL, MODE_VERIFY, "compare counters and trace"},
-    {"check", NULL, MODE_CHECK, NULL},
-    {"any-owner", NULL, OPTION_ANY_OWNER, "check an archive (--check-rules); read files of others"},
+    {"any-owner", NULL, OPTION_ANY_OWNER, "read files of other users, too"},
     {"internal", NULL, OPTION_INTERNAL, ""},
     {"otf2-callpaths", NULL, OPTION_OTF2_CALLPATHS, ""},
-    {"check-rules", NULL, MODE_RULES, ""},
     {.name = NULL},
 };
 
@@ -70,7 +67,7 @@ static const struct command_line command_line = {
             "\n",
     .options = options,
     .column = 26,
-    .tail = "Exit status 1: a file could not be read, or a check failed. See man mpit-dump.\n"
+    .tail = "Exit status 1: a file could not be read, or counters differ. See man mpit-dump.\n"
             "Example:  mpit-run --trace --output run mpirun ./app && mpit-dump --html x run\n",
 };
 
@@ -105,8 +102,8 @@ static bool selection_option(struct selection *selection, int option, const char
 /* With these modes, --json selects their format. Otherwise it is a separate mode. */
 static bool mode_has_json(enum mode mode)
 {
-    return mode == MODE_ANALYZE || mode == MODE_CHECK || mode == MODE_PROFILE || mode == MODE_DIFF ||
-           mode == MODE_SCALING || mode == MODE_CALLPATHS;
+    return mode == MODE_ANALYZE || mode == MODE_PROFILE || mode == MODE_DIFF || mode == MODE_SCALING ||
+           mode == MODE_CALLPATHS;
 }
 
 static bool mode_has_stacks(enum mode mode)
@@ -122,8 +119,8 @@ static bool mode_has_target(enum mode mode)
 /* Rejects a mode whose library was missing when the tool was built. */
 static void mode_check(enum mode mode)
 {
-    if (!MPIT_HAS_OTF2 && (mode == MODE_OTF2 || mode == MODE_CHECK))
-        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev), so it has no --otf2 and --check");
+    if (!MPIT_HAS_OTF2 && mode == MODE_OTF2)
+        usage_reject("this mpit-dump was built without OTF2 (libotf2-trace-dev), so it has no --otf2");
     if (!MPIT_HAS_PPROF && mode == MODE_PPROF)
         usage_reject("this mpit-dump was built without protobuf-c and zlib (libprotobuf-c-dev, protobuf-c-compiler, "
                      "zlib1g-dev), so it has no --pprof");
@@ -146,8 +143,7 @@ static void mode_set(struct request *request, enum mode mode)
     else if (request->mode != MODE_NONE && request->mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
-            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof, --verify and "
-            "--check at a time");
+            "--html, --sqlite, --otf2, --perfetto, --profile, --pprof and --verify at a time");
     if (!is_form)
         request->mode = mode;
 }
@@ -334,11 +330,6 @@ struct request request_read(int argc, char *argv[])
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         if (detail_option(&request, option))
             continue;
-        if (option == MODE_RULES) {
-            check_rules_print(stdout);
-            output_close();
-            exit(0);
-        }
         mode_set(&request, (enum mode)option);
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
@@ -356,12 +347,12 @@ struct request request_read(int argc, char *argv[])
         argv[--optind] = (char *)(uintptr_t)request.target;
         request.target = page_name(request.target, "");
     }
-    request.unnamed = optind == argc && request.mode != MODE_CHECK;
+    request.unnamed = optind == argc;
     if (request.unnamed && (request.run = run_newest()))
         return request;
-    if (optind == argc)
-        usage_reject("no run is named%s; allowed is a run directory or a file of a run",
-                     request.unnamed ? ", and there is none in this directory" : "");
+    if (request.unnamed)
+        usage_reject(
+            "no run is named, and there is none in this directory; allowed is a run directory or a file of a run");
     if (optind + 1 < argc)
         usage_reject("more than one run is named ('%s'); allowed is one", argv[optind + 1]);
     request.run = argv[optind];

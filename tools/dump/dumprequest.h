@@ -23,8 +23,6 @@ enum mode {
     MODE_PERFETTO,
     MODE_VERIFY,
     MODE_ANALYZE,
-    MODE_CHECK,
-    MODE_RULES,
     MODE_PROFILE,
     MODE_PPROF,
     MODE_HTML,
@@ -50,7 +48,7 @@ struct request {
 /* Returns whether the output is made from counters, which are counted again for a part (jobpart.h). */
 bool mode_has_tallies(enum mode mode);
 
-/* Reads the command line. An error ends the tool, and so do --help, --version and --check-rules. */
+/* Reads the command line. An error ends the tool, and so do --help and --version. */
 struct request request_read(int argc, char *argv[]);
 
 #endif

@@ -6,7 +6,6 @@
 #include "analysis/sampled.h"
 #include "analysis/tracefigures.h"
 #include "archive/archive.h"
-#include "check/check.h"
 #include "database/database_write.h"
 #include "format/packedrun.h"
 #include "job/join.h"
@@ -371,8 +370,8 @@ int main(int argc, char *argv[])
         run_dir_any_owner();
     if (request.unnamed && team->rank == 0)
         warnx("this is the newest run here, %s", request.run);
-    if (request.mode == MODE_CHECK || request.mode == MODE_OTF2) {
-        int status = request.mode == MODE_OTF2 ? otf2(&request, team) : check_run(request.run, request.json);
+    if (request.mode == MODE_OTF2) {
+        int status = otf2(&request, team);
         output_close();
         return status_final(&request, status);
     }

@@ -21,7 +21,7 @@
 
 /* ---- which jobs -------------------------------------------------------------------------------------------------- */
 
-static bool is_in(const struct run_dir *dir, const struct run_piece *piece)
+static bool is_beside(const struct run_dir *dir, const struct run_piece *piece)
 {
     size_t bytes = strlen(dir->path);
     return strncmp(piece->path, dir->path, bytes) == 0 && piece->path[bytes] == '/' &&
@@ -33,7 +33,7 @@ static bool can_be_replaced(const struct run_dir *dir, const struct run_job *job
     if (dir->named || job->part || job->torn)
         return false;
     for (size_t i = 0; i < job->piece_count; i++)
-        if (!is_in(dir, &job->pieces[i]))
+        if (!is_beside(dir, &job->pieces[i]))
             return false;
     return true;
 }
@@ -65,7 +65,7 @@ static bool file_is_same(const struct run_piece *piece)
 }
 
 /* Returns whether the piece is the first one of its file. */
-static bool is_first(const struct run_job *job, size_t i)
+static bool is_first_of_file(const struct run_job *job, size_t i)
 {
     return !i || strcmp(job->pieces[i].path, job->pieces[i - 1].path) != 0;
 }
@@ -73,7 +73,7 @@ static bool is_first(const struct run_job *job, size_t i)
 static bool pieces_are_same(const struct run_job *job)
 {
     for (size_t i = 0; i < job->piece_count; i++)
-        if (is_first(job, i) && !file_is_same(&job->pieces[i]))
+        if (is_first_of_file(job, i) && !file_is_same(&job->pieces[i]))
             return false;
     return true;
 }
@@ -103,7 +103,7 @@ static int joining_begin(struct joining *joining, const struct run_job *job)
 {
     uint64_t parts = 0;
     for (size_t i = 0; i < job->piece_count; i++)
-        parts += is_first(job, i) ? job_file_parts(job->pieces[i].path, (struct run_extent){0}) : 0;
+        parts += is_first_of_file(job, i) ? job_file_parts(job->pieces[i].path, (struct run_extent){0}) : 0;
     snprintf(joining->path, sizeof joining->path, "%s", job->pieces[0].path);
     snprintf(joining->temporary, sizeof joining->temporary, "%s.part-XXXXXX", joining->path);
     joining->fd = part_make(joining->temporary);
@@ -245,14 +245,14 @@ static void sources_remove(const struct joining *joining, const struct run_job *
 {
     fsync(directory); /* the new name first */
     for (size_t i = 0; i < job->piece_count; i++)
-        if (is_first(job, i) && file_is_same(&job->pieces[i]))
+        if (is_first_of_file(job, i) && file_is_same(&job->pieces[i]))
             unlink(job->pieces[i].path);
     (void)!result_name(joining->path, job->pieces[0].path);
 }
 
 /* ---- the job ----------------------------------------------------------------------------------------------------- */
 
-static int files_join(const struct run_job *job, int directory)
+static int job_files_join(const struct run_job *job, int directory)
 {
     struct joining joining = {.fd = -1, .from = -1};
     errno = ESTALE;
@@ -298,7 +298,7 @@ int run_job_join(const struct run_dir *dir, const struct run_job *job)
     int lock = directory_lock(dir->path);
     int first = lock < 0 ? -1 : file_lock(job->pieces[0].path), problem = errno, result = -1;
     if (first >= 0) {
-        result = files_join(job, lock);
+        result = job_files_join(job, lock);
         problem = errno;
         close(first);
     } else if (lock >= 0 && problem == ENOENT) {
@@ -362,7 +362,7 @@ void run_dir_tidy(const struct run_dir *dir)
     int lock = dir->named ? -1 : directory_lock(dir->path);
     struct stat st;
     for (size_t i = 0; lock >= 0 && i < dir->spare_count; i++)
-        if (is_in(dir, &dir->spares[i]) && lstat(dir->spares[i].path, &st) == 0 &&
+        if (is_beside(dir, &dir->spares[i]) && lstat(dir->spares[i].path, &st) == 0 &&
             piece_is_same(&dir->spares[i], &st) && st.st_uid == geteuid())
             unlink(dir->spares[i].path);
     if (lock < 0)

@@ -128,7 +128,7 @@ static int image_put(struct packing *packing)
 
 /* ---- the events -------------------------------------------------------------------------------------------------- */
 
-static int block_put(struct packing *packing, uint32_t thread)
+static int events_block_put(struct packing *packing, uint32_t thread)
 {
     if (!packing->event_count)
         return 0;
@@ -161,13 +161,13 @@ static int thread_put(struct packing *packing, uint32_t thread)
     for (const struct event *event; result == 0 && (event = event_cursor_next(&cursor));) {
         uint64_t number = cursor.next - 1;
         if (packing->event_count == COLUMNS_EVENTS || number != packing->first_event + packing->event_count)
-            result = block_put(packing, thread);
+            result = events_block_put(packing, thread);
         if (!packing->event_count)
             packing->first_event = number;
         packing->events[packing->event_count++] = *event;
     }
     event_cursor_close(&cursor);
-    return result == 0 ? block_put(packing, thread) : -1;
+    return result == 0 ? events_block_put(packing, thread) : -1;
 }
 
 int packing_put(struct packing *packing, struct job_writer *writer, const struct run_reader *run, uint32_t *chunks)

@@ -50,23 +50,23 @@ static void coll_bar_text(const void *item, char *text, size_t bytes)
 }
 
 /* At `kind` (TOP_SENT ...) of the sizes. */
-static double rate_value(const void *item, size_t kind)
+static double size_rate(const void *item, size_t kind)
 {
     return sizes_row_of(item)->job->sizes[kind][sizes_row_of(item)->bucket];
 }
 
-static void rate_text(const void *item, size_t kind, char *text, size_t bytes)
+static void size_rate_text(const void *item, size_t kind, char *text, size_t bytes)
 {
     char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", top_number(number, rate_value(item, kind)));
+    snprintf(text, bytes, "%s", top_number(number, size_rate(item, kind)));
 }
 
-static double count_value(const void *item, size_t kind)
+static double size_count(const void *item, size_t kind)
 {
     return (double)sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket];
 }
 
-static void count_text(const void *item, size_t kind, char *text, size_t bytes)
+static void size_count_text(const void *item, size_t kind, char *text, size_t bytes)
 {
     char count[UNIT_TEXT_BYTES];
     snprintf(text, bytes, "%s",
@@ -75,14 +75,14 @@ static void count_text(const void *item, size_t kind, char *text, size_t bytes)
 
 static const struct top_column columns[] = {
     {"size", 20, 1, true, .text = size_label_text, .key = size_label_key},
-    {"sent/s", 6, 2, false, .value_text = rate_text, .value = rate_value, .at = TOP_SENT},
-    {"", BAR_COLUMNS, 5, true, .text = sent_bar_text, .value = rate_value, .at = TOP_SENT},
-    {"coll/s", 6, 3, false, .value_text = rate_text, .value = rate_value, .at = TOP_COLLS},
-    {"", BAR_COLUMNS, 6, true, .text = coll_bar_text, .value = rate_value, .at = TOP_COLLS},
-    {"recv/s", 6, 4, false, .value_text = rate_text, .value = rate_value, .at = TOP_RECEIVED},
-    {"sent", 8, 3, false, .value_text = count_text, .value = count_value, .at = TOP_SENT},
-    {"collectives", 11, 4, false, .value_text = count_text, .value = count_value, .at = TOP_COLLS},
-    {"received", 8, 7, false, .value_text = count_text, .value = count_value, .at = TOP_RECEIVED},
+    {"sent/s", 6, 2, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_SENT},
+    {"", BAR_COLUMNS, 5, true, .text = sent_bar_text, .value = size_rate, .at = TOP_SENT},
+    {"coll/s", 6, 3, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_COLLS},
+    {"", BAR_COLUMNS, 6, true, .text = coll_bar_text, .value = size_rate, .at = TOP_COLLS},
+    {"recv/s", 6, 4, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_RECEIVED},
+    {"sent", 8, 3, false, .value_text = size_count_text, .value = size_count, .at = TOP_SENT},
+    {"collectives", 11, 4, false, .value_text = size_count_text, .value = size_count, .at = TOP_COLLS},
+    {"received", 8, 7, false, .value_text = size_count_text, .value = size_count, .at = TOP_RECEIVED},
 };
 
 void top_sizes_add(struct top_page *page, const struct top_view *view, const struct top_job *job)

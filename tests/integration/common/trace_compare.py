@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Holds an OTF2 archive, as mpit-dump --check --json reads it, against the tallies of its run, as mpit-dump --json tells them.
+"""Holds an OTF2 archive, as otf2judge --json reads it, against the tallies of its run, as mpit-dump --json tells them.
 
     trace_compare.py SUMMARY.json CHECK.json
 

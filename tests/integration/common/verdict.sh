@@ -116,9 +116,9 @@ unpacked() {
     "$build/tests/jobsplit" "$1" "$work/unpacked"
 }
 
-# sound ARCHIVE: mpit-dump --check finds nothing, no warning either
+# sound ARCHIVE: otf2judge finds nothing, no warning either
 sound() {
-    "$build/bin/mpit-dump" --check "$1" && "$build/bin/mpit-dump" --check --json "$1" | grep -q '"warnings": 0'
+    "$build/tests/otf2judge" "$1" && "$build/tests/otf2judge" --json "$1" | grep -q '"warnings": 0'
 }
 
 # counted_run NAME RANKS [ARGUMENT...]

@@ -81,7 +81,7 @@ examples() {
     check "  the summary as text" "$build/bin/mpit-dump" --full "$dir/traced"
     says "  shows the region" '^  workqueue_transfer +2 '
     says "  shows the counter" '^  workqueue_puts +COUNTER +240 +120 \(0\)'
-    check "  the archive is sound" "$build/bin/mpit-dump" --check --json "$dir/traced/otf2"
+    check "  the archive is sound" "$build/tests/otf2judge" --json "$dir/traced/otf2"
     says "  and has regions" '"user_enters": 2$'
     says "  and samples" '"samples": [1-9]'
     check "$mpi: mpit-list shows the library's variables" "$build/bin/mpit-list" --mpi "$mpi" \
@@ -111,7 +111,7 @@ for mpi in openmpi mpich; do
         launch $mpi 2 "$program" "$plugin"
     says "  bad use is said with its reason" '"check_count" of .* has already registered one of this name and class'
     check "  the replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/check-$mpi"
-    check "  the archive is sound" "$build/bin/mpit-dump" --check "$work/check-$mpi/otf2"
+    check "  the archive is sound" "$build/tests/otf2judge" "$work/check-$mpi/otf2"
     check "  the summary counts what was too deep" "$build/bin/mpit-dump" --full "$work/check-$mpi"
     says "  and says why" 'not recorded: .* cause region_depth'
     says "  and has what was bound to freed communicators" '^  check_bound +MPI_COMM_SELF/dup#\* +COUNTER +27,[0-9]+ '

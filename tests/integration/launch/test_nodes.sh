@@ -71,7 +71,7 @@ found = [(job["ranks"], job["world_size"]) for job in jobs]
 assert found == [(4, 4)] * int(sys.argv[2]), found' "$work/summary.json" "$1"
 }
 
-archive() { "$build/bin/mpit-dump" --check --json "$run/otf2" >"$work/check.json"; }
+archive() { "$build/tests/otf2judge" --json "$run/otf2" >"$work/check.json"; }
 
 # programs COUNT: so many processes of the archive began and ended, on both hosts
 programs() {

@@ -41,7 +41,7 @@ EOF
     says_not err 'have no run file|outside MPI'
     gives "$mpi: the archive is of the others" 0 mpit-dump --otf2 "archive-$mpi" "trace-$mpi"
     says err 'ended before MPI_Init returned: rank 1 is left out'
-    gives "  and sound" 0 mpit-dump --check "archive-$mpi"
+    gives "  and sound" 0 "$build/tests/otf2judge" "archive-$mpi"
 
     mpit-run --output "never-$mpi" "mpirun.$mpi" -n 3 "./starting-$mpi" never >out 2>err </dev/null
     check "$mpi: rank 1 never calls it" test $? -ne 0
@@ -86,10 +86,10 @@ EOF
     gives "$mpi: of three jobs the two that began are converted" 0 mpit-dump --otf2 "archives-$mpi" "jobs-$mpi"
     says err 'note: 1 of 3 jobs have no archive: MPI_Init returned in none of their processes'
     check "  each to an archive of its own" test "$(find "archives-$mpi" -name traces.otf2 | wc -l)" = 2
-    gives "  and both are judged" 0 mpit-dump --check "archives-$mpi"
+    gives "  and both are judged" 0 "$build/tests/otf2judge" "archives-$mpi"
     check "  each by its name" test "$(grep -c "^archives-$mpi/" out)" = 2
     check "  and each is sound" test "$(grep -c '^sound: 0 errors' out)" = 2
-    gives "  also as JSON" 0 mpit-dump --check --json "archives-$mpi"
+    gives "  also as JSON" 0 "$build/tests/otf2judge" --json "archives-$mpi"
     check "  that has them all" python3 -c "import json, sys
 archives = json.load(open('out'))['archives']
 assert [a['verdict'] for a in archives] == ['sound'] * 2, archives
@@ -98,7 +98,7 @@ assert len({a['archive'] for a in archives}) == 2, archives"
         : >"$archive/traces.def"
         break
     done
-    gives "  one that cannot be read is the worst" 2 mpit-dump --check "archives-$mpi"
+    gives "  one that cannot be read is the worst" 2 "$build/tests/otf2judge" "archives-$mpi"
     says out '^sound: 0 errors'
     gives "$mpi: so they are for Perfetto" 0 mpit-dump --perfetto "jobs-$mpi.json" "jobs-$mpi"
     says err 'note: 1 of 3 jobs are left out'

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""check.py BUILD WORK: mpit-dump --check finds each planted fault with its rule and rank, and nothing in sound archives;
+"""check.py BUILD WORK: otf2judge finds each planted fault with its rule and rank, and nothing in sound archives;
 damaged archives are told as such, by exit status 1 or 2, whatever the OTF2 library does with them.
 """
 import json
@@ -22,7 +22,7 @@ def verdict(name, fine, why=""):
 
 def check(path):
     """Exit status, what it says, what is on standard error."""
-    done = subprocess.run([f"{build}/bin/mpit-dump", "--check", "--json", path], capture_output=True, timeout=300)
+    done = subprocess.run([f"{build}/tests/otf2judge", "--json", path], capture_output=True, timeout=300)
     text = done.stdout.decode()
     return done.returncode, json.loads(text) if text else None, done.stderr.decode()
 

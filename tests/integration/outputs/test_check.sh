@@ -1,7 +1,7 @@
 #!/bin/bash
 # test_check.sh BUILD_DIR
 #
-# mpit-dump --check finds every planted fault, says what is wrong with damaged files, and finds nothing in our own
+# otf2judge finds every planted fault, says what is wrong with damaged files, and finds nothing in our own
 # archives; those of a killed rank have warnings of the kind `unfinished` at the most. Other readers take them, too:
 # otf2-print, Python's otf2, and ViTE, whose picture has an arrow for each message.
 . "$(dirname "$0")/../common/verdict.sh"
@@ -55,15 +55,15 @@ demo() {
     local run=$work/run anchor=$work/run/otf2/traces.otf2
     record="$build/bin/mpit-run --quiet --otf2 --output $run"
     gives "$mpi: heat runs" 0 launch "$mpi" 4 "$build/tests/heat-$mpi" --rows 64 --columns 64 --steps 100
-    gives "$mpi: its archive is sound" 0 "$build/bin/mpit-dump" --check "$run/otf2"
-    gives "$mpi: ... by its anchor" 0 "$build/bin/mpit-dump" --check "$anchor"
-    gives "$mpi: ... by its run" 0 "$build/bin/mpit-dump" --check "$run"
+    gives "$mpi: its archive is sound" 0 "$build/tests/otf2judge" "$run/otf2"
+    gives "$mpi: ... by its anchor" 0 "$build/tests/otf2judge" "$anchor"
+    gives "$mpi: ... by its run" 0 "$build/tests/otf2judge" "$run"
     if grep -q '^sound: 0 errors, 0 warnings; 4 processes, 4 locations, ' "$work/out" && [ "$(wc -l <"$work/out")" = 1 ]; then
         ok "$mpi: nothing is found"
     else
         not_ok "$mpi: nothing is found" "$work/out"
     fi
-    "$build/bin/mpit-dump" --json --check "$run" >"$work/check.json"
+    "$build/tests/otf2judge" --json "$run" >"$work/check.json"
     gives "$mpi: otf2-print reads it" 0 otf2-print --silent "$anchor"
     gives "$mpi: Python's otf2 reads $(figure events) events" 0 python_reads "$anchor" "$(figure events)"
     if [ "$vite" = ends ] || ! newer_vite; then
@@ -105,7 +105,7 @@ killed() {
     if [ -n "$pid" ]; then kill -KILL "$pid"; else not_ok "$mpi: a process of heat to kill" "$work/out"; fi
     wait "$launcher"
     "$build/bin/mpit-dump" --otf2 "$work/archive" "$run" >"$work/out" 2>&1
-    gives "$mpi: the archive of a killed rank has no errors" 0 "$build/bin/mpit-dump" --check --json "$work/archive"
+    gives "$mpi: the archive of a killed rank has no errors" 0 "$build/tests/otf2judge" --json "$work/archive"
     cp "$work/out" "$work/check.json"
     gives "$mpi: ... and no other warnings than of what is unfinished" 0 python3 -c '
 import json, sys
@@ -131,20 +131,20 @@ heat_process() {
     done
 }
 
-gives "the rules have a table" 0 "$build/bin/mpit-dump" --check-rules
+gives "the rules have a table" 0 "$build/tests/otf2judge" --rules
 if [ "$(wc -l <"$work/out")" = "$(cut -d' ' -f1 "$work/out" | sort -u | wc -l)" ] && [ "$(wc -l <"$work/out")" -gt 60 ]; then
     ok "with an identifier for each"
 else
     not_ok "with an identifier for each" "$work/out"
 fi
-documented=$here/../../../share/doc/check.md
+documented=$here/../../otf2judge/README.md
 while read -r rule _; do
     if grep -q "^| \`$rule\` |" "$documented"; then continue; fi
-    not_ok "$rule is in share/doc/check.md"
+    not_ok "$rule is in tests/otf2judge/README.md"
 done <"$work/out"
-gives "a directory without an archive" 2 "$build/bin/mpit-dump" --check "$work"
-gives "nothing at all" 2 "$build/bin/mpit-dump" --check "$work/nowhere"
-gives "only one mode at a time" 2 "$build/bin/mpit-dump" --check --verify "$work"
+gives "a directory without an archive" 2 "$build/tests/otf2judge" "$work"
+gives "nothing at all" 2 "$build/tests/otf2judge" "$work/nowhere"
+gives "an option that it does not have" 2 "$build/tests/otf2judge" --verify "$work"
 python3 "$here/check.py" "$build" "$work" >"$work/faults"
 status=$?
 grep '^not ok' -A 2 "$work/faults"

@@ -103,7 +103,7 @@ sys.exit(clocks[\"nodes\"] != 4 or clocks[\"measured\"] != 4 or clocks[\"times\"
          (clocks[\"way\"], clocks[\"trouble\"]) != (\"tcp\", None))'"
     says "the archive is made, and says it, too" \
         "'$build/bin/mpit-dump' --otf2 '$run/otf2' '$run' 2>&1 | grep 'clocks of 4 nodes'"
-    says "the archive is sound" "'$build/bin/mpit-dump' --check '$run/otf2'"
+    says "the archive is sound" "'$build/tests/otf2judge' '$run/otf2'"
     says "ClockOffset takes back the three seconds, at begin and end" "offsets '$run/otf2/traces.otf2'"
     says "what reads the archive finds no message early" "arrivals '$run/otf2/traces.otf2' $messages"
 

@@ -11,7 +11,7 @@ export LC_ALL=C.UTF-8
 unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE
 
 summary() { "$build/bin/mpit-dump" --json "$1" >"$work/summary.json"; }
-archive() { "$build/bin/mpit-dump" --check --json "$1/otf2" >"$work/check.json"; }
+archive() { "$build/tests/otf2judge" --json "$1/otf2" >"$work/check.json"; }
 
 # trace NAME MPI RANKS COMMAND...
 trace() {

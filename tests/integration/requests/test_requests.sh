@@ -30,7 +30,7 @@ replayed() {
 }
 kept() {
     replayed "$1"
-    if "$build/bin/mpit-dump" --check "$run/otf2" >"$work/out" 2>&1; then
+    if "$build/tests/otf2judge" "$run/otf2" >"$work/out" 2>&1; then
         ok "the archive holds: $1"
     else
         not_ok "the archive holds: $1" "$work/out"

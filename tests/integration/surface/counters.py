@@ -39,6 +39,11 @@ def dump(*arguments):
     return subprocess.run([DUMP, *arguments], env=trial.clean(LC_ALL="C"), capture_output=True, text=True, timeout=SECONDS, check=False)
 
 
+def judged(archive):
+    """otf2judge."""
+    return subprocess.run([BUILD + "/tests/otf2judge", archive], capture_output=True, text=True, timeout=SECONDS, check=False)
+
+
 def lines_check(name, done, status=0):
     """What the program has found."""
     lines = [line for line in done.stdout.splitlines() if line.startswith(("ok ", "not ok "))]
@@ -82,7 +87,7 @@ def soft():
         "the summary has them", done.stderr)
     verify = dump("--verify", WORK + "/soft")
     say(verify.returncode == 0, "a replay of the trace gives the same", verify.stdout + verify.stderr)
-    check = dump("--check", WORK + "/soft/otf2")
+    check = judged(WORK + "/soft/otf2")
     say(check.returncode == 0, "the archive is accepted", check.stdout + check.stderr)
     counters = counters_of(job_of("soft"))
     faults = counters.get("perf::PAGE-FAULTS", {"places": {}, "total": -1, "ranks": 0})
@@ -127,7 +132,7 @@ def system():
     last = sum(max(values) for (_, name), values in metrics.items() if name == "minor page faults")
     say(all(values == sorted(values) for values in metrics.values()) and total - 2 * SLACK <= last <= total,
         "so are the last values of the archive", "%d and %d" % (last, total))
-    check = dump("--check", WORK + "/os/otf2")
+    check = judged(WORK + "/os/otf2")
     say(check.returncode == 0, "which is accepted", check.stdout + check.stderr)
     say(len([line for line in mpit_said(done) if "mpit_os_time" in line]) <= 1, "what the kernel cannot tell is said once",
         done.stderr)

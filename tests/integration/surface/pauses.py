@@ -20,7 +20,7 @@ import htmldrawn
 import trial
 
 BUILD = os.path.abspath(sys.argv[1])
-RUN, DUMP = BUILD + "/bin/mpit-run", BUILD + "/bin/mpit-dump"
+RUN, DUMP, JUDGE = BUILD + "/bin/mpit-run", BUILD + "/bin/mpit-dump", BUILD + "/tests/otf2judge"
 WORK = tempfile.mkdtemp(prefix="mpit-pauses.", dir="/tmp")
 SECONDS = 120
 judge = trial.Judge()
@@ -155,7 +155,7 @@ def named(mpi):
         judge.holds(shown(run, "--analyze", *words)["phases"] is None and "selected part only" in text and
                     "Phases of MPI_Pcontrol" not in text, name + ": but not of a part of the calls (%s)" % words[0], text)
     ended = trial.run([DUMP, "--otf2", run + "/otf2", run], SECONDS, trial.environment())
-    judge.holds(ended.status == 0 and trial.run([DUMP, "--check", run + "/otf2"], SECONDS, trial.environment()).status == 0,
+    judge.holds(ended.status == 0 and trial.run([JUDGE, run + "/otf2"], SECONDS, trial.environment()).status == 0,
                 name + ": the archive is sound", str(ended))
     plain, phases, facts, _ = recorded(name + ", without a trace", mpi, 2, BUILD + "/tests/pauses-" + mpi, "named", options=())
     phases_agree(name + ", without a trace", shown(plain), phases, {(rank, phase): facts[rank, "off"] for rank in (0, 1)

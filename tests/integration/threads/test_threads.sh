@@ -54,7 +54,7 @@ for mpi in openmpi mpich; do
     record="mpit-run --quiet --otf2 --output $run" runs "$mpi, with a trace" $mpi 2 "$program" all 100
     exact "$mpi, with a trace" "$run"
     check "$mpi: the trace gives the tallies" mpit-dump --verify "$run"
-    "$build/bin/mpit-dump" --check --json "$run/otf2" >"$work/check.json" 2>"$work/err"
+    "$build/tests/otf2judge" --json "$run/otf2" >"$work/check.json" 2>"$work/err"
     check "$mpi: the archive is sound" test $? -eq 0
     check "$mpi: the archive has what the tallies have" python3 "$here/../common/trace_compare.py" "$work/json" "$work/check.json"
 

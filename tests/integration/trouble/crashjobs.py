@@ -61,7 +61,7 @@ def archive_check(bench, run):
     """The trace becomes a sound archive."""
     target = bench.work + "/archive"
     subprocess.run(["rm", "-rf", target], check=True)
-    for command in ([bench.dump, "--otf2", target, run], [bench.dump, "--check", target]):
+    for command in ([bench.dump, "--otf2", target, run], [bench.build + "/tests/otf2judge", target]):
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
         if done.returncode:
             return ["%s: %s%s" % (command[0], done.stdout[-1000:], done.stderr[-1000:])]

@@ -17,7 +17,7 @@
 
 enum { FAR = 3, NEAR = 4 };
 
-/* Converts the files of `count` ranks and reads the archive, which mpit-dump --check has to find sound. */
+/* Converts the files of `count` ranks and reads the archive, which otf2judge has to find sound. */
 static void archive_make(int count)
 {
     for (int r = 0; r < count; r++)

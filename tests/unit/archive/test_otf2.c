@@ -1,4 +1,4 @@
-/* Run files made by hand -> otf2_convert -> read back with the OTF2 library, and judged by mpit-dump --check. */
+/* Run files made by hand -> otf2_convert -> read back with the OTF2 library, and judged by otf2judge. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>

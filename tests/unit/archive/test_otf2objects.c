@@ -1,4 +1,4 @@
-/* Windows and files of run files made by hand -> otf2_convert -> read back, and judged by mpit-dump --check. */
+/* Windows and files of run files made by hand -> otf2_convert -> read back, and judged by otf2judge. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "check/check_rules.h"
+#include "check_rules.h"
 
 const struct check_rule_text check_rules[RULE_COUNT] = {
 #define X(enumerator, identifier_, error, area_, text_)                                                                \

@@ -9,8 +9,8 @@
  * The k-th receive of a channel cannot end before the k-th send began, no matter which of them match. So times are
  * compared in that order, without knowing which messages match.
  */
-#include "check/check_deferred.h"
-#include "check/check_happenings.h"
+#include "check_deferred.h"
+#include "check_happenings.h"
 
 #include <stdlib.h>
 

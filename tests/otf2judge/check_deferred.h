@@ -3,10 +3,10 @@
  * Otherwise they are reported as `unfinished`. For each rule and pair of processes, one finding and their number are
  * kept.
  */
-#ifndef MPIT_TOOLS_CHECK_DEFERRED_H
-#define MPIT_TOOLS_CHECK_DEFERRED_H
+#ifndef MPIT_TESTS_CHECK_DEFERRED_H
+#define MPIT_TESTS_CHECK_DEFERRED_H
 
-#include "check/check_model.h"
+#include "check_model.h"
 
 /* `other` may be NULL. */
 __attribute__((format(printf, 5, 6))) void check_defer(enum check_rule rule, const struct process *process,

@@ -1,7 +1,7 @@
 /* Messages, collectives, windows and files in one location's events. They become happenings. */
-#include "check/check_definitions.h"
-#include "check/check_events.h"
-#include "check/check_happenings.h"
+#include "check_definitions.h"
+#include "check_events.h"
+#include "check_happenings.h"
 
 static void happen(struct location *location, OTF2_TimeStamp time, struct happening happening)
 {

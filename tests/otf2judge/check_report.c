@@ -1,4 +1,4 @@
-#include "check/check_report.h"
+#include "check_report.h"
 
 #include <stdarg.h>
 #include <stdio.h>

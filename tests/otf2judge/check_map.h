@@ -1,8 +1,8 @@
 /*
  * A hash table from two numbers to an element of configurable size. Elements do not move until they are removed.
  */
-#ifndef MPIT_TOOLS_CHECK_MAP_H
-#define MPIT_TOOLS_CHECK_MAP_H
+#ifndef MPIT_TESTS_CHECK_MAP_H
+#define MPIT_TESTS_CHECK_MAP_H
 
 #include <stddef.h>
 #include <stdint.h>

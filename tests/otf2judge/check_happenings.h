@@ -2,10 +2,10 @@
  * Checks that concern more than one location. Happenings wait in their location until all earlier ones elsewhere have
  * been checked (check_archive.c merges). Then the checks at the end follow.
  */
-#ifndef MPIT_TOOLS_CHECK_HAPPENINGS_H
-#define MPIT_TOOLS_CHECK_HAPPENINGS_H
+#ifndef MPIT_TESTS_CHECK_HAPPENINGS_H
+#define MPIT_TESTS_CHECK_HAPPENINGS_H
 
-#include "check/check_model.h"
+#include "check_model.h"
 
 enum {
     SENT,

@@ -1,6 +1,6 @@
 /* Windows and files: when they exist, and whether each operation on them ends. */
-#include "check/check_deferred.h"
-#include "check/check_happenings.h"
+#include "check_deferred.h"
+#include "check_happenings.h"
 
 enum { ENDED_HERE = 1, ENDED_THERE };
 

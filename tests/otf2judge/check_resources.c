@@ -1,5 +1,5 @@
 /* Definitions of metrics, windows, files, calling contexts and topologies, and properties of earlier definitions. */
-#include "check/check_definitions.h"
+#include "check_definitions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-#include "check/check_deferred.h"
-#include "check/check_happenings.h"
+#include "check_deferred.h"
+#include "check_happenings.h"
 
 #include <stdlib.h>
 

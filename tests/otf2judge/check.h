@@ -1,13 +1,13 @@
 /*
- * mpit-dump --check: checks an OTF2 archive of any tool by the rules of check_rules.h.
+ * otf2judge: checks an OTF2 archive of any tool by the rules of check_rules.h.
  *
  *   parent: prints <──── pipe ──── child: check_archive, with the OTF2 library
  *
  * It runs in a separate process, because the library aborts or misbehaves on some damaged files. Findings until then
  * are reported nevertheless.
  */
-#ifndef MPIT_TOOLS_CHECK_H
-#define MPIT_TOOLS_CHECK_H
+#ifndef MPIT_TESTS_CHECK_H
+#define MPIT_TESTS_CHECK_H
 
 #include <stdbool.h>
 

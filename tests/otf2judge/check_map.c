@@ -1,6 +1,6 @@
-#include "check/check_map.h"
+#include "check_map.h"
 
-#include "check/check_report.h"
+#include "check_report.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -12,11 +12,11 @@
  * with the operations under way: messages that were not received yet, and requests and operations that have not
  * completed. It does not grow with the number of events.
  */
-#ifndef MPIT_TOOLS_CHECK_MODEL_H
-#define MPIT_TOOLS_CHECK_MODEL_H
+#ifndef MPIT_TESTS_CHECK_MODEL_H
+#define MPIT_TESTS_CHECK_MODEL_H
 
-#include "check/check_map.h"
-#include "check/check_report.h"
+#include "check_map.h"
+#include "check_report.h"
 
 #include <otf2/otf2.h>
 

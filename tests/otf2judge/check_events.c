@@ -1,6 +1,6 @@
-#include "check/check_events.h"
+#include "check_events.h"
 
-#include "check/check_definitions.h"
+#include "check_definitions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "check/check_definitions.h"
+#include "check_definitions.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Global definitions: reads them into the model, and checks them. */
-#ifndef MPIT_TOOLS_CHECK_DEFINITIONS_H
-#define MPIT_TOOLS_CHECK_DEFINITIONS_H
+#ifndef MPIT_TESTS_CHECK_DEFINITIONS_H
+#define MPIT_TESTS_CHECK_DEFINITIONS_H
 
-#include "check/check_model.h"
+#include "check_model.h"
 
 void check_definitions_read(OTF2_Reader *reader);
 

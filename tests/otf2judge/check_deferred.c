@@ -1,4 +1,4 @@
-#include "check/check_deferred.h"
+#include "check_deferred.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /*
- * The rules for an OTF2 archive, one line each. Scripts compare the identifier, so it never changes. CONTRIBUTING.md
- * explains how to add a rule. `mpit-dump --check-rules` prints the table.
+ * The rules for an OTF2 archive, one line each. Tests name a rule by its identifier. CONTRIBUTING.md explains how to add
+ * a rule. `otf2judge --rules` prints the table.
  */
-#ifndef MPIT_TOOLS_CHECK_RULES_H
-#define MPIT_TOOLS_CHECK_RULES_H
+#ifndef MPIT_TESTS_CHECK_RULES_H
+#define MPIT_TESTS_CHECK_RULES_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "check/check_model.h"
+#include "check_model.h"
 
 #include <stdlib.h>
 

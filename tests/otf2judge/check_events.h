@@ -1,9 +1,9 @@
 /* Events of one location, as they are read. Checks that need no other location are made here. The other events become
  * happenings. */
-#ifndef MPIT_TOOLS_CHECK_EVENTS_H
-#define MPIT_TOOLS_CHECK_EVENTS_H
+#ifndef MPIT_TESTS_CHECK_EVENTS_H
+#define MPIT_TESTS_CHECK_EVENTS_H
 
-#include "check/check_model.h"
+#include "check_model.h"
 
 /* Returns the same callbacks for all locations. Their user data is the location. */
 OTF2_EvtReaderCallbacks *check_event_callbacks(void);

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
-#include "check/check.h"
+#include "check.h"
 
-#include "check/check_archive.h"
-#include "check/check_report.h"
+#include "check_archive.h"
+#include "check_report.h"
 
 #include <jansson.h>
 

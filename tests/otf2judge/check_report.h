@@ -1,10 +1,10 @@
 /*
  * The findings of the check. The caller provides the functions that receive them (check.c writes them to a pipe).
  */
-#ifndef MPIT_TOOLS_CHECK_REPORT_H
-#define MPIT_TOOLS_CHECK_REPORT_H
+#ifndef MPIT_TESTS_CHECK_REPORT_H
+#define MPIT_TESTS_CHECK_REPORT_H
 
-#include "check/check_rules.h"
+#include "check_rules.h"
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
 #define _GNU_SOURCE
-#include "check/check_archive.h"
+#include "check_archive.h"
 
-#include "check/check_deferred.h"
-#include "check/check_definitions.h"
-#include "check/check_events.h"
-#include "check/check_happenings.h"
-#include "check/check_model.h"
+#include "check_deferred.h"
+#include "check_definitions.h"
+#include "check_events.h"
+#include "check_happenings.h"
+#include "check_model.h"
 
 #include <dirent.h>
 #include <limits.h>

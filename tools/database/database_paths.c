@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "summarysql.h"
 
 enum { OF_CALLS, OF_SAMPLES }; /* second part of the keys */
 
@@ -59,22 +60,13 @@ static void site_put(struct database_paths *paths, const struct summary *summary
 {
     struct database *to = paths->database;
     const struct summary_frame *frame = site_frame(sites, site);
-    bool known = summary != NULL, timed = known && (summary->timed || summary->timed_mixed);
+    const struct summary_known known =
+        summary ? summary_known_of(summary, site->kind) : (struct summary_known){.figures = false};
     head_put(paths, site->kind ? "call" : "others", site->kind ? call_table[site->kind].name : NULL,
              frame ? summary_text(sites, frame->function) : NULL, frame ? summary_text(sites, frame->file) : NULL,
              frame ? frame->line : 0);
     row_signed(to, site->flags != 0);
-    row_known(to, known, site->ranks);
-    row_known(to, known, site->count);
-    row_known(to, timed, site->time_ns);
-    row_known(to, known && summary_tells_stalls(summary, site->kind), site->stall_ns);
-    row_known(to, timed, site->longest_ns);
-    row_known(to, known, site->sent);
-    row_known(to, known, site->bytes_out);
-    row_known(to, known, site->received);
-    row_known(to, known, site->bytes_in);
-    row_known(to, known, site->small);
-    row_known(to, known, site->empty);
+    database_site_add(to, site, &known);
     row_end(to);
     for (uint32_t i = 0; i < site->frame_count; i++)
         frame_put(paths, i, sites, &sites->frames[site->first_frame + i]);
@@ -135,8 +127,7 @@ static void stack_put(struct database_paths *paths, const struct stack_sample *s
     const struct stack_frame *innermost = &sample->frames[sample->count - 1];
     head_put(paths, "sample", NULL, innermost->frame->name, innermost->file, innermost->line);
     row_signed(to, sample->sample->flags != 0);
-    for (const struct database_column *column = database_tables[TABLE_PATHS].columns + 8; column->name; column++)
-        row_null(to); /* counters */
+    row_rest_null(to); /* counters */
     row_end(to);
     for (unsigned i = 0; i < sample->count; i++) {
         const struct stack_frame *frame = &sample->frames[sample->count - 1 - i];

@@ -1,5 +1,7 @@
 #include "database/database_schema.h"
 
+#include "summarysql.h"
+
 #include <stddef.h>
 
 #define NUMBER(name, text)                                                                                             \
@@ -87,54 +89,6 @@ static const struct database_column functions[] = {
     NS("stalled_ns", "part of it with nothing to do"),
     END};
 
-static const struct database_column communicators[] = {
-    NUMBER("communicator", "number in this database"),
-    JOB,
-    TEXT("name", "name, the same on all ranks"),
-    TEXT("label", "name that the program gave it"),
-    COUNT("size", "processes in it"),
-    COUNT("ranks", "processes with figures of it"),
-    COUNT("merged", "communicators of this name"),
-    NS("time_ns", "time in calls on it, of all ranks"),
-    NS("p2p_time_ns", "part of it: in calls for messages"),
-    NS("wait_time_ns", "in waits and tests for its requests"),
-    NS("coll_time_ns", "in collectives"),
-    NS("rma_time_ns", "in calls for windows"),
-    NS("io_time_ns", "in calls for files"),
-    NS("stalled_ns", "part of the time with nothing to do"),
-    NS("span_ns", "from the first begin to the last end of its communication, longest of any rank"),
-    COUNT("messages_sent", "messages sent"),
-    BYTES("bytes_sent", "bytes of these messages"),
-    COUNT("messages_received", "messages received"),
-    BYTES("bytes_received", "bytes of these messages"),
-    COUNT("coll_count", "calls of collectives, of all ranks"),
-    BYTES("coll_bytes", "bytes that collectives took and returned"),
-    BYTES("rma_bytes", "bytes moved by calls for windows"),
-    BYTES("io_bytes", "bytes read and written"),
-    END};
-
-static const struct database_column paths[] = {
-    NUMBER("path", "number in this database"),
-    JOB,
-    TEXT("kind", "call: of MPI calls. sample: of samples. others: all call paths beyond the first 1023"),
-    TEXT("mpi", "name of the MPI function. NULL: a path of samples"),
-    TEXT("function", "function of the program that called it, or that was sampled"),
-    TEXT("file", "source file there"),
-    NUMBER("line", "line there"),
-    NUMBER("cut", "1: outer frames are missing"),
-    COUNT("ranks", "ranks that called it"),
-    COUNT("count", "calls"),
-    NS("time_ns", "time in these calls"),
-    NS("stalled_ns", "part of it with nothing to do"),
-    NS("longest_ns", "longest call"),
-    COUNT("messages_sent", "messages that the calls sent or posted"),
-    BYTES("bytes_sent", "bytes sent, put or written, also in collectives"),
-    COUNT("messages_received", "messages that were complete when the calls returned"),
-    BYTES("bytes_received", "bytes likewise"),
-    COUNT("small_messages", "sent messages with less than 1024 bytes"),
-    COUNT("empty_tests", "tests that found nothing"),
-    END};
-
 static const struct database_column frames[] = {NUMBER("path", "the path, as in paths"),
                                                 NUMBER("depth", "0: the innermost"),
                                                 TEXT("function", "name of the function"),
@@ -152,18 +106,6 @@ static const struct database_column counters[] = {
     TEXT("place", "where the threads were: outside of MPI, or in a class of calls"),
     COUNT("value", "count there, of all ranks"),
     END};
-
-static const struct database_column phases[] = {JOB,
-                                                TEXT("phase", "name of the phase or region"),
-                                                TEXT("kind", "phase (of MPI_Pcontrol) or region (of another library)"),
-                                                NUMBER("rank", "rank in MPI_COMM_WORLD. NULL: it has none"),
-                                                COUNT("count", "how often it ended"),
-                                                COUNT("calls", "recorded MPI calls in it"),
-                                                NS("recorded_ns", "time in it while recording was on, of its threads"),
-                                                NS("off_ns", "time in it while recording was off"),
-                                                NS("mpi_ns", "inside MPI in it"),
-                                                NS("stalled_ns", "part of it with nothing to do"),
-                                                END};
 
 static const struct database_column phase_efficiencies[] = {
     JOB,
@@ -296,15 +238,15 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
     [TABLE_COMMUNICATORS] =
         {"communicators",
          "one row a communicator, over all ranks. If counters are NULL, another row counts them as well",
-         "communicator", communicators},
+         "communicator", communicators_columns},
     [TABLE_PATHS] = {"paths",
                      "one row a call path, over all ranks. If counters are NULL, another row counts them as well",
-                     "path", paths},
+                     "path", paths_columns},
     [TABLE_FRAMES] = {"frames", "the functions on a path, from the innermost to main", "path, depth", frames},
     [TABLE_COUNTERS] = {"counters", "counters of the system and of PAPI, over all ranks", "job, counter, place",
                         counters},
     [TABLE_PHASES] = {"phases", "one row a phase of MPI_Pcontrol, or a region of another library, and rank", NULL,
-                      phases},
+                      phases_columns},
     [TABLE_PHASE_EFFICIENCIES] = {"phase_efficiencies", "one row a phase or region, over its ranks", "job, kind, phase",
                                   phase_efficiencies},
     [TABLE_FINDINGS] = {"findings", "one row a fault that stands out in the summary", "job, finding", findings},

@@ -6,6 +6,7 @@
 #include "summary/summaryphases.h"
 #include "summary/summarycounters.h"
 #include "figures/variables.h"
+#include "summarysql.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -125,31 +126,13 @@ static void comm_row_put(struct database_job *job, const struct summary_comm *co
 {
     struct database *to = job->database;
     const struct summary *summary = job->job->summary;
-    bool timed = summary->timed || summary->timed_mixed;
+    const struct summary_known known = summary_known_of(summary, CALL_NONE);
     row_begin(to, TABLE_COMMUNICATORS);
     row_signed(to, ++job->last_comm);
     row_signed(to, job->number);
     row_text(to, comm->name);
     row_text(to, comm->label);
-    row_signed(to, comm->size);
-    row_count(to, comm->ranks);
-    row_count(to, comm->merged);
-    row_known(to, timed, comm->comm_time_ns);
-    row_known(to, timed, comm->p2p_time_ns);
-    row_known(to, timed, comm->wait_time_ns);
-    row_known(to, timed, comm->coll_time_ns);
-    row_known(to, timed, comm->rma_time_ns);
-    row_known(to, timed, comm->io_time_ns);
-    row_known(to, summary_tells_stalls(summary, CALL_NONE), comm->stall_ns);
-    row_known(to, timed, comm->span_ns);
-    row_count(to, comm->send_count);
-    row_count(to, comm->send_bytes);
-    row_count(to, comm->recv_count);
-    row_count(to, comm->recv_bytes);
-    row_count(to, comm->coll_count);
-    row_count(to, comm->coll_bytes);
-    row_count(to, comm->rma_bytes);
-    row_count(to, comm->io_bytes);
+    database_comm_add(to, comm, &known);
     row_end(to);
 }
 
@@ -176,19 +159,13 @@ static void counters_fill(struct database_job *job)
 static void phase_put(struct database_job *job, const struct summary_phase *phase)
 {
     struct database *to = job->database;
-    const struct summary *summary = job->job->summary;
-    bool timed = summary->timed || summary->timed_mixed;
+    const struct summary_known known = summary_known_of(job->job->summary, CALL_NONE);
     row_begin(to, TABLE_PHASES);
     row_signed(to, job->number);
     row_text(to, phase->name);
     row_word(to, phase->region ? "region" : "phase");
     row_known(to, phase->rank >= 0, (uint64_t)phase->rank);
-    row_count(to, phase->count);
-    row_count(to, phase->calls);
-    row_count(to, phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0);
-    row_count(to, phase->off_ns);
-    row_known(to, timed, phase->mpi_ns);
-    row_known(to, timed && summary->stall_known, phase->stall_ns);
+    database_phase_add(to, phase, &known);
     row_end(to);
 }
 

@@ -28,6 +28,11 @@ json_t *count_json(uint64_t count)
     return json_integer(count > INT64_MAX ? INT64_MAX : (json_int_t)count);
 }
 
+json_t *known_count_json(bool known, uint64_t count)
+{
+    return known ? count_json(count) : json_null();
+}
+
 json_t *known_seconds_json(bool known, uint64_t ns)
 {
     return known ? json_real((double)ns * 1e-9) : json_null();

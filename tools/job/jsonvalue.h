@@ -18,7 +18,9 @@ json_t *count_json(uint64_t count);
 /* "2026-11-26T13:47:02Z", of nanoseconds since the epoch. 0 becomes null. */
 json_t *instant_json(uint64_t ns);
 
-/* Seconds. null if they are not known. */
+/* null if it is not known. */
+json_t *known_count_json(bool known, uint64_t count);
+/* Seconds. Likewise. */
 json_t *known_seconds_json(bool known, uint64_t ns);
 
 /* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */

@@ -14,6 +14,7 @@
 #include "report/summary_sites.h"
 #include "report/timeline.h"
 #include "figures/variables.h"
+#include "summaryjson.h"
 
 #include <inttypes.h>
 #include <jansson.h>
@@ -83,33 +84,12 @@ static json_t *sizes_json(const uint64_t counts[BUCKET_COUNT], const uint64_t by
 
 static json_t *comm_json(const struct summary *summary, const struct summary_comm *comm)
 {
-    const struct {
-        const char *name;
-        uint64_t value;
-    } counts[] = {
-        {"comm_time_ns", comm->comm_time_ns}, {"p2p_time_ns", comm->p2p_time_ns},
-        {"wait_time_ns", comm->wait_time_ns}, {"coll_time_ns", comm->coll_time_ns},
-        {"span_ns", comm->span_ns},           {"send_count", comm->send_count},
-        {"recv_count", comm->recv_count},     {"coll_count", comm->coll_count},
-        {"send_bytes", comm->send_bytes},     {"recv_bytes", comm->recv_bytes},
-        {"coll_bytes", comm->coll_bytes},     {"small_count", comm->small_count},
-        {"large_count", comm->large_count},   {"rma_time_ns", comm->rma_time_ns},
-        {"io_time_ns", comm->io_time_ns},     {"rma_bytes", comm->rma_bytes},
-        {"io_bytes", comm->io_bytes},         {"coll_execution_time_ns", comm->coll_execution_ns},
-    };
+    const struct summary_known known = summary_known_of(summary, CALL_NONE);
     json_t *json = json_object();
     json_object_set_new(json, "name", text_json(comm->name));
     if (comm->label[0])
         json_object_set_new(json, "label", text_json(comm->label));
-    json_object_set_new(json, "size", json_integer(comm->size));
-    json_object_set_new(json, "ranks", json_integer(comm->ranks));
-    json_object_set_new(json, "merged", count_json(comm->merged));
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        json_object_set_new(json, counts[i].name, count_json(counts[i].value));
-    json_object_set_new(json, "stall_ns", stall_json(summary, CALL_NONE, comm->stall_ns));
-    json_object_set_new(json, "fabric_ns", summary_below_json(summary, comm->fabric_ns));
-    json_object_set_new(json, "coll_transfers", summary_below_json(summary, comm->transfers));
-    json_object_set_new(json, "coll_transfer_ns", summary_below_json(summary, comm->transfer_ns));
+    summary_comm_json_add(json, comm, &known);
     json_object_set_new(json, "send_sizes", sizes_json(comm->send_size_count, comm->send_size_bytes));
     json_object_set_new(json, "recv_sizes", sizes_json(comm->recv_size_count, comm->recv_size_bytes));
     return json;

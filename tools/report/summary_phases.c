@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "summaryjson.h"
 #include "report/summary_head.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
@@ -23,11 +24,6 @@ struct phase_figures {
     struct efficiency efficiency;
 };
 
-static double recorded_of(const struct summary_phase *phase)
-{
-    return phase->run_ns > phase->off_ns ? (double)(phase->run_ns - phase->off_ns) * 1e-9 : 0;
-}
-
 /* The phase whose lines begin at place `at`. */
 static struct phase_figures phase_at(const struct summary *summary, size_t at)
 {
@@ -35,7 +31,7 @@ static struct phase_figures phase_at(const struct summary *summary, size_t at)
     is.ranks = summary_phase_lines(summary, at);
     for (size_t i = 0; i < is.ranks; i++) {
         const struct summary_phase *phase = &is.first[i];
-        summary_spread_add(&is.recorded, recorded_of(phase), phase->rank, i == 0);
+        summary_spread_add(&is.recorded, (double)phase_recorded_ns(phase) * 1e-9, phase->rank, i == 0);
         summary_spread_add(&is.mpi, (double)phase->mpi_ns * 1e-9, phase->rank, i == 0);
         summary_spread_add(&is.stalled, (double)phase->stall_ns * 1e-9, phase->rank, i == 0);
         is.off += (double)phase->off_ns * 1e-9;
@@ -115,13 +111,12 @@ static json_t *phase_spread_json(bool known, const struct summary_spread *spread
 
 static json_t *rank_json(const struct summary *summary, const struct summary_phase *phase)
 {
-    bool timed = !summary_is_never_timed(summary);
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-                     phase->rank < 0 ? json_null() : json_integer(phase->rank), "count", count_json(phase->count),
-                     "calls", count_json(phase->calls), "recorded_seconds", json_real(recorded_of(phase)),
-                     "off_seconds", known_seconds_json(true, phase->off_ns), "mpi_seconds",
-                     known_seconds_json(timed, phase->mpi_ns), "stalled_seconds",
-                     known_seconds_json(timed && summary->stall_known, phase->stall_ns));
+    const struct summary_known known = summary_known_of(summary, CALL_NONE);
+    json_t *json = json_object();
+    summary_phase_json_add(json, phase, &known);
+    if (phase->rank >= 0)
+        json_object_set_new(json, "rank", json_integer(phase->rank));
+    return json;
 }
 
 static json_t *phase_json(const struct summary *summary, const struct phase_figures *is)

@@ -87,11 +87,6 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
 
 /* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
-static json_t *known_count_json(bool known, uint64_t count)
-{
-    return known ? count_json(count) : json_null();
-}
-
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
     bool known = row_has_figures(row), timed = known && (summary->timed || summary->timed_mixed);

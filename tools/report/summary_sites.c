@@ -5,6 +5,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "summaryjson.h"
+#include "summarysums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -341,30 +343,18 @@ void site_place_json(json_t *json, const struct summary_sites *sites, const stru
 /* Times of the ranks with the least and the most. */
 static json_t *extremes_json(const struct summary_site *site)
 {
-    if (site->least_rank < 0)
-        return json_null();
     return json_pack("{s:o, s:i, s:o, s:i}", "min", count_json(site->least_ns), "min_rank", site->least_rank, "max",
                      count_json(site->most_ns), "max_rank", site->most_rank);
 }
 
 static json_t *site_json(const struct summary *summary, const struct summary_site *site)
 {
+    const struct summary_known known = summary_known_of(summary, site->kind);
     json_t *json = json_object();
     site_place_json(json, &summary->sites, site);
-    json_object_set_new(json, "count", count_json(site->count));
-    json_object_set_new(json, "time_ns", count_json(site->time_ns));
-    json_object_set_new(json, "stall_ns",
-                        summary_tells_stalls(summary, site->kind) ? count_json(site->stall_ns) : json_null());
-    json_object_set_new(json, "longest_ns", count_json(site->longest_ns));
-    json_object_set_new(json, "rank_time_ns", extremes_json(site));
-    json_object_set_new(json, "messages", count_json(site->sent + site->received));
-    json_object_set_new(json, "messages_sent", count_json(site->sent));
-    json_object_set_new(json, "messages_received", count_json(site->received));
-    json_object_set_new(json, "small_messages", count_json(site->small));
-    json_object_set_new(json, "bytes_sent", count_json(site->bytes_out));
-    json_object_set_new(json, "bytes_received", count_json(site->bytes_in));
-    json_object_set_new(json, "empty_tests", count_json(site->empty));
-    json_object_set_new(json, "ranks", count_json(site->ranks));
+    summary_site_json_add(json, site, &known);
+    if (site->least_rank >= 0)
+        json_object_set_new(json, "rank_time_ns", extremes_json(site));
     return json;
 }
 

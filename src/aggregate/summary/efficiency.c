@@ -127,7 +127,7 @@ struct efficiency summary_phase_efficiency(const struct summary *summary, const 
     double off_least = 0, off_most = 0, run = 0;
     for (size_t i = 0; parts && i < ranks; i++) {
         const struct summary_phase *phase = &first[i];
-        uint64_t recorded = phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0;
+        uint64_t recorded = phase_recorded_ns(phase);
         uint64_t useful = recorded > phase->mpi_ns ? recorded - phase->mpi_ns : 0;
         double off = (double)phase->off_ns * 1e-9;
         parts[i] = (struct efficiency_part){(double)recorded * 1e-9, (double)useful * 1e-9,

@@ -10,6 +10,7 @@
 
 #include "figures/cells.h"
 #include "format/runfile.h"
+#include "summaryfields.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,28 +29,6 @@ struct summary_spread {
 struct summary_call {
     uint64_t count;
     uint64_t time_ns;
-};
-
-struct summary_comm {
-    char name[COMM_NAME_BYTES];
-    char label[COMM_LABEL_BYTES]; /* its last name from the program, clean (label.h). "" = none */
-    int32_t size;                 /* processes in it */
-    uint32_t ranks;               /* processes that had it */
-    uint32_t sum;                 /* 1: the freed communicators with names of its kind, whose counters were reused */
-    uint64_t merged;              /* communicators in this line. In a sum: of the rank that had most */
-    uint64_t comm_time_ns, p2p_time_ns, wait_time_ns, coll_time_ns;
-    uint64_t span_ns; /* the longest of any rank */
-    uint64_t send_count, recv_count, coll_count;
-    uint64_t send_bytes, recv_bytes, coll_bytes;
-    uint64_t small_count, large_count;
-    uint64_t send_size_count[BUCKET_COUNT], recv_size_count[BUCKET_COUNT];
-    uint64_t send_size_bytes[BUCKET_COUNT], recv_size_bytes[BUCKET_COUNT];
-    uint64_t stall_ns;
-    uint64_t rma_time_ns;
-    uint64_t io_time_ns, rma_bytes, io_bytes;
-    uint64_t fabric_ns;
-    uint64_t transfers, transfer_ns;
-    uint64_t coll_execution_ns;
 };
 
 /* A number of another library's instrument, over the ranks that have it. */
@@ -121,20 +100,11 @@ struct summary_host {
     char name[64];
 };
 
-/* A call site: an MPI function that was called on one path. Sums over ranks. */
-struct summary_site {
-    uint64_t hash;  /* of its path, the same in all processes */
-    uint32_t kind;  /* enum call. CALL_NONE: of the site that has the others */
-    uint32_t flags; /* enum path_flags */
-    uint32_t first_frame, frame_count;
-    uint64_t count, time_ns, stall_ns, longest_ns;
-    uint64_t sent, bytes_out, received, bytes_in; /* as in path_cells */
-    uint64_t small, empty;
-    uint64_t ranks; /* processes that called it */
-    /* Time of the process with the least, and of the one with the most. A rank of -1: not known. */
-    uint64_t least_ns, most_ns;
-    int32_t least_rank, most_rank;
-};
+/* Messages that were sent, posted or complete when its calls returned. */
+static inline uint64_t site_messages(const struct summary_site *site)
+{
+    return site->sent + site->received;
+}
 
 /* A function on the path of a site. Texts are places in summary_sites.texts, 0 = not known. */
 struct summary_frame {
@@ -160,20 +130,13 @@ struct summary_sites {
     uint64_t named; /* 1: the frames have their names, as far as they are known */
 };
 
-/* A phase of MPI_Pcontrol in a process, or a region of another library on all its communicators. Times are of the
- * threads that were in it. */
-enum {
-    SUMMARY_PHASES_MOST = 256,
-    SUMMARY_REGIONS_MOST = 64
-}; /* of a process. Each phase is there, and the first regions */
-struct summary_phase {
-    char name[INSTRUMENT_NAME_BYTES];
-    int32_t rank;
-    uint32_t region; /* 1: a region of another library. 0: a phase */
-    uint64_t count;  /* how often it ended */
-    uint64_t calls;  /* recorded calls in it */
-    uint64_t run_ns, off_ns, mpi_ns, stall_ns;
-};
+/* Of a process. Each phase is there, and the first regions. */
+enum { SUMMARY_PHASES_MOST = 256, SUMMARY_REGIONS_MOST = 64 };
+
+static inline uint64_t phase_recorded_ns(const struct summary_phase *phase)
+{
+    return phase->run_ns > phase->off_ns ? phase->run_ns - phase->off_ns : 0;
+}
 
 /* The origin of the job: the texts of its process with the lowest rank, and times of all. */
 struct summary_origin {
@@ -276,6 +239,21 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 {
     return summary->stall_known && (summary->timed || summary->timed_mixed) && kind != CALL_MPI_Init &&
            kind != CALL_MPI_Init_thread && kind != CALL_MPI_Session_init;
+}
+
+/* Which figures are known, of those that are not always known (summary.fields). */
+struct summary_known {
+    bool figures; /* there are some */
+    bool timed, stalls, fabric;
+};
+
+/* The same, of calls of this kind. CALL_NONE: of all. */
+static inline struct summary_known summary_known_of(const struct summary *summary, unsigned kind)
+{
+    return (struct summary_known){.figures = true,
+                                  .timed = summary->timed || summary->timed_mixed,
+                                  .stalls = summary_tells_stalls(summary, kind),
+                                  .fabric = summary->fabric_watched > 0};
 }
 
 /* The share of recorded time. A call that began before recording was switched off counts whole, so it can be longer. */

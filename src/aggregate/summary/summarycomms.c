@@ -2,6 +2,7 @@
 
 #include "base/array.h"
 #include "format/label.h"
+#include "summarysums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,40 +18,7 @@ static void comm_fill(struct summary_comm *line, const struct figures *from, con
     line->ranks = 1;
     line->merged = comm->merged;
     line->sum = comm->is_sum;
-#define TIME(field, name) line->field = figures_one(from, name, VARIABLE_TIMER, comm)
-#define COUNT(field, name) line->field = figures_one(from, name, VARIABLE_COUNTER, comm)
-#define SUM(field, name) line->field = figures_one(from, name, VARIABLE_AGGREGATE, comm)
-#define BUCKETS(field, class) figures_read(from, "mpit_" #field, class, comm, line->field, BUCKET_COUNT)
-    TIME(comm_time_ns, "mpit_comm_time");
-    TIME(p2p_time_ns, "mpit_p2p_time");
-    TIME(wait_time_ns, "mpit_wait_time");
-    TIME(coll_time_ns, "mpit_coll_time");
-    TIME(coll_execution_ns, "mpit_coll_execution_time");
-    TIME(stall_ns, "mpit_comm_stall_time");
-    TIME(fabric_ns, "mpit_comm_fabric_time");
-    TIME(transfer_ns, "mpit_coll_transfer_time");
-    COUNT(transfers, "mpit_coll_p2p_count");
-    TIME(span_ns, "mpit_comm_span");
-    TIME(rma_time_ns, "mpit_rma_time");
-    TIME(io_time_ns, "mpit_io_time");
-    COUNT(send_count, "mpit_send_count");
-    COUNT(recv_count, "mpit_recv_count");
-    COUNT(coll_count, "mpit_coll_count");
-    COUNT(small_count, "mpit_small_count");
-    COUNT(large_count, "mpit_large_count");
-    SUM(send_bytes, "mpit_send_bytes");
-    SUM(recv_bytes, "mpit_recv_bytes");
-    SUM(coll_bytes, "mpit_coll_bytes");
-    SUM(rma_bytes, "mpit_rma_bytes");
-    SUM(io_bytes, "mpit_io_bytes");
-    BUCKETS(send_size_count, VARIABLE_COUNTER);
-    BUCKETS(recv_size_count, VARIABLE_COUNTER);
-    BUCKETS(send_size_bytes, VARIABLE_AGGREGATE);
-    BUCKETS(recv_size_bytes, VARIABLE_AGGREGATE);
-#undef TIME
-#undef COUNT
-#undef SUM
-#undef BUCKETS
+    summary_comm_read(line, from, comm);
 }
 
 static int name_order(const void *name, const void *comm)
@@ -66,7 +34,7 @@ static size_t comm_line_place(const struct summary *summary, const char *name, b
 
 static void comm_line_sum(struct summary_comm *line, const struct summary_comm *other, bool same)
 {
-    line->ranks += other->ranks;
+    summary_comm_sum(line, other);
     if (!same)
         line->merged += other->merged;
     else if (other->merged > line->merged)
@@ -74,37 +42,6 @@ static void comm_line_sum(struct summary_comm *line, const struct summary_comm *
     /* Ranks may have different labels. The choice must not depend on the order in which parts are merged. */
     if (other->label[0] && (!line->label[0] || strcmp(other->label, line->label) < 0))
         memcpy(line->label, other->label, sizeof line->label);
-    if (other->span_ns > line->span_ns)
-        line->span_ns = other->span_ns;
-    if (other->size > line->size)
-        line->size = other->size;
-    line->comm_time_ns += other->comm_time_ns;
-    line->p2p_time_ns += other->p2p_time_ns;
-    line->wait_time_ns += other->wait_time_ns;
-    line->coll_time_ns += other->coll_time_ns;
-    line->coll_execution_ns += other->coll_execution_ns;
-    line->stall_ns += other->stall_ns;
-    line->rma_time_ns += other->rma_time_ns;
-    line->io_time_ns += other->io_time_ns;
-    line->rma_bytes += other->rma_bytes;
-    line->io_bytes += other->io_bytes;
-    line->fabric_ns += other->fabric_ns;
-    line->transfers += other->transfers;
-    line->transfer_ns += other->transfer_ns;
-    line->send_count += other->send_count;
-    line->recv_count += other->recv_count;
-    line->coll_count += other->coll_count;
-    line->send_bytes += other->send_bytes;
-    line->recv_bytes += other->recv_bytes;
-    line->coll_bytes += other->coll_bytes;
-    line->small_count += other->small_count;
-    line->large_count += other->large_count;
-    for (unsigned i = 0; i < BUCKET_COUNT; i++) {
-        line->send_size_count[i] += other->send_size_count[i];
-        line->recv_size_count[i] += other->recv_size_count[i];
-        line->send_size_bytes[i] += other->send_size_bytes[i];
-        line->recv_size_bytes[i] += other->recv_size_bytes[i];
-    }
 }
 
 static int comm_insert(struct summary *summary, size_t place, const struct summary_comm *line)

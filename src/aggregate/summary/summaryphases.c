@@ -1,6 +1,7 @@
 #include "summary/summaryphases.h"
 
 #include "format/label.h"
+#include "summarysums.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,17 +26,6 @@ size_t summary_phase_lines(const struct summary *summary, size_t first)
     return end - first;
 }
 
-/* Processes without a rank of their own share a line. */
-static void phase_sum(struct summary_phase *to, const struct summary_phase *from)
-{
-    to->count += from->count;
-    to->calls += from->calls;
-    to->run_ns += from->run_ns;
-    to->off_ns += from->off_ns;
-    to->mpi_ns += from->mpi_ns;
-    to->stall_ns += from->stall_ns;
-}
-
 int summary_phase_add(struct summary *summary, const struct summary_phase *phase)
 {
     struct summary one = {.phases = (struct summary_phase *)(uintptr_t)phase, .phase_count = 1};
@@ -57,14 +47,8 @@ static bool has_room(const struct summary *summary, const struct summary_phase *
 int summary_phase_fill(struct summary *summary, const char *name, bool is_phase, int32_t rank,
                        const struct region_cells *sum, struct clock_scale scale)
 {
-    struct summary_phase phase = {.rank = rank,
-                                  .region = !is_phase,
-                                  .count = sum->count,
-                                  .calls = sum->calls,
-                                  .run_ns = clock_ns(scale, sum->time),
-                                  .off_ns = clock_ns(scale, sum->off_time),
-                                  .mpi_ns = clock_ns(scale, sum->mpi_time),
-                                  .stall_ns = clock_ns(scale, sum->stall_time)};
+    struct summary_phase phase = {.rank = rank, .region = !is_phase};
+    summary_phase_read(&phase, sum, scale);
     if (is_phase && strncmp(name, PHASE_PREFIX, sizeof PHASE_PREFIX - 1) == 0)
         name += sizeof PHASE_PREFIX - 1;
     snprintf(phase.name, sizeof phase.name, "%s", name);
@@ -85,7 +69,7 @@ int summary_phases_merge(struct summary *summary, const struct summary *other)
         int order = !a ? 1 : !b ? -1 : phase_order(a, b);
         phases[count] = order <= 0 ? *a : *b;
         if (order == 0)
-            phase_sum(&phases[count], b);
+            summary_phase_sum(&phases[count], b); /* processes without a rank of their own share a line */
         mine += order <= 0;
         theirs += order >= 0;
         count++;

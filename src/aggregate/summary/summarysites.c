@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "format/label.h"
 #include "reader/reader.h"
+#include "summarysums.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,20 +81,6 @@ const struct summary_site *summary_site_of(const struct summary_sites *sites, ui
     bool found;
     uint64_t place = site_place(sites, hash, &found);
     return found ? &sites->list[place] : NULL;
-}
-
-void summary_site_sum(struct summary_site *site, const struct summary_site *other)
-{
-    site->count += other->count;
-    site->time_ns += other->time_ns;
-    site->stall_ns += other->stall_ns;
-    site->longest_ns = other->longest_ns > site->longest_ns ? other->longest_ns : site->longest_ns;
-    site->sent += other->sent;
-    site->bytes_out += other->bytes_out;
-    site->received += other->received;
-    site->bytes_in += other->bytes_in;
-    site->small += other->small;
-    site->empty += other->empty;
 }
 
 static void extremes_forget(struct summary_site *site)
@@ -220,20 +207,6 @@ static struct path_cells *paths_sum(const struct run_reader *reader)
     return sums;
 }
 
-static void site_count(struct summary_site *site, const struct path_cells *sum, struct clock_scale scale)
-{
-    site->count = sum->calls;
-    site->time_ns = clock_ns(scale, sum->time);
-    site->stall_ns = clock_ns(scale, sum->stall_time);
-    site->longest_ns = clock_ns(scale, sum->longest);
-    site->sent = sum->sent;
-    site->bytes_out = sum->bytes_out;
-    site->received = sum->received;
-    site->bytes_in = sum->bytes_in;
-    site->small = sum->small;
-    site->empty = sum->empty;
-}
-
 int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
 {
     struct summary_sites *sites = &summary->sites;
@@ -248,7 +221,7 @@ int summary_sites_fill(struct summary *summary, const struct run_reader *reader)
             continue;
         struct summary_site *site = summary_path_append(sites, reader, path, known);
         if (site)
-            site_count(site, sum, scale);
+            summary_site_read(site, sum, scale);
         else
             result = -1;
     }

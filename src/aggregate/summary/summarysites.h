@@ -37,9 +37,6 @@ void summary_sites_trim(struct summary *summary, size_t most);
 bool summary_sites_are_sound(const struct summary *summary);
 void summary_sites_release(struct summary *summary);
 
-/* Adds the counters of another site of the same processes. */
-void summary_site_sum(struct summary_site *site, const struct summary_site *other);
-
 /* The place of a text, which is added if it is missing. 0 is "": also without memory. */
 uint32_t summary_text_add(struct summary_sites *sites, const char *text);
 /* NULL: not known. */

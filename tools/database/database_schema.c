@@ -65,21 +65,6 @@ static const struct database_column jobs[] = {
     RATIO("transfer", "part of the communication efficiency: the network"),
     END};
 
-static const struct database_column ranks[] = {JOB,
-                                               RANK,
-                                               TEXT("host", "name of its node"),
-                                               NUMBER("pid", "number of its process"),
-                                               NS("run_ns", "from the end of MPI_Init to the begin of MPI_Finalize"),
-                                               NS("recorded_ns", "part of it in which recording was on"),
-                                               NS("mpi_ns", "inside MPI in this time, of all threads"),
-                                               NS("stalled_ns", "inside MPI, with nothing to do"),
-                                               NS("useful_ns", "outside of MPI, mean of its threads that called MPI"),
-                                               COUNT("messages_sent", "messages that it sent"),
-                                               BYTES("bytes_sent", "bytes of these messages"),
-                                               COUNT("threads", "threads that called MPI"),
-                                               COUNT("processors", "processors that it may run on"),
-                                               END};
-
 static const struct database_column functions[] = {
     JOB,
     TEXT("function", "name of the MPI function"),
@@ -233,7 +218,7 @@ const struct database_table_text database_tables[DATABASE_TABLES] = {
     [TABLE_DESCRIBED] = {"described", "what each table and column means", NULL, described},
     [TABLE_NOTES] = {"notes", "why a table is empty, or what it lacks", NULL, notes},
     [TABLE_JOBS] = {"jobs", "one row a job (MPI_COMM_WORLD)", "job", jobs},
-    [TABLE_RANKS] = {"ranks", "one row a process", NULL, ranks},
+    [TABLE_RANKS] = {"ranks", "one row a process", NULL, ranks_columns},
     [TABLE_FUNCTIONS] = {"functions", "one row an MPI function, over all ranks", "job, function", functions},
     [TABLE_COMMUNICATORS] =
         {"communicators",

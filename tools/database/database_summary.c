@@ -74,21 +74,13 @@ static void ranks_fill(struct database_job *job)
     const struct summary *summary = job->job->summary;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];
-        bool known = row->threads > 0, timed = known && (summary->timed || summary->timed_mixed);
+        const struct summary_known known = summary_known_of_row(summary, row);
         row_begin(to, TABLE_RANKS);
         row_signed(to, job->number);
         row_known(to, row->rank >= 0, (uint64_t)row->rank);
         row_text(to, summary->hosts[row->host].name);
         row_count(to, row->pid);
-        row_known(to, known, row->run_ns);
-        row_known(to, known, row_recorded_ns(row));
-        row_known(to, timed, row->mpi_ns);
-        row_known(to, timed && summary->stall_known, row->stall_ns);
-        row_known(to, timed, row->useful_ns);
-        row_known(to, known, row->sent);
-        row_known(to, known, row->sent_bytes);
-        row_known(to, known, row->threads);
-        row_known(to, row->processors > 0, row->processors);
+        database_row_add(to, row, &known);
         row_end(to);
     }
 }

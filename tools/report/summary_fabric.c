@@ -2,6 +2,7 @@
 #include "report/summary_fabric.h"
 
 #include "base/units.h"
+#include "summaryjson.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -117,28 +118,21 @@ void summary_fabric_print(const struct summary *summary, FILE *out)
     fabric_comms_print(summary, out);
 }
 
-json_t *summary_below_json(const struct summary *summary, uint64_t ns)
-{
-    return summary->fabric_watched ? json_integer((json_int_t)ns) : json_null();
-}
-
 static json_t *provider_json(const struct summary_provider *provider)
 {
-    json_t *functions = json_object();
-    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++)
-        if (provider->functions[i].count || provider->functions[i].time_ns)
-            json_object_set_new(functions, fabric_table[i].name,
-                                json_pack("{s:s, s:I, s:I, s:I}", "kind", fabric_kind_names[fabric_table[i].kind],
-                                          "count", (json_int_t)provider->functions[i].count, "bytes",
-                                          (json_int_t)provider->functions[i].bytes, "time_ns",
-                                          (json_int_t)provider->functions[i].time_ns));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "provider", provider->name,
-                     "ranks", (json_int_t)provider->ranks, "time_ns", (json_int_t)provider->time_ns, "polls",
-                     (json_int_t)provider->polls, "empty_polls", (json_int_t)provider->empty_polls, "poll_ns",
-                     (json_int_t)provider->poll_ns, "again", (json_int_t)provider->again, "errors",
-                     (json_int_t)provider->errors, "started", (json_int_t)provider->started, "completed",
-                     (json_int_t)provider->completed, "most_outstanding", (json_int_t)provider->pending_high,
-                     "functions", functions);
+    json_t *json = json_object(), *functions = json_object();
+    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++) {
+        if (!provider->functions[i].count && !provider->functions[i].time_ns)
+            continue;
+        json_t *function = json_object();
+        summary_function_json_add(function, &provider->functions[i]);
+        json_object_set_new(function, "kind", json_string(fabric_kind_names[fabric_table[i].kind]));
+        json_object_set_new(functions, fabric_table[i].name, function);
+    }
+    summary_provider_json_add(json, provider);
+    json_object_set_new(json, "provider", json_string(provider->name));
+    json_object_set_new(json, "functions", functions);
+    return json;
 }
 
 json_t *summary_fabric_json(const struct summary *summary)

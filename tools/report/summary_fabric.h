@@ -13,7 +13,5 @@
 void summary_fabric_print(const struct summary *summary, FILE *out);
 /* Returns null if they were not watched. */
 json_t *summary_fabric_json(const struct summary *summary);
-/* Returns the part of a call's or communicator's time that was below MPI. The other results are as above. */
-json_t *summary_below_json(const struct summary *summary, uint64_t ns);
 
 #endif

@@ -53,7 +53,7 @@ static json_t *calls_json(const struct summary *summary)
                                 json_pack("{s:o, s:o, s:o, s:o}", "count", count_json(summary->calls[i].count),
                                           "time_ns", count_json(summary->calls[i].time_ns), "stall_ns",
                                           stall_json(summary, (unsigned)i, summary->call_stall_ns[i]), "fabric_ns",
-                                          summary_below_json(summary, summary->call_fabric_ns[i])));
+                                          known_count_json(summary->fabric_watched, summary->call_fabric_ns[i])));
     return calls;
 }
 

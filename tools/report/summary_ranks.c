@@ -3,6 +3,7 @@
 
 #include "base/units.h"
 #include "job/jsonvalue.h"
+#include "summaryjson.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -89,22 +90,13 @@ void summary_efficiency_print(const struct summary *summary, FILE *out)
 
 static json_t *row_json(const struct summary *summary, const struct summary_row *row)
 {
-    bool known = row_has_figures(row), timed = known && (summary->timed || summary->timed_mixed);
-    const struct run_usage *usage = &row->usage;
-    bool used = usage->known & USAGE_TIMES, delayed = usage->known & USAGE_DELAY;
-    return json_pack(
-        "{s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "rank",
-        row->rank < 0 ? json_null() : json_integer(row->rank), "host", summary->hosts[row->host].name, "run_seconds",
-        known_seconds_json(known, row->run_ns), "recorded_seconds", known_seconds_json(known, row_recorded_ns(row)),
-        "mpi_seconds", known_seconds_json(timed, row->mpi_ns), "stalled_seconds",
-        known_seconds_json(timed && summary->stall_known, row->stall_ns), "useful_seconds",
-        known_seconds_json(timed, row->useful_ns), "messages_sent", known_count_json(known, row->sent), "bytes_sent",
-        known_count_json(known, row->sent_bytes), "messages_received", known_count_json(known, row->received),
-        "bytes_received", known_count_json(known, row->received_bytes), "threads",
-        known_count_json(known, row->threads), "processors", known_count_json(row->processors > 0, row->processors),
-        "user_seconds", known_seconds_json(used, usage->user_ns), "system_seconds",
-        known_seconds_json(used, usage->system_ns), "run_delay_seconds",
-        known_seconds_json(delayed, usage->run_delay_ns), "major_faults", known_count_json(used, usage->major_faults));
+    const struct summary_known known = summary_known_of_row(summary, row);
+    json_t *json = json_object();
+    summary_row_json_add(json, row, &known);
+    if (row->rank >= 0)
+        json_object_set_new(json, "rank", json_integer(row->rank));
+    json_object_set_new(json, "host", json_string(summary->hosts[row->host].name));
+    return json;
 }
 
 json_t *summary_ranks_json(const struct summary *summary)

@@ -102,8 +102,9 @@ def json_value(f):
 
 
 def json_print(group):
-    function_print(f"summary_{group.name}_json_add(json_t *json, const {group.struct} *from, const struct summary_known *known)",
-                   [f'json_object_set_new(json, "{f.json[1]}", {json_value(f)});' for f in group.shown("json")])
+    lines = [f'json_object_set_new(json, "{f.json[1]}", {json_value(f)});' for f in group.shown("json")]
+    known = ", const struct summary_known *known" if "known->" in "".join(lines) else ""
+    function_print(f"summary_{group.name}_json_add(json_t *json, const {group.struct} *from{known})", lines)
 
 
 def row_line(f):

@@ -47,17 +47,8 @@ struct summary_instrument {
     struct summary_spread spread;
 };
 
-/* A library below MPI, over the ranks that used it. The libraries after the last of these share one place. */
+/* Libraries below MPI. Those after the last of these share one place. */
 enum { SUMMARY_PROVIDERS_MAX = 4 };
-struct summary_provider {
-    char name[PROVIDER_NAME_BYTES];
-    uint64_t ranks;
-    uint64_t time_ns, poll_ns, polls, empty_polls, again, errors;
-    uint64_t started, completed, pending_high; /* pending_high: the most of any rank */
-    struct {
-        uint64_t count, bytes, time_ns;
-    } functions[FABRIC_FUNCTION_COUNT];
-};
 
 /* A counter of the system or of PAPI. */
 enum { SUMMARY_COUNTERS_MAX = COUNTER_COUNT + COUNTER_ASKED_MOST };
@@ -67,23 +58,6 @@ struct summary_counter {
     uint64_t places[PLACE_COUNT]; /* enum counter_place */
     uint64_t ranks;
     struct summary_spread spread; /* the totals of the ranks */
-};
-
-/* A process that is in the summary. */
-struct summary_row {
-    int32_t rank; /* -1: not known from MPI_Init or the launcher */
-    uint32_t pid;
-    uint32_t host;                     /* its place in summary.hosts */
-    uint32_t phase;                    /* enum run_phase when it was added. */
-    uint64_t run_ns, mpi_ns, stall_ns; /* as in summary.run_seconds, .mpi_seconds. Stalls of these calls */
-    uint64_t useful_ns;                /* recorded, outside of MPI, the mean of its threads that called MPI */
-    uint64_t sent, sent_bytes;         /* messages */
-    uint32_t processors;               /* that it may run on. 0: not known */
-    uint32_t threads;                  /* that called MPI */
-    uint64_t processor_set;            /* a hash: the same for processes that share their processors. 0: not known */
-    uint64_t off_ns;                   /* of run_ns: without recording */
-    uint64_t received, received_bytes; /* messages */
-    struct run_usage usage;
 };
 
 static inline bool row_has_figures(const struct summary_row *row)
@@ -245,6 +219,7 @@ static inline bool summary_tells_stalls(const struct summary *summary, unsigned 
 struct summary_known {
     bool figures; /* there are some */
     bool timed, stalls, fabric;
+    bool processors, usage, delay; /* of a process */
 };
 
 /* The same, of calls of this kind. CALL_NONE: of all. */
@@ -254,6 +229,18 @@ static inline struct summary_known summary_known_of(const struct summary *summar
                                   .timed = summary->timed || summary->timed_mixed,
                                   .stalls = summary_tells_stalls(summary, kind),
                                   .fabric = summary->fabric_watched > 0};
+}
+
+/* The same, of a process. */
+static inline struct summary_known summary_known_of_row(const struct summary *summary, const struct summary_row *row)
+{
+    struct summary_known known = {.figures = false};
+    if (row_has_figures(row))
+        known = summary_known_of(summary, CALL_NONE);
+    known.processors = row->processors > 0;
+    known.usage = row->usage.known & USAGE_TIMES;
+    known.delay = row->usage.known & USAGE_DELAY;
+    return known;
 }
 
 /* The share of recorded time. A call that began before recording was switched off counts whole, so it can be longer. */

@@ -2,28 +2,16 @@
 
 #include "registry/book.h"
 #include "format/label.h"
+#include "summarysums.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static void provider_sum(struct summary_provider *to, const struct summary_provider *from)
 {
-    to->ranks += from->ranks;
-    to->time_ns += from->time_ns;
-    to->poll_ns += from->poll_ns;
-    to->polls += from->polls;
-    to->empty_polls += from->empty_polls;
-    to->again += from->again;
-    to->errors += from->errors;
-    to->started += from->started;
-    to->completed += from->completed;
-    if (from->pending_high > to->pending_high)
-        to->pending_high = from->pending_high;
-    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++) {
-        to->functions[i].count += from->functions[i].count;
-        to->functions[i].bytes += from->functions[i].bytes;
-        to->functions[i].time_ns += from->functions[i].time_ns;
-    }
+    summary_provider_sum(to, from);
+    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++)
+        summary_function_sum(&to->functions[i], &from->functions[i]);
 }
 
 /* The place for that name: its own, or the last one, which the others share. */
@@ -49,19 +37,9 @@ static struct summary_provider *provider_place(struct summary *summary, const ch
 
 static void cells_take(struct summary_provider *provider, const struct fabric_cells *cells, struct clock_scale scale)
 {
-    provider->time_ns += clock_ns(scale, cell_load(&cells->time));
-    provider->poll_ns += clock_ns(scale, cell_load(&cells->poll_time));
-    provider->polls += cell_load(&cells->polls);
-    provider->empty_polls += cell_load(&cells->empty_polls);
-    provider->again += cell_load(&cells->again);
-    provider->errors += cell_load(&cells->errors);
-    provider->started += cell_load(&cells->started);
-    provider->completed += cell_load(&cells->completed);
-    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++) {
-        provider->functions[i].count += cell_load(&cells->function[i].count);
-        provider->functions[i].bytes += cell_load(&cells->function[i].bytes);
-        provider->functions[i].time_ns += clock_ns(scale, cell_load(&cells->function[i].time));
-    }
+    summary_provider_read(provider, cells, scale);
+    for (unsigned i = 0; i < FABRIC_FUNCTION_COUNT; i++)
+        summary_function_read(&provider->functions[i], &cells->function[i], scale);
 }
 
 /* Adds a process's figures of one provider to the place of that provider. */

@@ -15,6 +15,7 @@
 #include "report/summary_sites.h"
 #include "base/units.h"
 #include "figures/variables.h"
+#include "summarysums.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -174,18 +175,11 @@ static void comms_print(const struct summary *summary, const struct summary_comm
             continue;
         }
         rest.merged += comm->merged ? comm->merged : 1;
-        rest.comm_time_ns += comm->comm_time_ns;
-        rest.p2p_time_ns += comm->p2p_time_ns;
-        rest.coll_time_ns += comm->coll_time_ns;
-        rest.wait_time_ns += comm->wait_time_ns;
-        rest.stall_ns += comm->stall_ns;
-        rest.rma_time_ns += comm->rma_time_ns;
-        rest.io_time_ns += comm->io_time_ns;
-        rest.send_count += comm->send_count;
-        rest.send_bytes += comm->send_bytes;
+        summary_comm_sum(&rest, comm);
     }
     if (rest.merged) {
         char name[UNIT_TEXT_BYTES];
+        rest.size = 0;
         snprintf(name, sizeof name, "%" PRIu64 " other%s", rest.merged, rest.merged == 1 ? "" : "s");
         comm_print(&rest, name, &columns, out);
     }
@@ -259,16 +253,13 @@ static void histogram_print(const char *title, const uint64_t counts[BUCKET_COUN
 
 static void histograms_print(const struct summary *summary, const struct summary_comm *const *comms, FILE *out)
 {
-    uint64_t counts[BUCKET_COUNT] = {0}, bytes[BUCKET_COUNT] = {0};
+    struct summary_comm all = {.merged = 0};
     size_t senders = 0, shown = 0;
     for (size_t i = 0; i < summary->comm_count; i++) {
         senders += comms[i]->send_count > 0;
-        for (unsigned k = 0; k < BUCKET_COUNT; k++) {
-            counts[k] += comms[i]->send_size_count[k];
-            bytes[k] += comms[i]->send_size_bytes[k];
-        }
+        summary_comm_sum(&all, comms[i]);
     }
-    histogram_print(senders > 1 ? "all communicators" : "all of them", counts, bytes, out);
+    histogram_print(senders > 1 ? "all communicators" : "all of them", all.send_size_count, all.send_size_bytes, out);
     for (size_t i = 0; i < summary->comm_count && senders > 1 && shown < TOP_HISTOGRAMS; i++)
         if (comms[i]->send_count) {
             histogram_print(comms[i]->name, comms[i]->send_size_count, comms[i]->send_size_bytes, out);

@@ -323,8 +323,8 @@ static bool some_are_known(const struct run_dir *dir, const struct job_index *in
     return false;
 }
 
-/* Adds the sections of a job file, without a look at its processes: its total says which there are. Returns false if it has
- * none, or if it would count a process twice. */
+/* Adds the sections of a job file, without a look at its processes: its total says which there are. Returns false if there is
+ * no total, or if a process of the file is known already. */
 static bool total_add(struct run_dir *dir, const struct run_piece *file, const struct job_index *index)
 {
     const struct section_entry *total = job_index_total(index);

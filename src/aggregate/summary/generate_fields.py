@@ -87,9 +87,10 @@ def sums_print(group):
     read = [f for f in group.fields if f.source != "-"]
     function_print(head % ("sum", f"{group.struct} *from)"), [sum_line(f) for f in group.fields if f.sum != "-"])
     if group.source == "variables":
-        function_print(head % ("read", "struct figures *from, const struct figures_comm *comm)"), [*map(variable_line, read)])
+        tail, lines = "struct figures *from, const struct figures_comm *comm)", map(variable_line, read)
     else:
-        function_print(head % ("read", f"struct {group.source} *from, struct clock_scale scale)"), [*map(cell_line, read)])
+        tail, lines = f"struct {group.source} *from, struct clock_scale scale)", map(cell_line, read)
+    function_print(head % ("read", tail), [*lines])
 
 
 def json_value(f):
@@ -117,12 +118,15 @@ def sql_print(group):
     if group.table == "-":
         return
     print(f"static const struct database_column {group.table}_columns[] = {{")
-    for f in group.shown("sql"):
+    fields = group.shown("sql")
+    if fields != sorted(fields, key=lambda f: f.known != "hand"):
+        sys.exit(f"summary.fields: a column by hand is not among the first of {group.table}")
+    for f in fields:
         kind = "TEXT" if f.unit == "text" else "INTEGER"
         print(f'    {{"{f.sql[1]}", "{kind}", "{f.unit if f.unit in CLASSES else ""}", "{f.text}"}},')
     print("    {.name = NULL}};\n")
     function_print(f"database_{group.name}_add(struct database *to, const {group.struct} *from, "
-                   "const struct summary_known *known)", [row_line(f) for f in group.shown("sql") if f.known != "hand"])
+                   "const struct summary_known *known)", [row_line(f) for f in fields if f.known != "hand"])
 
 
 def document_line(f):
@@ -134,7 +138,8 @@ def document(groups, page):
     """The lines of a group follow each other, but for those by hand."""
     text, status = open(page, encoding="utf-8").read(), 0
     for group in groups:
-        lines = "".join(document_line(f) for f in sorted(group.shown("json"), key=lambda f: f.sql or (sys.maxsize,)) if f.known != "hand")
+        fields = sorted(group.shown("json"), key=lambda f: f.sql or (sys.maxsize,))
+        lines = "".join(document_line(f) for f in fields if f.known != "hand")
         if lines not in text:
             print(f"{page} lacks these lines, or some of them:\n{lines}")
             status = 1

@@ -110,7 +110,7 @@ static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t a
     return chunk;
 }
 
-/* Takes the pieces of the image, which come first, and if they are not known yet the blocks of events. */
+/* Takes the pieces of the image. They come first. Then, if `blocks`, notes the blocks of events. */
 static int chunks_take(struct run_reader *reader, ZSTD_DCtx *context, const struct section_header *section, bool blocks)
 {
     uint64_t chunks = 0, sum = 0, end = sizeof *section + section->payload_bytes;

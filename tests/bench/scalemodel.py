@@ -46,22 +46,22 @@ FINALIZE_CPU = 0.2e-3  # s a rank: its part of MPI_Finalize (growth.py)
 LIVE_BYTES = 392 << 10  # a rank, in /dev/shm (run_open)
 SCAN = 5e-6  # s for each header of the node that the last process reads (is_last in handover.c)
 COLLECT_START = 5e-3  # s: mpit-collect is started (collector_run in handover.c)
-COLLECT_RANK = 0.15e-3  # s: it opens a live file and merges it (parts_open, parts_merge in collect.c)
+COLLECT_RANK = 0.15e-3  # s: it opens a live file and merges it (parts_open, parts_sum_write in collect.c)
 GIVES_UP = 0.8  # s: the process goes on if mpit-collect neither reads nor writes for so long (WAIT_MS in handover.c)
-HEAD_BYTES, RANK_BYTES = 750, 45  # of a summary, compressed (result_of_summary); a rank's row in it
+HEAD_BYTES, RANK_BYTES = 1000, 45  # of a job file with a summary (result_of_summary); a rank's row in it
 
 # Operations of a node on the output directory before its results can be seen. Each is one trip to the server at most.
 VISIBLE = {
     "readlink": 1,  # realpath in spools_find
     "stat": 2,  # spools_find, spools_find's comparison: which spool belongs to the directory?
     "mkdir": 1,  # run_directory_make
-    "access": 1,  # result_path: is the name free?
-    "create": 1,  # result_begin; the first write has no trip of its own
+    "access": 1,  # some_are_suspect: is the name free?
+    "create": 1,  # part_make; the first write has no trip of its own
     "rename": 1,  # result_show
 }
 FOLDER = 2  # more of a node that makes the directory (folder_open), or finds that another node makes it
-AFTERWARDS = {"fsync": 1}  # results_settle: no process waits for it
-JOIN = {"open": 1, "read": 1, "close": 1, "lstat": 1, "unlink": 1}  # a file: run_pieces_read, summaries_unite in join.c
+AFTERWARDS = {"open": 1, "fsync": 2}  # results_settle: no process waits for it
+JOIN = {"open": 7, "read": 8, "close": 7, "unlink": 1}  # a file: its index, its total, looks at it, its sections (runpieces.c, join.c)
 JOIN_PART = 50e-6  # s: a summary is unpacked and merged (summary_join)
 JOIN_ROW = 0.3e-6  # s: for each rank in it
 
@@ -200,7 +200,7 @@ def check(build, ranks_list, nodes_list):
             waits, _, _, _ = run(build, mpi, ranks, nodes, False)
             _, operations, collectors, files = run(build, mpi, ranks, nodes, True)
             m = model(ranks, count, here)
-            wanted = sum(VISIBLE.values()) * count
+            wanted = (sum(VISIBLE.values()) + AFTERWARDS["open"]) * count
             asked = sum(operations.values())
             good = collectors == count and len(files) == count and wanted <= asked <= wanted + FOLDER * count and sum(files) < 2 * m["bytes"]
             failed += not good

@@ -1,5 +1,5 @@
 #include "analysis/analysis_lanes.h"
-#include "archive/jointcalls.h"
+#include "trace/jointcalls.h"
 #include "job/pending.h"
 
 #include <stdlib.h>

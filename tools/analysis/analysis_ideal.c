@@ -1,6 +1,6 @@
 /* The ideal run of an analysis: what each call needs, and whether the result is known. */
 #include "analysis/analysis_lanes.h"
-#include "archive/jointcalls.h"
+#include "trace/jointcalls.h"
 
 #include <string.h>
 

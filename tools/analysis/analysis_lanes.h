@@ -10,8 +10,8 @@
 #define MPIT_TOOLS_ANALYSIS_LANES_H
 
 #include "analysis/analysis.h"
-#include "definitions/otf2_calls.h"
-#include "archive/otf2_requests.h"
+#include "trace/callstream.h"
+#include "trace/requestpairs.h"
 
 struct analysis_process {
     struct trace_requests requests;

@@ -9,7 +9,7 @@
 #ifndef MPIT_TOOLS_OTF2_EVENTS_H
 #define MPIT_TOOLS_OTF2_EVENTS_H
 
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 #include "definitions/otf2_communicators.h"
 #include "archive/otf2_counters.h"
 #include "definitions/otf2_objects.h"

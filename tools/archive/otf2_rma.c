@@ -1,6 +1,6 @@
 #include "archive/otf2_rma.h"
 
-#include "archive/jointcalls.h"
+#include "trace/jointcalls.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #ifndef MPIT_TOOLS_CALLFIGURES_H
 #define MPIT_TOOLS_CALLFIGURES_H
 
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 #include "figures/cells.h"
 
 struct call_figures;

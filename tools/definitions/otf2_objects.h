@@ -15,9 +15,9 @@
 #define MPIT_TOOLS_OTF2_OBJECTS_H
 
 #include "base/keytable.h"
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 #include "definitions/otf2_communicators.h"
-#include "archive/otf2_requests.h"
+#include "trace/requestpairs.h"
 #include "definitions/otf2_strings.h"
 
 struct trace_object {

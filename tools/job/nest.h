@@ -7,7 +7,7 @@
 #ifndef MPIT_TOOLS_NEST_H
 #define MPIT_TOOLS_NEST_H
 
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 
 /* Limit for calls inside one call that never returns. When there are more, they are written before it, and not inside
  * it. */

@@ -1,7 +1,7 @@
 #include "job/pending.h"
 
-#include "definitions/otf2_calls.h"
-#include "archive/otf2_requests.h"
+#include "trace/callstream.h"
+#include "trace/requestpairs.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,9 @@
 #include "base/array.h"
 #include "calls.h"
 #include "figures/figures.h"
-#include "archive/jointcalls.h"
+#include "trace/jointcalls.h"
 #include "archive/otf2_job.h"
-#include "archive/otf2_requests.h"
+#include "trace/requestpairs.h"
 #include "job/pending.h"
 #include "job/waitmembers.h"
 

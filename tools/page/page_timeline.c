@@ -12,7 +12,7 @@
 #include "page/page_calls.h"
 
 #include "calls.h"
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 #include "archive/otf2_job.h"
 #include "reader/readergaps.h"
 

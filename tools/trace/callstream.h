@@ -7,8 +7,8 @@
  * A stream hands out calls in the order in which they returned. Records that a gap in the trace has separated from
  * their call are skipped and counted.
  */
-#ifndef MPIT_TOOLS_OTF2_CALLS_H
-#define MPIT_TOOLS_OTF2_CALLS_H
+#ifndef MPIT_TOOLS_CALLSTREAM_H
+#define MPIT_TOOLS_CALLSTREAM_H
 
 #include "calls.h"
 #include "reader/reader.h"

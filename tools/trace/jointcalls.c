@@ -1,4 +1,4 @@
-#include "archive/jointcalls.h"
+#include "trace/jointcalls.h"
 
 #include "calls.h"
 

@@ -8,8 +8,8 @@
  * posts of two threads, may have the same tick. They are distinguished by communicator, peer and tag. Among equal ones,
  * the oldest post is first.
  */
-#ifndef MPIT_TOOLS_OTF2_REQUESTS_H
-#define MPIT_TOOLS_OTF2_REQUESTS_H
+#ifndef MPIT_TOOLS_REQUESTPAIRS_H
+#define MPIT_TOOLS_REQUESTPAIRS_H
 
 #include "format/event.h"
 

@@ -8,7 +8,7 @@
 
 #include "archivefixture.h"
 #include "calls.h"
-#include "archive/otf2_requests.h"
+#include "trace/requestpairs.h"
 
 static struct trace_requests requests;
 

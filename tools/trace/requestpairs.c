@@ -1,4 +1,4 @@
-#include "archive/otf2_requests.h"
+#include "trace/requestpairs.h"
 
 #include "calls.h"
 

@@ -1,4 +1,4 @@
-#include "definitions/otf2_calls.h"
+#include "trace/callstream.h"
 
 #include "reader/readernext.h"
 

@@ -37,6 +37,7 @@ struct part {
     struct run_reader run;
     char *name;
     bool gone;     /* a job file had it before */
+    bool summed;   /* it is in a sum that is being made */
     bool brought;  /* its section is written, or it is in the summary */
     size_t result; /* the place of its job file in work.results, from 1 on. 0: it has none */
 };
@@ -288,11 +289,13 @@ static bool part_wake(const struct part *part)
     return run_reader_wake(&part->run, error) == 0;
 }
 
-/* Adds a process to a sum. */
-static bool part_add_to(struct summary *whole, const struct part *part)
+/* Adds a process to a sum, if its file can be read. Returns false without memory. */
+static bool part_add_to(struct summary *whole, struct part *part)
 {
     struct summary one = {.ranks = 0};
-    bool good = part_wake(part) && summary_of_run(&one, &part->run) == 0 && summary_merge(whole, &one) == 0;
+    bool awake = part_wake(part), good = !awake || summary_of_run(&one, &part->run) == 0;
+    part->summed = awake && good && !run_reader_is_torn(&part->run);
+    good = good && (!part->summed || summary_merge(whole, &one) == 0);
     summary_release(&one);
     run_reader_rest(&part->run);
     return good;
@@ -300,7 +303,7 @@ static bool part_add_to(struct summary *whole, const struct part *part)
 
 /* Writes the sum of processes of a job: of all that are written (SECTION_TOTAL), or of those that reached their end
  * (SECTION_SUMMARY). */
-static int parts_sum_write(struct job_writer *writer, const struct part *parts, size_t count, enum section_kind kind)
+static int parts_sum_write(struct job_writer *writer, struct part *parts, size_t count, enum section_kind kind)
 {
     struct summary whole = {.ranks = 0};
     bool good = true;
@@ -366,8 +369,11 @@ static int sections_write(struct work *work, struct job_writer *writer, struct p
     }
     bool summed =
         merged && (parts_sum_write(writer, parts, count, SECTION_SUMMARY) == 0 || write_fail(work, path) == 0);
-    for (size_t i = 0; summed && i < count; i++)
-        parts[i].brought = parts[i].brought || !is_kept(&parts[i].run.header);
+    for (size_t i = 0; summed && i < count; i++) {
+        parts[i].brought = parts[i].brought || parts[i].summed;
+        if (!parts[i].brought && !is_kept(&parts[i].run.header))
+            fail(work, "%s/%s cannot be read", work->spool->path, parts[i].name);
+    }
     if (kept)
         parts_sum_write(writer, parts, count, SECTION_TOTAL); /* without it tools make it again */
     return kept || summed ? 0 : -1;
@@ -427,11 +433,12 @@ static void part_remove(struct work *work, const struct part *part)
         fail(work, "%s cannot be removed: %s", path, strerror(errno));
 }
 
-/* Some file systems cannot flush a directory. */
+/* Returns -1 if the disk fails. Some directories cannot be read, and some file systems cannot flush a directory. */
 static int directory_sync(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = fd < 0 ? -1 : fsync(fd) == 0 || errno == EINVAL || errno == EBADF ? 0 : -1;
+    bool fails = fd >= 0 && fsync(fd) != 0 && (errno == EIO || errno == ENOSPC || errno == EDQUOT);
+    int result = fails ? -1 : 0;
     if (fd >= 0)
         close(fd);
     return result;

@@ -170,6 +170,8 @@ static int directory_join(const char *given)
     if (spool_at(&spool, given)) /* live files stay there */
         given = spool.output;
     int failed = run_dir_open(&dir, given, error);
+    for (size_t i = 0; i < dir.problem_count; i++)
+        warnx("%s", dir.problems[i]);
     if (failed)
         warnx("%s", error);
     run_dir_tidy(&dir);

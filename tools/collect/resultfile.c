@@ -94,12 +94,28 @@ void result_drop(const struct result *result)
     errno = error;
 }
 
+/* Locks a new file. Returns false if another process has taken it for one of a killed process, and removes it. */
+static bool part_lock(int fd)
+{
+    struct stat st;
+    bool locked =
+        flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK; /* where there are none, nobody removes it */
+    return locked && (fstat(fd, &st) != 0 || st.st_nlink > 0);
+}
+
 int part_make(char *template)
 {
-    int fd = mkostemp(template, O_CLOEXEC);
-    if (fd >= 0)
-        flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, nobody removes it */
-    return fd;
+    enum { TRIES = 100 };
+    char *end = template + strlen(template) - strlen("XXXXXX");
+    for (int i = 0; i < TRIES; i++) {
+        memcpy(end, "XXXXXX", strlen("XXXXXX"));
+        int fd = mkostemp(template, O_CLOEXEC);
+        if (fd < 0 || part_lock(fd))
+            return fd;
+        close(fd);
+    }
+    errno = EAGAIN;
+    return -1;
 }
 
 bool result_has_name(const char *name, bool *part)

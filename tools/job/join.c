@@ -267,16 +267,22 @@ static int job_files_join(const struct run_job *job, int directory)
     return result;
 }
 
-/* Locks a file: a file server does so for all nodes, where a lock of the directory is for one. Returns -1 with
- * EWOULDBLOCK if another process has the lock. */
+enum { LOCK_TRIES = 40, LOCK_STEP_NS = 50000000 };
+
+/* Locks a file: a file server does so for all nodes, where a lock of the directory is for one. The collector that has
+ * made the file keeps its lock until it is on the disk. Returns -1 with EWOULDBLOCK if another process has it for long. */
 static int file_lock(const char *path)
 {
     int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return fd;
-    close(fd);
-    errno = EWOULDBLOCK;
-    return -1;
+    for (int i = 0; fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK; i++) {
+        if (i == LOCK_TRIES) {
+            close(fd);
+            errno = EWOULDBLOCK;
+            return -1;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_NS}, NULL);
+    }
+    return fd;
 }
 
 /* One process at a time joins in a directory. Where a file system has no such locks, the checks above must do. Returns
@@ -337,18 +343,17 @@ static int section_append(const struct run_piece *piece, const struct section_he
 
 int run_job_append(const struct run_dir *dir, const struct run_job *job, const struct section_header *section)
 {
-    enum { TRIES = 40, STEP_NS = 50000000 };
     const struct run_piece *piece = NULL;
     for (size_t i = 0; !piece && i < job->piece_count; i++)
         piece = job->pieces[i].kind ? &job->pieces[i] : NULL;
     errno = ENOENT;
     int lock = -1;
-    for (int i = 0; piece && !dir->named && lock < 0 && i < TRIES; i++) { /* another process may join */
+    for (int i = 0; piece && !dir->named && lock < 0 && i < LOCK_TRIES; i++) { /* another process may join */
         lock = directory_lock(dir->path);
         if (lock < 0 && errno != EWOULDBLOCK)
             break;
         if (lock < 0)
-            nanosleep(&(struct timespec){.tv_nsec = STEP_NS}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = LOCK_STEP_NS}, NULL);
     }
     int result = piece && (lock >= 0 || dir->named) ? section_append(piece, section) : -1, problem = errno;
     if (lock >= 0)

@@ -76,7 +76,7 @@ struct run_dir {
     struct run_job *jobs;
     size_t job_count;
     void *numbers;   /* of the jobs, in a tree (search.h) */
-    void *processes; /* identities (run_identity) of those that were read, likewise */
+    void *processes; /* those that were read, by identity (run_identity), likewise */
     char **problems; /* "FILE is truncated: ..." */
     size_t problem_count;
     bool brief;               /* there are so many files that run_dir_brief holds */

@@ -122,28 +122,62 @@ static bool is_gone(const struct run_piece *piece)
     return stat(piece->path, &st) != 0 ? errno == ENOENT : piece->extent.inode && st.st_ino != piece->extent.inode;
 }
 
+/* A process that was read: where. */
+struct known_process {
+    uint64_t process;
+    struct run_piece piece; /* its path belongs to a piece of a job */
+};
+
 static int identity_order(const void *one, const void *other)
 {
     const uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
     return (a > b) - (a < b);
 }
 
-bool run_dir_has(const struct run_dir *dir, uint64_t process)
+static const struct known_process *process_known(const struct run_dir *dir, uint64_t process)
 {
-    return tfind(&process, &dir->processes, identity_order) != NULL;
+    struct known_process *const *found = tfind(&process, &dir->processes, identity_order);
+    return found ? *found : NULL;
 }
 
-static void process_note(struct run_dir *dir, uint64_t process)
+bool run_dir_has(const struct run_dir *dir, uint64_t process)
 {
-    uint64_t *copy = malloc(sizeof *copy), **found = NULL;
+    return process_known(dir, process) != NULL;
+}
+
+/* Notes a process that the last piece of the job has. */
+static void process_note(struct run_dir *dir, uint64_t process, const struct run_job *job)
+{
+    struct known_process *copy = malloc(sizeof *copy), **found = NULL;
     if (copy) {
-        *copy = process;
+        *copy = (struct known_process){process, job->pieces[job->piece_count - 1]};
         found = tsearch(copy, &dir->processes, identity_order);
     }
     if (!found)
         err(1, "no memory");
     if (*found != copy)
         free(copy);
+}
+
+/* Returns whether two sections have the same bytes. One of two copies may be damaged. */
+static bool pieces_are_equal(const struct run_piece *one, const struct run_piece *other)
+{
+    enum { STEP = 1 << 16 };
+    static char a[STEP], b[STEP];
+    struct stat st;
+    int left = regular_open(one->path, one->extent, &st), right = regular_open(other->path, other->extent, &st);
+    uint64_t bytes = one->extent.bytes, done = 0;
+    bool same = left >= 0 && right >= 0 && bytes && bytes == other->extent.bytes;
+    for (size_t n; same && done < bytes; done += n) {
+        n = bytes - done < STEP ? (size_t)(bytes - done) : STEP;
+        same = pread(left, a, n, (off_t)(one->extent.begin + done)) == (ssize_t)n &&
+               pread(right, b, n, (off_t)(other->extent.begin + done)) == (ssize_t)n && memcmp(a, b, n) == 0;
+    }
+    if (left >= 0)
+        close(left);
+    if (right >= 0)
+        close(right);
+    return same;
 }
 
 /* Returns whether a stored summary has the process. */
@@ -188,7 +222,6 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
         run_reader_close(&reader);
         return PIECE_KNOWN;
     }
-    process_note(dir, process);
     summary_sums_add_file(summary_sums_of(&job->sums), &reader, !no_figures);
     if (file_look)
         file_look(&reader);
@@ -199,6 +232,7 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
     job->files = array_enlarge(job->files, job->file_count, sizeof *job->files);
     job->files[job->file_count++] = reader;
     piece_add(&job->pieces, &job->piece_count, piece);
+    process_note(dir, process, job);
     *job_of = job;
     return PIECE_TAKEN;
 }
@@ -269,9 +303,18 @@ static struct run_piece file_piece(char *path)
 static enum piece_end section_add(struct run_dir *dir, const struct run_piece *piece, uint64_t process,
                                   struct run_job **job_of)
 {
+    char title[PATH_MAX];
     if (piece->kind == SECTION_SUMMARY)
         return summary_add(dir, piece, job_of);
-    return run_dir_has(dir, process) ? PIECE_KNOWN : run_file_add(dir, piece, job_of);
+    const struct known_process *known = process_known(dir, process);
+    if (!known)
+        return run_file_add(dir, piece, job_of);
+    if (pieces_are_equal(piece, &known->piece))
+        return PIECE_KNOWN;
+    if (known->piece.kind)
+        problem_add(dir, "%s has a process that %s has, too, with other contents: one of them is damaged",
+                    piece_title(piece, title), known->piece.path);
+    return PIECE_UNREAD; /* so that nobody removes the file */
 }
 
 /* Adds the sections of a job file. If some cannot be read, or are of several jobs, no one may replace the file. */
@@ -342,11 +385,11 @@ static bool total_add(struct run_dir *dir, const struct run_piece *file, const s
     for (size_t i = 0; job && i < index->count; i++) {
         if (&index->list[i] == total)
             continue;
-        if (index->list[i].process)
-            process_note(dir, index->list[i].process);
         piece.kind = index->list[i].kind;
         piece.extent = job_index_extent(index, &index->list[i]);
         piece_add(&job->pieces, &job->piece_count, &piece);
+        if (index->list[i].process)
+            process_note(dir, index->list[i].process, job);
     }
     return true;
 }
@@ -373,8 +416,7 @@ static void file_add(struct run_dir *dir, char *path)
     struct run_piece file = file_piece(path);
     switch (job_index_read(&index, path, file.extent, error)) {
     case JOB_INDEX_NONE:
-        if (run_file_add(dir, &file, &job) == PIECE_KNOWN)
-            piece_add(&dir->spares, &dir->spare_count, &file);
+        run_file_add(dir, &file, &job);
         return;
     case JOB_INDEX_BROKEN:
         problem_add(dir, "%s %s", path, error);

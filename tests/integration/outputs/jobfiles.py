@@ -4,12 +4,14 @@
 Here each process is a node (jobsplit.c). Joined by mpit-collect --join; after a join that was stopped, at once with another one,
 with a part that comes later, with damaged files; live files; 1,000 parts."""
 import fcntl
+import filecmp
 import glob
 import json
 import multiprocessing.pool
 import os
 import resource
 import shutil
+import struct
 import sys
 import time
 
@@ -158,6 +160,24 @@ def damaged(mpi, directory):
         os.unlink(late)
 
 
+def two_copies(mpi, directory):
+    """Of two copies of a job one is damaged: neither goes."""
+    (name,) = os.listdir(f"{directory}/run")
+    with open(f"{directory}/run/{name}", "rb") as file:
+        data = bytearray(file.read())
+    (size,) = struct.unpack("=Q", data[80:88])  # of the first section
+    data[64 + size // 2] ^= 1
+    for first, second in (("0.mpit", "1.mpit"), ("1.mpit", "0.mpit")):
+        run = f"{directory}/copies-{first}"
+        os.makedirs(run)
+        shutil.copy(f"{directory}/run/{name}", f"{run}/{first}")
+        with open(f"{run}/{second}", "wb") as file:
+            file.write(data)
+        ended = joined(directory, run)
+        judge.holds(sorted(os.listdir(run)) == ["0.mpit", "1.mpit"] and filecmp.cmp(f"{run}/{first}", f"{directory}/run/{name}", False) and "damaged" in ended.err,
+                    f"{mpi}: of two copies, the damaged one is {second}: both stay, and it is told", ended)
+
+
 def crashed(mpi, directory):
     """What is left of a job that was killed is one file, too."""
     os.makedirs(f"{directory}/books")
@@ -219,6 +239,7 @@ def main():
             join(mpi, directory, before)
             stopped(mpi, directory, before)
             damaged(mpi, directory)
+            two_copies(mpi, directory)
             live_files(mpi, directory)
             crashed(mpi, directory)
     with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:

@@ -497,10 +497,10 @@ static bool job_has(const struct run_job *job, const struct part *part)
     return found;
 }
 
-/* Returns whether the file has the process: in a section of its own, or in a sum if it would be there. */
+/* Returns whether the file has the process: in a whole section of its own, or in a sum if it would be there. */
 static bool dir_has(const struct run_dir *dir, const struct part *part)
 {
-    bool found = run_dir_has(dir, run_identity(&part->run.header));
+    bool found = run_dir_reads(dir, run_identity(&part->run.header));
     for (size_t i = 0; !found && !is_kept(&part->run.header) && i < dir->job_count; i++)
         found = job_has(&dir->jobs[i], part);
     return found;

@@ -120,8 +120,8 @@ enum { RUN_DIR_WAITS = 6 };
 int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
 void run_dir_close(struct run_dir *dir);
 
-/* Returns whether a process with this identity (run_identity) has a section of its own. */
-bool run_dir_has(const struct run_dir *dir, uint64_t process);
+/* Returns whether a process with this identity (run_identity) has a section of its own, and all of it can be read. */
+bool run_dir_reads(const struct run_dir *dir, uint64_t process);
 
 /* Returns whether a process of the job was set to keep all of its events. */
 bool run_job_has_trace(const struct run_job *job);

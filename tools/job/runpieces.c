@@ -5,6 +5,7 @@
 #include "base/username.h"
 #include "collect/spools.h"
 #include "format/label.h"
+#include "format/packedrun.h"
 #include "format/runfile.h"
 #include "jobfile/jobindex.h"
 #include "job/runjobs.h"
@@ -140,9 +141,26 @@ static const struct known_process *process_known(const struct run_dir *dir, uint
     return found ? *found : NULL;
 }
 
-bool run_dir_has(const struct run_dir *dir, uint64_t process)
+bool run_dir_reads(const struct run_dir *dir, uint64_t process)
 {
-    return process_known(dir, process) != NULL;
+    const struct known_process *known = process_known(dir, process);
+    struct run_reader run;
+    if (!known || run_reader_open_part(&run, known->piece.path, known->piece.extent) != 0)
+        return false;
+    enum packed_trouble before = packed_trouble_seen();
+    packed_trouble_forget(PACKED_SOUND);
+    for (uint32_t thread = 0; thread < run.thread_count; thread++) {
+        struct event_cursor cursor;
+        event_cursor_open(&cursor, &run, thread);
+        cursor.whole = cursor.raw = true;
+        while (event_cursor_next(&cursor)) {
+        }
+        event_cursor_close(&cursor);
+    }
+    bool sound = packed_trouble_seen() == PACKED_SOUND;
+    packed_trouble_forget(before);
+    run_reader_close(&run);
+    return sound;
 }
 
 /* Notes a process that the last piece of the job has. */
@@ -209,7 +227,7 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
     }
     const struct run_header *header = &reader.header;
     const uint64_t process = run_identity(header);
-    bool known = run_dir_has(dir, process);
+    bool known = process_known(dir, process);
     if (known || !owner_check(dir, piece->path, run_reader_owner(&reader))) {
         run_reader_close(&reader);
         return known ? PIECE_KNOWN : PIECE_UNREAD;
@@ -361,7 +379,7 @@ static void sections_add(struct run_dir *dir, const struct run_piece *file, cons
 static bool some_are_known(const struct run_dir *dir, const struct job_index *index)
 {
     for (size_t i = 0; i < index->count; i++)
-        if (index->list[i].process && run_dir_has(dir, index->list[i].process))
+        if (index->list[i].process && process_known(dir, index->list[i].process))
             return true;
     return false;
 }

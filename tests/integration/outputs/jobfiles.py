@@ -231,6 +231,29 @@ def collected(directory):
     judge.holds(row["ranks"] == count, "mpit-jobs reads all of them in the total", row)
 
 
+def collected_again(directory):
+    """Live files whose processes are in a job file: they go, but not where their section cannot be read."""
+    count, place = 3, f"{directory}/spool/mpit-{os.geteuid()}/key"
+    trial.run([f"{BUILD}/tests/tracemake", f"{directory}/live", str(count), "20000"], 120)
+    os.makedirs(os.path.dirname(place), 0o700)
+
+    def collect():
+        shutil.copytree(f"{directory}/live", place)
+        os.symlink(f"{directory}/out", f"{place}/output")
+        return trial.run([f"{BUILD}/bin/mpit-collect", f"{directory}/out"], 120, trial.environment(MPIT_SPOOL=f"{directory}/spool"))
+    collect()
+    again = collect()
+    (name,) = os.listdir(f"{directory}/out")
+    judge.holds(not os.path.exists(place) and again.status == 0, "live files that a job file has go", again)
+    with open(f"{directory}/out/{name}", "r+b") as file:
+        file.seek(80)
+        (size,) = struct.unpack("=Q", file.read(8))  # of the first section, whose events come last
+        file.seek(64 + size - 500)
+        file.write(bytes(6))
+    collect()
+    judge.holds(len(os.listdir(f"{directory}/out")) == 2, "a process whose section is damaged is written again", os.listdir(f"{directory}/out"))
+
+
 def main():
     for mpi in trial.mpis(BUILD):
         with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
@@ -246,6 +269,8 @@ def main():
         many(directory)
     with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
         collected(directory)
+    with trial.tempfile.TemporaryDirectory(prefix="mpit-jobfiles.", ignore_cleanup_errors=True) as directory:
+        collected_again(directory)
     sys.exit(judge.verdict())
 
 

@@ -467,7 +467,7 @@ def wrapper_print(call, name, types, large):
             f"    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n        return hot_{name}({given}&next_of_c, false);\n")
         print(f"static int general_{name}({parameters})\n{{\n{untimed}    return {usual};\n}}\n")
         usual = f"hot_{name}({given}&next_of_c, true)"
-        fortran = f"call_modes[{words['kind']}] ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
+        fortran = f"call_modes[{words['kind']}] || book.concurrent ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
     print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
     if call.shape in ("init", "init_thread", "finalize"):
         return None

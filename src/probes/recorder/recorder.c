@@ -297,6 +297,14 @@ static void stall_learn(void)
             "work, and mpit_stall_known is 0");
 }
 
+/* Threads may run at once in MPI from now on. */
+static void threads_share(void)
+{
+    book_share();
+    requests_share();
+    switchboard_set();
+}
+
 static void facts_learn(struct log *log)
 {
     int level = MPI_THREAD_SINGLE;
@@ -304,7 +312,7 @@ static void facts_learn(struct log *log)
         native.Query_thread(&level);
     /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
-        book_share();
+        threads_share();
     if (log)
         log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
     book.plain = !book.concurrent && clock_is_counter;
@@ -317,7 +325,7 @@ static void facts_learn(struct log *log)
         stall_opal_rest(true);
     native_types_find();
     umq_pending_visit = request_pending_visit;
-    comm_pending_visit = request_front_visit;
+    comm_pending_visit = request_comm_visit;
 }
 
 /* MPI is initialized, by MPI_Init or by a session. log: NULL without memory. */
@@ -507,11 +515,8 @@ static void threads_expect(void)
 {
     if (book.concurrent)
         return;
-    book_share();
+    threads_share();
     stall_opal_rest(false);
-    struct log *log = recording() && !log_refused() ? log_get() : NULL;
-    if (log)
-        request_front_leave(log);
 }
 
 bool recorder_session_start(struct session_probe *session, enum call kind)

@@ -1,8 +1,6 @@
 #include "requests/completion.h"
 
 #include "requests/ending.h"
-#include "requests/persistence.h"
-#include "requests/usual.h"
 #include "thread/raising.h"
 #include "wrappers/message.h"
 #include "wrappers/next.h"
@@ -82,8 +80,11 @@ void completion_take(struct completion *c, enum call kind, int count, MPI_Reques
         many_lay(c, own_statuses, takes);
     for (int i = 0; i < c->count; i++)
         c->saved[i] = abi_handle_of_request(handles[i]);
+    bool starts = call_table[kind].fold == FOLD_START;
     for (int i = 0; c->taken && i < c->count; i++)
-        c->taken[i] = handles[i] == native.request_null ? NULL : request_take(c->probe.log, c->saved[i], &handles[i]);
+        c->taken[i] = handles[i] == native.request_null ? NULL
+                      : starts                          ? request_take_idle(c->saved[i], true)
+                                                        : request_take(c->saved[i], &handles[i]);
 }
 
 void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
@@ -129,49 +130,48 @@ static void partitioned_forget(uint64_t handle)
 static void partitioned_restore(const struct completion *c, int result)
 {
     const struct request *request = c->one_taken;
-    if (result != MPI_SUCCESS && request && request->comm && kind_is_partitioned(request->posted.kind))
-        book_object_set(&book.partitioned, c->one_saved, book.comms[request->comm]);
+    if (result != MPI_SUCCESS && request && request->posted.comm && kind_is_partitioned(request->posted.duration))
+        book_object_set(&book.partitioned, c->one_saved, book.comms[request->posted.comm]);
 }
 
 void completion_take_freed(struct completion *c, enum call kind, MPI_Request *handle)
 {
     uint64_t saved = handle ? abi_handle_of_request(*handle) : 0;
     bool some = handle && *handle != native.request_null;
-    struct request *taken = some ? request_remove(c->probe.log, saved, handle) : NULL;
+    struct request *taken = some ? request_remove(saved, handle) : NULL;
     partitioned_forget(saved);
     completion_set_one(c, kind, handle, saved, taken);
 }
 
 /* Takes out a request that a call has left in the table. If another thread has opened a session meanwhile, a handle
  * that MPI has freed may already be a request of that thread. Then only the request of this variable is taken. */
-HOT struct request *request_left(struct log *log, uint64_t handle, const MPI_Request *where)
+static struct request *request_left(uint64_t handle, const MPI_Request *where)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_find(log, handle, where);
+    return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_take(handle, where);
 }
 
-/* Leaves a call on one request that ended in the usual way, which needs no arrays. False: it ended in another way. */
-HOT bool single_ended(struct probe *probe, enum call kind, struct request *request, const MPI_Status *status)
+/* Ends a request whose record is written. A persistent request stays. */
+static void request_done(struct log *log, struct request *request, const MPI_Status *status, int result)
+{
+    comm_completed(log, request, status, result);
+    if (!request->persistent)
+        request_release(request);
+}
+
+/* Leaves a call that has ended one request in the usual way, without arrays. False: it ended in another way. */
+static bool single_ended(struct probe *probe, enum call kind, struct request *request, const MPI_Status *status)
 {
     struct log *log = probe->log;
     struct event event = {.kind = (uint16_t)kind, .peer = 1, .tag = 1};
-    if (!request || probe->mode || (request->stays && !request_has_ended(request, status)) || !request->active ||
-        request->quiet || request->posted.type == REQUEST_GENERAL || RELAXED_LOAD(&listeners))
+    if (!request || probe->mode || !request_has_ended(request, status) || request->quiet ||
+        request->type == REQUEST_GENERAL || RELAXED_LOAD(&listeners))
         return false;
-    request->active = !request->persistent;
+    if (request->persistent)
+        request_state_set(request, REQUEST_IDLE); /* for other threads, too */
     probe_leave(probe, FOLD_COMPLETION, 0, NULL, MPI_SUCCESS, event, 0);
     request_record(log, request, status, false);
-    comm_completed(log, request, status, MPI_SUCCESS);
-    if (request->persistent)
-        request_put_back(request, request->handle);
-    else
-        request_release(log, request);
+    request_done(log, request, status, MPI_SUCCESS);
     return true;
-}
-
-/* A usual call, or one that is only counted: then it has no begin. */
-HOT bool leaves_in_front(const struct probe *probe)
-{
-    return !probe->unusual || probe->unusual == MODE_UNTIMED;
 }
 
 void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
@@ -186,12 +186,8 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
         return;
     }
     if (ended && handle && result == MPI_SUCCESS && saved != abi_handle_of_request(native.request_null)) {
-        if (taken == LEFT_THERE) {
-            if (leaves_in_front(probe) &&
-                usual_one_ended(probe->log, probe->begin, kind, 1, front_place(saved), saved, handle, status))
-                return;
-            taken = request_left(probe->log, saved, handle);
-        }
+        if (taken == LEFT_THERE)
+            taken = request_left(saved, handle);
         if (single_ended(probe, kind, taken, status))
             return;
     }
@@ -206,23 +202,23 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
  * is added. */
 static void quiet_done(struct completion *c, struct request *request, const MPI_Status *status)
 {
-    if (request->posted.type == REQUEST_COMM) {
+    if (request->type == REQUEST_COMM) {
         int place = c->count - ++c->quiet_count;
         c->done[place] = request;
         c->status[place] = status;
     } else if (request->persistent) {
-        request->active = request->quiet = false;
-        request_put_back(request, request->handle);
+        request->quiet = false;
+        request_state_set(request, REQUEST_IDLE);
     } else {
-        request_release(c->probe.log, request);
+        request_release(request);
     }
 }
 
 /* Returns the request that the call has completed, or NULL: not known. */
-HOT struct request *request_ended(struct completion *c, int index)
+static struct request *request_ended(struct completion *c, int index)
 {
     if (!c->taken)
-        return request_left(c->probe.log, c->saved[index], &c->handles[index]);
+        return request_left(c->saved[index], &c->handles[index]);
     struct request *request = c->taken[index];
     c->taken[index] = NULL;
     return request;
@@ -238,21 +234,18 @@ void completion_done(struct completion *c, int index, int result, const MPI_Stat
         return;
     }
     const MPI_Status *told = result == MPI_SUCCESS ? status : NULL;
-    if (request->stays ? !request_has_ended(request, told) : !request->active) {
-        /* an inactive persistent request completes nothing */
-        request_put_back(request, c->saved[index]);
+    if (!request_has_ended(request, told)) /* an inactive persistent request completes nothing */
         return;
-    }
     if (request->quiet) {
         quiet_done(c, request, status);
         return;
     }
-    if (request->posted.type == REQUEST_GENERAL) { /* not on a communicator that could be charged */
-        request_release(c->probe.log, request);
+    if (request->type == REQUEST_GENERAL) { /* not on a communicator that could be charged */
+        request_release(request);
         return;
     }
     if (request->persistent)
-        request->active = false; /* for other threads that find it in the table */
+        request_state_set(request, REQUEST_IDLE); /* for other threads, too */
     c->done[c->done_count] = request;
     c->status[c->done_count++] = status;
 }
@@ -305,8 +298,8 @@ bool receive_arrived_slow(int result)
 void untaken_put_back(struct completion *c)
 {
     for (int i = 0; c->taken && i < c->count; i++)
-        if (c->taken[i])
-            request_put_back(c->taken[i], c->saved[i]);
+        if (c->taken[i] && !c->taken[i]->handle) /* else it is persistent, and still in the table */
+            request_put(c->taken[i], c->saved[i]);
 }
 
 /* Returns when the request of a failed test was posted, which names the request. 0: not a failed test. */
@@ -316,7 +309,7 @@ static uint64_t tested_begin(const struct completion *c)
         return 0;
     if (!c->taken)
         return request_begin(c->saved[0]);
-    return c->one_taken && c->one_taken->active ? c->one_taken->posted.begin : 0;
+    return c->one_taken && c->one_taken->state == REQUEST_ACTIVE ? c->one_taken->posted.begin : 0;
 }
 
 /* True if a call that is not timed must store when it ended. A request needs that if it was timed when posted, or if
@@ -326,9 +319,11 @@ static bool end_is_wanted(const struct completion *c)
     if (c->probe.mode == 0 || c->probe.begin)
         return false;
     uint64_t known = cell_load(&c->probe.log->own.tally.end);
-    for (int i = 0; i < c->done_count; i++) /* none of them is in front, because the call has a mode */
-        if (c->done[i]->posted.begin || (c->done[i]->comm && book.comms[c->done[i]->comm]->record->since_ticks > known))
+    for (int i = 0; i < c->done_count; i++) {
+        const struct event *posted = &c->done[i]->posted;
+        if (posted->begin || (posted->comm && book.comms[posted->comm]->record->since_ticks > known))
             return true;
+    }
     return false;
 }
 
@@ -351,21 +346,15 @@ static void quiet_finish(struct completion *c, int result)
 {
     for (int i = c->count - c->quiet_count; i < c->count; i++) {
         comm_completed(c->probe.log, c->done[i], c->status[i], result);
-        request_release(c->probe.log, c->done[i]);
+        request_release(c->done[i]);
     }
 }
 
 /* Ends the requests whose records are written. */
 static void done_release(struct completion *c, int result)
 {
-    for (int i = 0; i < c->done_count; i++) {
-        struct request *request = c->done[i];
-        comm_completed(c->probe.log, request, c->status[i], result);
-        if (request->persistent)
-            request_put_back(request, request->handle);
-        else
-            request_release(c->probe.log, request);
-    }
+    for (int i = 0; i < c->done_count; i++)
+        request_done(c->probe.log, c->done[i], c->status[i], result);
 }
 
 static void ended_record(struct log *log, struct request *request, const MPI_Status *status, int result)
@@ -379,7 +368,7 @@ static void ended_record(struct log *log, struct request *request, const MPI_Sta
         request_record(log, request, status, request_failed(status, result));
 }
 
-/* Writes all records first, then releases or makes communicators: requests that were in front do not hold theirs. */
+/* Writes all records first, then releases requests or makes communicators: requests need not hold theirs. */
 void completion_records(struct completion *c, int result)
 {
     for (int i = 0; i < c->done_count; i++)
@@ -399,12 +388,6 @@ void completion_flush(struct completion *c, int result)
 
 void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
 {
-    if (result == MPI_SUCCESS && !c->taken && index < c->count && leaves_in_front(&c->probe) &&
-        usual_one_ended(c->probe.log, c->probe.begin, c->kind, c->count, front_place(c->saved[index]), c->saved[index],
-                        &c->handles[index], status)) {
-        completion_end(c);
-        return;
-    }
     if (completion_ended(c, index, result))
         completion_done(c, index, result, status);
     completion_flush(c, result);
@@ -412,11 +395,6 @@ void completion_any(struct completion *c, int index, int result, const MPI_Statu
 
 void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
 {
-    if (completion_is_usual(c, result) && statuses &&
-        usual_all_ended(c->probe.log, c->probe.begin, c->kind, c->count, c->handles, c->saved, statuses)) {
-        completion_end(c);
-        return;
-    }
     completion_done_all(c, result, statuses);
     completion_flush(c, result);
 }
@@ -444,8 +422,8 @@ bool completion_ended_unseen(struct completion *c, MPI_Status *status)
     const struct request *request = c->count ? c->one_taken : NULL;
     const struct log *log = c->probe.log;
     int ended = 0;
-    if (!request || !request->active || request->quiet || request->posted.peer == PEER_PROC_NULL ||
-        request->posted.type > REQUEST_RECV || kind_is_partitioned(request->posted.kind))
+    if (!request || request->state != REQUEST_ACTIVE || request->quiet || request->posted.peer == PEER_PROC_NULL ||
+        request->type > REQUEST_RECV || kind_is_partitioned(request->posted.duration))
         return false;
     return was_told(log, c->one_saved, request->posted.begin) &&
            NEXT(&next_of_c, MPI_Request_get_status)(*c->handles, &ended, status) == MPI_SUCCESS && ended;
@@ -454,7 +432,7 @@ bool completion_ended_unseen(struct completion *c, MPI_Status *status)
 static void freed_record(struct completion *c, struct request *request, const MPI_Status *end)
 {
     struct log *log = c->probe.log;
-    if (end && request->posted.type == REQUEST_RECV) {
+    if (end && request->type == REQUEST_RECV) {
         request_record(log, request, end, false);
         c->done_count = 1;
     } else if (end && abi_status_cancelled(end)) {
@@ -473,7 +451,7 @@ void completion_freed(struct completion *c, int result, const MPI_Status *end)
         c->one_taken = NULL;
     partitioned_restore(c, result);
     untaken_put_back(c);
-    bool active = request && request->active && !request->quiet && request->posted.type != REQUEST_GENERAL;
+    bool active = request && request->state == REQUEST_ACTIVE && !request->quiet && request->type != REQUEST_GENERAL;
     struct event event = {.kind = (uint16_t)c->kind, .peer = active, .tag = c->count};
     if (probe_is_quiet(&c->probe) && active)
         log_passed(c->probe.log, c->kind, 1);
@@ -481,6 +459,6 @@ void completion_freed(struct completion *c, int result, const MPI_Status *end)
     if (active)
         freed_record(c, request, end);
     if (request)
-        request_release(c->probe.log, request);
+        request_release(request);
     completion_end(c);
 }

@@ -3,6 +3,7 @@
  *
  *   completion_take    remembers the handles (MPI overwrites them); takes the requests out when threads run at once
  *   the MPI call
+ *   completion_done    takes a completed request out, if it is still in the table
  *   completion_flush   emits the call's event; then for each request that it completed one record
  */
 #ifndef MPIT_PROBES_COMPLETION_H
@@ -81,12 +82,17 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
 /* Threads did not run at once when the call began, and its request stayed in the table. */
 #define LEFT_THERE ((struct request *)UINTPTR_MAX)
 
-HOT struct request *single_take(struct log *log, uint64_t saved, const MPI_Request *handle)
+HOT struct request *single_take(uint64_t saved, const MPI_Request *handle)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take(log, saved, handle) : LEFT_THERE;
+    return __builtin_expect(book.concurrent, 0) ? request_take(saved, handle) : LEFT_THERE;
 }
 
 /* The same for MPI_Start. */
+HOT struct request *start_take(uint64_t saved)
+{
+    return __builtin_expect(book.concurrent, 0) ? request_take_idle(saved, true) : LEFT_THERE;
+}
+
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,
                  int result);
 
@@ -99,12 +105,6 @@ void completion_memory_release(struct completion *c);
 void untaken_put_back(struct completion *c);
 /* Writes the records of the requests in `done`, and ends the call. */
 void completion_records(struct completion *c, int result);
-
-/* True if the call may leave in the usual way (usual.h). */
-HOT bool completion_is_usual(const struct completion *c, int result)
-{
-    return result == MPI_SUCCESS && !c->taken && !book.concurrent && !c->probe.unusual;
-}
 
 HOT void completion_end(struct completion *c)
 {

@@ -12,7 +12,7 @@ static bool pair_is_untold(const struct request *request)
     (void)request;
     return false;
 #else
-    return request->posted.type == REQUEST_PAIR && request_more(request)->dest >= 0;
+    return request->type == REQUEST_PAIR && request_more(request)->dest >= 0;
 #endif
 }
 
@@ -20,8 +20,8 @@ static bool pair_is_untold(const struct request *request)
  * unset. */
 static bool was_cancelled(const struct request *request, const MPI_Status *status)
 {
-    bool receives = request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
-    return receives && status && request->posted.kind != CALL_MPI_Precv_init && !pair_is_untold(request) &&
+    bool receives = request->type == REQUEST_RECV || request->type == REQUEST_PAIR;
+    return receives && status && request->posted.duration != CALL_MPI_Precv_init && !pair_is_untold(request) &&
            abi_status_cancelled(status);
 }
 
@@ -30,7 +30,7 @@ static bool was_cancelled(const struct request *request, const MPI_Status *statu
 static void request_received_fill(struct event *event, const struct request *request, const MPI_Status *status)
 {
     event->kind = RECORD_RECV_DONE;
-    bool whole = request->posted.kind == CALL_MPI_Precv_init || pair_is_untold(request);
+    bool whole = request->posted.duration == CALL_MPI_Precv_init || pair_is_untold(request);
     if (whole && status && request->posted.peer >= 0) {
         event->kind |= size_flag(event->bytes);
         return;
@@ -57,12 +57,12 @@ static void comm_made(struct log *log, const struct request *request, const stru
 {
     struct view *parent = request_view(log, request);
     struct comm_origin origin = {.operation = "idup", .number = more->number, .from = native.comm_null, .equal = true};
-    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.kind, request->quiet);
+    comm_created(log, parent, &origin, more->newcomm, (enum call)request->posted.duration, request->quiet);
 }
 
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result)
 {
-    struct request_more *more = request->posted.type == REQUEST_COMM ? request_more(request) : NULL;
+    struct request_more *more = request->type == REQUEST_COMM ? request_more(request) : NULL;
     if (more && !request_failed(status, result))
         comm_made(log, request, more);
 }
@@ -71,38 +71,33 @@ void comm_told(struct log *log, uint64_t handle)
 {
     struct request request;
     struct request_more more;
-    if (request_look_comm(handle, &request, &more))
+    if (request_copy_comm(handle, &request, &more))
         comm_made(log, &request, &more);
-}
-
-static bool request_has_tag(const struct request *request)
-{
-    return request->posted.type < REQUEST_MORE;
 }
 
 bool request_receives(const struct request *request)
 {
-    return request->posted.type == REQUEST_RECV || request->posted.type == REQUEST_PAIR;
+    return request->type == REQUEST_RECV || request->type == REQUEST_PAIR;
 }
 
 /* Returns an event with the known facts about a request that ends. */
 static struct event request_event(const struct request *request)
 {
-    int32_t tag = request_has_tag(request) ? request->posted.tag : 0;
-    if (request->posted.type == REQUEST_PAIR)
-        tag = request_more(request)->recvtag;
-    return (struct event){.begin = request->posted.begin,
-                          .duration = request->posted.kind,
-                          .peer = request->posted.peer,
-                          .tag = tag,
-                          .bytes = request->posted.bytes};
+    struct event event = request->posted;
+    event.tag = request->type == REQUEST_COLL || request->type == REQUEST_COMM ? 0 : event.tag;
+    return event;
+}
+
+static uint64_t collective_bytes_out(const struct request *request)
+{
+    return request->extended ? request_more(request)->bytes_out : (uint32_t)request->posted.tag;
 }
 
 static struct event half_event(const struct request *request)
 {
     const struct request_more *more = request_more(request);
     return (struct event){.begin = request->posted.begin,
-                          .duration = request->posted.kind,
+                          .duration = request->posted.duration,
                           .peer = more->dest,
                           .tag = more->tag,
                           .bytes = more->bytes_out};
@@ -127,7 +122,7 @@ static void half_record(struct log *log, struct view *view, const struct request
 static uint64_t request_ended_fill(struct event *event, const struct request *request, const MPI_Status *status,
                                    bool failed)
 {
-    switch ((enum request_type)request->posted.type) {
+    switch ((enum request_type)request->type) {
     case REQUEST_RECV:
     case REQUEST_PAIR:
         request_received_fill(event, request, failed ? NULL : status);
@@ -144,19 +139,19 @@ static uint64_t request_ended_fill(struct event *event, const struct request *re
         return 0;
     case REQUEST_COLL:
         event->kind = RECORD_COLL_DONE;
-        return request_more(request)->bytes_out;
+        return collective_bytes_out(request);
     default:
         event->kind = RECORD_COMM_DONE;
         return 0;
     }
 }
 
-void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed)
+static void request_record_any(struct log *log, const struct request *request, const MPI_Status *status, bool failed)
 {
     struct view *view = request_view(log, request);
     struct event event = request_event(request);
     uint64_t bytes_out = 0;
-    if (request->posted.type == REQUEST_PAIR)
+    if (request->type == REQUEST_PAIR)
         half_record(log, view, request, failed);
     if (was_cancelled(request, status)) {
         event.kind = RECORD_CANCELLED;
@@ -170,6 +165,57 @@ void request_record(struct log *log, struct request *request, const MPI_Status *
     record_emit(log, view, &event, bytes_out);
 }
 
+/* Fills in a receive that has ended as most do: its status describes the message. False: it has not. */
+static bool received_fill(struct event *event, const struct request *request, const MPI_Status *status)
+{
+    if (request->nobody || event->duration == CALL_MPI_Precv_init || !status || status->MPI_SOURCE < 0 ||
+        abi_status_cancelled(status))
+        return false;
+    event->peer = status->MPI_SOURCE;
+    event->tag = status->MPI_TAG;
+    event->bytes = abi_status_bytes(status) < event->bytes ? abi_status_bytes(status) : event->bytes;
+    event->kind = RECORD_RECV_DONE | size_flag(event->bytes);
+    return true;
+}
+
+/* Writes the record of a request that has ended as most do. False: it has not. */
+static bool request_record_usual(struct log *log, const struct request *request, const MPI_Status *status)
+{
+    struct tally *tally = &log->own.tally;
+    struct view *view = request_view(log, request);
+    struct event event = request->posted;
+    if (!view || request->extended || event.begin == 0 ||
+        tally->end - event.begin > COMPARED_LOAD(&knob_timeout_ticks))
+        return false;
+    switch (request->type) {
+    case REQUEST_SEND:
+        LOG_RECORD(log, view, &event, 0, fold_send_done(tally, &view->tally, &event));
+        return true;
+    case REQUEST_RECV:
+        if (!received_fill(&event, request, status))
+            return false;
+        view_page_select(view, event.peer);
+        LOG_RECORD(log, view, &event, 0, fold_recv_done(tally, &view->tally, &event));
+        return true;
+    case REQUEST_COLL:
+        event.kind = RECORD_COLL_DONE;
+        LOG_RECORD(log, view, &event, (uint32_t)event.tag, fold_coll_done(tally, &view->tally, &event, NULL));
+        return true;
+    case REQUEST_RMA:
+        event.kind = RECORD_RMA_DONE;
+        LOG_RECORD(log, view, &event, 0, fold_wait(tally, &view->tally));
+        return true;
+    default:
+        return false;
+    }
+}
+
+void request_record(struct log *log, const struct request *request, const MPI_Status *status, bool failed)
+{
+    if (failed || !request_record_usual(log, request, status))
+        request_record_any(log, request, status, failed);
+}
+
 void gone_record(struct log *log, const struct request *request, unsigned kind)
 {
     struct view *view = request_view(log, request);
@@ -177,7 +223,7 @@ void gone_record(struct log *log, const struct request *request, unsigned kind)
     event.kind = (uint16_t)kind;
     event.tag = request_receives(request);
     log_record(log, view, &event, 0);
-    if (request->posted.type == REQUEST_PAIR) {
+    if (request->type == REQUEST_PAIR) {
         event = half_event(request);
         event.kind = RECORD_FREED | EVENT_FAILED;
         event.tag = 0;
@@ -189,13 +235,13 @@ void displaced_record(struct log *log)
 {
     while (log->requests.displaced) {
         struct request *request = log->requests.displaced;
-        log->requests.displaced = request->spare;
-        if (request->active && !request->quiet && request->posted.type != REQUEST_GENERAL) {
+        log->requests.displaced = request->next;
+        if (request->state == REQUEST_ACTIVE && !request->quiet && request->type != REQUEST_GENERAL) {
             run_lost(&book.run, LOSS_UNSEEN_COMPLETION, 1);
-            if (request->posted.type != REQUEST_MATCHED)
+            if (request->type != REQUEST_MATCHED)
                 gone_record(log, request, RECORD_FREED | EVENT_FAILED);
         }
-        request_release(log, request);
+        request_release(request);
     }
     for (uint32_t i = 0; i < log->requests.unkept_count; i++) {
         struct comm *comm = log->requests.unkept[i].comm ? book.comms[log->requests.unkept[i].comm] : NULL;

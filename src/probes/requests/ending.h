@@ -16,11 +16,11 @@ bool request_cut_off(const struct request *request, const MPI_Status *status, in
 bool request_receives(const struct request *request);
 
 /* Writes its record. `status` may be NULL: its message is not known. */
-void request_record(struct log *log, struct request *request, const MPI_Status *status, bool failed);
+void request_record(struct log *log, const struct request *request, const MPI_Status *status, bool failed);
 /* Writes the record of an active request whose end will be missed: its levels go down. */
 void gone_record(struct log *log, const struct request *request, unsigned kind);
 /* Adds the communicator that a request has made, if it makes one and did not fail. Call it after all records of the
- * call: the new communicator may take the place of one that only a request in front referred to. */
+ * call: the new communicator may take the place of one that only a request referred to. */
 void comm_completed(struct log *log, const struct request *request, const MPI_Status *status, int result);
 /* The same when MPI_Request_get_status has found the request of this handle complete. The program may use and free the
  * communicator before it completes the request. */
@@ -45,19 +45,6 @@ HOT bool bytes_are_small(uint64_t bytes)
     if (bytes >= SMALL_MOST) /* for the compiler, which cannot know that the limit is at most this */
         __builtin_unreachable();
     return true;
-}
-
-/* True for a partitioned receive: it gets all bytes that it was made for. Its status does not matter. */
-HOT bool received_whole(const struct posted *posted, const MPI_Status *status)
-{
-    return posted->kind == CALL_MPI_Precv_init && posted->peer >= 0 && status;
-}
-
-/* True for a receive that ended in the usual way: its status describes the message. */
-HOT bool received_simply(const struct posted *posted, const MPI_Status *status)
-{
-    return posted->peer != PEER_PROC_NULL && posted->kind != CALL_MPI_Precv_init && status && status->MPI_SOURCE >= 0 &&
-           !abi_status_cancelled(status);
 }
 
 #endif

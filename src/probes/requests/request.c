@@ -1,406 +1,468 @@
 #include "requests/request.h"
 
-#include "registry/commreuse.h"
-#include "requests/persistence.h"
+#include "requests/requestarena.h"
 #include "umq/umq.h"
 
 #include <sched.h>
 #include <stdlib.h>
 
-enum { SHARD_BITS = 6, SHARDS = 1 << SHARD_BITS, FIRST_BUCKETS = 64, SPINS_MOST = 1000 };
+enum { FIRST_BITS = 8, SPINS_MOST = 1000, LOAD_MOST = 4 };
 
-struct shard {
-    bool locked;
-    uint32_t mask; /* buckets - 1. 0 = none yet */
-    uint32_t used;
-    uint32_t *buckets; /* numbers of requests. 0 = empty */
-    uint32_t hint;  /* of a handle that stands for several requests: the request before the one taken last. 0: none */
-    uint32_t spent; /* by long searches, of SEARCH_FAR */
-};
+static struct request *first_buckets[1 << FIRST_BITS];
+struct request_table request_table = {.buckets = first_buckets, .shift = 64 - FIRST_BITS};
 
-static struct shard shards[SHARDS];
-static uint32_t first_buckets[SHARDS][FIRST_BUCKETS];
+/* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
-static void place_visit(const struct front_place *place, void (*found)(struct comm *comm))
-{
-    if (place->handle && place->posted.view)
-        found(place->posted.view->comm);
-}
-
-void request_front_visit(void (*found)(struct comm *comm))
-{
-    for (unsigned i = 0; i < FRONT_PLACES; i++)
-        place_visit(&request_front[i], found);
-    for (uint32_t i = request_beside[0].younger; i; i = request_beside[i].younger)
-        place_visit(&request_beside[i], found);
-}
-
-static __attribute__((noinline)) void shard_wait(struct shard *shard)
+static __attribute__((noinline)) void table_wait(void)
 {
     do
-        for (int spins = 0; __atomic_load_n(&shard->locked, __ATOMIC_RELAXED); spins++)
+        for (int spins = 0; __atomic_load_n(&request_table.locked, __ATOMIC_RELAXED); spins++)
             if (spins >= SPINS_MOST) /* its holder may wait for this processor */
                 sched_yield();
-    while (__atomic_exchange_n(&shard->locked, true, __ATOMIC_ACQUIRE));
+    while (__atomic_exchange_n(&request_table.locked, true, __ATOMIC_ACQUIRE));
 }
 
-HOT uint64_t hash_of(uint64_t handle)
+/* Returns whether the caller must unlock: threads may begin to run at once meanwhile, and a thread that did not lock the
+ * table must not unlock it. Acquire pairs with the release in table_unlock. */
+HOT bool table_lock(void)
 {
-    return handle * UINT64_C(0x9e3779b97f4a7c15);
+    bool locks = book.concurrent;
+    if (locks && __atomic_exchange_n(&request_table.locked, true, __ATOMIC_ACQUIRE))
+        table_wait();
+    return locks;
 }
 
-/* A shard as one function holds it. When another thread opens a session, threads run at once from then on. A thread
- * that did not lock the shard must not unlock it. */
-struct holding {
-    struct shard *shard;
-    bool locked;
-};
-
-/* Acquire pairs with the release in shard_unlock. */
-HOT struct holding shard_lock(uint64_t hash)
+HOT void table_unlock(bool locked)
 {
-    struct holding held = {&shards[hash >> (64 - SHARD_BITS)], book.concurrent};
-    if (held.locked && __atomic_exchange_n(&held.shard->locked, true, __ATOMIC_ACQUIRE))
-        shard_wait(held.shard);
-    return held;
+    if (locked)
+        __atomic_store_n(&request_table.locked, false, __ATOMIC_RELEASE);
 }
 
-HOT void shard_unlock(struct holding held)
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
+
+/* Makes spare requests. Number 0 is not used. The caller holds the table. */
+static bool spare_make(void)
 {
-    if (held.locked)
-        __atomic_store_n(&held.shard->locked, false, __ATOMIC_RELEASE);
+    struct request *made = arena_extend();
+    for (int i = ARENA_STEP - 1; made && i >= 0; i--)
+        if (request_number(&made[i])) {
+            made[i].next = request_table.spare;
+            request_table.spare = &made[i];
+        }
+    if (!made)
+        run_lost(&book.run, LOSS_NO_MEMORY, 1);
+    return made != NULL;
 }
 
-HOT uint32_t *bucket_of_hash(struct shard *shard, uint64_t hash)
+static struct request *chain_next(const struct request *request)
 {
-    return &shard->buckets[(hash >> 24) & shard->mask];
+    return request->chain ? request_at(request->chain) : NULL;
 }
 
-/* Doubles the buckets. Without memory the chains only grow longer. */
-static void shard_grow(struct shard *shard)
+static struct request **own_bucket(const struct request *request)
 {
-    uint32_t *first = first_buckets[shard - shards];
-    if (!shard->buckets) {
-        shard->buckets = first;
-        shard->mask = FIRST_BUCKETS - 1;
+    return request_bucket(request->crowded ? request_variable_key(request->where) : request->handle);
+}
+
+static void chain_add(struct request *request)
+{
+    struct request **bucket = own_bucket(request);
+    request->chain = *bucket ? request_number(*bucket) : 0;
+    *bucket = request;
+}
+
+static void chain_remove(struct request *request)
+{
+    struct request **bucket = own_bucket(request), *before = *bucket;
+    if (before == request) {
+        *bucket = chain_next(request);
         return;
     }
-    uint32_t *old = shard->buckets, old_mask = shard->mask;
-    size_t bytes = 2 * ((size_t)old_mask + 1) * sizeof *old;
-    uint32_t *fresh = run_memory_take(&book.run, bytes) ? calloc(1, bytes) : NULL;
-    if (!fresh)
+    while (before && chain_next(before) != request)
+        before = chain_next(before);
+    if (before)
+        before->chain = request->chain;
+}
+
+/* Makes four times as many buckets when chains may have become long. Without memory they only grow longer. */
+static void buckets_grow(void)
+{
+    size_t count = (size_t)1 << (64 - request_table.shift), bytes = 4 * count * sizeof *request_table.buckets;
+    if (arena_count() <= LOAD_MOST * count || !run_memory_take(&book.run, bytes))
         return;
-    shard->buckets = fresh;
-    __atomic_signal_fence(
-        __ATOMIC_SEQ_CST); /* a handler that reads the table must not see the new mask with the old buckets */
-    shard->mask = 2 * old_mask + 1;
-    for (uint32_t i = 0; i <= old_mask; i++)
-        for (uint32_t number = old[i], chain; number; number = chain) {
-            struct request *r = request_at(number);
-            uint32_t *bucket = bucket_of_hash(shard, hash_of(r->handle));
-            chain = r->chain;
-            r->chain = *bucket;
-            *bucket = number;
+    struct request **old = request_table.buckets, **fresh = calloc(1, bytes);
+    if (!fresh) {
+        run_memory_give(&book.run, bytes);
+        return;
+    }
+    request_table.buckets = fresh;
+    request_table.shift -= 2;
+    for (size_t i = 0; i < count; i++) {
+        struct request *moved = NULL; /* the chain, from its end on: equal handles keep their order */
+        for (struct request *r = old[i], *next; r; r = next) {
+            next = chain_next(r);
+            r->chain = moved ? request_number(moved) : 0;
+            moved = r;
         }
-    if (old == first)
+        for (struct request *r = moved, *next; r; r = next) {
+            next = chain_next(r);
+            chain_add(r);
+        }
+    }
+    if (old == first_buckets)
         return;
     free(old);
-    run_memory_give(&book.run, bytes / 2);
+    run_memory_give(&book.run, bytes / 4);
 }
 
-/* Returns the link to the handle's youngest request, or the end of its chain if there is none. */
-HOT uint32_t *link_find(struct shard *shard, uint64_t hash, uint64_t handle)
+/* Returns an empty request. */
+static struct request *empty_take(void)
 {
-    uint32_t *at = bucket_of_hash(shard, hash);
-    while (*at && request_at(*at)->handle != handle)
-        at = &request_at(*at)->chain;
-    return at;
-}
-
-/* A handler that reads the table finds the old or the new one, and goes round the ring to where it began. */
-static void youngest_set(uint32_t *at, struct request *request)
-{
-    request->chain = request_at(*at)->chain;
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    *at = request_number(request);
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);
-}
-
-enum put { PUT_BESIDE, PUT_OLDEST, PUT_IF_NONE, PUT_INSTEAD };
-
-/* Puts a request to the others of its handle, as the youngest or the oldest, or instead of them. *others are the
- * others, a ring. False: there are others (PUT_IF_NONE). */
-static bool behind_put(struct request *request, uint64_t handle, enum put how, struct request **others)
-{
-    uint64_t hash = hash_of(handle);
-    uint32_t number = request_number(request);
-    struct holding held = shard_lock(hash);
-    struct shard *shard = held.shard;
-    if (shard->used >= shard->mask)
-        shard_grow(shard);
-    uint32_t *at = link_find(shard, hash, handle);
-    struct request *youngest = *at ? request_at(*at) : NULL;
-    bool free = !youngest || how != PUT_IF_NONE;
-    if (free)
-        request->handle = handle;
-    if (youngest && how == PUT_BESIDE) {
-        request->younger = youngest->younger;
-        youngest->younger = number;
-        youngest_set(at, request);
-    } else if (youngest && how == PUT_OLDEST) {
-        request->younger = youngest->younger;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        youngest->younger = number;
-    } else if (free) {
-        shard->hint = 0; /* the replaced request is no longer in the ring */
-        request->younger = number;
-        request->chain = youngest ? youngest->chain : 0;
-        __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        *at = number;
-        shard->used += !youngest;
+    if (!request_table.spare) {
+        if (!spare_make())
+            return NULL;
+        buckets_grow();
     }
-    shard_unlock(held);
-    *others = youngest;
-    return free;
+    struct request *request = request_table.spare;
+    request_table.spare = request->next;
+    return request;
 }
 
-void request_put(struct request *request, uint64_t handle)
+static void empty_give(struct request *request)
 {
-    struct request *others;
-    if (!book.concurrent)
-        front_place(handle)->behind++;
-    behind_put(request, handle, PUT_BESIDE, &others);
+    request->handle = 0;
+    request->next = request_table.spare;
+    request_table.spare = request;
 }
 
-/* Copies a place in front into a request of its own, as it was posted. */
-static struct request *front_copy(struct log *log, const struct front_place *place)
+/* True if it has members that need a struct request_more. */
+static bool is_extended(const struct posted *posted)
 {
-    struct posted posted = place->posted;
-    struct request *request = request_make_surely(log), *more = NULL;
-    unsigned type = posted.type & POSTED_TYPE;
-    if (request && type >= REQUEST_MORE && (more = request_make_surely(log)) == NULL) {
-        request_release_one(log, request);
+    return posted->type >= REQUEST_COMM || (posted->type == REQUEST_COLL && posted->bytes_out > INT32_MAX);
+}
+
+void request_fill(struct request *request, const struct posted *posted)
+{
+    static const uint16_t kinds[] = {[REQUEST_SEND] = RECORD_SEND_DONE, [REQUEST_RECV] = RECORD_RECV_DONE};
+    request->posted = (struct event){.begin = posted->begin,
+                                     .kind = posted->type <= REQUEST_RECV ? kinds[posted->type] : 0,
+                                     .duration = posted->kind,
+                                     .comm = posted->view ? (uint16_t)posted->view->slot : 0,
+                                     .peer = posted->peer,
+                                     .tag = posted->type == REQUEST_COLL ? (int32_t)posted->bytes_out : posted->tag,
+                                     .bytes = posted->bytes};
+    request->where = posted->where;
+    request->plain = 0;
+    request->type = posted->type;
+    request->state = posted->persistent ? REQUEST_IDLE : REQUEST_ACTIVE;
+    request->persistent = posted->persistent;
+    request->quiet = posted->quiet;
+    request->nobody = posted->type == REQUEST_RECV && posted->peer == PEER_PROC_NULL;
+    request->chain = 0;
+}
+
+struct request *request_make(const struct posted *posted)
+{
+    bool locked = table_lock();
+    struct request *request = empty_take(), *more = request && is_extended(posted) ? empty_take() : NULL;
+    if (request && is_extended(posted) && !more) {
+        empty_give(request);
         request = NULL;
     }
+    table_unlock(locked);
     if (!request)
         return NULL;
-    posted.type &= POSTED_TYPE;
-    if (!front_is_beside(place) && place->apart)
-        posted.where = front_complement(posted.where);
-    request->handle = place->handle;
-    request_fill(request, &posted);
-    request->persistent = request->holds = place->posted.type & POSTED_PERSISTENT;
-    request->active = !(place->posted.type & POSTED_IDLE);
-    if (more)
-        request->posted.more = request_number(more);
-    if (type == REQUEST_COLL)
-        *request_more(request) = (struct request_more){.bytes_out = (uint32_t)posted.tag};
-    if (type == REQUEST_PAIR) {
-        const struct front_pair *pair = front_pair(place);
-        *request_more(request) = (struct request_more){
-            .bytes_out = pair->bytes, .dest = pair->dest, .tag = pair->tag, .recvtag = posted.tag};
+    request_fill(request, posted);
+    if (more) {
+        request->extended = true;
+        request->more = request_number(more);
+        *request_more(request) = (struct request_more){.bytes_out = posted->bytes_out};
     }
+    if (book.concurrent)
+        request_hold(request);
     return request;
 }
 
-static struct request *front_take(struct log *log, struct front_place *place)
+void request_release(struct request *request)
 {
-    struct request *request = front_copy(log, place);
-    if (!request && (place->posted.type & POSTED_PERSISTENT))
-        comm_let_go(place->posted.view->comm);
-    front_free(place);
-    return request;
+    struct comm *comm = request->holds ? book.comms[request->posted.comm] : NULL;
+    bool locked = table_lock();
+    if (request->extended)
+        empty_give(request_at(request->more));
+    empty_give(request);
+    table_unlock(locked);
+    if (comm)
+        comm_let_go(comm);
 }
 
-static void place_leave(struct log *log, struct front_place *place)
+void request_hold(struct request *request)
 {
-    uint64_t handle = place->handle;
-    struct request *request = handle ? front_take(log, place) : NULL, *others;
-    if (!request)
+    if (request->holds || !request->posted.comm)
         return;
-    if (!request->holds && request->comm)
-        comm_hold(book.comms[request->comm]);
-    request->holds = request->comm != 0;
-    behind_put(request, handle, PUT_OLDEST, &others);
+    request->holds = true;
+    comm_hold(book.comms[request->posted.comm]);
 }
 
-void request_front_leave(struct log *log)
+/* ---- into the table ---------------------------------------------------------------------------------------------- */
+
+/* Returns the oldest request of this handle in its chain that is not crowded, or NULL. */
+static struct request *first_find(uint64_t handle)
 {
-    while (request_beside[0].older) /* the youngest first: each later one is put in as the oldest */
-        place_leave(log, &request_beside[request_beside[0].older]);
-    for (unsigned i = 0; i < FRONT_PLACES; i++)
-        place_leave(log, &request_front[i]);
+    struct request *found = NULL;
+    for (struct request *r = *request_bucket(handle); r; r = chain_next(r))
+        if (r->handle == handle && !r->crowded)
+            found = r;
+    return found;
 }
 
-void request_front_yield(struct log *log, uint64_t handle)
+static struct request *crowded_find(uint64_t handle, const void *where)
 {
-    struct front_place *place = front_place(handle);
-    if (book.concurrent || !handle || place->handle != handle || !(place->posted.type & POSTED_PERSISTENT))
-        return;
-    struct request *request = front_take(log, place);
-    if (request)
-        request_put(request, handle);
+    for (struct request *r = *request_bucket(request_variable_key(where)); r; r = chain_next(r))
+        if (r->crowded && r->handle == handle && r->where == where)
+            return r;
+    return NULL;
+}
+
+/* Returns the oldest crowded request of this handle, or NULL. */
+static struct request *crowd_oldest(uint64_t handle)
+{
+    for (uint32_t n = request_table.oldest; n; n = request_at(n)->younger)
+        if (request_at(n)->handle == handle)
+            return request_at(n);
+    return NULL;
+}
+
+/* Puts it to the crowded ones, as the youngest. */
+static inline void crowd_link(struct request *request)
+{
+    uint32_t number = request_number(request);
+    request->crowded = true;
+    request->older = request_table.youngest;
+    request->younger = 0;
+    *(request->older ? &request_at(request->older)->younger : &request_table.oldest) = number;
+    request_table.youngest = number;
+    request_table.crowd++;
+}
+
+/* The same, and puts it into the bucket of its variable. */
+static void crowd_add(struct request *request)
+{
+    const struct request *first = first_find(request->handle);
+    request->hidden =
+        (first && first->where == request->where) || crowded_find(request->handle, request->where) != NULL;
+    crowd_link(request);
+    if (!request->hidden)
+        chain_add(request);
+}
+
+static inline void crowd_unlink(struct request *request)
+{
+    *(request->older ? &request_at(request->older)->younger : &request_table.oldest) = request->younger;
+    *(request->younger ? &request_at(request->younger)->older : &request_table.youngest) = request->older;
+    request->crowded = false;
+    request_table.crowd--;
+}
+
+static void table_remove(struct request *request)
+{
+    if (!request->hidden)
+        chain_remove(request);
+    if (request->crowded)
+        crowd_unlink(request);
+    request->hidden = false;
+    request->handle = 0;
 }
 
 static void displaced_add(struct log *log, struct request *request)
 {
-    request->spare = log->requests.displaced;
+    request->next = log->requests.displaced;
     log->requests.displaced = request;
+}
+
+/* Puts it into the table, where its handle has another one. `log`: it is new, and displaces requests of the same handle
+ * that is not shared. */
+static void table_insert_known(struct request *request, struct log *log, bool shared)
+{
+    struct request *first;
+    while (log && !shared && (first = first_find(request->handle)) != NULL) {
+        table_remove(first);
+        displaced_add(log, first);
+    }
+    if (shared && !request->extended)
+        crowd_add(request);
+    else
+        chain_add(request);
+}
+
+static void table_insert(struct request *request, struct log *log)
+{
+    uint64_t handle = request->handle;
+    struct request **bucket = request_bucket(handle);
+    if (!book.concurrent && !*bucket && !request_table.crowd) {
+        *bucket = request;
+        return;
+    }
+    bool locked = table_lock();
+    bool known = first_find(handle) || (request_table.crowd && crowd_oldest(handle));
+    bool shared = known && abi_request_was_shared(handle);
+    if (known && !shared) { /* not under the lock: it may ask the dynamic linker */
+        table_unlock(locked);
+        shared = abi_request_is_shared(handle);
+        locked = table_lock();
+    }
+    if (known)
+        table_insert_known(request, log, shared);
+    else
+        chain_add(request);
+    table_unlock(locked);
+}
+
+void request_put(struct request *request, uint64_t handle)
+{
+    request->handle = handle;
+    table_insert(request, NULL);
+}
+
+bool request_link(struct log *log, struct request *request)
+{
+    const struct request *head = *request_bucket(request->handle);
+    if (!book.concurrent && head->handle == request->handle && !head->crowded &&
+        abi_request_was_shared(request->handle) && !*request_bucket(request_variable_key(request->where)) &&
+        head->where != request->where) {
+        crowd_link(request);
+        *request_bucket(request_variable_key(request->where)) = request;
+        return false;
+    }
+    table_insert(request, log);
+    return log->requests.displaced != NULL;
 }
 
 void request_put_new(struct log *log, struct request *request, uint64_t handle)
 {
-    struct front_place *place = front_place(handle);
-    struct front_place *there = book.concurrent ? NULL : front_oldest(handle);
-    struct request *others;
-    if (!there && behind_put(request, handle, PUT_IF_NONE, &others)) {
-        place->behind += !book.concurrent;
-        return;
-    }
-    if (abi_request_is_shared(handle)) {
-        request_put(request, handle);
-        return;
-    }
-    struct request *front = there ? front_take(log, there) : NULL;
-    if (front)
-        displaced_add(log, front);
-    behind_put(request, handle, PUT_INSTEAD, &others);
-    uint32_t displaced = 0;
-    for (struct request *r = others, *next; r; r = next) {
-        next = request_at(r->younger) == others ? NULL : request_at(r->younger);
-        displaced_add(log, r);
-        displaced++;
-    }
-    if (!book.concurrent)
-        place->behind += 1 - displaced;
+    request->handle = handle;
+    table_insert(request, log);
 }
 
-enum {
-    SEARCH_MOST = 64,     /* this many requests of one handle are searched for their variable, twice, */
-    SEARCH_PAID = 128,    /* and then this many for each that was taken, */
-    SEARCH_FAR = 1 << 12, /* which may be saved up to this many */
-};
+/* ---- out of the table -------------------------------------------------------------------------------------------- */
 
-/* Returns the request before the first one of this variable, in the ring after `start`. NULL: not found. */
-static struct request *ring_find(struct request *start, const void *where, uint32_t most, uint32_t *looked)
+/* Returns the request of this handle and variable. If there is none: the oldest of the handle, unless `only_there`. */
+static struct request *table_find(uint64_t handle, const void *where, bool only_there)
 {
-    struct request *before = start;
-    for (*looked = 0; *looked <= most; ++*looked) {
-        struct request *request = request_at(before->younger);
-        if (request->posted.where == where)
-            return before;
-        if (request == start)
-            break;
-        before = request;
-    }
-    return NULL;
+    struct request *first = NULL, *there = NULL;
+    for (struct request *r = *request_bucket(handle); r; r = chain_next(r))
+        if (r->handle == handle && !r->crowded) {
+            first = r;
+            there = r->where == where ? r : there;
+        }
+    if (!there && request_table.crowd)
+        there = crowded_find(handle, where);
+    if (there || only_there)
+        return there;
+    struct request *crowded = request_table.crowd ? crowd_oldest(handle) : NULL;
+    return first && (!crowded || first->posted.begin <= crowded->posted.begin) ? first : crowded;
 }
 
-/* Searches the oldest requests, then the ones near the last one taken, then the whole ring. */
-static struct request *ring_search(struct shard *shard, struct request *youngest, const void *where)
-{
-    uint32_t looked;
-    struct request *last = shard->hint ? request_at(shard->hint) : NULL;
-    struct request *before = ring_find(youngest, where, SEARCH_MOST, &looked);
-    if (!before && looked > SEARCH_MOST && last && last->handle == youngest->handle)
-        before = ring_find(last, where, SEARCH_MOST, &looked);
-    shard->spent -= shard->spent < SEARCH_PAID ? shard->spent : SEARCH_PAID;
-    if (before || looked <= SEARCH_MOST) /* there are no others */
-        return before;
-    before = ring_find(youngest, where, SEARCH_FAR - shard->spent, &looked);
-    shard->spent += looked < SEARCH_FAR - shard->spent ? looked : SEARCH_FAR - shard->spent;
-    return before;
-}
+enum take { TAKE, TAKE_THERE, TAKE_PERSISTENT };
 
-/* Takes out one of the requests of one handle: the oldest of its variable. *at is the youngest. Programs complete
- * requests in the order of posting, but may leave some out. A request that is not among the oldest is searched near the
- * last one, and then as far as the earlier takes have paid for. So in the long run the cost of a take does not depend
- * on the number of requests. If the request is not found, the oldest of all is taken. */
-static struct request *ring_take(struct shard *shard, uint32_t *at, const void *where, bool only_there)
+static struct request *take(uint64_t handle, const void *where, enum take how)
 {
-    struct request *youngest = request_at(*at), *before = ring_search(shard, youngest, where);
-    if (!before && only_there)
-        return NULL;
-    if (!before)
-        before = youngest;
-    struct request *request = request_at(before->younger);
-    if (request == before) {
-        *at = request->chain;
-        shard->hint = 0;
-        return request;
-    }
-    if (request == youngest)
-        youngest_set(at, before);
-    before->younger = request->younger;
-    shard->hint = request_number(before);
+    bool locked = table_lock();
+    struct request *request = handle ? table_find(handle, where, how == TAKE_THERE) : NULL;
+    if (request && (!request->persistent || how == TAKE_PERSISTENT))
+        table_remove(request);
+    table_unlock(locked);
     return request;
 }
 
-enum take { TAKE, TAKE_IF_THERE, TAKE_OR_FIND };
-
-static struct request *behind_take(uint64_t handle, const void *where, enum take how)
+struct request *request_take(uint64_t handle, const void *where)
 {
-    uint64_t hash = hash_of(handle);
-    struct holding held = shard_lock(hash);
-    struct shard *shard = held.shard;
-    uint32_t *at = shard->mask ? link_find(shard, hash, handle) : NULL;
-    struct request *request = at && *at ? request_at(*at) : NULL;
-    bool alone = request && request->younger == *at, stays = false;
-    if (alone && how != TAKE_IF_THERE) {
-        stays = how == TAKE_OR_FIND && request->persistent;
-        *at = stays ? *at : request->chain;
-        if (!stays && shard->hint == request_number(request))
-            shard->hint = 0;
-    } else if (request) {
-        request = ring_take(shard, at, where, how == TAKE_IF_THERE);
+    return take(handle, where, TAKE);
+}
+
+struct request *request_take_plainly(uint64_t handle, const void *where)
+{
+    struct request **bucket = request_bucket(request_variable_key(where)), *request = *bucket;
+    if (!request || !request->crowded || request->handle != handle || request->where != where || request->persistent ||
+        request->chain)
+        return take(handle, where, TAKE);
+    *bucket = NULL;
+    crowd_unlink(request);
+    request->handle = 0;
+    return request;
+}
+
+struct request *request_take_there(uint64_t handle, const void *where)
+{
+    return take(handle, where, TAKE_THERE);
+}
+
+struct request *request_remove(uint64_t handle, const void *where)
+{
+    return take(handle, where, TAKE_PERSISTENT);
+}
+
+/* True if it may be started. MPICH's MPI_Waitany and the like treat a started request to MPI_PROC_NULL as inactive, and
+ * do not report its end. */
+static bool may_start(const struct request *request, uint64_t handle)
+{
+    return request->handle == handle && request->persistent &&
+           (request->state != REQUEST_ACTIVE || request->posted.peer == PEER_PROC_NULL);
+}
+
+static struct request *idle_find(uint64_t handle)
+{
+    struct request *found = NULL;
+    for (struct request *r = *request_bucket(handle); r; r = chain_next(r))
+        if (may_start(r, handle))
+            found = r;
+    for (uint32_t n = request_table.oldest; n && !found; n = request_at(n)->younger)
+        if (may_start(request_at(n), handle))
+            found = request_at(n);
+    return found;
+}
+
+struct request *request_take_idle(uint64_t handle, bool marks)
+{
+    bool locked = table_lock();
+    struct request *request = handle ? idle_find(handle) : NULL;
+    if (request && marks && request->state == REQUEST_IDLE)
+        request_state_set(request, REQUEST_STARTING); /* the library orders it before the end */
+    table_unlock(locked);
+    return request;
+}
+
+uint64_t request_begin(uint64_t handle)
+{
+    const struct request *request = handle ? table_find(handle, NULL, false) : NULL;
+    return request && request->state == REQUEST_ACTIVE ? request->posted.begin : 0;
+}
+
+bool request_copy_comm(uint64_t handle, struct request *copy, struct request_more *more)
+{
+    bool locked = table_lock();
+    struct request *request = first_find(handle);
+    bool makes = request && request->type == REQUEST_COMM;
+    if (makes) {
+        *copy = *request;
+        *more = *request_more(request);
+        request_more(request)->newcomm = native.comm_null;
     }
-    shard->used -= alone && request && !stays;
-    shard_unlock(held);
-    if (!request)
-        return NULL;
-    if (request->stays != stays) /* else another thread may be changing the other bits of the word */
-        request->stays = stays;
-    if (!book.concurrent)
-        front_place(handle)->behind -= !stays;
-    return request;
+    table_unlock(locked);
+    return makes;
 }
 
-static struct request *take(struct log *log, uint64_t handle, const void *where, enum take how)
+void request_rename(struct request *request, uint64_t handle)
 {
-    if (book.concurrent || !handle)
-        return behind_take(handle, where, how);
-    struct front_place *place = front_find(handle, where);
-    if (place)
-        return front_take(log, place);
-    place = front_oldest(handle);
-    if (!place)
-        return behind_take(handle, where, how);
-    struct request *request = behind_take(handle, where, TAKE_IF_THERE);
-    return request ? request : front_take(log, place);
-}
-
-struct request *request_take(struct log *log, uint64_t handle, const void *where)
-{
-    struct request *request = take(log, handle, where, book.concurrent ? TAKE_OR_FIND : TAKE);
-    if (request && request->stays && call_table[log->state->call].fold == FOLD_START)
-        __atomic_store_n(&request->starting, true, __ATOMIC_RELAXED); /* the library orders it before the end */
-    return request;
-}
-
-struct request *request_remove(struct log *log, uint64_t handle, const void *where)
-{
-    return take(log, handle, where, TAKE);
-}
-
-void request_started(struct request *request)
-{
-    __atomic_store_n(&request->starting, false, __ATOMIC_RELEASE); /* partner: request_has_ended */
+    bool locked = table_lock();
+    table_remove(request);
+    table_unlock(locked);
+    request_put(request, handle);
 }
 
 /* True if the status is the one of an inactive request. Other fields do not tell. */
 static bool is_empty(const struct request *request, const MPI_Status *status)
 {
-    return request->posted.type == REQUEST_RECV && request->posted.kind == CALL_MPI_Recv_init &&
+    return request->type == REQUEST_RECV && request->posted.duration == CALL_MPI_Recv_init &&
            request->posted.peer != PEER_PROC_NULL && status && status->MPI_SOURCE == MPI_ANY_SOURCE &&
            !abi_status_cancelled(status);
 }
@@ -408,133 +470,68 @@ static bool is_empty(const struct request *request, const MPI_Status *status)
 bool request_has_ended(const struct request *request, const MPI_Status *status)
 {
     enum { YIELDS_MOST = 100000 };
+    if (!request->persistent || !book.concurrent)
+        return request->state == REQUEST_ACTIVE;
     if (is_empty(request, status))
         return false;
-    for (int i = 0; __atomic_load_n(&request->starting, __ATOMIC_ACQUIRE) && i < YIELDS_MOST; i++)
+    for (int i = 0; __atomic_load_n(&request->state, __ATOMIC_ACQUIRE) == REQUEST_STARTING && i < YIELDS_MOST; i++)
         sched_yield(); /* its records are being written */
-    return request->active;
+    return request->state == REQUEST_ACTIVE;
 }
 
-struct request *request_find(struct log *log, uint64_t handle, const void *where)
+/* ---- all of them ------------------------------------------------------------------------------------------------- */
+
+/* Calls `found` for each request in the table. */
+static void table_visit(void (*found)(struct request *request, void *data), void *data)
 {
-    return take(log, handle, where, TAKE_OR_FIND);
+    for (size_t i = 0; i < (size_t)1 << (64 - request_table.shift); i++)
+        for (struct request *r = request_table.buckets[i]; r; r = chain_next(r))
+            found(r, data);
+    for (uint32_t n = request_table.oldest; n; n = request_at(n)->younger)
+        if (request_at(n)->hidden)
+            found(request_at(n), data);
 }
 
-struct request *request_take_there(uint64_t handle, const void *where)
+static void request_share(struct request *request, void *data)
 {
-    return behind_take(handle, where, TAKE_IF_THERE);
+    (void)data;
+    request_hold(request);
 }
 
-/* Returns the youngest request of this handle in the table. */
-static struct request *behind_find(uint64_t handle)
+void requests_share(void)
 {
-    uint64_t hash = hash_of(handle);
-    struct shard *shard = &shards[hash >> (64 - SHARD_BITS)];
-    uint32_t number = shard->buckets ? *link_find(shard, hash, handle) : 0;
-    return number ? request_at(number) : NULL;
+    bool locked = table_lock();
+    table_visit(request_share, NULL);
+    table_unlock(locked);
 }
 
-/* Returns a request that may be started. MPICH's MPI_Waitany and the like treat a started request to MPI_PROC_NULL as
- * inactive, and do not report its end. The caller holds the shard. */
-static struct request *inactive_find(uint64_t handle)
+struct comm_visit {
+    void (*found)(struct comm *comm);
+};
+
+static void comm_visit(struct request *request, void *data)
 {
-    struct request *youngest = behind_find(handle), *request = youngest;
-    while (request) {
-        request = request_at(request->younger);
-        if (request->persistent && (!request->active || request->posted.peer == PEER_PROC_NULL))
-            return request;
-        if (request == youngest)
-            break;
-    }
-    return NULL;
+    const struct comm_visit *visit = data;
+    if (request->posted.comm && !request->holds)
+        visit->found(book.comms[request->posted.comm]);
 }
 
-struct request *request_peek(uint64_t handle)
+void request_comm_visit(void (*found)(struct comm *comm))
 {
-    struct holding held = shard_lock(hash_of(handle));
-    struct request *request = inactive_find(handle);
-    shard_unlock(held);
-    return request;
+    struct comm_visit visit = {found};
+    if (!book.concurrent)
+        table_visit(comm_visit, &visit);
 }
 
-static bool front_look(uint64_t handle, struct request *copy)
-{
-    const struct front_place *place = front_place(handle);
-    if (book.concurrent || !handle || place->handle != handle || !(place->posted.type & POSTED_IDLE))
-        return false;
-    request_fill(copy, &place->posted);
-    copy->posted.type &= POSTED_TYPE;
-    copy->active = false;
-    return true;
-}
-
-bool request_look(uint64_t handle, struct request *copy)
-{
-    if (front_look(handle, copy))
-        return true;
-    struct holding held = shard_lock(hash_of(handle));
-    const struct request *request = inactive_find(handle);
-    if (request)
-        *copy = *request;
-    shard_unlock(held);
-    return request != NULL;
-}
-
-bool request_look_comm(uint64_t handle, struct request *copy, struct request_more *more)
-{
-    struct holding held = shard_lock(hash_of(handle));
-    const struct request *request = behind_find(handle);
-    bool makes = request && request->posted.type == REQUEST_COMM;
-    if (makes) {
-        *copy = *request;
-        *more = *request_more(request);
-        request_more(request)->newcomm = native.comm_null;
-    }
-    shard_unlock(held);
-    return makes;
-}
-
-uint64_t request_begin(uint64_t handle)
-{
-    const struct front_place *place = handle ? front_oldest(handle) : NULL;
-    if (place)
-        return place->posted.type & POSTED_IDLE ? 0 : place->posted.begin;
-    const struct request *youngest = behind_find(handle);
-    const struct request *oldest = youngest ? request_at(youngest->younger) : NULL;
-    return oldest && oldest->active ? oldest->posted.begin : 0;
-}
-
-static void request_receive(const struct comm *comm, const struct request *r, umq_receive_found *found, void *data)
-{
-    if ((r->posted.type == REQUEST_RECV || r->posted.type == REQUEST_PAIR) && r->active && r->comm == comm->slot &&
-        r->posted.peer != PEER_PROC_NULL)
-        found(data, r->posted.peer, r->posted.type == REQUEST_PAIR ? request_more(r)->recvtag : r->posted.tag);
-}
-
-static void place_receive(const struct comm *comm, const struct front_place *place, umq_receive_found *found,
-                          void *data)
-{
-    const struct posted *posted = &place->posted;
-    unsigned type = posted->type & ~(unsigned)POSTED_PERSISTENT; /* an idle request has no type here */
-    if (place->handle && (type == REQUEST_RECV || type == REQUEST_PAIR) && posted->view && posted->view->comm == comm &&
-        posted->peer != PEER_PROC_NULL)
-        found(data, posted->peer, posted->tag);
-}
-
-/* A signal may have interrupted a change of the table. Then each linked request is whole. */
+/* A signal may have interrupted a change of the table. So this looks at all memory for requests. Each one with a handle
+ * is whole. */
 void request_pending_visit(const struct comm *comm, umq_receive_found *found, void *data)
 {
-    for (unsigned i = 0; i < FRONT_PLACES; i++)
-        place_receive(comm, &request_front[i], found, data);
-    for (unsigned i = 1; i <= FRONT_PLACES; i++)
-        place_receive(comm, &request_beside[i], found, data);
-    for (unsigned s = 0; s < SHARDS; s++)
-        for (uint32_t i = 0; shards[s].used && i <= shards[s].mask; i++)
-            for (uint32_t chain = shards[s].buckets[i]; chain; chain = request_at(chain)->chain) {
-                const struct request *r = request_at(chain);
-                do {
-                    request_receive(comm, r, found, data);
-                    r = request_at(r->younger);
-                } while (r != request_at(chain));
-            }
+    for (uint32_t i = 1; i < arena_count(); i++) {
+        const struct request *r = request_at(i);
+        bool receives = r->type == REQUEST_RECV || r->type == REQUEST_PAIR;
+        if (r->handle && receives && r->state == REQUEST_ACTIVE && r->posted.comm == comm->slot &&
+            r->posted.peer != PEER_PROC_NULL)
+            found(data, r->posted.peer, r->posted.tag);
+    }
 }

@@ -1,7 +1,5 @@
 /* MPI_Start and MPI_Startall: persistent requests get under way. */
 #include "requests/completion.h"
-#include "requests/persistence.h"
-#include "requests/usual.h"
 #include "thread/raising.h"
 #include "thread/refusal.h"
 #include "wrappers/completing.h"
@@ -10,9 +8,6 @@ void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint6
                  int result)
 {
     struct completion c;
-    if (result == MPI_SUCCESS && taken == LEFT_THERE && !probe->unusual && handle &&
-        usual_one_started(probe->log, probe->begin, kind, front_place(saved), saved, handle))
-        return;
     c.probe = *probe;
     completion_set_one(&c, kind, handle, saved, taken);
     completion_started(&c, result);
@@ -23,11 +18,11 @@ static void started_record(struct completion *c, struct request *request)
     struct log *log = c->probe.log;
     struct tally *tally = &log->own.tally;
     struct view *view = request_view(log, request);
-    struct event event = {.begin = c->probe.begin, .duration = request->posted.kind, .peer = request->posted.peer};
-    if (request->posted.type == REQUEST_COLL) { /* its bytes are counted when it is complete */
+    struct event event = {.begin = c->probe.begin, .duration = request->posted.duration, .peer = request->posted.peer};
+    if (request->type == REQUEST_COLL) { /* its bytes are counted when it is complete */
         event.kind = RECORD_COLL_POSTED;
     } else {
-        bool send = request->posted.type == REQUEST_SEND;
+        bool send = request->type == REQUEST_SEND;
         event.kind = send ? RECORD_SEND_POSTED | size_flag(request->posted.bytes) : RECORD_RECV_POSTED;
         event.tag = request->posted.tag;
         event.bytes = request->posted.bytes;
@@ -35,15 +30,14 @@ static void started_record(struct completion *c, struct request *request)
             view_page_select(view, event.peer);
     }
     request->posted.begin = c->probe.begin;
-    if (request->posted.type == REQUEST_COLL)
+    if (request->type == REQUEST_COLL)
         LOG_RECORD(log, view, &event, 0, fold_coll_posted(tally, &view->tally, &event));
-    else if (request->posted.type == REQUEST_SEND)
+    else if (request->type == REQUEST_SEND)
         LOG_RECORD(log, view, &event, 0, fold_send_posted(tally, &view->tally, &event));
     else
         LOG_RECORD(log, view, &event, 0, fold_recv_posted(tally, &view->tally, &event));
-    request->active = true;
     request->quiet = false;
-    request_started(request);
+    request_state_set(request, REQUEST_ACTIVE);
 }
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call)
@@ -55,54 +49,41 @@ void starting_announce(enum call kind, int count, const MPI_Request *requests, w
     const struct path_way *before = path_announce(log, kind, call);
     for (int i = 0; requests && i < count; i++) {
         uint64_t handle = abi_handle_of_request(requests[i]);
-        struct request request;
-        if (request_look(handle, &request) && request.posted.type == REQUEST_COLL)
-            raise_begin(log, request_view(log, &request), request.posted.kind);
+        const struct request *request = request_take_idle(handle, false);
+        if (request && request->type == REQUEST_COLL)
+            raise_begin(log, request_view(log, request), request->posted.duration);
     }
     path_restore(log, before);
     log_out(log, outer);
 }
 
-/* If the last message of a persistent request is not quite gone, Open MPI starts a new request, under a new handle. */
-static void handle_follow(struct completion *c, int index)
+/* Returns the request that the call has started, or NULL: not known. If the last message of a persistent request is not
+ * quite gone, Open MPI starts a new request, under a new handle. */
+static struct request *request_of_start(struct completion *c, int index)
 {
     uint64_t now = abi_handle_of_request(c->handles[index]);
-    if (now == c->saved[index])
-        return;
-    if (!c->taken || (c->taken[index] && c->taken[index]->stays)) {
-        struct request *request = request_remove(c->probe.log, c->saved[index], &c->handles[index]);
-        if (request) {
-            request_put(request, now);
-            request->stays = c->taken != NULL;
-        }
-    }
-    c->saved[index] = now;
+    struct request *request = c->taken ? c->taken[index] : request_take_idle(c->saved[index], false);
+    if (request && now != c->saved[index])
+        request_rename(request, now);
+    return request;
 }
 
 /* Started by a call that is not recorded. */
 static void started_quiet(struct request *request)
 {
     request->posted.begin = 0;
-    request->active = request->quiet = true;
+    request->quiet = true;
+    request_state_set(request, REQUEST_ACTIVE);
 }
 
 void completion_started(struct completion *c, int result)
 {
-    struct log *log = c->probe.log;
-    if (completion_is_usual(c, result) &&
-        usual_all_started(log, c->probe.begin, c->kind, c->count, c->handles, c->saved)) {
-        completion_end(c);
-        return;
-    }
     for (int i = 0; result == MPI_SUCCESS && i < c->count; i++) {
-        handle_follow(c, i);
-        if (!c->taken)
-            request_front_yield(log, c->saved[i]);
-        struct request *request = c->taken ? c->taken[i] : request_peek(c->saved[i]);
-        if (!request)
-            run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
-        else if (request->persistent)
+        struct request *request = request_of_start(c, i);
+        if (request)
             c->done[c->done_count++] = request;
+        else
+            run_lost(&book.run, LOSS_UNKNOWN_REQUEST, 1);
     }
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count};
     probe_leave(&c->probe, FOLD_START, 0, NULL, result, event, 0);
@@ -112,8 +93,7 @@ void completion_started(struct completion *c, int result)
         else
             started_record(c, c->done[i]);
     for (int i = 0; result != MPI_SUCCESS && c->taken && i < c->count; i++)
-        if (c->taken[i] && c->taken[i]->starting)
-            request_started(c->taken[i]);
-    untaken_put_back(c);
+        if (c->taken[i] && c->taken[i]->state == REQUEST_STARTING)
+            request_state_set(c->taken[i], REQUEST_IDLE);
     completion_end(c);
 }

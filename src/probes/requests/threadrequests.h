@@ -7,14 +7,12 @@
 struct request;
 
 struct thread_requests {
-    struct request *spare; /* requests to use again (request.h) */
-    uint32_t spare_count;
+    struct request *displaced; /* requests whose ends were missed, as the call that is being left has shown */
     uint32_t unkept_count;
-    struct request *displaced; /* a request whose end was missed, as the call that is being left has shown */
-    struct event unkept[2];    /* posted by that call, and lost for lack of memory */
-    uint64_t reported_handle;  /* the request that MPI_Request_get_status last found complete, */
-    uint64_t reported_at;      /* when (0: no clock was read), */
-    uint64_t reported_events;  /* and the number of records after it */
+    struct event unkept[2];   /* posted by that call, and lost for lack of memory */
+    uint64_t reported_handle; /* the request that MPI_Request_get_status last found complete, */
+    uint64_t reported_at;     /* when (0: no clock was read), */
+    uint64_t reported_events; /* and the number of records after it */
 };
 
 #endif

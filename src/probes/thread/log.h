@@ -32,6 +32,8 @@
 #include "thread/scratch.h"
 #include "wrappers/threadobjects.h"
 
+#include <string.h>
+
 enum { TRACE_BUFFER_EVENTS = 8190 }; /* 256 KiB with the chunk's header */
 
 struct fabric;
@@ -139,6 +141,8 @@ HOT void events_count(struct thread_cells *cells, uint64_t records)
 #endif
 }
 
+typedef uint64_t __attribute__((may_alias)) words; /* several members at once */
+
 /* Stores field by field. A copy of the whole would first be put together on the stack. `path`: as in path_way.bits. */
 HOT void event_store_path(struct event *place, const struct event *event, uint64_t path)
 {
@@ -154,6 +158,18 @@ HOT void event_store_path(struct event *place, const struct event *event, uint64
 HOT void event_store(struct event *place, const struct event *event)
 {
     event_store_path(place, event, 0);
+}
+
+/* Stores the end of a message. `from` has its begin, duration, kind and communicator. */
+HOT void event_store_end(struct event *place, const struct event *from, int32_t peer, int32_t tag, uint64_t bytes)
+{
+    uint64_t middle;
+    memcpy(&middle, &from->duration, sizeof middle); /* duration, kind, comm */
+    RELAXED_STORE(&place->begin, from->begin);
+    RELAXED_STORE((words *)(void *)&place->duration, middle);
+    RELAXED_STORE(&place->peer, peer);
+    RELAXED_STORE(&place->tag, tag);
+    RELAXED_STORE(&place->bytes, bytes);
 }
 
 /* The same for the event of a call, with its path. Its bytes fit (event_bytes_fit). */

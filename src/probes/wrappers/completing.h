@@ -3,7 +3,6 @@
 #define MPIT_PROBES_COMPLETING_H
 
 #include "requests/completion.h"
-#include "requests/usual.h"
 #include "wrappers/enter.h"
 
 /* ---- calls on one request ---------------------------------------------------------------------------------------- */
@@ -19,7 +18,7 @@ HOT bool enter_single(struct probe *probe, struct single *single, enum call kind
     if (!enter_call(probe, kind))
         return false;
     single->saved = request ? abi_handle_of_request(*request) : 0;
-    single->taken = single_take(probe->log, single->saved, request);
+    single->taken = single_take(single->saved, request);
     return true;
 }
 
@@ -95,13 +94,7 @@ HOT void leave_any(struct completion *c, int result, bool ended, const int *inde
 HOT void leave_some(struct completion *c, int result, const int *outcount, const int *indices,
                     const MPI_Status *statuses)
 {
-    int completed = outcount ? *outcount : 0;
-    statuses = statuses_known(statuses);
-    if (completion_is_usual(c, result) && indices && statuses && usual_some_ended(c, completed, indices, statuses)) {
-        completion_end(c);
-        return;
-    }
-    completion_done_some(c, result, completed, indices, statuses);
+    completion_done_some(c, result, outcount ? *outcount : 0, indices, statuses_known(statuses));
     completion_flush(c, result);
 }
 

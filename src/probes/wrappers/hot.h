@@ -3,7 +3,8 @@
  * hot case of nearly all such calls is here, in as few instructions as possible.
  *
  *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
- *                       the request lies in front. Threads do not run at once. The clock is the processor's counter.
+ *                       its request is the first in its bucket. Threads do not run at once. The clock is the
+ *                       processor's counter.
  *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
  *
  * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
@@ -17,7 +18,6 @@
 
 #include "requests/completion.h"
 #include "requests/ending.h"
-#include "requests/usual.h"
 #include "wrappers/completing.h"
 #include "wrappers/message.h"
 #include "wrappers/posting.h"
@@ -27,9 +27,10 @@ struct hot {
     bool timed;
     struct log *log;
     struct view *view;
-    uint64_t begin;            /* 0: it is not timed */
-    uint64_t saved;            /* in a wait: the handle before the call, */
-    struct front_place *place; /* and the place of its request */
+    uint64_t begin;          /* 0: it is not timed */
+    uint64_t saved;          /* in a wait: the handle before the call, */
+    struct request **bucket; /* its bucket, */
+    struct request *request; /* and its request */
 };
 
 HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
@@ -221,34 +222,35 @@ HOT bool hot_enter_sendrecv(struct hot *hot, enum call kind, MPI_Comm comm, int 
 
 /* ---- requests ---------------------------------------------------------------------------------------------------- */
 
-/* Returns the place for the request that a call has just posted, or NULL: there is none. */
-HOT struct front_place *hot_place(const MPI_Request *where)
-{
-    struct front_place *place = front_kept(front_place(abi_handle_of_request(*where)));
-    bool is_free = (place->handle | place->overflow) == 0;
-    return __builtin_expect(is_free, 1) ? place : beside_post(abi_handle_of_request(*where), where);
-}
-
-/* Leaves a call that has posted a message, and puts the message in front. False: nothing was done. */
+/* Leaves a call that has posted a message, and puts the message into the table. False: nothing was done. */
 HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_type type, struct event event,
                     const MPI_Request *where)
 {
-    struct front_place *place = hot_place(where);
-    if (!place)
+    struct request *request = request_table.spare, **bucket;
+    if (__builtin_expect(!request, 0))
         return false;
     if (shape == FOLD_POST_SEND)
         view_page_select(hot->view, event.peer);
     if (!hot_leave(hot, shape, event))
-        return beside_give_back(), false;
-    place->handle = abi_handle_of_request(*where);
-    place->posted.view = hot->view;
-    place->posted.begin = hot->begin;
-    place->posted.where = where;
-    place->posted.bytes = event.bytes;
-    place->posted.peer = event.peer;
-    place->posted.tag = event.tag;
-    place->posted.kind = event.kind;
-    place->posted.type = (uint8_t)type;
+        return false;
+    request_table.spare = request->next;
+    request->posted.begin = hot->begin;
+    request->posted.duration = event.kind;
+    request->posted.kind = shape == FOLD_POST_SEND ? RECORD_SEND_DONE : RECORD_RECV_DONE;
+    request->posted.comm = (uint16_t)hot->view->slot;
+    request->posted.peer = event.peer;
+    request->posted.tag = event.tag;
+    request->posted.bytes = event.bytes;
+    request->where = where;
+    request->plain = type;
+    request->chain = 0;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* for request_pending_visit */
+    request->handle = abi_handle_of_request(*where);
+    bucket = request_bucket(request->handle);
+    if (__builtin_expect(*bucket == NULL, 1))
+        *bucket = request;
+    else if (request_link(hot->log, request))
+        displaced_record(hot->log);
     return true;
 }
 
@@ -292,28 +294,43 @@ HOT void hot_leave_irecv(const struct hot *hot, enum call kind, MPI_Comm comm, i
 HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *request)
 {
     struct log *log = hot->log = thread_log_or_none;
-    if (__builtin_expect(request == NULL, 0) || !log_in_usually(log))
+    if (__builtin_expect(!request, 0) || !log_in_usually(log))
         return false;
     hot->saved = abi_handle_of_request(*request);
-    hot->place = front_kept(front_place(hot->saved));
-    if (__builtin_expect(hot->place->handle != hot->saved, 0))
+    hot->bucket = request_bucket(hot->saved);
+    hot->request = *hot->bucket;
+    if (__builtin_expect(!hot->request || hot->request->handle != hot->saved, 0))
         return log_out(log, 0), false;
     hot_begin(hot, kind, 0, PEER_NONE);
     return true;
 }
 
-/* Leaves a wait for a message in front. False: nothing was done. */
+/* True if this is the request of that handle and variable, the only one in its bucket, and a message that was posted
+ * once. */
+HOT bool hot_is_plain(const struct request *request, uint64_t handle, const MPI_Request *where)
+{
+    return __builtin_expect(
+        request->handle == handle && request_is_plain(request) && (request->where == where || !request_table.crowd), 1);
+}
+
+/* Frees a request that is the only one in its bucket. */
+HOT void hot_release(struct request **bucket, struct request *request)
+{
+    *bucket = NULL;
+    request->handle = 0;
+    request->next = request_table.spare;
+    request_table.spare = request;
+}
+
+/* Leaves a wait for a message. False: nothing was done. */
 HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
 {
     struct log *log = hot->log;
-    struct front_place *place = hot->place;
-    struct view *view = place->posted.view;
+    struct request *request = hot->request;
     struct tally tally = tally_unseen(log);
-    if (__builtin_expect(place->handle != hot->saved || view->thread != log->own.index || log->stall.times, 0))
+    if (__builtin_expect(*hot->bucket != request || log->stall.times, 0) || !hot_is_plain(request, hot->saved, where))
         return false;
-    if (__builtin_expect(place->posted.where != where, 0) && place->overflow)
-        return false; /* several requests have this handle */
-    uint64_t end = hot->timed ? clock_counter() : 0, posted = place->posted.begin;
+    uint64_t end = hot->timed ? clock_counter() : 0, posted = request->posted.begin;
     if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
                                     : posted != 0 || COMPARED_LOAD(&knob_rare_ticks) == 0,
                          0))
@@ -325,31 +342,30 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
                          .kind = (uint16_t)kind,
                          .peer = 1,
                          .tag = 1};
-    struct event done = {.begin = posted,
-                         .duration = place->posted.kind,
-                         .kind = RECORD_SEND_DONE,
-                         .peer = place->posted.peer,
-                         .tag = place->posted.tag,
-                         .bytes = place->posted.bytes,
-                         .comm = (uint16_t)view->slot};
-    if (place->posted.type == REQUEST_SEND) {
+    struct event done = request->posted;
+    struct view *view = done.comm < log->own.view_count ? log->own.views[done.comm] : NULL;
+    if (__builtin_expect(!view || log->limit - log->cursor < 3, 0))
+        return false;
+    if (request->type == REQUEST_SEND) {
         fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
         fold_send_done(&tally, &view->tally, &done);
     } else {
-        uint64_t bytes = abi_status_bytes(status);
-        if (__builtin_expect(status->MPI_SOURCE < 0 || abi_status_cancelled(status) || !bytes_are_small(bytes), 0))
-            return false;
-        done.kind = RECORD_RECV_DONE;
         done.peer = status->MPI_SOURCE;
         done.tag = status->MPI_TAG;
-        done.bytes = bytes;
+        done.bytes = abi_status_bytes(status);
+        if (__builtin_expect(done.peer < 0 || abi_status_cancelled(status) || !bytes_are_small(done.bytes), 0))
+            return false;
+        done.kind = RECORD_RECV_DONE; /* for the compiler */
         view_page_select(view, done.peer);
         fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, hot->timed);
         fold_recv_done(&tally, &view->tally, &done);
     }
     cell_store(&log->own.tally.end, tally.end);
-    log_commit_two(log, &call, &done);
-    place->handle = 0;
+    event_store_call(log, &log->cursor[0], &call);
+    event_store_end(&log->cursor[1], &request->posted, done.peer, done.tag, done.bytes);
+    log->cursor += 2;
+    events_count(log->own.tally.cells, 2);
+    hot_release(hot->bucket, request);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
@@ -364,24 +380,25 @@ COLD void hot_waited_cold(struct hot hot, enum call kind, MPI_Request *request, 
 HOT void hot_leave_wait(const struct hot *hot, enum call kind, MPI_Request *request, int result,
                         const MPI_Status *status)
 {
-    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        (!hot_waited(hot, kind, request, status) &&
-         !usual_one_ended(hot->log, hot->begin, kind, 1, hot->place, hot->saved, request, status)))
+    if (__builtin_expect(result != MPI_SUCCESS, 0) || !hot_waited(hot, kind, request, status))
         hot_waited_cold(*hot, kind, request, result, status);
 }
 
 /* The arrays of a call on several requests. A call on more takes the body. */
 enum { HOT_MOST = 32 };
 struct hot_many {
-    uint64_t saved[HOT_MOST];      /* the handles before the call */
-    MPI_Status statuses[HOT_MOST]; /* in place of MPI_STATUSES_IGNORE */
+    uint64_t saved[HOT_MOST];        /* the handles before the call */
+    struct request *taken[HOT_MOST]; /* their requests, out of the table */
+    MPI_Status statuses[HOT_MOST];   /* in place of MPI_STATUSES_IGNORE */
 };
+
+_Static_assert(HOT_MOST + 1 <= RING_SPARE, "readers leave out records that may be half written");
 
 HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kind, int count,
                            const MPI_Request *requests)
 {
     hot->log = thread_log_or_none;
-    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests || !book.plain, 0) || !log_in_usually(hot->log))
+    if (__builtin_expect((unsigned)count - 1 >= HOT_MOST || !requests, 0) || !log_in_usually(hot->log))
         return false;
     for (int i = 0; i < count; i++)
         many->saved[i] = abi_handle_of_request(requests[i]);
@@ -389,20 +406,116 @@ HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kin
     return true;
 }
 
-COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, const uint64_t *saved,
-                       int result, const MPI_Status *statuses)
+/* `taken`: the requests are out of the table. */
+COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, struct hot_many *many,
+                       bool taken, int result, const MPI_Status *statuses)
 {
     struct completion c = {.probe = hot_probe(&hot)};
-    completion_resume(&c, kind, count, requests, saved);
+    completion_resume(&c, kind, count, requests, many->saved);
+    if (taken)
+        c.taken = many->taken;
     leave_all(&c, result, true, statuses);
 }
 
-HOT void hot_leave_waitall(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+/* True if the message of a receive is not large, and was not canceled. */
+HOT bool hot_arrived(const MPI_Status *status)
+{
+    return status->MPI_SOURCE >= 0 && !abi_status_cancelled(status) && bytes_are_small(abi_status_bytes(status));
+}
+
+/* Takes all requests out of the table. Returns whether all are messages on one communicator that ended in the usual
+ * way. */
+HOT bool hot_all_taken(struct hot_many *many, uint64_t end, int count, const MPI_Request *requests,
+                       const MPI_Status *statuses)
+{
+    bool usual = true;
+    unsigned comm = 0;
+    for (int i = 0; i < count; i++) {
+        uint64_t handle = many->saved[i];
+        struct request **bucket = request_bucket(handle), *request = *bucket;
+        if (request && hot_is_plain(request, handle, &requests[i])) {
+            *bucket = NULL;
+            request->handle = 0;
+        } else {
+            request = request_take_plainly(handle, &requests[i]);
+        }
+        many->taken[i] = request;
+        if (__builtin_expect(!request || (request->plain & ~1u), 0)) {
+            usual = false;
+            continue;
+        }
+        if (__builtin_expect(request->posted.comm != comm, 0)) {
+            usual = usual && !comm;
+            comm = request->posted.comm;
+        }
+        if (__builtin_expect(end - request->posted.begin >= COMPARED_LOAD(&knob_rare_ticks), 0) ||
+            (request->type == REQUEST_RECV && __builtin_expect(!hot_arrived(&statuses[i]), 0)))
+            usual = false;
+    }
+    return usual;
+}
+
+/* Folds and writes the record of a message, without its share of the call's time, and frees its request. */
+HOT void hot_message_ended(const struct log *log, struct view *view, uint64_t end, struct event *at,
+                           struct request *request, const MPI_Status *status)
+{
+    const struct tally tally = {.end = end, .path = log->path->cells};
+    struct event done = request->posted;
+    if (done.begin == 0) /* for the compiler: a message that was not timed was posted too long ago */
+        __builtin_unreachable();
+    if (request->type == REQUEST_SEND) {
+        done.kind = RECORD_SEND_DONE; /* for the compiler */
+        fold_send_ended(&tally, &view->tally, &done);
+    } else {
+        done.kind = RECORD_RECV_DONE;
+        done.peer = status->MPI_SOURCE;
+        done.tag = status->MPI_TAG;
+        done.bytes = abi_status_bytes(status);
+        if (!bytes_are_small(done.bytes) || done.peer < 0) /* for the compiler: hot_all_taken has asked */
+            __builtin_unreachable();
+        view_page_select(view, done.peer);
+        fold_recv_ended(&tally, &view->tally, &done);
+    }
+    event_store_end(at, &request->posted, done.peer, done.tag, done.bytes);
+    request->next = request_table.spare;
+    request_table.spare = request;
+}
+
+/* Leaves a call whose requests are taken, and are messages. */
+HOT void hot_all_waited(const struct hot *hot, const struct hot_many *many, enum call kind, int count,
+                        uint64_t duration, struct view *view, const MPI_Status *statuses)
+{
+    struct log *log = hot->log;
+    struct event *first = log->cursor + 1;
+    struct tally tally = tally_unseen(log);
+    struct event call = {
+        .begin = hot->begin, .duration = (uint32_t)duration, .kind = (uint16_t)kind, .peer = count, .tag = count};
+    fold_call(FOLD_COMPLETION, 0, &tally, NULL, &call, NULL, true);
+    cell_store(&log->own.tally.end, tally.end);
+    event_store_call(log, log->cursor, &call);
+    fold_wait_whole(&view->tally, duration);
+    for (int i = 0; i < count; i++)
+        hot_message_ended(log, view, tally.end, &first[i], many->taken[i], &statuses[i]);
+    log->cursor += count + 1;
+    events_count(log->own.tally.cells, (unsigned)count + 1);
+    RELAXED_STORE(&log->state->call, CALL_NONE);
+}
+
+HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum call kind, int count,
                            MPI_Request *requests, int result, const MPI_Status *statuses)
 {
-    if (__builtin_expect(result != MPI_SUCCESS, 0) ||
-        !usual_all_ended(hot->log, hot->begin, kind, count, requests, many->saved, statuses))
-        hot_all_cold(*hot, kind, count, requests, many->saved, result, statuses);
+    struct log *log = hot->log;
+    if (__builtin_expect(result != MPI_SUCCESS || log->stall.times || log->cursor + count + 1 >= log->limit, 0)) {
+        hot_all_cold(*hot, kind, count, requests, many, false, result, statuses);
+        return;
+    }
+    uint64_t end = clock_counter(), duration = end - hot->begin;
+    bool usual = hot_all_taken(many, end, count, requests, statuses);
+    struct view *view = usual ? request_view(log, many->taken[0]) : NULL;
+    if (__builtin_expect(view && duration < COMPARED_LOAD(&knob_rare_ticks), 1))
+        hot_all_waited(hot, many, kind, count, duration, view, statuses);
+    else
+        hot_all_cold(*hot, kind, count, requests, many, true, result, statuses);
 }
 
 #endif

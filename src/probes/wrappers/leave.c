@@ -77,9 +77,9 @@ void leave_icoll(struct probe *probe, enum call kind, int result, int32_t root, 
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
-    posted.tag = (int32_t)bytes.out;
+    posted.bytes_out = bytes.out;
     if (result == MPI_SUCCESS)
-        collective_post(probe, &posted, bytes.out, abi_handle_of_request(*request));
+        request_post(probe, &posted, abi_handle_of_request(*request));
     probe_leave(probe, FOLD_POST_COLL, call_table[kind].op, probe->view, result, event, 0);
     posted_finish(probe->log);
 }
@@ -90,8 +90,10 @@ void leave_coll_init(struct probe *probe, enum call kind, int result, int32_t ro
     struct event event = {.kind = (uint16_t)kind, .peer = root};
     struct posted posted = posted_of(probe, kind, REQUEST_COLL, &event, request);
     posted.bytes = bytes.in;
+    posted.bytes_out = bytes.out;
+    posted.persistent = true;
     if (result == MPI_SUCCESS)
-        persistent_post(probe, &posted, bytes.out, abi_handle_of_request(*request));
+        request_post(probe, &posted, abi_handle_of_request(*request));
     probe_leave(probe, FOLD_COLL_INIT, call_table[kind].op, probe->view, result, event, 0);
     posted_finish(probe->log);
 }
@@ -133,12 +135,10 @@ void leave_comm_idup(struct probe *probe, enum call kind, MPI_Comm comm, int res
     struct event event = {.kind = (uint16_t)kind, .peer = PEER_NONE};
     struct posted posted = posted_of(probe, kind, REQUEST_COMM, &event, request);
     uint32_t number = known ? comm_creation_number(probe->view) : 0;
-    struct request *made = result == MPI_SUCCESS ? request_of(probe, &posted) : NULL;
+    struct request *made = result == MPI_SUCCESS ? request_post(probe, &posted, abi_handle_of_request(*request)) : NULL;
     if (made) {
-        struct request_more *more = request_more(made);
-        more->newcomm = *newcomm;
-        more->number = number;
-        request_keep(probe, made, abi_handle_of_request(*request));
+        request_more(made)->newcomm = *newcomm;
+        request_more(made)->number = number;
     }
     probe_leave(probe, FOLD_COMM, 0, probe->view, result, event, 0);
     posted_finish(probe->log);

@@ -112,7 +112,8 @@ void leave_mprobe(struct probe *probe, enum call kind, MPI_Comm comm, int result
                                 .peer = peer_rank(status->MPI_SOURCE),
                                 .tag = status->MPI_TAG,
                                 .kind = (uint16_t)kind,
-                                .type = REQUEST_MATCHED};
+                                .type = REQUEST_MATCHED,
+                                .quiet = probe_is_quiet(probe)};
         request_post(probe, &posted, message_key(message));
     }
     leave_probe(probe, kind, comm, result, source, tag);
@@ -126,9 +127,9 @@ void matched_begin(struct probe *probe, struct matched *matched, enum call kind,
     matched->handle = message ? message_key(message) : 0;
     probe->view = NULL;
     if (message && !matched->no_process && *message != native.message_null)
-        matched->request = request_take(log, matched->handle, message);
+        matched->request = request_take(matched->handle, message);
     if (matched->request) {
-        request_hold(matched->request); /* a request in front did not hold it */
+        request_hold(matched->request);
         probe->view = request_view(log, matched->request);
         matched->peer = matched->request->posted.peer;
         matched->tag = matched->request->posted.tag;
@@ -161,7 +162,7 @@ void leave_mrecv(struct probe *probe, const struct matched *matched, enum call k
     probe_leave(probe, FOLD_RECV, 0, probe->view, arrived ? MPI_SUCCESS : result, event, 0);
     cut_raise(probe, kind, result);
     if (over)
-        request_release(probe->log, over);
+        request_release(over);
 }
 
 void leave_imrecv(struct probe *probe, const struct matched *matched, enum call kind, int result, int64_t count,
@@ -178,5 +179,5 @@ void leave_imrecv(struct probe *probe, const struct matched *matched, enum call 
     probe_leave(probe, FOLD_POST_RECV, 0, probe->view, result, event, 0);
     posted_finish(probe->log);
     if (over)
-        request_release(probe->log, over);
+        request_release(over);
 }

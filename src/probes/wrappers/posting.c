@@ -3,61 +3,16 @@
 #include "requests/completion.h"
 #include "wrappers/message.h"
 
-/* The front table needs a view, and has no room for more than `posted`. */
-HOT bool front_keeps(const struct probe *probe, const struct posted *posted, uint64_t handle)
+struct request *request_post(struct probe *probe, const struct posted *posted, uint64_t handle)
 {
-    return posted->view && !probe_is_quiet(probe) && front_keep(posted, handle);
-}
-
-struct request *request_of(struct probe *probe, const struct posted *posted)
-{
-    struct request *request = request_make(probe->log), *more;
+    struct request *request = request_make(posted);
     if (!request)
         return NULL;
-    request_fill(request, posted);
-    request->quiet = probe_is_quiet(probe);
-    if (posted->type < REQUEST_MORE) {
-        request_hold(request);
-        return request;
-    }
-    more = request_make(probe->log);
-    if (!more) {
-        request_release_one(probe->log, request);
-        return NULL;
-    }
-    request->posted.more = request_number(more);
-    *request_more(request) = (struct request_more){.spare = NULL};
-    request_hold(request);
-    return request;
-}
-
-void request_keep(const struct probe *probe, struct request *request, uint64_t handle)
-{
-    if (probe->nested ||
-        probe_is_quiet(probe)) /* the call around this one may have completed the handle's last request */
+    if (probe->nested || posted->quiet) /* the call around this one may have completed the handle's last request */
         request_put(request, handle);
     else
         request_put_new(probe->log, request, handle);
-}
-
-/* Not inlined: nearly all requests are in front. */
-static __attribute__((noinline)) bool request_post_behind(struct probe *probe, const struct posted *posted,
-                                                          uint64_t handle)
-{
-    struct request *request = request_of(probe, posted);
-    if (request)
-        request_keep(probe, request, handle);
-    return request != NULL;
-}
-
-HOT bool post(struct probe *probe, const struct posted *posted, uint64_t handle)
-{
-    return front_keeps(probe, posted, handle) || request_post_behind(probe, posted, handle);
-}
-
-bool request_post(struct probe *probe, const struct posted *posted, uint64_t handle)
-{
-    return post(probe, posted, handle);
+    return request;
 }
 
 /* There was no memory for it: its levels go down at once. */
@@ -77,37 +32,8 @@ void message_post(struct probe *probe, enum call kind, enum request_type type, c
                   const MPI_Request *where)
 {
     struct posted posted = posted_of(probe, kind, type, event, where);
-    if (!post(probe, &posted, abi_handle_of_request(*where)) && !probe_is_quiet(probe))
+    if (!request_post(probe, &posted, abi_handle_of_request(*where)) && !posted.quiet)
         unkept_add(probe->log, &posted, type == REQUEST_RECV);
-}
-
-void collective_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle)
-{
-    if (bytes_out <= INT32_MAX && front_keeps(probe, posted, handle))
-        return;
-    struct request *made = request_of(probe, posted);
-    if (!made)
-        return;
-    request_more(made)->bytes_out = bytes_out;
-    request_keep(probe, made, handle);
-}
-
-void persistent_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle)
-{
-    struct posted idle = *posted;
-    idle.type |= POSTED_PERSISTENT | POSTED_IDLE;
-    if (posted->type == REQUEST_COLL)
-        idle.tag = (int32_t)bytes_out;
-    if (bytes_out <= INT32_MAX && front_keeps(probe, &idle, handle))
-        return;
-    struct request *made = request_of(probe, posted);
-    if (!made)
-        return;
-    if (posted->type == REQUEST_COLL)
-        request_more(made)->bytes_out = bytes_out;
-    made->persistent = true;
-    made->active = false;
-    request_keep(probe, made, handle);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------------------------- */
@@ -148,8 +74,9 @@ void leave_init(struct probe *probe, enum call kind, enum request_type type, MPI
     struct event event = {.kind = (uint16_t)kind, .peer = peer_rank(peer), .tag = tag};
     struct posted posted = posted_of(probe, kind, type, &event, request);
     posted.bytes = bytes;
+    posted.persistent = true;
     if (result == MPI_SUCCESS)
-        persistent_post(probe, &posted, 0, abi_handle_of_request(*request));
+        request_post(probe, &posted, abi_handle_of_request(*request));
     probe_leave(probe, FOLD_P2P, 0, probe->view, result, event, 0);
     posted_finish(probe->log);
 }
@@ -194,21 +121,13 @@ struct halves halves_of(struct log *log, int result, int dest, int sendtag, int6
 static void halves_post(struct probe *probe, enum call kind, const struct halves *halves, const MPI_Request *request)
 {
     struct posted posted = posted_of(probe, kind, REQUEST_PAIR, &halves->receive, request);
-    uint64_t handle = abi_handle_of_request(*request);
-    if (front_place(handle)->handle == 0) /* before the place is taken, for another thread that empties the front */
-        *front_pair(front_place(handle)) =
-            (struct front_pair){.bytes = halves->send.bytes, .dest = halves->send.peer, .tag = halves->send.tag};
-    if (front_keeps(probe, &posted, handle))
-        return;
-    struct request *made = request_of(probe, &posted);
+    struct request *made = request_post(probe, &posted, abi_handle_of_request(*request));
     if (made) {
         struct request_more *more = request_more(made);
         more->dest = halves->send.peer;
         more->tag = halves->send.tag;
         more->bytes_out = halves->send.bytes;
-        more->recvtag = halves->receive.tag;
-        request_keep(probe, made, handle);
-    } else if (!probe_is_quiet(probe)) {
+    } else if (!posted.quiet) {
         unkept_add(probe->log, &posted, true);
         posted = posted_of(probe, kind, REQUEST_PAIR, &halves->send, request);
         unkept_add(probe->log, &posted, false);

@@ -61,21 +61,15 @@ HOT struct posted posted_of(const struct probe *probe, enum call kind, enum requ
                            .peer = event->peer,
                            .tag = event->tag,
                            .kind = (uint16_t)kind,
-                           .type = (uint8_t)type};
+                           .type = (uint8_t)type,
+                           .quiet = probe_is_quiet(probe)};
 }
 
 /* Puts the request that the call has posted into the table, under the handle that MPI returned. The call's leave ends
- * with posted_finish. False: there was no memory for it. */
-bool request_post(struct probe *probe, const struct posted *posted, uint64_t handle);
+ * with posted_finish. Returns it, or NULL: there was no memory for it. */
+struct request *request_post(struct probe *probe, const struct posted *posted, uint64_t handle);
 /* The same for a message. Without memory its level goes down at once. */
 void message_post(struct probe *probe, enum call kind, enum request_type type, const struct event *event,
                   const MPI_Request *where);
-/* The same for a persistent request. `bytes_out`: the bytes that a collective will get out. */
-void persistent_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle);
-/* The same for a collective. `bytes_out`: the bytes that it will get out. */
-void collective_post(struct probe *probe, const struct posted *posted, uint64_t bytes_out, uint64_t handle);
-/* Returns a filled request for the request table, or NULL without memory (counted). */
-struct request *request_of(struct probe *probe, const struct posted *posted);
-void request_keep(const struct probe *probe, struct request *request, uint64_t handle);
 
 #endif

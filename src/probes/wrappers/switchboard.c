@@ -35,7 +35,7 @@ static void *body_of(const struct wrapped *w, unsigned mode)
         return NULL;
     if ((mode & MODE_QUIET) && !w->keeps)
         return NULL;
-    return mode ? w->general : w->usual;
+    return mode || book.concurrent ? w->general : w->usual;
 }
 
 static void gate_set(void **gate, void *where)

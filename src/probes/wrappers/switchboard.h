@@ -4,6 +4,7 @@
  *   usual                    MPI_Send:  gate ──> its hot case (hot.h), or the body
  *   mpit_timing 0            MPI_Send:  gate ──> the hot case without the clock
  *   counters are read        MPI_Send:  gate ──> the body
+ *   threads run at once      MPI_Send:  gate ──> the body
  *   filtered, recording off  MPI_Send:  gate ──> the next MPI_Send
  *                            MPI_Isend: gate ──> the body, which keeps what is needed later, and records nothing
  *   a local function         MPI_Comm_rank: gate ──> the next MPI_Comm_rank, unless mpit_record_local_calls is on
@@ -32,7 +33,7 @@ struct wrapped {
     bool local;
     void **gate;
     void *usual;           /* the function of libmpit.so's entry */
-    void *general;         /* for calls with a mode. `usual` if there is no hot case */
+    void *general;         /* for calls with a mode, or while threads run at once. `usual` if there is no hot case */
     void **gate_profiled;  /* of PMPI_name */
     void *route;           /* where PMPI_name leads if only the Fortran layer gets to the wrapper */
     void *const *next;     /* the next definition of the symbol */

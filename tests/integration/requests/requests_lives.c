@@ -152,11 +152,7 @@ void equal_handles(void)
     }
 }
 
-enum {
-    CROWD = 300,
-    ROOM = 16,
-    CYCLED = 40
-}; /* more than there are places in front (front.h), so that some share one */
+enum { CROWD = 300, ROOM = 16, CYCLED = 40 }; /* a crowd is more than there are buckets, so that some share one */
 
 static int *crowd_room(int i)
 {

@@ -184,8 +184,7 @@ static bool request_record_usual(struct log *log, const struct request *request,
     struct tally *tally = &log->own.tally;
     struct view *view = request_view(log, request);
     struct event event = request->posted;
-    if (!view || request->extended || event.begin == 0 ||
-        tally->end - event.begin > COMPARED_LOAD(&knob_timeout_ticks))
+    if (!view || request->extended || event.begin == 0 || tally->end - event.begin > COMPARED_LOAD(&knob_timeout_ticks))
         return false;
     switch (request->type) {
     case REQUEST_SEND:

@@ -154,10 +154,14 @@ void request_fill(struct request *request, const struct posted *posted)
     request->where = posted->where;
     request->plain = 0;
     request->type = posted->type;
-    request->state = posted->persistent ? REQUEST_IDLE : REQUEST_ACTIVE;
-    request->persistent = posted->persistent;
-    request->quiet = posted->quiet;
-    request->nobody = posted->type == REQUEST_RECV && posted->peer == PEER_PROC_NULL;
+    if (posted->persistent) {
+        request->persistent = true;
+        request->state = REQUEST_IDLE;
+    }
+    if (posted->quiet)
+        request->quiet = true;
+    if (posted->type == REQUEST_RECV && posted->peer == PEER_PROC_NULL)
+        request->nobody = true;
     request->chain = 0;
 }
 
@@ -374,21 +378,42 @@ static struct request *take(uint64_t handle, const void *where, enum take how)
     return request;
 }
 
-struct request *request_take(uint64_t handle, const void *where)
+/* Takes a request that is the only one of its handle. NULL: it is not, or it is not known. */
+HOT struct request *take_alone(uint64_t handle, const void *where)
 {
-    return take(handle, where, TAKE);
+    struct request **bucket = request_bucket(handle), *request = *bucket;
+    if (!request || request->handle != handle || request->chain || request->crowded ||
+        (request_table.crowd && request->where != where))
+        return NULL;
+    if (!request->persistent) {
+        *bucket = NULL;
+        request->handle = 0;
+    }
+    return request;
 }
 
-struct request *request_take_plainly(uint64_t handle, const void *where)
+/* Takes a crowded request that is the only one in the bucket of its variable. NULL: it is not, or it is not known. */
+HOT struct request *take_crowded(uint64_t handle, const void *where)
 {
     struct request **bucket = request_bucket(request_variable_key(where)), *request = *bucket;
     if (!request || !request->crowded || request->handle != handle || request->where != where || request->persistent ||
         request->chain)
-        return take(handle, where, TAKE);
+        return NULL;
     *bucket = NULL;
     crowd_unlink(request);
     request->handle = 0;
     return request;
+}
+
+/* Nearly all requests are found quickly. */
+struct request *request_take(uint64_t handle, const void *where)
+{
+    struct request *request = NULL;
+    if (!book.concurrent && request_table.crowd)
+        request = take_crowded(handle, where);
+    if (!request && !book.concurrent && handle)
+        request = take_alone(handle, where);
+    return request ? request : take(handle, where, TAKE);
 }
 
 struct request *request_take_there(uint64_t handle, const void *where)

@@ -178,8 +178,6 @@ bool request_link(struct log *log, struct request *request);
 /* Takes the request of this handle and of the variable `where` out of the table. A persistent request stays. NULL: not
  * known. */
 struct request *request_take(uint64_t handle, const void *where);
-/* The same, quickly for a crowded request. Only while threads do not run at once. */
-struct request *request_take_plainly(uint64_t handle, const void *where);
 /* The same, if it is the request of this variable. */
 struct request *request_take_there(uint64_t handle, const void *where);
 /* Takes it out, even if it is persistent. */

@@ -437,7 +437,7 @@ HOT bool hot_all_taken(struct hot_many *many, uint64_t end, int count, const MPI
             *bucket = NULL;
             request->handle = 0;
         } else {
-            request = request_take_plainly(handle, &requests[i]);
+            request = request_take(handle, &requests[i]);
         }
         many->taken[i] = request;
         if (__builtin_expect(!request || (request->plain & ~1u), 0)) {

@@ -71,7 +71,7 @@ static void random_traffic_is_as_in_a_model(void **state)
             post_from(where, handle, mark);
             continue;
         }
-        struct request *request = rand() % 2 ? request_take(handle, where) : request_take_plainly(handle, where);
+        struct request *request = request_take(handle, where);
         assert_true((request != NULL) == (count > 0));
         if (!request)
             continue;

@@ -158,7 +158,7 @@ static void handle_that_passes_between_threads_keeps_its_order(void **state)
     pthread_create(&poster.thread, NULL, hand_in, &poster);
     uint64_t expected = 1, disorder = 0;
     while (expected <= HANDED) {
-        struct request *request = request_take(shared_handle(), NULL);
+        struct request *request = request_take(shared_handle(), &expected); /* not of this variable: the oldest */
         if (!request)
             continue;
         disorder += request->posted.begin != expected++;

@@ -43,7 +43,7 @@ static void packed_write(const char *path, const char *run)
         errx(1, "%s", path);
     struct section_header *section = result_of_all(&summary, SECTION_SUMMARY);
     if (!section || job_writer_begin(&writer, fileno(file), reader.header.job, 1) != 0 ||
-        job_writer_process(&writer, &reader) != 0 || job_writer_section(&writer, section) != 0 ||
+        job_writer_process(&writer, &reader, NULL) != 0 || job_writer_section(&writer, section) != 0 ||
         job_writer_end(&writer) != 0)
         err(1, "%s", path);
     job_writer_release(&writer);

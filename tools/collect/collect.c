@@ -6,14 +6,16 @@
 #include "base/processes.h"
 #include "base/text.h"
 #include "collect/processlife.h"
-#include "reader/reader.h"
+#include "reader/runmap.h"
 #include "collect/resultfile.h"
 #include "collect/resultfolder.h"
 #include "format/label.h"
+#include "jobfile/drained.h"
 #include "jobfile/jobindex.h"
 #include "jobfile/jobwriter.h"
 #include "job/rundir.h"
 #include "job/summarysums.h"
+#include "writer/room.h"
 #include "writer/run.h"
 #include "writer/spool.h"
 #include "summary/summary.h"
@@ -36,6 +38,7 @@
 struct part {
     struct run_reader run;
     char *name;
+    uint64_t part; /* as in its room: where the drained part of its trace ends. 0: there is none */
     bool gone;     /* a job file had it before */
     bool summed;   /* it is in a sum that is being made */
     bool brought;  /* its section is written, or it is in the summary */
@@ -208,7 +211,8 @@ static int part_add(struct work *work, struct parts *parts, const char *name)
         run_reader_close(&run);
         return fail(work, "no memory");
     }
-    parts->list[parts->count++] = (struct part){.run = run, .name = copy};
+    parts->list[parts->count++] =
+        (struct part){.run = run, .name = copy, .part = room_in((void *)(uintptr_t)run.base)->part};
     return 0;
 }
 
@@ -322,11 +326,11 @@ static int parts_sum_write(struct job_writer *writer, struct part *parts, size_t
 }
 
 /* Writes a run. The file may have become shorter meanwhile: then what was written is not what was recorded. */
-static int run_write(struct job_writer *writer, const struct run_reader *run)
+static int run_write(struct job_writer *writer, const struct run_reader *run, const struct drained *drained)
 {
-    if (job_writer_process(writer, run) != 0)
+    if (job_writer_process(writer, run, drained) != 0)
         return -1;
-    if (!run_reader_is_torn(run))
+    if (!run_reader_is_torn(run) && !(drained && drained->map && drained->map->torn))
         return 0;
     job_writer_undo(writer);
     errno = EIO;
@@ -336,19 +340,17 @@ static int run_write(struct job_writer *writer, const struct run_reader *run)
 /* Writes the run of a process. A part of the trace may be in the output directory already. */
 static int part_write(const struct work *work, struct job_writer *writer, const struct part *part)
 {
-    char live[PATH_MAX], drained[PATH_MAX];
-    struct run_reader run;
+    char path[PATH_MAX];
+    struct drained drained;
+    if (!part_wake(part))
+        return -1;
     if (!part->run.header.drained)
-        return part_wake(part) ? run_write(writer, &part->run) : -1;
-    part_path(work, part, live);
-    drain_part_path(work->spool->output, part->name, drained);
-    if (drain_move(work->spool, part->name) != 0 || drain_finish(live, drained) != 0)
+        return run_write(writer, &part->run, NULL);
+    drain_part_path(work->spool->home, part->name, path);
+    if (drained_open(&drained, path, part->part) != 0)
         return -1;
-    errno = EIO;
-    if (run_reader_open(&run, drained) != 0)
-        return -1;
-    int result = run_write(writer, &run), problem = errno;
-    run_reader_close(&run);
+    int result = run_write(writer, &part->run, &drained), problem = errno;
+    drained_close(&drained);
     errno = problem;
     return result;
 }
@@ -424,9 +426,7 @@ static void part_remove(struct work *work, const struct part *part)
 {
     char path[PATH_MAX];
     drain_part_path(work->spool->home, part->name, path);
-    bool gone = !part->run.header.drained || unlink(path) == 0 || errno == ENOENT;
-    drain_part_path(work->spool->output, part->name, path);
-    gone = gone && (!part->run.header.drained || unlink(path) == 0 || errno == ENOENT);
+    bool gone = !part->part || unlink(path) == 0 || errno == ENOENT;
     if (gone)
         part_path(work, part, path);
     if (!gone || unlink(path) != 0)

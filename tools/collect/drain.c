@@ -4,9 +4,11 @@
 #include "base/text.h"
 #include "collect/processlife.h"
 #include "collect/resultfolder.h"
+#include "collect/spools.h"
+#include "jobfile/packing.h"
+#include "reader/readercomms.h"
 #include "reader/regularfile.h"
 #include "writer/room.h"
-#include "writer/run.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -17,20 +19,27 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 20, REST_MS = 200, PIECE_BYTES = 256 << 10, DRAINED = 1 };
+enum { LOOK_MS = 20, REST_MS = 200, DRAINED = 1 };
 
-/* A live file and its counterpart. */
-struct pair {
+/* So much of a live file is drained at a time, and then its memory is freed. */
+enum { STEP_BYTES = 1 << 20, STEP_CHUNKS = 256 };
+
+/* A live file that is drained. */
+struct draining {
     int live, part;
     struct run_header *header; /* of the live file, mapped */
-    char *buffer;              /* PIECE_BYTES */
-    uint64_t holes;            /* in the part: drained bytes that are missing now */
-    uint64_t last;             /* offset of the drained chunk just before this one, or 0 if that was another chunk */
+    struct job_writer writer;  /* of the part */
+    struct packing *packing;
+    uint64_t chunks[STEP_CHUNKS]; /* offsets of the chunks of this step */
+    size_t count, freed;
+    uint64_t bytes;             /* of these chunks */
+    struct chunk_header *chunk; /* memory for one */
+    size_t room;
+    uint64_t last; /* offset of the drained chunk just before this one, or 0 if that was another chunk */
     struct chunk_header last_chunk;
 };
 
@@ -39,98 +48,48 @@ void drain_part_path(const char *output, const char *name, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%.3800s/%.255s.part", output, name);
 }
 
-/* Holes stay holes. */
-static int bytes_copy(int to, int from)
+static void draining_close(struct draining *draining)
 {
-    off_t end = lseek(from, 0, SEEK_END);
-    if (end < 0 || ftruncate(to, end) != 0)
+    packing_free(draining->packing);
+    job_writer_release(&draining->writer);
+    if (draining->header)
+        munmap(draining->header, RUN_PAGE_BYTES);
+    if (draining->live >= 0)
+        close(draining->live);
+    if (draining->part >= 0)
+        close(draining->part);
+    free(draining->chunk);
+}
+
+/* Opens the file, or makes it. If the user has removed it, what was in it is lost, and the rest goes on at its place. */
+static int drained_file_open(struct draining *draining, const char *path)
+{
+    struct run_header *header = draining->header;
+    const bool begun = header->drained != 0;
+    if (!begun) {
+        room_in(header)->part = sizeof(struct job_header); /* first: with it the collector removes the file */
+        unlink(path);
+    }
+    draining->part = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
+    if (draining->part < 0)
         return -1;
-    for (off_t at = 0, hole; (at = lseek(from, at, SEEK_DATA)) >= 0; at = hole) {
-        hole = lseek(from, at, SEEK_HOLE);
-        if (hole < 0 || lseek(to, at, SEEK_SET) < 0)
-            return -1;
-        for (off_t next = at; next < hole;) {
-            ssize_t n = sendfile(to, from, &next, (size_t)(hole - next));
-            if (n == 0)
-                errno = EIO;
-            if (n <= 0 && !(n < 0 && errno == EINTR))
-                return -1;
-        }
-    }
-    return errno == ENXIO ? 0 : -1; /* no more data */
+    if (begun)
+        return job_writer_open(&draining->writer, draining->part, room_in(header)->part);
+    result_share(draining->part);
+    return job_writer_begin(&draining->writer, draining->part, header->job, 1);
 }
 
-int drain_move(const struct spool *spool, const char *name)
+/* Returns 0, or -1. */
+static int draining_open(struct draining *draining, const char *live, const char *part)
 {
-    char home[PATH_MAX], here[PATH_MAX];
-    if (strcmp(spool->home, spool->output) == 0)
+    *draining = (struct draining){.live = open(live, O_RDWR | O_NOFOLLOW | O_CLOEXEC), .part = -1};
+    void *page = draining->live < 0 ? MAP_FAILED
+                                    : mmap(NULL, RUN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, draining->live, 0);
+    draining->header = page == MAP_FAILED ? NULL : page;
+    if (draining->header && drained_file_open(draining, part) == 0 && (draining->packing = packing_make()))
         return 0;
-    drain_part_path(spool->home, name, home);
-    drain_part_path(spool->output, name, here);
-    int from = open(home, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    int to = from < 0 ? -1 : open(here, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    int result = to < 0 ? -1 : bytes_copy(to, from), problem = errno;
-    if (from >= 0)
-        close(from);
-    if (to >= 0)
-        close(to);
-    errno = problem;
-    return result;
-}
-
-static void pair_close(struct pair *pair)
-{
-    int error = errno;
-    if (pair->header)
-        munmap(pair->header, RUN_PAGE_BYTES);
-    if (pair->live >= 0)
-        close(pair->live);
-    if (pair->part >= 0)
-        close(pair->part);
-    free(pair->buffer);
-    errno = error;
-}
-
-/* Returns 0, or -1 with errno. The part is created if no chunk was drained before. */
-static int pair_open(struct pair *pair, const char *live, const char *part)
-{
-    *pair = (struct pair){.live = open(live, O_RDWR | O_NOFOLLOW | O_CLOEXEC), .part = -1};
-    pair->buffer = malloc(PIECE_BYTES);
-    void *page = pair->live < 0 || !pair->buffer
-                     ? MAP_FAILED
-                     : mmap(NULL, RUN_PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, pair->live, 0);
-    pair->header = page == MAP_FAILED ? NULL : page;
-    if (pair->header) {
-        bool begun = __atomic_load_n(&pair->header->drained, __ATOMIC_RELAXED) != 0;
-        if (!begun)
-            unlink(part);
-        pair->part = open(part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
-        if (pair->part >= 0 && !begun)
-            result_share(pair->part);
-    }
-    if (pair->part >= 0)
-        return 0;
-    pair_close(pair);
+    draining_close(draining);
     return -1;
-}
-
-static int live_range_copy(const struct pair *pair, uint64_t offset, uint64_t bytes)
-{
-    for (uint64_t done = 0; done < bytes;) {
-        size_t piece = bytes - done < PIECE_BYTES ? (size_t)(bytes - done) : PIECE_BYTES;
-        ssize_t n = pread(pair->live, pair->buffer, piece, (off_t)(offset + done));
-        if (n <= 0) {
-            errno = n < 0 ? errno : EIO;
-            return -1;
-        }
-        for (ssize_t put = 0, m; put < n; put += m)
-            if ((m = pwrite(pair->part, pair->buffer + put, (size_t)(n - put), (off_t)(offset + done) + put)) <= 0) {
-                errno = m < 0 ? errno : ENOSPC;
-                return -1;
-            }
-        done += (uint64_t)n;
-    }
-    return 0;
 }
 
 static bool is_drained(const struct chunk_header *chunk)
@@ -141,125 +100,131 @@ static bool is_drained(const struct chunk_header *chunk)
 /* Returns whether the chunk is finished: any chunk of the trace, or a chunk of samples that is not being filled. */
 static bool is_movable(const struct chunk_header *chunk)
 {
-    return chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED ||
-           (chunk->kind == CHUNK_SAMPLES && chunk->reserved[0] == 0);
+    bool finished = chunk->kind == CHUNK_TRACE || chunk->kind == CHUNK_PACKED ||
+                    (chunk->kind == CHUNK_SAMPLES && chunk->reserved[0] == 0);
+    return finished && chunk->bytes <= PACKING_CHUNK_MOST && reader_chunk_fits(chunk);
 }
 
-static int chunk_head_write(const struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
+/* Reads a chunk into draining->chunk, with the header that was checked. Returns 0, or -1. */
+static int chunk_read(struct draining *draining, uint64_t offset, const struct chunk_header *head)
 {
-    return pwrite(pair->live, chunk, sizeof *chunk, (off_t)offset) == (ssize_t)sizeof *chunk ? 0 : -1;
+    if (head->bytes > draining->room) {
+        void *memory = realloc(draining->chunk, head->bytes);
+        if (!memory)
+            return -1;
+        draining->chunk = memory;
+        draining->room = head->bytes;
+    }
+    if (pread(draining->live, draining->chunk, head->bytes, (off_t)offset) != (ssize_t)head->bytes)
+        return -1; /* it is tried again */
+    *draining->chunk = *head;
+    return 0;
 }
 
-static void memory_give_back(const struct pair *pair, uint64_t offset, uint64_t bytes)
+static int chunk_head_write(const struct draining *draining, uint64_t offset, const struct chunk_header *chunk)
+{
+    return pwrite(draining->live, chunk, sizeof *chunk, (off_t)offset) == (ssize_t)sizeof *chunk ? 0 : -1;
+}
+
+static void memory_give_back(const struct draining *draining, uint64_t offset, uint64_t bytes)
 {
     if (bytes)
-        fallocate(pair->live, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
+        fallocate(draining->live, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes);
 }
 
 /* Joins a drained chunk to the chunk before it, if that is drained, too. */
-static int chunk_join(struct pair *pair, uint64_t offset, const struct chunk_header *chunk)
+static int chunk_join(struct draining *draining, uint64_t offset, const struct chunk_header *chunk)
 {
-    if (!pair->last) {
-        pair->last = offset;
-        pair->last_chunk = *chunk;
-        memory_give_back(pair, offset + RUN_PAGE_BYTES, chunk->bytes - RUN_PAGE_BYTES);
+    if (!draining->last) {
+        draining->last = offset;
+        draining->last_chunk = *chunk;
+        memory_give_back(draining, offset + RUN_PAGE_BYTES, chunk->bytes - RUN_PAGE_BYTES);
         return 0;
     }
-    pair->last_chunk.bytes += chunk->bytes;
-    if (chunk_head_write(pair, pair->last, &pair->last_chunk) != 0)
+    draining->last_chunk.bytes += chunk->bytes;
+    if (chunk_head_write(draining, draining->last, &draining->last_chunk) != 0)
         return -1;
-    memory_give_back(pair, offset, chunk->bytes);
+    memory_give_back(draining, offset, chunk->bytes);
     return 0;
 }
 
-/* Copies the chunk, marks it, and frees its memory. */
-static int chunk_move(struct pair *pair, uint64_t offset, struct chunk_header chunk)
+/* Visitors of chunks return 0, 1 to stop behind the chunk, or -1. */
+typedef int visitor(struct draining *draining, uint64_t offset, struct chunk_header chunk);
+
+/* Adds a finished chunk to the step. */
+static int chunk_pack(struct draining *draining, uint64_t offset, struct chunk_header chunk)
 {
-    uint64_t bytes = chunk.bytes;
-    if (live_range_copy(pair, offset, bytes) != 0)
+    if (!is_movable(&chunk))
+        return 0;
+    if (chunk_read(draining, offset, &chunk) != 0 || packing_chunk(draining->packing, draining->chunk, offset) != 0)
         return -1;
-    chunk.kind = CHUNK_FREE;
-    chunk.reserved[1] = DRAINED;
-    if (chunk_head_write(pair, offset, &chunk) != 0 || chunk_join(pair, offset, &chunk) != 0)
-        return -1;
-    __atomic_fetch_add(&pair->header->drained, bytes, __ATOMIC_RELEASE);
-    return 0;
+    draining->chunks[draining->count++] = offset;
+    draining->bytes += chunk.bytes;
+    return draining->bytes >= STEP_BYTES || draining->count == STEP_CHUNKS;
 }
 
-/* Calls `visit` for each existing chunk. Returns 0, or -1 with errno. EBADMSG means that the file is damaged. */
-static int chunks_visit(struct pair *pair, int (*visit)(struct pair *, uint64_t, struct chunk_header))
+/* Marks a chunk of the step, and frees its memory. */
+static int chunk_free(struct draining *draining, uint64_t offset, struct chunk_header chunk)
 {
-    uint64_t end = __atomic_load_n(&pair->header->file_bytes, __ATOMIC_ACQUIRE);
-    for (uint64_t at = RUN_PAGE_BYTES; at < end;) {
-        struct chunk_header chunk;
-        bool read = pread(pair->live, &chunk, sizeof chunk, (off_t)at) == (ssize_t)sizeof chunk;
-        if (!read || chunk.magic != CHUNK_MAGIC || chunk.bytes < RUN_PAGE_BYTES || chunk.bytes > end - at) {
-            errno = EBADMSG;
-            return -1;
-        }
-        if (visit(pair, at, chunk) != 0)
-            return -1;
-        at += chunk.bytes;
+    if (draining->freed < draining->count && draining->chunks[draining->freed] == offset) {
+        draining->freed++;
+        chunk.kind = CHUNK_FREE;
+        chunk.reserved[1] = DRAINED;
+        return chunk_head_write(draining, offset, &chunk) == 0 ? chunk_join(draining, offset, &chunk) : -1;
     }
-    return 0;
-}
-
-static int chunk_drain(struct pair *pair, uint64_t offset, struct chunk_header chunk)
-{
-    if (is_movable(&chunk))
-        return chunk_move(pair, offset, chunk);
     if (is_drained(&chunk))
-        return chunk_join(pair, offset, &chunk);
-    pair->last = 0;
+        return chunk_join(draining, offset, &chunk);
+    draining->last = 0;
     return 0;
 }
 
-/* Checks whether the drained part still exists. If the user has removed it, there is a hole, which gets a chunk
- * header. */
-static int drained_check(struct pair *pair, uint64_t begin, uint64_t end)
+/* Visits the chunks from *at to before `end`, and moves *at behind them. Returns what the last visit has returned, or -1. */
+static int chunks_visit(struct draining *draining, uint64_t *at, uint64_t end, visitor *visit)
 {
-    for (uint64_t at = begin, next; at < end; at = next) {
+    int result = 0;
+    while (result == 0 && *at < end) {
         struct chunk_header chunk;
-        ssize_t n = pread(pair->part, &chunk, sizeof chunk, (off_t)at);
-        next = n == (ssize_t)sizeof chunk && chunk.magic == CHUNK_MAGIC ? at + chunk.bytes : at;
-        pair->holes += next > at && next <= end && chunk.kind == CHUNK_FREE; /* of an earlier try */
-        if (next > at && next <= end)
-            continue;
-        off_t data = n < 0 ? -1 : lseek(pair->part, (off_t)at, SEEK_DATA);
-        if (data < 0 && (n < 0 || errno != ENXIO))
-            return -1; /* it may be there */
-        next = data > (off_t)at && (uint64_t)data < end ? (uint64_t)data : end;
-        chunk = (struct chunk_header){.magic = CHUNK_MAGIC, .kind = CHUNK_FREE, .bytes = next - at};
-        if (pwrite(pair->part, &chunk, sizeof chunk, (off_t)at) != (ssize_t)sizeof chunk)
-            return -1;
-        pair->holes++;
+        bool read = pread(draining->live, &chunk, sizeof chunk, (off_t)*at) == (ssize_t)sizeof chunk;
+        if (!read || chunk.magic != CHUNK_MAGIC || chunk.bytes < RUN_PAGE_BYTES || chunk.bytes > end - *at)
+            return -1; /* it is damaged */
+        result = visit(draining, *at, chunk);
+        *at += chunk.bytes;
     }
+    return result;
+}
+
+/* Completes the step, and tells the process that there is room. Returns 0, or -1. */
+static int step_end(struct draining *draining)
+{
+    if (packing_end(draining->packing) != 0 || job_writer_flush(&draining->writer) != 0)
+        return -1;
+    room_in(draining->header)->part = job_writer_place(&draining->writer);
+    __atomic_fetch_add(&draining->header->drained, draining->bytes, __ATOMIC_RELEASE);
     return 0;
 }
 
-static int chunk_keep(struct pair *pair, uint64_t offset, struct chunk_header chunk)
+/* Drains what is finished. A chunk gets its mark when it is written and counted. Without its mark it is drained again. */
+static void chunks_drain(struct draining *draining)
 {
-    return is_drained(&chunk) ? drained_check(pair, offset, offset + chunk.bytes)
-                              : live_range_copy(pair, offset, chunk.bytes);
+    uint64_t at = RUN_PAGE_BYTES, freed = RUN_PAGE_BYTES;
+    const uint64_t end = __atomic_load_n(&draining->header->file_bytes, __ATOMIC_ACQUIRE);
+    for (int result = 1; result > 0;) {
+        draining->count = draining->freed = draining->bytes = 0;
+        packing_begin(draining->packing, &draining->writer);
+        result = chunks_visit(draining, &at, end, chunk_pack);
+        if (result < 0 || (draining->count && step_end(draining) != 0) ||
+            chunks_visit(draining, &freed, at, chunk_free) != 0)
+            return;
+    }
 }
 
-/* Each hole counts once, because the number of its events is not known. */
-static int losses_add(const struct pair *pair)
+void drain_file(const char *live, const char *part)
 {
-    uint64_t lost = pair->header->lost[LOSS_NO_FILE] + pair->holes;
-    off_t place = (off_t)(offsetof(struct run_header, lost) + LOSS_NO_FILE * sizeof lost);
-    return !pair->holes || pwrite(pair->part, &lost, sizeof lost, place) == (ssize_t)sizeof lost ? 0 : -1;
-}
-
-int drain_finish(const char *live, const char *part)
-{
-    struct pair pair;
-    if (pair_open(&pair, live, part) != 0)
-        return -1;
-    bool good = live_range_copy(&pair, 0, RUN_PAGE_BYTES) == 0 && chunks_visit(&pair, chunk_keep) == 0 &&
-                losses_add(&pair) == 0;
-    pair_close(&pair);
-    return good ? 0 : -1;
+    struct draining draining;
+    if (draining_open(&draining, live, part) != 0)
+        return; /* the excess is lost, and counted there */
+    chunks_drain(&draining);
+    draining_close(&draining);
 }
 
 /* ---- while the program runs -------------------------------------------------------------------------------------- */
@@ -314,13 +279,10 @@ static bool header_read(const char *path, union page *page)
 
 static void live_drain(const struct spool *spool, const char *name, const char *live)
 {
-    struct pair pair;
     char part[PATH_MAX];
     drain_part_path(spool->output, name, part);
-    if (result_folder_make(spool->output) != 0 || pair_open(&pair, live, part) != 0)
-        return; /* the excess is lost, and counted there */
-    chunks_visit(&pair, chunk_drain);
-    pair_close(&pair);
+    if (result_folder_make(spool->output) == 0)
+        drain_file(live, part);
 }
 
 /* Takes the lock, because collectors use the same files. */

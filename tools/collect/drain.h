@@ -1,30 +1,24 @@
 /*
- * Moves traces that exceed the limit of the spool to the output directory, while the program runs.
+ * Drains traces that exceed the limit of the spool: their events go to the output directory early, while the program runs.
  *
- *   live file            | header | arena | (drained) | packed | ring | (drained) | packed |     node-local
- *   OUTPUT/NAME.mpit.part                | packed    |                | packed    |              at the same offsets
+ *   live file              | header | arena | (drained) | packed | ring | (drained) | packed |       in the spool
+ *   OUTPUT/NAME.mpit.part  | header | columns | columns | columns |                                (jobfile/drained.h)
  *
- * Drained chunks stay as a CHUNK_FREE with a mark, and their memory is freed. Adjacent ones become one chunk. When the
- * process has ended, the rest is copied to the same offsets (drain_finish), and all of it becomes a section of the job file.
- * The recorder finds the free space from header.drained.
+ * Drained chunks are packed, and then stay in the live file as a CHUNK_FREE with a mark. Their memory is freed. Adjacent ones
+ * become one chunk. When the process has ended, its section of the job file gets what was packed as it is (packing.h). The
+ * recorder finds the free space from header.drained.
  */
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H
 
-#include "collect/spools.h"
-
-#include <stdbool.h>
+#include <limits.h>
 
 /* Drains the spools of an output directory until no process uses them. Returns 0, or -1 if another process already does
  * so. */
 int drain_run(const char *output);
 
-/* Copies the rest of a live file to the file to which it was drained. That is a live file of its own then. Returns 0, or
- * -1 with errno. */
-int drain_finish(const char *live, const char *part);
-
-/* Copies what was drained to where the results go, if that is another directory. Returns as above. */
-int drain_move(const struct spool *spool, const char *name);
+/* Drains what is finished in a live file. The caller holds the lock of its spool. If that fails, what was not drained stays. */
+void drain_file(const char *live, const char *part);
 
 /* Returns the name of the file to which a live file is drained, in an output directory. */
 void drain_part_path(const char *output, const char *name, char path[PATH_MAX]);

@@ -149,7 +149,7 @@ static int live_pack(struct joining *joining, const struct run_piece *piece)
     errno = ESTALE;
     if (run_reader_open_part(&run, piece->path, piece->extent) != 0)
         return -1;
-    int result = job_writer_process(&joining->writer, &run), problem = errno;
+    int result = job_writer_process(&joining->writer, &run, NULL), problem = errno;
     run_reader_close(&run);
     errno = problem;
     return result;

@@ -29,7 +29,7 @@ static int bytes_put_at(int fd, const char *bytes, size_t count, uint64_t place)
     return 0;
 }
 
-static int sections_flush(struct job_writer *writer)
+int job_writer_flush(struct job_writer *writer)
 {
     if (bytes_put_at(writer->fd, writer->buffer, writer->used, writer->written) != 0)
         return -1;
@@ -41,7 +41,7 @@ static int sections_flush(struct job_writer *writer)
 int job_writer_put(struct job_writer *writer, const void *bytes, size_t count)
 {
     for (size_t done = 0, n; done < count; done += n) {
-        if (writer->used == BUFFER_BYTES && sections_flush(writer) != 0)
+        if (writer->used == BUFFER_BYTES && job_writer_flush(writer) != 0)
             return -1;
         n = count - done < BUFFER_BYTES - writer->used ? count - done : BUFFER_BYTES - writer->used;
         memcpy(writer->buffer + writer->used, (const char *)bytes + done, n);
@@ -57,9 +57,9 @@ int job_writer_pad(struct job_writer *writer)
     return job_writer_put(writer, zeros, section_padded(place) - place);
 }
 
-static int job_writer_open(struct job_writer *writer, int fd)
+int job_writer_open(struct job_writer *writer, int fd, uint64_t place)
 {
-    *writer = (struct job_writer){.fd = fd, .buffer = malloc(BUFFER_BYTES)};
+    *writer = (struct job_writer){.fd = fd, .end = place, .written = place, .buffer = malloc(BUFFER_BYTES)};
     if (writer->buffer)
         return 0;
     errno = ENOMEM;
@@ -78,7 +78,7 @@ int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t p
 {
     struct job_header header = {.version = JOB_VERSION, .byte_order = RUN_BYTE_ORDER, .job = job, .parts = parts};
     job_header_seal(&header);
-    if (job_writer_open(writer, fd) != 0)
+    if (job_writer_open(writer, fd, 0) != 0)
         return -1;
     writer->end = sizeof header;
     return job_writer_put(writer, &header, sizeof header);
@@ -100,7 +100,7 @@ int job_writer_resume(struct job_writer *writer, int fd)
 {
     char error[128];
     struct job_index index;
-    int result = job_writer_open(writer, fd);
+    int result = job_writer_open(writer, fd, 0);
     if (result != 0)
         return -1;
     if (job_index_read_at(&index, fd, error) != JOB_INDEX_READ) {
@@ -159,10 +159,10 @@ static int section_head_put(struct job_writer *writer, uint64_t begin, const str
         memcpy(writer->buffer + (begin - writer->written), head, sizeof *head);
         return 0;
     }
-    return sections_flush(writer) == 0 ? bytes_put_at(writer->fd, (const char *)head, sizeof *head, begin) : -1;
+    return job_writer_flush(writer) == 0 ? bytes_put_at(writer->fd, (const char *)head, sizeof *head, begin) : -1;
 }
 
-int job_writer_process(struct job_writer *writer, const struct run_reader *run)
+int job_writer_process(struct job_writer *writer, const struct run_reader *run, const struct drained *drained)
 {
     const uint64_t begin = writer->end;
     struct section_header head = {
@@ -174,7 +174,7 @@ int job_writer_process(struct job_writer *writer, const struct run_reader *run)
     }
     int result = job_writer_put(writer, &nothing, sizeof nothing);
     if (result == 0)
-        result = packing_put(writer->packing, writer, run, &head.chunks);
+        result = packing_put(writer->packing, writer, run, drained, &head.chunks);
     head.bytes = job_writer_place(writer) - begin;
     head.payload_bytes = head.bytes - sizeof head;
     section_seal(&head);
@@ -220,7 +220,7 @@ int job_writer_copy(struct job_writer *writer, int from, const struct section_en
     int result = 0;
     for (uint64_t done = 0; result == 0 && done < entry->bytes;) {
         if (BUFFER_BYTES - writer->used < sizeof(struct section_header))
-            result = sections_flush(writer);
+            result = job_writer_flush(writer);
         ssize_t n = result == 0 ? section_part_read(writer, from, &from_entry, done) : -1;
         writer->used += n > 0 ? (size_t)n : 0;
         done += n > 0 ? (uint64_t)n : 0;
@@ -243,7 +243,7 @@ int job_writer_end(struct job_writer *writer)
     }
     job_tail_seal(&tail, begin);
     bool good = job_writer_put(writer, index, bytes) == 0 && job_writer_put(writer, &tail, sizeof tail) == 0 &&
-                sections_flush(writer) == 0 && ftruncate(writer->fd, (off_t)writer->written) == 0;
+                job_writer_flush(writer) == 0 && ftruncate(writer->fd, (off_t)writer->written) == 0;
     int problem = errno;
     free(index);
     if (!good) {

@@ -94,12 +94,24 @@ static bool block_is_sound(const struct chunk_header *chunk)
     return sum <= chunk->packed_bytes && chunk->first_event + chunk->capacity > chunk->first_event;
 }
 
+static bool chunk_fits(const struct chunk_header *chunk, uint64_t room)
+{
+    return room >= sizeof *chunk && chunk->magic == CHUNK_MAGIC && chunk->bytes >= sizeof *chunk &&
+           chunk->bytes % SECTION_ALIGN == 0 && chunk->bytes <= room &&
+           chunk->packed_bytes <= chunk->bytes - sizeof *chunk &&
+           (chunk->kind == CHUNK_IMAGE || chunk->kind == CHUNK_COLUMNS);
+}
+
+bool packed_chunk_is_sound(const struct chunk_header *chunk, uint64_t room)
+{
+    return chunk_fits(chunk, room) &&
+           (chunk->kind == CHUNK_COLUMNS ? block_is_sound(chunk) : seal_is_whole(chunk, NULL));
+}
+
 static const struct chunk_header *chunk_at(struct run_reader *reader, uint64_t at, uint64_t end)
 {
     const struct chunk_header *chunk = (const void *)((const char *)reader->file + at);
-    if (sizeof *chunk > end - at || chunk->magic != CHUNK_MAGIC || chunk->bytes < sizeof *chunk ||
-        chunk->bytes % SECTION_ALIGN || chunk->bytes > end - at || chunk->packed_bytes > chunk->bytes - sizeof *chunk ||
-        (chunk->kind != CHUNK_IMAGE && chunk->kind != CHUNK_COLUMNS)) {
+    if (!chunk_fits(chunk, end - at)) {
         reader_fail(reader, "is damaged: no chunk at byte %llu", (unsigned long long)at);
         return NULL;
     }

@@ -1,6 +1,6 @@
 /*
  * A packed run: what one process recorded, as a section of a job file (jobfile.h). It is made of the live file of a process
- * that has ended.
+ * that has ended. Chunks of a long trace are packed before that, and come into the section as they are (drained.h).
  *
  *   section_header | piece of image | piece | block | ...
  *                    each: chunk_header | payload, of a multiple of 64 bytes together
@@ -56,6 +56,8 @@ struct packed_writer;
 struct packed_writer *packed_writer_make(void); /* NULL: no memory */
 void packed_writer_free(struct packed_writer *writer);
 size_t packed_pack(struct packed_writer *writer, const void *from, size_t bytes, void *out, size_t room);
+/* Returns whether it is the header of a piece or block that fits into `room` bytes, with its checksum. */
+bool packed_chunk_is_sound(const struct chunk_header *chunk, uint64_t room);
 /* Stores the checksum in the header, after everything else. The checksum of a block includes its sizes. */
 void packed_seal(struct chunk_header *chunk, const struct column_sizes *sizes);
 

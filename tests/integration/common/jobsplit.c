@@ -19,7 +19,7 @@
 static void run_write(int fd, const struct run_reader *run, const struct run_piece *names)
 {
     struct job_writer writer;
-    if (job_writer_begin(&writer, fd, run->header.job, 1) != 0 || job_writer_process(&writer, run) != 0)
+    if (job_writer_begin(&writer, fd, run->header.job, 1) != 0 || job_writer_process(&writer, run, NULL) != 0)
         err(1, "job_writer_process");
     int from = names ? open(names->path, O_RDONLY) : -1;
     const struct section_entry entry = {

@@ -222,7 +222,7 @@ static void run_pack(void)
     assert_true(fd >= 0);
     assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
     assert_int_equal(job_writer_begin(&writer, fd, reader.header.job, 1), 0);
-    assert_int_equal(job_writer_process(&writer, &reader), 0);
+    assert_int_equal(job_writer_process(&writer, &reader, NULL), 0);
     assert_int_equal(job_writer_end(&writer), 0);
     assert_int_equal(writer.count, 1);
     process = run_identity(&reader.header);

@@ -277,22 +277,16 @@ static bool header_read(const char *path, union page *page)
     return read;
 }
 
+/* Takes the lock, because collectors use the same files. */
 static void live_drain(const struct spool *spool, const char *name, const char *live)
 {
     char part[PATH_MAX];
-    drain_part_path(spool->output, name, part);
-    if (result_folder_make(spool->output) == 0)
-        drain_file(live, part);
-}
-
-/* Takes the lock, because collectors use the same files. */
-static void live_drain_alone(const struct spool *spool, const char *name, const char *live)
-{
     int lock = spool_lock(spool->path, 0);
-    if (lock < 0)
-        return;
-    live_drain(spool, name, live);
-    close(lock);
+    drain_part_path(spool->output, name, part);
+    if (lock >= 0 && result_folder_make(spool->output) == 0)
+        drain_file(live, part);
+    if (lock >= 0)
+        close(lock);
 }
 
 /* Returns whether the file has no header yet. An older file without a header is damaged. */
@@ -345,7 +339,7 @@ static void spool_look(const struct spool *spool, struct look *look)
         look->fills = look->fills || is_fuller_than(&page, FILLING);
         if (!is_fuller_than(&page, FULL))
             continue;
-        live_drain_alone(spool, entry->d_name, live);
+        live_drain(spool, entry->d_name, live);
         look->moved = look->moved || (header_read(live, &later) && later.header.drained > page.header.drained);
     }
     if (directory)

@@ -1,31 +1,23 @@
 #include "jobfile/drained.h"
 
 #include "base/array.h"
+#include "jobfile/packing.h"
 #include "reader/runmap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <zstd.h>
 
-/* Blocks have checksums, and a damaged one costs only itself. A damaged piece of the image would cost the whole process. */
+/* Blocks have checksums, and a damaged one costs only itself. A damaged piece of the image would cost the whole process. Without
+ * memory nothing is checked. */
 static bool piece_is_whole(const struct chunk_header *chunk)
 {
     uint64_t bytes = chunk->reserved[1];
-    void *plain = bytes <= ((uint64_t)1 << 30) ? malloc(bytes + 1) : NULL;
-    bool whole = plain && ZSTD_decompress(plain, bytes, chunk + 1, chunk->packed_bytes) == bytes;
+    void *plain = bytes <= PACKING_CHUNK_MOST ? malloc(bytes + 1) : NULL;
+    bool whole =
+        plain ? ZSTD_decompress(plain, bytes, chunk + 1, chunk->packed_bytes) == bytes : bytes <= PACKING_CHUNK_MOST;
     free(plain);
     return whole;
-}
-
-/* Returns false without memory. */
-static bool chunk_note(struct drained *drained, const struct chunk_header *chunk)
-{
-    struct drained_chunk *list = array_grow(drained->list, drained->count, sizeof *list);
-    if (!list)
-        return false;
-    drained->list = list;
-    list[drained->count++] = (struct drained_chunk){*chunk, chunk};
-    return true;
 }
 
 /* Notes the sound chunks, and counts the gaps between them. Returns false without memory. */
@@ -41,8 +33,13 @@ static bool chunks_note(struct drained *drained, uint64_t end)
         step = sound ? chunk->bytes : room ? SECTION_ALIGN : end - at;
         sound = sound && (chunk->kind == CHUNK_COLUMNS || piece_is_whole(chunk));
         drained->lost += was_sound && !sound;
-        if (sound && !chunk_note(drained, chunk))
+        if (!sound)
+            continue;
+        struct drained_chunk *list = array_grow(drained->list, drained->count, sizeof *list);
+        if (!list)
             return false;
+        drained->list = list;
+        list[drained->count++] = (struct drained_chunk){*chunk, chunk};
     }
     return true;
 }

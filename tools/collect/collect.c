@@ -127,8 +127,7 @@ static int sum_write(struct job_writer *writer, struct spool_run *runs, size_t c
     return result;
 }
 
-/* Writes a run, with what was drained of it. A file may have become shorter meanwhile: then what was written is not what was
- * recorded. */
+/* Writes a run, with its drained chunks. If a file has become shorter meanwhile, the section is wrong, and is taken back. */
 static int spool_run_write(const struct work *work, struct job_writer *writer, const struct spool_run *run)
 {
     char path[PATH_MAX];

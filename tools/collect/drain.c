@@ -61,7 +61,7 @@ static void draining_close(struct draining *draining)
     free(draining->chunk);
 }
 
-/* Opens the file, or makes it. If the user has removed it, what was in it is lost, and the rest goes on at its place. */
+/* Opens the file, or makes it. If the user has removed it, its chunks are lost. Later chunks keep their places. */
 static int drained_file_open(struct draining *draining, const char *path)
 {
     struct run_header *header = draining->header;
@@ -178,7 +178,7 @@ static int chunk_free(struct draining *draining, uint64_t offset, struct chunk_h
     return 0;
 }
 
-/* Visits the chunks from *at to before `end`, and moves *at behind them. Returns what the last visit has returned, or -1. */
+/* Visits the chunks from *at to before `end`, and moves *at behind them. Returns the result of the last visit, or -1. */
 static int chunks_visit(struct draining *draining, uint64_t *at, uint64_t end, visitor *visit)
 {
     int result = 0;
@@ -203,7 +203,7 @@ static int step_end(struct draining *draining)
     return 0;
 }
 
-/* Drains what is finished. A chunk gets its mark when it is written and counted. Without its mark it is drained again. */
+/* Drains the finished chunks. A chunk gets its mark when it is written and counted. Without its mark it is drained again. */
 static void chunks_drain(struct draining *draining)
 {
     uint64_t at = RUN_PAGE_BYTES, freed = RUN_PAGE_BYTES;

@@ -4,8 +4,8 @@
  *   live file              | header | arena | (drained) | packed | ring | (drained) | packed |       in the spool
  *   OUTPUT/NAME.mpit.part  | header | columns | columns | columns |                                (jobfile/drained.h)
  *
- * Drained chunks are packed, and then stay in the live file as a CHUNK_FREE with a mark. Their memory is freed. Adjacent ones
- * become one chunk. When the process has ended, its section of the job file gets what was packed as it is (packing.h). The
+ * A drained chunk is packed. Then it stays in the live file as a CHUNK_FREE with a mark, and its memory is freed. Adjacent ones
+ * become one chunk. When the process has ended, its section of the job file gets a copy of the packed chunks (packing.h). The
  * recorder finds the free space from header.drained.
  */
 #ifndef MPIT_TOOLS_DRAIN_H
@@ -17,7 +17,7 @@
  * so. */
 int drain_run(const char *output);
 
-/* Drains what is finished in a live file. The caller holds the lock of its spool. If that fails, what was not drained stays. */
+/* Drains the finished chunks of a live file. The caller holds the lock of its spool. If this fails, the other chunks stay. */
 void drain_file(const char *live, const char *part);
 
 /* Returns the name of the file to which a live file is drained, in an output directory. */

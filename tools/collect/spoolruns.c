@@ -107,7 +107,7 @@ void spool_run_part(const struct spool *spool, const struct spool_run *run, char
     drain_part_path(spool->home, strrchr(run_reader_path(&run->reader), '/') + 1, path);
 }
 
-/* The live file goes last: with it the next collector finds what is left. */
+/* The live file goes last: the next collector finds the drained part by it. */
 int spool_run_remove(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX])
 {
     spool_run_part(spool, run, path);

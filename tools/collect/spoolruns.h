@@ -7,7 +7,7 @@
 #include "collect/spools.h"
 #include "reader/reader.h"
 
-/* A run, and what the collector (collect.c) has done with it. */
+/* A run, and how far the collector (collect.c) has come with it. */
 struct spool_run {
     struct run_reader reader;
     uint64_t part; /* as in its room: where the drained part of its trace ends. 0: there is none */

@@ -1,5 +1,5 @@
 /*
- * What was drained of a live file (collect/drain.h). It waits beside the job file, and becomes a part of its process's section.
+ * The drained part of a live file (collect/drain.h). It waits beside the job file, and becomes a part of its process's section.
  *
  *   NAME.mpit.part   job_header | chunk | chunk | ...        chunks of a packed run (format/packedrun.h), in any order
  *

@@ -30,7 +30,7 @@ struct job_writer {
 int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t parts);
 /* Goes on behind the last section of the file. EBADMSG: it is no job file, or not a whole one. */
 int job_writer_resume(struct job_writer *writer, int fd);
-/* The run of a process that has ended. drained: what was drained of it before, or NULL. */
+/* The run of a process that has ended, with its drained chunks. drained: may be NULL. */
 int job_writer_process(struct job_writer *writer, const struct run_reader *run, const struct drained *drained);
 /* A section that is in memory (section_pack). */
 int job_writer_section(struct job_writer *writer, const struct section_header *section);
@@ -42,7 +42,7 @@ int job_writer_copy(struct job_writer *writer, int from, const struct section_en
 int job_writer_end(struct job_writer *writer);
 void job_writer_release(struct job_writer *writer);
 
-/* For drain.c: begins at a place in the file, and writes what is in the buffer. */
+/* For drain.c: begins at a place in the file, and writes the buffer to it. */
 int job_writer_open(struct job_writer *writer, int fd, uint64_t place);
 int job_writer_flush(struct job_writer *writer);
 /* For packing.c: appends bytes. */

@@ -21,7 +21,7 @@ struct packing {
     uint32_t event_count, thread;
     uint64_t first_event;
     const struct drained *drained;
-    size_t next;      /* chunk of what was drained that is not in the section yet */
+    size_t next;      /* drained chunk that is not in the section yet */
     uint64_t covered; /* the end of the thread's events that were drained, as far as they are in the section */
     struct unpacked unpacked;
 };
@@ -70,7 +70,7 @@ static int chunk_put(struct packing *packing, struct chunk_header *chunk, const 
     return job_writer_pad(writer);
 }
 
-/* Appends the next chunk of what was drained, as it is. */
+/* Appends the next drained chunk, as it is. */
 static int drained_put(struct packing *packing)
 {
     const struct drained_chunk *chunk = &packing->drained->list[packing->next++];
@@ -113,7 +113,7 @@ static int gone_put(struct packing *packing, uint64_t from, uint64_t to)
     return to > from ? piece_put(packing, from, &gone, sizeof gone) : 0;
 }
 
-/* The next chunk of what was drained, if it is of this kind. NULL: there is none. */
+/* The next drained chunk, if it is of this kind. NULL: there is none. */
 static const struct chunk_header *drained_next(const struct packing *packing, uint32_t kind)
 {
     const struct drained *drained = packing->drained;
@@ -121,7 +121,7 @@ static const struct chunk_header *drained_next(const struct packing *packing, ui
     return there ? &drained->list[packing->next].head : NULL;
 }
 
-/* Writes what there is in place of the parts that are left out: chunks of samples that were drained, and gaps. */
+/* Fills the place of parts that are left out: with drained chunks of samples, and headers that lead over the rest. */
 static int gap_put(struct packing *packing, uint64_t from, uint64_t to)
 {
     for (const struct chunk_header *piece; (piece = drained_next(packing, CHUNK_IMAGE)) && piece->reserved[0] < to;) {
@@ -239,7 +239,7 @@ static int thread_put(struct packing *packing, uint32_t thread)
     return result == 0 ? events_block_put(packing) : -1;
 }
 
-/* Counts each part of what was drained that is not there any more, because the number of its events is not known. */
+/* Counts each missing part of the drained chunks as one loss, because the number of its events is not known. */
 static int loss_put(struct packing *packing, uint64_t lost)
 {
     lost += ((const struct run_header *)(const void *)packing->run->base)->lost[LOSS_NO_FILE];

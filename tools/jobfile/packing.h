@@ -13,7 +13,7 @@ enum { PACKING_CHUNK_MOST = 16 << 20 };
 struct packing *packing_make(void);
 void packing_free(struct packing *packing);
 
-/* Appends the payload of the section, and counts its chunks. What was drained is copied as it is. drained: may be NULL.
+/* Appends the payload of the section, and counts its chunks. Drained chunks are copied as they are. drained: may be NULL.
  * Returns 0, or -1 with errno. */
 int packing_put(struct packing *packing, struct job_writer *writer, const struct run_reader *run,
                 const struct drained *drained, uint32_t *chunks);

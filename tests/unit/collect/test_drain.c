@@ -1,4 +1,5 @@
-/* What is drained of a live file comes back in its section, to the last event: also when calls fail, or the drain is killed. */
+/* Drained chunks come back in the section of their process, to the last event. So they do when a call fails, or the drain is
+ * killed. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -83,7 +84,7 @@ static char live[PATH_MAX], part[sizeof fixture.directory + 16], packed[sizeof p
 static char *scene; /* the bytes of the live file */
 static size_t scene_bytes;
 
-/* What a run has. */
+/* The content of a run. */
 struct content {
     uint64_t events, samples, sum, lost, missing, blocks; /* events in the blocks */
 };
@@ -180,7 +181,7 @@ static void scene_restore(void)
         assert_int_equal(errno, ENOENT);
 }
 
-/* Packs the live file with what was drained, as the collector does. Returns what the section has. */
+/* Packs the live file with its drained part, as the collector does. Returns the content of the section. */
 static struct content collected(void)
 {
     struct run_reader run;

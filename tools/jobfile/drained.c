@@ -70,6 +70,8 @@ int drained_open(struct drained *drained, const char *path, uint64_t end)
         drained->lost = 1;
         return errno == 0 || errno == ENOENT ? 0 : -1;
     }
+    if (end < sizeof(struct job_header))
+        drained->lost = 1;
     if (!chunks_note(drained, end)) {
         drained_close(drained);
         errno = ENOMEM;

@@ -464,7 +464,7 @@ def wrapper_print(call, name, types, large):
         body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", HOT_SHAPES[call.shape], words,
                    f"body_{name}({given}next)", hot=True)
         untimed = "" if call.shape in ("sendrecv", "waitall") else (
-            f"    if (call_modes[{words['kind']}] == MODE_UNTIMED)\n        return hot_{name}({given}&next_of_c, false);\n")
+            f"    if (call_modes[{words['kind']}] == MODE_UNTIMED && !book.concurrent)\n        return hot_{name}({given}&next_of_c, false);\n")
         print(f"static int general_{name}({parameters})\n{{\n{untimed}    return {usual};\n}}\n")
         usual = f"hot_{name}({given}&next_of_c, true)"
         fortran = f"call_modes[{words['kind']}] || book.concurrent ? {fortran} : hot_{name}({given}&next_of_fortran, true)"

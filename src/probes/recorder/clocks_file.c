@@ -58,9 +58,9 @@ static void *publish_run(void *unused)
     char *slash = strrchr(task.directory, '/');
     if (slash)
         *slash = '\0';
-    run_directory_make(task.directory, NULL);
+    bool made = run_directory_make(task.directory, NULL) == 0;
     unlink(task.temporary); /* of a process that had this number and was killed */
-    int fd = open(task.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int fd = !made ? -1 : open(task.temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool good = fd >= 0 && write(fd, task.bytes, sizeof task.bytes) == (ssize_t)sizeof task.bytes;
     if (fd >= 0 && close(fd) != 0)
         good = false;

@@ -121,7 +121,7 @@ static void spool_limit_set(const struct opened *opened)
         return;
     run->header->spool_limit = most;
     if (run->places && (!run->trace_limit || run->trace_limit > most))
-        run_limits_set(run, run->memory_limit, most);
+        (void)!run_limits_set(run, run->memory_limit, most); /* false: the trace is longer already */
     if (!opened->trace_asked)
         return;
     spool_share_set(opened->spool);

@@ -175,7 +175,7 @@ static void run_go_on(void)
         return;
     life_set(header && header->world_size ? LIFE_KNOWN : LIFE_BEGUN);
     ending_revoke();
-    run_reopen(&book.run);
+    (void)!run_reopen(&book.run); /* false: the run goes on in memory */
     __atomic_store_n(&recorder_on, header != NULL && !book.run.detached, __ATOMIC_RELEASE);
     if (recorder_on)
         sampler_begin();

@@ -87,20 +87,6 @@ void completion_take(struct completion *c, enum call kind, int count, MPI_Reques
                                                         : request_take(c->saved[i], &handles[i]);
 }
 
-void completion_resume(struct completion *c, enum call kind, int count, MPI_Request *handles, const uint64_t *saved)
-{
-    c->kind = kind;
-    c->handles = handles;
-    c->count = count;
-    c->done_count = c->quiet_count = 0;
-    if (count <= COMPLETION_FEW)
-        few_lay(c, false, false);
-    else
-        many_lay(c, false, false);
-    for (int i = 0; i < c->count; i++)
-        c->saved[i] = saved[i];
-}
-
 void completion_set_one(struct completion *c, enum call kind, MPI_Request *handle, uint64_t saved,
                         struct request *taken)
 {
@@ -298,7 +284,7 @@ bool receive_arrived_slow(int result)
 void untaken_put_back(struct completion *c)
 {
     for (int i = 0; c->taken && i < c->count; i++)
-        if (c->taken[i] && !c->taken[i]->handle) /* else it is persistent, and still in the table */
+        if (c->taken[i] && (!c->taken[i]->persistent || c->kind == CALL_MPI_Request_free)) /* else it is in the table */
             request_put(c->taken[i], c->saved[i]);
 }
 

@@ -53,9 +53,6 @@ HOT void few_lay(struct completion *c, bool own_statuses, bool takes)
 
 /* Starts a call on `count` requests, whose probe has entered. `own_statuses`: room for statuses is wanted. */
 void completion_take(struct completion *completion, enum call kind, int count, MPI_Request *handles, bool own_statuses);
-/* The same after the call. `saved`: the handles before it. */
-void completion_resume(struct completion *completion, enum call kind, int count, MPI_Request *handles,
-                       const uint64_t *saved);
 /* The same for MPI_Request_free: the request is out of the table from then on. */
 void completion_take_freed(struct completion *completion, enum call kind, MPI_Request *handle);
 

@@ -74,14 +74,14 @@ static void chain_add(struct request *request)
 static void chain_remove(struct request *request)
 {
     struct request **bucket = own_bucket(request), *before = *bucket;
-    if (before == request) {
+    if (before == request)
         *bucket = chain_next(request);
-        return;
-    }
-    while (before && chain_next(before) != request)
-        before = chain_next(before);
-    if (before)
+    else
+        while (before && chain_next(before) != request)
+            before = chain_next(before);
+    if (before && before != request)
         before->chain = request->chain;
+    request->chain = 0;
 }
 
 /* Makes four times as many buckets when chains may have become long. Without memory they only grow longer. */
@@ -227,44 +227,71 @@ static struct request *crowded_find(uint64_t handle, const void *where)
     return NULL;
 }
 
-/* Returns the oldest crowded request of this handle, or NULL. */
-static struct request *crowd_oldest(uint64_t handle)
+/* Returns the crowd of this handle, or NULL. There are few: a library has a shared handle or two. */
+HOT struct request_crowd *crowd_of(uint64_t handle)
 {
-    for (uint32_t n = request_table.oldest; n; n = request_at(n)->younger)
-        if (request_at(n)->handle == handle)
-            return request_at(n);
+    for (struct request_crowd *crowd = request_table.crowds; crowd < request_table.crowds + CROWDS_MOST; crowd++)
+        if (crowd->handle == handle)
+            return crowd;
+        else if (!crowd->handle)
+            break;
     return NULL;
 }
 
+/* The same. Makes one, if there is a place for it. */
+static struct request_crowd *crowd_make(uint64_t handle)
+{
+    struct request_crowd *crowd = crowd_of(handle);
+    for (int i = 0; !crowd && i < CROWDS_MOST; i++)
+        if (!request_table.crowds[i].handle) {
+            crowd = &request_table.crowds[i];
+            crowd->handle = handle;
+        }
+    return crowd;
+}
+
+/* Returns the oldest crowded request of this handle, or NULL. */
+static struct request *crowd_oldest(uint64_t handle)
+{
+    const struct request_crowd *crowd = request_table.crowd ? crowd_of(handle) : NULL;
+    return crowd && crowd->oldest ? request_at(crowd->oldest) : NULL;
+}
+
+static struct request *crowd_next(const struct request *request)
+{
+    return request->younger ? request_at(request->younger) : NULL;
+}
+
 /* Puts it to the crowded ones, as the youngest. */
-static inline void crowd_link(struct request *request)
+HOT void crowd_link(struct request_crowd *crowd, struct request *request)
 {
     uint32_t number = request_number(request);
     request->crowded = true;
-    request->older = request_table.youngest;
+    request->older = crowd->youngest;
     request->younger = 0;
-    *(request->older ? &request_at(request->older)->younger : &request_table.oldest) = number;
-    request_table.youngest = number;
+    *(request->older ? &request_at(request->older)->younger : &crowd->oldest) = number;
+    crowd->youngest = number;
     request_table.crowd++;
 }
 
+HOT void crowd_unlink(struct request *request)
+{
+    struct request_crowd *crowd = crowd_of(request->handle);
+    *(request->older ? &request_at(request->older)->younger : &crowd->oldest) = request->younger;
+    *(request->younger ? &request_at(request->younger)->older : &crowd->youngest) = request->older;
+    request->crowded = false;
+    request_table.crowd--;
+}
+
 /* The same, and puts it into the bucket of its variable. */
-static void crowd_add(struct request *request)
+static void crowd_add(struct request_crowd *crowd, struct request *request)
 {
     const struct request *first = first_find(request->handle);
     request->hidden =
         (first && first->where == request->where) || crowded_find(request->handle, request->where) != NULL;
-    crowd_link(request);
+    crowd_link(crowd, request);
     if (!request->hidden)
         chain_add(request);
-}
-
-static inline void crowd_unlink(struct request *request)
-{
-    *(request->older ? &request_at(request->older)->younger : &request_table.oldest) = request->younger;
-    *(request->younger ? &request_at(request->younger)->older : &request_table.youngest) = request->older;
-    request->crowded = false;
-    request_table.crowd--;
 }
 
 static void table_remove(struct request *request)
@@ -292,8 +319,9 @@ static void table_insert_known(struct request *request, struct log *log, bool sh
         table_remove(first);
         displaced_add(log, first);
     }
-    if (shared && !request->extended)
-        crowd_add(request);
+    struct request_crowd *crowd = shared && !request->extended ? crowd_make(request->handle) : NULL;
+    if (crowd)
+        crowd_add(crowd, request);
     else
         chain_add(request);
 }
@@ -307,7 +335,7 @@ static void table_insert(struct request *request, struct log *log)
         return;
     }
     bool locked = table_lock();
-    bool known = first_find(handle) || (request_table.crowd && crowd_oldest(handle));
+    bool known = first_find(handle) || crowd_oldest(handle);
     bool shared = known && abi_request_was_shared(handle);
     if (known && !shared) { /* not under the lock: it may ask the dynamic linker */
         table_unlock(locked);
@@ -330,11 +358,12 @@ void request_put(struct request *request, uint64_t handle)
 bool request_link(struct log *log, struct request *request)
 {
     const struct request *head = *request_bucket(request->handle);
-    if (!book.concurrent && head->handle == request->handle && !head->crowded &&
-        abi_request_was_shared(request->handle) && !*request_bucket(request_variable_key(request->where)) &&
+    struct request **bucket = request_bucket(request_variable_key(request->where));
+    struct request_crowd *crowd = crowd_of(request->handle);
+    if (!book.concurrent && crowd && !*bucket && head->handle == request->handle && !head->crowded &&
         head->where != request->where) {
-        crowd_link(request);
-        *request_bucket(request_variable_key(request->where)) = request;
+        crowd_link(crowd, request);
+        *bucket = request;
         return false;
     }
     table_insert(request, log);
@@ -362,7 +391,7 @@ static struct request *table_find(uint64_t handle, const void *where, bool only_
         there = crowded_find(handle, where);
     if (there || only_there)
         return there;
-    struct request *crowded = request_table.crowd ? crowd_oldest(handle) : NULL;
+    struct request *crowded = crowd_oldest(handle);
     return first && (!crowded || first->posted.begin <= crowded->posted.begin) ? first : crowded;
 }
 
@@ -440,9 +469,9 @@ static struct request *idle_find(uint64_t handle)
     for (struct request *r = *request_bucket(handle); r; r = chain_next(r))
         if (may_start(r, handle))
             found = r;
-    for (uint32_t n = request_table.oldest; n && !found; n = request_at(n)->younger)
-        if (may_start(request_at(n), handle))
-            found = request_at(n);
+    for (struct request *r = crowd_oldest(handle); r && !found; r = crowd_next(r))
+        if (may_start(r, handle))
+            found = r;
     return found;
 }
 
@@ -480,8 +509,9 @@ void request_rename(struct request *request, uint64_t handle)
 {
     bool locked = table_lock();
     table_remove(request);
+    request->handle = handle;
+    chain_add(request);
     table_unlock(locked);
-    request_put(request, handle);
 }
 
 /* True if the status is the one of an inactive request. Other fields do not tell. */
@@ -512,9 +542,10 @@ static void table_visit(void (*found)(struct request *request, void *data), void
     for (size_t i = 0; i < (size_t)1 << (64 - request_table.shift); i++)
         for (struct request *r = request_table.buckets[i]; r; r = chain_next(r))
             found(r, data);
-    for (uint32_t n = request_table.oldest; n; n = request_at(n)->younger)
-        if (request_at(n)->hidden)
-            found(request_at(n), data);
+    for (int i = 0; i < CROWDS_MOST; i++)
+        for (struct request *r = crowd_oldest(request_table.crowds[i].handle); r; r = crowd_next(r))
+            if (r->hidden)
+                found(r, data);
 }
 
 static void request_share(struct request *request, void *data)

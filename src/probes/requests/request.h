@@ -3,11 +3,12 @@
  *
  *   buckets[hash of the handle] ──> request ──> request ...                chain: others with the same hash
  *   buckets[hash of the variable] ──> crowded request ──> ...              of a handle that stands for several requests
- *        oldest ──> ... ──> youngest                                       all crowded requests, in the order of their posts
+ *        oldest ──> ... ──> youngest                                       all crowded ones of a handle, in the order of posting
  *
  * One handle can stand for several requests at once: libraries return one shared handle for requests that are complete
  * when posted. The first one is found by its handle. The others are crowded: they are found by the variable of the
- * program that the handle was put into. If the program has moved the handle to another variable, the oldest is taken.
+ * program that the handle was put into. If the program has moved the handle to another variable, the oldest is taken. If a variable had
+ * several of them, the first is found by it, and the others are taken as the oldest in their turn.
  * If any other handle is posted again, its first request has ended unseen. That request is displaced, and counted as
  * lost.
  *
@@ -53,9 +54,9 @@ enum request_state { REQUEST_ACTIVE, REQUEST_IDLE, REQUEST_STARTING };
 
 struct request {
     uint64_t handle; /* 0: it is not in the table */
-    struct event
-        posted; /* begin = when. duration = kind of the call that posted it. kind = 0. A collective's tag = bytes
-                          * that it gets out. comm = 0: its figures are lost, or it is on no communicator */
+    /* begin: when it was posted. duration: the kind of the call that posted it. kind: of the record of a message's end.
+     * tag of a collective: the bytes that it gets out. comm 0: its figures are lost, or it is on no communicator. */
+    struct event posted;
     union {
         const void *where;    /* the program's variable that the handle was put into */
         struct request *next; /* of a spare or a displaced one */
@@ -95,13 +96,21 @@ struct request_more {
 _Static_assert(sizeof(struct request) == 64, "a million requests fit into 64 MiB, and a shift finds one");
 _Static_assert(sizeof(struct request_more) <= sizeof(struct request), "it takes a request's place");
 
+/* The crowded requests of a handle, in the order of their posts, by `older` and `younger`. */
+struct request_crowd {
+    uint64_t handle; /* 0: none yet */
+    uint32_t oldest, youngest;
+};
+
+enum { CROWDS_MOST = 8 }; /* requests of a further shared handle are not crowded */
+
 struct request_table {
     struct request **buckets;
     unsigned shift; /* of a hash, to the number of its bucket */
     bool locked;
     uint32_t crowd;        /* crowded requests in the table */
     struct request *spare; /* requests to use again */
-    uint32_t oldest, youngest;
+    struct request_crowd crowds[CROWDS_MOST];
 };
 
 extern LIBRARY_LOCAL struct request_table request_table;

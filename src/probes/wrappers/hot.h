@@ -8,10 +8,9 @@
  *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
  *
  * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
- * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. Any further need (a
- * listener, for example) makes one of the conditions fail. A call that is not recorded as usual does not come here
- * (switchboard.h). The exception is a call that is only counted (mpit_timing 0), which takes the same way without the
- * clock, unless it is on several messages. `timed` is a constant.
+ * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. A listener sets
+ * knob_rare_ticks to 0, so each call takes long. A call that is not recorded as usual does not come here
+ * (switchboard.h). With mpit_timing 0 a call on one message comes here, and reads no clock. `timed` is a constant.
  */
 #ifndef MPIT_PROBES_HOT_H
 #define MPIT_PROBES_HOT_H
@@ -29,7 +28,6 @@ struct hot {
     struct view *view;
     uint64_t begin;          /* 0: it is not timed */
     uint64_t saved;          /* in a wait: the handle before the call, */
-    struct request **bucket; /* its bucket, */
     struct request *request; /* and its request */
 };
 
@@ -227,7 +225,7 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
                     const MPI_Request *where)
 {
     struct request *request = request_table.spare, **bucket;
-    if (__builtin_expect(!request, 0))
+    if (__builtin_expect(!request || book.concurrent, 0)) /* a session may have come during the call */
         return false;
     if (shape == FOLD_POST_SEND)
         view_page_select(hot->view, event.peer);
@@ -297,8 +295,7 @@ HOT bool hot_enter_wait(struct hot *hot, enum call kind, const MPI_Request *requ
     if (__builtin_expect(!request, 0) || !log_in_usually(log))
         return false;
     hot->saved = abi_handle_of_request(*request);
-    hot->bucket = request_bucket(hot->saved);
-    hot->request = *hot->bucket;
+    hot->request = *request_bucket(hot->saved);
     if (__builtin_expect(!hot->request || hot->request->handle != hot->saved, 0))
         return log_out(log, 0), false;
     hot_begin(hot, kind, 0, PEER_NONE);
@@ -326,9 +323,10 @@ HOT void hot_release(struct request **bucket, struct request *request)
 HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *where, const MPI_Status *status)
 {
     struct log *log = hot->log;
-    struct request *request = hot->request;
+    struct request *request = hot->request, **bucket = request_bucket(hot->saved);
     struct tally tally = tally_unseen(log);
-    if (__builtin_expect(*hot->bucket != request || log->stall.times, 0) || !hot_is_plain(request, hot->saved, where))
+    if (__builtin_expect(*bucket != request || log->stall.times || book.concurrent, 0) ||
+        !hot_is_plain(request, hot->saved, where))
         return false;
     uint64_t end = hot->timed ? clock_counter() : 0, posted = request->posted.begin;
     if (__builtin_expect(hot->timed ? end - posted >= COMPARED_LOAD(&knob_rare_ticks)
@@ -365,7 +363,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
     event_store_end(&log->cursor[1], &request->posted, done.peer, done.tag, done.bytes);
     log->cursor += 2;
     events_count(log->own.tally.cells, 2);
-    hot_release(hot->bucket, request);
+    hot_release(bucket, request);
     RELAXED_STORE(&log->state->call, CALL_NONE);
     return true;
 }
@@ -390,6 +388,8 @@ struct hot_many {
     uint64_t saved[HOT_MOST];        /* the handles before the call */
     struct request *taken[HOT_MOST]; /* their requests, out of the table */
     MPI_Status statuses[HOT_MOST];   /* in place of MPI_STATUSES_IGNORE */
+    struct request *done[HOT_MOST];  /* for hot_all_cold: as in struct completion */
+    const MPI_Status *status[HOT_MOST];
 };
 
 _Static_assert(HOT_MOST + 1 <= RING_SPARE, "readers leave out records that may be half written");
@@ -410,10 +410,14 @@ HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kin
 COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, struct hot_many *many,
                        bool taken, int result, const MPI_Status *statuses)
 {
-    struct completion c = {.probe = hot_probe(&hot)};
-    completion_resume(&c, kind, count, requests, many->saved);
-    if (taken)
-        c.taken = many->taken;
+    struct completion c = {.probe = hot_probe(&hot),
+                           .kind = kind,
+                           .count = count,
+                           .handles = requests,
+                           .saved = many->saved,
+                           .taken = taken ? many->taken : NULL,
+                           .done = many->done,
+                           .status = many->status};
     leave_all(&c, result, true, statuses);
 }
 
@@ -505,7 +509,8 @@ HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum ca
                            MPI_Request *requests, int result, const MPI_Status *statuses)
 {
     struct log *log = hot->log;
-    if (__builtin_expect(result != MPI_SUCCESS || log->stall.times || log->cursor + count + 1 >= log->limit, 0)) {
+    if (__builtin_expect(
+            result != MPI_SUCCESS || log->stall.times || book.concurrent || log->cursor + count + 1 >= log->limit, 0)) {
         hot_all_cold(*hot, kind, count, requests, many, false, result, statuses);
         return;
     }

@@ -137,6 +137,7 @@ void leave_comm_idup(struct probe *probe, enum call kind, MPI_Comm comm, int res
     uint32_t number = known ? comm_creation_number(probe->view) : 0;
     struct request *made = result == MPI_SUCCESS ? request_post(probe, &posted, abi_handle_of_request(*request)) : NULL;
     if (made) {
+        request_hold(made); /* the parent of the new communicator, which is made when the request is out of the table */
         request_more(made)->newcomm = *newcomm;
         request_more(made)->number = number;
     }

@@ -50,6 +50,10 @@ for mpi in openmpi mpich; do
     record="mpit-run --quiet --output $run" runs "$mpi" $mpi 2 "$program" all 100
     exact "$mpi" "$run" --threads 48
 
+    run=$work/counted-$mpi
+    record="mpit-run --quiet --timing 0 --output $run" runs "$mpi, only counted" $mpi 2 "$program" all 100
+    exact "$mpi, only counted" "$run"
+
     run=$work/traced-$mpi
     record="mpit-run --quiet --otf2 --output $run" runs "$mpi, with a trace" $mpi 2 "$program" all 100
     exact "$mpi, with a trace" "$run"

@@ -196,6 +196,19 @@ static void persistent_request_stays_until_it_is_removed(void **state)
     request_release(request);
 }
 
+/* Open MPI may start a persistent request under a new handle. The other one in its old bucket stays there. */
+static void renamed_request_leaves_its_neighbour_alone(void **state)
+{
+    (void)state;
+    post(neighbour_of(0x6000), 1);
+    struct request *request = persistent_post(0x6000, 0);
+    request_rename(request, 0x6108);
+    assert_int_equal(request->chain, 0);
+    request_release(request_remove(0x6108, NULL));
+    assert_null(*request_bucket(0x6108));
+    take_check(neighbour_of(0x6000), 1);
+}
+
 /* MPICH does not report the end of a started request to MPI_PROC_NULL. */
 static void started_request_to_nobody_may_be_started(void **state)
 {
@@ -418,6 +431,7 @@ int main(void)
         TEST(request_of_a_nested_call_waits_for_its_turn),
         TEST(request_that_did_not_complete_is_put_back),
         TEST(persistent_request_stays_until_it_is_removed),
+        TEST(renamed_request_leaves_its_neighbour_alone),
         TEST(started_request_to_nobody_may_be_started),
         TEST(persistent_requests_of_one_handle_are_started_in_turn),
         TEST(made_requests_are_used_again),

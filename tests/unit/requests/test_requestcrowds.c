@@ -65,6 +65,19 @@ static void million_equal_handles_are_found_by_their_variables(void **state)
         take_from_check(&variables[i], shared_handle(), i + 1);
 }
 
+/* Others are found in a step or two, however many stand for the shared handle. */
+static void crowd_is_no_burden_for_others(void **state)
+{
+    (void)state;
+    static MPI_Request variables[MANY];
+    for (uint64_t i = 0; i < MANY; i++) {
+        post_from(&variables[i], i % 2 ? shared_handle() : handle_of(i, 16), i + 1);
+        assert_null(request_take(handle_of(i, 24) + 8, &variables[i]));
+    }
+    for (uint64_t i = 0; i < MANY; i++)
+        take_from_check(&variables[i], i % 2 ? shared_handle() : handle_of(i, 16), i + 1);
+}
+
 /* ---- several threads --------------------------------------------------------------------------------------------- */
 
 enum { THREADS = 4, ROUNDS = EFFORT(20000, 500), HANDED = EFFORT(200000, 3000) };
@@ -177,6 +190,7 @@ int main(void)
         TEST(million_handles_are_found_in_a_few_steps),
         TEST(million_equal_handles_go_in_and_out_at_the_ends),
         TEST(million_equal_handles_are_found_by_their_variables),
+        TEST(crowd_is_no_burden_for_others),
         TEST(threads_neither_lose_nor_mix_requests),
         TEST(handle_that_passes_between_threads_keeps_its_order),
     };

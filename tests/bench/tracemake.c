@@ -159,8 +159,8 @@ static void begin(struct maker *maker, const char *directory)
 {
     struct run_problem problem;
     uint64_t cell, offset;
-    run_directory_make(directory, NULL);
-    if (run_open(&maker->run, directory, UINT64_C(1) << 30, UINT64_C(1) << 40, &problem) != 0 || problem.text[0])
+    if (run_directory_make(directory, NULL) != 0 ||
+        run_open(&maker->run, directory, UINT64_C(1) << 30, UINT64_C(1) << 40, &problem) != 0 || problem.text[0])
         errx(1, "%s", problem.text);
     struct run_header *header = maker->run.header;
     header->job = 42;

@@ -297,8 +297,8 @@ static void file_settle(struct work *work, const char *path, struct spool_run *r
     struct run_dir dir;
     char error[512];
     bool synced = false;
-    run_dir_open(&dir, path, error);
-    for (size_t i = 0; i < count; i++) {
+    bool reads = run_dir_open(&dir, path, error) == 0;
+    for (size_t i = 0; reads && i < count; i++) {
         if (runs[i].gone || !dir_has(&dir, &runs[i]))
             continue;
         synced = synced || directory_sync(work->spool->output, syncfs) == 0;

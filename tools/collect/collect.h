@@ -23,6 +23,7 @@
 #ifndef MPIT_TOOLS_COLLECT_H
 #define MPIT_TOOLS_COLLECT_H
 
+#include "base/linkage.h"
 #include "collect/spools.h"
 
 #include <stdint.h>
@@ -51,8 +52,8 @@ struct collected {
 };
 
 /* Collects one spool. Adds to `sum`. Returns 0, or -1 with the failure in problem[]. */
-int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
-                  char problem[COLLECT_PROBLEM_BYTES]);
+MUST_CHECK int collect_spool(const struct spool *spool, const struct collect_wish *wish, struct collected *sum,
+                             char problem[COLLECT_PROBLEM_BYTES]);
 
 /* Collects the spools of an output directory. Returns as above. */
 int collect_output(const char *output, const struct collect_wish *wish, struct collected *sum,

@@ -11,11 +11,12 @@
 #ifndef MPIT_TOOLS_DRAIN_H
 #define MPIT_TOOLS_DRAIN_H
 
+#include "base/linkage.h"
 #include <limits.h>
 
 /* Drains the spools of an output directory until no process uses them. Returns 0, or -1 if another process already does
  * so. */
-int drain_run(const char *output);
+MUST_CHECK int drain_run(const char *output);
 
 /* Drains the finished chunks of a live file. The caller holds the lock of its spool. If this fails, the other chunks stay. */
 void drain_file(const char *live, const char *part);

@@ -4,6 +4,7 @@
 #ifndef MPIT_TOOLS_SPOOLRUNS_H
 #define MPIT_TOOLS_SPOOLRUNS_H
 
+#include "base/linkage.h"
 #include "collect/spools.h"
 #include "reader/reader.h"
 
@@ -27,7 +28,7 @@ enum { FORGET_SECONDS = 24 * 60 * 60 };
 
 /* Opens the runs of a spool. *others: so many files cannot be read, or not yet. Returns 0, or -1 with errno. Close in both
  * cases. */
-int spool_runs_open(struct spool_runs *runs, const struct spool *spool, size_t *others);
+MUST_CHECK int spool_runs_open(struct spool_runs *runs, const struct spool *spool, size_t *others);
 void spool_runs_close(struct spool_runs *runs);
 
 /* Returns whether nobody has written to the file for so long. */
@@ -47,6 +48,6 @@ void spool_run_mark(const struct spool_run *run);
 /* The path of the drained part of its trace. */
 void spool_run_part(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX]);
 /* Removes its files. Returns 0, or -1 with errno and the path. */
-int spool_run_remove(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX]);
+MUST_CHECK int spool_run_remove(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX]);
 
 #endif

@@ -4,6 +4,7 @@
 #ifndef MPIT_TOOLS_SPOOLS_H
 #define MPIT_TOOLS_SPOOLS_H
 
+#include "base/linkage.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,13 +27,13 @@ struct spool_list {
  * Finds the spools of an output directory. Any path to the directory works, even if it does not exist yet. NULL finds
  * all spools. Returns 0, or -1 without memory. Release the list in both cases.
  */
-int spools_find(struct spool_list *spools, const char *output);
+MUST_CHECK int spools_find(struct spool_list *spools, const char *output);
 /* Returns whether the directory is a spool. *spool is then set. */
-bool spool_at(struct spool *spool, const char *path);
+MUST_CHECK bool spool_at(struct spool *spool, const char *path);
 
 /* Takes the lock of a spool. Returns a descriptor, which the caller closes, or -1 with errno. EWOULDBLOCK means that
  * another process has the lock. */
-int spool_lock(const char *spool, int wait_ms);
+MUST_CHECK int spool_lock(const char *spool, int wait_ms);
 
 /* Marks a spool: the files of a job with rank 0 on this node are in the output directory, and should become one file.
  * mpit-collect --all --join does it. A spool with the mark stays, even without a live file. The caller holds the lock. */

@@ -9,16 +9,18 @@
 #ifndef MPIT_TOOLS_JOIN_H
 #define MPIT_TOOLS_JOIN_H
 
+#include "base/linkage.h"
 #include "format/jobfile.h"
 #include "job/rundir.h"
 
 /* Makes one job file of the files of a job in the directory, which may be live files, too. Files stay as they are if one of them is elsewhere, cannot be
  * read, or belongs to another user. The new file has the access of one of them. Returns 0, or -1 with errno: EWOULDBLOCK
  * if another process joins. After an error the files stay. */
-int run_job_join(const struct run_dir *dir, const struct run_job *job);
+MUST_CHECK int run_job_join(const struct run_dir *dir, const struct run_job *job);
 
 /* Appends a section to a file of the job. Returns as above. ENOENT: the job has no job file. */
-int run_job_append(const struct run_dir *dir, const struct run_job *job, const struct section_header *section);
+MUST_CHECK int run_job_append(const struct run_dir *dir, const struct run_job *job,
+                              const struct section_header *section);
 
 /* Removes what a killed process has left in the directory: files that were joined, and files that were not complete. Does
  * nothing while another process joins. */

@@ -24,6 +24,7 @@
 #ifndef MPIT_TOOLS_LIVE_H
 #define MPIT_TOOLS_LIVE_H
 
+#include "base/linkage.h"
 #include "reader/reader.h"
 
 #include <stdbool.h>
@@ -66,11 +67,11 @@ struct live {
 };
 
 /* `paths` is empty for the user's running jobs. Returns 0, or -1 without memory. Copies the paths. */
-int live_files_open(struct live *live, const char *const *paths, size_t count);
+MUST_CHECK int live_files_open(struct live *live, const char *const *paths, size_t count);
 /* Without named paths: selects jobs of all users whose memory and files the caller may read. root may read all. */
 void live_of_all_users(struct live *live);
 /* Looks again. Returns 0, or -1 with a reason: no memory, or a named path without a run. */
-int live_look(struct live *live, char error[512]);
+MUST_CHECK int live_look(struct live *live, char error[512]);
 void live_close(struct live *live);
 
 /* Updates the time of a process that is still alive, right before its counters are read. */

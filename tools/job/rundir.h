@@ -15,6 +15,7 @@
 #ifndef MPIT_TOOLS_RUNDIR_H
 #define MPIT_TOOLS_RUNDIR_H
 
+#include "base/linkage.h"
 #include "reader/reader.h"
 #include "summary/summary.h"
 
@@ -113,11 +114,11 @@ void run_dir_look(void (*look)(struct run_reader *file));
  * Returns 0, or -1 with a reason: the directory does not exist, is not a run, or has no readable file. In both cases
  * problems[] may have entries, and the caller must call run_dir_close.
  */
-int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
+MUST_CHECK int run_dir_open(struct run_dir *dir, const char *path, char error[512]);
 /* The same. While ranks of a job are missing it waits for files of other nodes, until none has come for wait_ms, and for
  * RUN_DIR_WAITS times as long at most: in a directory of many jobs files may come all the time. */
 enum { RUN_DIR_WAITS = 6 };
-int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
+MUST_CHECK int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512]);
 void run_dir_close(struct run_dir *dir);
 
 /* Returns whether a process with this identity (run_identity) has a section of its own, and all of it can be read. */

@@ -11,6 +11,7 @@
 #ifndef MPIT_TOOLS_SELECT_H
 #define MPIT_TOOLS_SELECT_H
 
+#include "base/linkage.h"
 #include "calls.h"
 #include "base/ranklist.h"
 #include "reader/reader.h"
@@ -34,10 +35,10 @@ struct selection {
 };
 
 /* Each function reads one option's text. Returns 0, or -1 with the error in `problem`. */
-int selection_ranks(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
-int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
-int selection_comm(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
-int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+MUST_CHECK int selection_ranks(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+MUST_CHECK int selection_window(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+MUST_CHECK int selection_comm(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
+MUST_CHECK int selection_functions(struct selection *selection, const char *text, char problem[SELECT_PROBLEM_BYTES]);
 /* Adds the option to `described`. */
 void selection_describe(struct selection *selection, const char *option, const char *text);
 void selection_release(struct selection *selection);

@@ -8,6 +8,7 @@
 #ifndef MPIT_TOOLS_DRAINED_H
 #define MPIT_TOOLS_DRAINED_H
 
+#include "base/linkage.h"
 #include "format/packedrun.h"
 
 struct drained_chunk {
@@ -23,7 +24,7 @@ struct drained {
 };
 
 /* Returns 0, also if it is gone, or -1 with errno: it may be there. Close it after 0. */
-int drained_open(struct drained *drained, const char *path, uint64_t end);
+MUST_CHECK int drained_open(struct drained *drained, const char *path, uint64_t end);
 void drained_close(struct drained *drained);
 
 #endif

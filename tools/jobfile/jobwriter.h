@@ -9,6 +9,7 @@
 #ifndef MPIT_TOOLS_JOBWRITER_H
 #define MPIT_TOOLS_JOBWRITER_H
 
+#include "base/linkage.h"
 #include "format/jobfile.h"
 #include "reader/reader.h"
 
@@ -27,23 +28,24 @@ struct job_writer {
 };
 
 /* All functions return 0, or -1 with errno. One thread uses a writer. Release it in all cases. */
-int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t parts);
+MUST_CHECK int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t parts);
 /* Goes on behind the last section of the file. EBADMSG: it is no job file, or not a whole one. */
-int job_writer_resume(struct job_writer *writer, int fd);
+MUST_CHECK int job_writer_resume(struct job_writer *writer, int fd);
 /* The run of a process that has ended, with its drained chunks. drained: may be NULL. */
-int job_writer_process(struct job_writer *writer, const struct run_reader *run, const struct drained *drained);
+MUST_CHECK int job_writer_process(struct job_writer *writer, const struct run_reader *run,
+                                  const struct drained *drained);
 /* A section that is in memory (section_pack). */
-int job_writer_section(struct job_writer *writer, const struct section_header *section);
+MUST_CHECK int job_writer_section(struct job_writer *writer, const struct section_header *section);
 /* Takes the last section back. */
 void job_writer_undo(struct job_writer *writer);
 /* A section of another job file. ESTALE: it is not there. */
-int job_writer_copy(struct job_writer *writer, int from, const struct section_entry *entry);
+MUST_CHECK int job_writer_copy(struct job_writer *writer, int from, const struct section_entry *entry);
 /* Writes the index. Then the file is whole, but perhaps not on the disk. */
-int job_writer_end(struct job_writer *writer);
+MUST_CHECK int job_writer_end(struct job_writer *writer);
 void job_writer_release(struct job_writer *writer);
 
 /* For drain.c: begins at a place in the file, and writes the buffer to it. */
-int job_writer_open(struct job_writer *writer, int fd, uint64_t place);
+MUST_CHECK int job_writer_open(struct job_writer *writer, int fd, uint64_t place);
 int job_writer_flush(struct job_writer *writer);
 /* For packing.c: appends bytes. */
 int job_writer_put(struct job_writer *writer, const void *bytes, size_t count);

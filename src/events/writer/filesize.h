@@ -9,18 +9,19 @@
 #ifndef MPIT_EVENTS_FILESIZE_H
 #define MPIT_EVENTS_FILESIZE_H
 
+#include "base/linkage.h"
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 
 /* True if the current limit allows a file of `bytes`. Avoids partial writes. */
-bool filesize_permits(uint64_t bytes);
+MUST_CHECK bool filesize_permits(uint64_t bytes);
 
 /* Allocates `bytes` from `begin` on. Returns 0 or an errno. */
-int filesize_allocate(int fd, uint64_t begin, uint64_t bytes);
+MUST_CHECK int filesize_allocate(int fd, uint64_t begin, uint64_t bytes);
 /* Like ftruncate, but returns 0 or an errno. */
-int filesize_set(int fd, uint64_t bytes);
+MUST_CHECK int filesize_set(int fd, uint64_t bytes);
 /* As pwritev. */
 ssize_t filesize_write(int fd, const struct iovec *parts, int count, uint64_t offset);
 

@@ -8,6 +8,7 @@
 #ifndef MPIT_EVENTS_RUN_H
 #define MPIT_EVENTS_RUN_H
 
+#include "base/linkage.h"
 #include "format/event.h"
 #include "format/runfile.h"
 
@@ -60,8 +61,8 @@ struct run_problem {
  * Starts a run. Makes a new file in `dir`, and `dir` if it is missing. If `dir` is NULL, it makes memory that
  * neighbours.h finds. Returns 0, or -1 when there is no memory at all.
  */
-int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
-             struct run_problem *problem);
+MUST_CHECK int run_open(struct run *run, const char *dir, uint64_t memory_limit, uint64_t trace_limit,
+                        struct run_problem *problem);
 
 /* Undoes run_open, for a run without any records. */
 void run_abandon(struct run *run);
@@ -73,7 +74,7 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset);
 
 /* Counts other memory towards the memory limit of the run. Returns false, and counts nothing, if that would exceed
  * the limit. */
-bool run_memory_take(struct run *run, size_t bytes);
+MUST_CHECK bool run_memory_take(struct run *run, size_t bytes);
 void run_memory_give(struct run *run, size_t bytes);
 
 /* True if less than half of the allowed memory is in use. */
@@ -121,11 +122,11 @@ struct trace_move {
  * Each returns false if the move has ended and its events are counted as lost, by run->cause. With TRACE_RING older
  * events are dropped and counted instead.
  */
-bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes);
-bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes);
-bool run_trace_publish(struct run *run, struct trace_move *move);
+MUST_CHECK bool run_trace_take(struct run *run, struct trace_move *move, size_t bytes);
+MUST_CHECK bool run_trace_put(struct run *run, struct trace_move *move, size_t bytes);
+MUST_CHECK bool run_trace_publish(struct run *run, struct trace_move *move);
 /* Does all remaining steps. */
-bool run_trace_finish(struct run *run, struct trace_move *move);
+MUST_CHECK bool run_trace_finish(struct run *run, struct trace_move *move);
 /* Makes the file long enough for a chunk of `bytes` and more, so that the first step has less to do. */
 void run_trace_room(struct run *run, size_t bytes);
 
@@ -161,13 +162,13 @@ void run_gap(struct run *run, enum loss_cause cause, uint32_t thread, uint64_t f
 bool run_fits(struct run *run, size_t bytes);
 
 /* Sets new limits. Returns false, and changes nothing, if a limit is below the amount in use. */
-bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
+MUST_CHECK bool run_limits_set(struct run *run, uint64_t memory_limit, uint64_t trace_limit);
 
 /* Ends the run. The file stays only if `keep`. The mapped memory stays readable in this process. */
 void run_close(struct run *run, enum run_phase phase, bool keep);
 
 /* Continues a closed run. Returns false if its file was deleted. New records are then only in memory. */
-bool run_reopen(struct run *run);
+MUST_CHECK bool run_reopen(struct run *run);
 /* Ends a closed run for good, at the end of the process. */
 void run_leave(struct run *run);
 
@@ -177,6 +178,6 @@ void run_tell(struct run *run, const char *text);
 
 /* Makes `dir` and its parents. Returns 0 or an errno. `made`, unless it is NULL, is called for each one that was
  * missing, `last` for `dir` itself. It may change the path for a while. */
-int run_directory_make(const char *dir, void (*made)(char *path, bool last));
+MUST_CHECK int run_directory_make(const char *dir, void (*made)(char *path, bool last));
 
 #endif

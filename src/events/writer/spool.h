@@ -18,6 +18,7 @@
 #ifndef MPIT_EVENTS_SPOOL_H
 #define MPIT_EVENTS_SPOOL_H
 
+#include "base/linkage.h"
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,7 +40,7 @@ size_t spool_bases(const char *bases[SPOOL_BASES_MOST]);
  * or -1 with a reason in problem[]. A base that could not be used is named there as well when another one was taken, and
  * so is the other one.
  */
-int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
+MUST_CHECK int spool_make(const char *output, char path[SPOOL_PATH_BYTES], char problem[SPOOL_PROBLEM_BYTES]);
 
 /* Removes redundant slashes and dots from a path: "/a//b/./" -> "/a/b". So one directory has one spool. */
 void spool_path_clean(char *path);

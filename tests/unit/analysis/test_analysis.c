@@ -455,8 +455,8 @@ static void selection_leaves_out_waits_and_not_matches(void **state)
     char problem[SELECT_PROBLEM_BYTES];
     (void)state;
     ranks_make(2);
-    selection_ranks(&selection, "1", problem);
-    selection_window(&selection, ":5us", problem);
+    assert_int_equal(selection_ranks(&selection, "1", problem), 0);
+    assert_int_equal(selection_window(&selection, ":5us", problem), 0);
     PUT(0, 2000, 1000, CALL_MPI_Recv, .peer = 1, .tag = 5);
     PUT(1, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
     PUT(1, 3000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);

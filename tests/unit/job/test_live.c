@@ -79,7 +79,7 @@ static void open_named(const char *path)
 
 static const struct live_process *look(void)
 {
-    live_look(&live, error);
+    assert_int_equal(live_look(&live, error), 0);
     assert_int_equal(live.job_count, 1);
     return &live.jobs[0].processes[0];
 }

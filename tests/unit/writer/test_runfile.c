@@ -376,7 +376,7 @@ static void run_that_goes_on_grows_in_its_file(void **state)
     open_with(MEGABYTE, 0);
     run_close(&run, RUN_FINALIZED, true);
     assert_int_not_equal(run.header->end_ticks, 0);
-    run_reopen(&run);
+    assert_true(run_reopen(&run));
     assert_int_equal(run.header->phase, RUN_RUNNING);
     assert_int_equal(run.header->end_ticks, 0);
     assert_non_null(run_alloc(&run, MEGABYTE / 4, &offset));

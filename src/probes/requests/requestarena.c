@@ -2,7 +2,7 @@
 
 #include <sys/mman.h>
 
-enum { STEP_BYTES = ARENA_STEP * sizeof(struct request), STEPS_MOST = 4096 };
+enum { STEP_BYTES = ARENA_STEP * sizeof(struct request), STEPS_MOST = 1 << 14 };
 
 struct request *request_arena;
 static uint32_t steps_made, steps_most;

@@ -4,7 +4,7 @@
 
 #include "requests/request.h"
 
-enum { ARENA_STEP = 1024 }; /* requests */
+enum { ARENA_STEP = 256 }; /* requests */
 
 /* Returns ARENA_STEP zeroed requests side by side, or NULL without memory. The caller holds the table. */
 struct request *arena_extend(void);

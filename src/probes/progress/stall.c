@@ -46,7 +46,7 @@ static void stall_begin(struct log *log, uint64_t since)
     stall->since = since;
     stall->left = 0;
     stall->slept = true;
-    stall_rest.calls = 0;
+    RELAXED_STORE(&stall_rest.calls, 0);
     if (RELAXED_LOAD(&stall_rest.rests))
         stall_opal_rest_end();
     if (stall->times++ == 0) {

@@ -104,7 +104,7 @@ void stall_forget(struct log *log);
  * evidence of a wait (a sleep, a socket) ends the rest. */
 extern LIBRARY_LOCAL struct stall_rest {
     bool rests;
-    uint32_t calls; /* calls with polls since the last stall */
+    uint32_t calls; /* calls with polls since the last stall. Threads may lose one of another */
 } stall_rest;
 
 /* ---- the probes: each says whether MPI uses its progress engine -------- */

@@ -174,7 +174,7 @@ static void watch_turn(bool rests)
     __atomic_store_n(&gate_opal_progress, rests ? native_symbol_known(&progress) : (void *)opal_progress,
                      __ATOMIC_RELEASE);
     __atomic_store_n(&stall_rest.rests, rests, __ATOMIC_SEQ_CST);
-    stall_rest.calls = 0;
+    RELAXED_STORE(&stall_rest.calls, 0);
 }
 
 /* The watch rests less often from now on. */
@@ -223,7 +223,8 @@ HOT void watch_look(const struct log *log)
     if (__builtin_expect(log->state->since == watch.call, 1))
         return;
     watch.call = log->state->since;
-    if (++stall_rest.calls <= watch.enough || !RELAXED_LOAD(&watch.able) || RELAXED_LOAD(&fabric_on))
+    RELAXED_STORE(&stall_rest.calls, RELAXED_LOAD(&stall_rest.calls) + 1);
+    if (RELAXED_LOAD(&stall_rest.calls) <= watch.enough || !RELAXED_LOAD(&watch.able) || RELAXED_LOAD(&fabric_on))
         return;
     watch_turn(true);
     if (!__atomic_load_n(&watch.able, __ATOMIC_SEQ_CST)) /* since the check above */

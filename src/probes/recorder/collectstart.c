@@ -23,6 +23,9 @@ enum { STACK_BYTES = 64 << 10, DESCRIPTORS_LEAST = 3 };
 #define MPIT_BINDIR_FROM_LIBDIR "../bin"
 #endif
 
+/* As clone, which the thread sanitizer takes for a fork: then it ignores what this thread locks. */
+int __clone(int (*function)(void *), void *stack, int flags, void *argument, ...);
+
 /* For the two processes that are made. It is in shared memory, because one of them may have a memory of its own. */
 struct collector {
     char path[4096];
@@ -80,7 +83,7 @@ static int collector_become(void *argument)
 static int parent_become(void *argument)
 {
     struct collector *collector = argument;
-    pid_t pid = clone(collector_become, collector->stacks + 1, CLONE_VM | CLONE_VFORK | SIGCHLD, collector);
+    pid_t pid = __clone(collector_become, collector->stacks + 1, CLONE_VM | CLONE_VFORK | SIGCHLD, collector);
     collector->error = errno;
     __atomic_store_n(&collector->pid, pid, __ATOMIC_RELEASE);
     return 0;
@@ -116,8 +119,8 @@ static void collector_clone(struct collector *collector)
     sigemptyset(&before);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8); /* no handler may run in the shared memory */
     collector->error = ECHILD;                                          /* if the child is killed */
-    pid_t parent = stays ? clone(parent_stay, collector->stacks + 2, 0, collector)
-                         : clone(parent_become, collector->stacks + 2, CLONE_VM | CLONE_VFORK, collector);
+    pid_t parent = stays ? __clone(parent_stay, collector->stacks + 2, 0, collector)
+                         : __clone(parent_become, collector->stacks + 2, CLONE_VM | CLONE_VFORK, collector);
     collector->error = parent < 0 ? errno : collector->error;
     while (parent > 0 && waitpid(parent, NULL, __WCLONE | (stays ? WNOHANG : 0)) == 0 &&
            !__atomic_load_n(&collector->pid, __ATOMIC_ACQUIRE))

@@ -219,7 +219,7 @@ static void native_calls_find(void)
     if (!complete || native.mismatch)
         return;
     abi_constants_find();
-    native.present = true;
+    __atomic_store_n(&native.present, true, __ATOMIC_RELEASE); /* native_find has the acquire */
 }
 
 bool native_find(void)

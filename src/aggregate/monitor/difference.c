@@ -322,7 +322,7 @@ static void calls_make(struct difference *difference, const struct snapshot *beg
                                     .inside_ns = change_ns(call->ticks)};
         }
     interval->calls_before = difference->calls;
-    interval->calls_after = difference->calls + begin->process.calls;
+    interval->calls_after = count ? difference->calls + begin->process.calls : NULL;
     interval->call_before_count = begin->process.calls;
     interval->call_after_count = end->process.calls;
     interval->call_bytes = sizeof *difference->calls;

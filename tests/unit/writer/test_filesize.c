@@ -78,6 +78,7 @@ static uint64_t run_write(enum trace_policy policy)
         run_samples_flush(&run, &writer);
     }
     uint64_t bytes = run.virtual_bytes;
+    run_trace_policy(&run, TRACE_STOP); /* gives its memory back */
     run_close(&run, RUN_FINALIZED, true);
     if (run.path[0])
         unlink(run.path);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""samples.py BUILD [--make | --expect | --record DIRECTORY]: files of the present formats, which stay in tests/samples, are read as ever.
+"""samples.py BUILD [--make | --expect]: files of the present formats, which stay in tests/samples, are read as ever.
 
 There is a live file of each shape (plain, ring, counters without a trace, with samples), and a job file with a packed run and one
 with a summary, with what mpit-dump --json and --events made of them. All are of x86-64, little endian; xz packs them. Files of another version are
 refused with a word that names the versions, and what to do.
 
---record DIRECTORY records today's files there, for fuzzers. --make records the samples anew, after a change of a format.
+--make records the samples anew, after a change of a format.
 --expect keeps today's outputs as what is expected, where an output has changed on purpose."""
 import difflib
 import glob
@@ -99,8 +99,8 @@ def collected(live):
     return data
 
 
-def samples_record(keep):
-    """Of the version of today. `keep` gets the name and the bytes of each."""
+def samples_make():
+    """Of the version of today."""
     for name, steps, settings, kill in (
             ("plain", 20, {"MPIT_TRACE": "1"}, False),
             ("ring", 20000, {"MPIT_TRACE": "1", "MPIT_TRACE_POLICY": "ring", "MPIT_TRACE_LIMIT_BYTES": "40000"}, False),
@@ -110,20 +110,8 @@ def samples_record(keep):
         path, data = record(name, steps, settings, kill)
         packed = collected(path)
         if name == "plain":
-            keep("packed.mpit", packed)
-        keep(name + ".mpit", packed if name == "summary" else data)
-
-
-def samples_make():
-    samples_record(lambda name, data: put("%s/%s.xz" % (RUN_SAMPLES, name), data))
-
-
-def samples_give(directory):
-    """Not packed."""
-    def write(name, data):
-        with open(directory + "/" + name, "wb") as file:
-            file.write(data)
-    samples_record(write)
+            put(RUN_SAMPLES + "/packed.mpit.xz", packed)
+        put("%s/%s.mpit.xz" % (RUN_SAMPLES, name), packed if name == "summary" else data)
 
 
 def laid_out(samples):
@@ -221,9 +209,6 @@ def main():
         if sys.argv[2:] in (["--make"], ["--expect"]):
             for sample, mode in EXPECTED:
                 put(expectation(sample, mode), outcome(dumped(sample, mode)).encode())
-            return
-        if sys.argv[2:3] == ["--record"]:
-            samples_give(sys.argv[3])
             return
         today()
         refused()

@@ -9,8 +9,8 @@
  * that makes few shows all of them by name. It is used again only when it has no reference left:
  *
  *   holds   its own life, until MPI_Comm_free has returned. Living children (their end is charged to it). Windows and
- *           files that were made on it. Requests, while threads run at once. Otherwise these are looked at
- *           (comm_pending_visit)
+ *           files that were made on it. Persistent requests, and others while threads run at once.
+ *           Otherwise these are looked at (comm_pending_visit)
  *   bound   handles of MPI_T, whose readers must never see another communicator's values
  *   calls   calls of other threads on it, as their live states in the run file show
  *

@@ -182,7 +182,7 @@ struct request *request_make(const struct posted *posted)
         request->more = request_number(more);
         *request_more(request) = (struct request_more){.bytes_out = posted->bytes_out};
     }
-    if (book.concurrent)
+    if (book.concurrent || posted->persistent) /* it may start long after its communicator was freed */
         request_hold(request);
     return request;
 }

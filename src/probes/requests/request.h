@@ -29,6 +29,9 @@
  *
  * Only a thread that starts a request, or that got its end from the library, changes its state.
  *
+ * A persistent request holds its communicator, because it may start long after the communicator was freed. Others do so
+ * only while threads run at once. Otherwise the table is searched for them (request_comm_visit).
+ *
  * A request takes 64 bytes, and its bucket 2 to 8. A million fit into the default of mpit_buffer_limit_bytes. All are in
  * one arena. It grows, and its memory is used again. The number of a request is its place there. 0: none.
  */

@@ -369,6 +369,10 @@ static void communicator_of_a_request_is_found_or_held(void **state)
     }
     assert_int_equal(comm.holds, 1);
     book.concurrent = false;
+    struct request *persistent = request_make(&(struct posted){.view = &view, .persistent = true});
+    assert_int_equal(comm.holds, 2); /* it may start when the communicator is freed */
+    request_release(persistent);
+    assert_int_equal(comm.holds, 1);
     book.comms = NULL;
 }
 

@@ -14,7 +14,7 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 110_665,
+    "lines of the product": 110_663,
     "rings of headers": 0,
     "files in one folder": 41,
     "functions over 60 lines": 3,

@@ -16,7 +16,7 @@
  *
  * With a directory: writes the summaries of such a job's nodes there, as mpit-collect does, for tools to read.
  */
-#include "collect/resultfile.h"
+#include "jobfile/summaryfile.h"
 #include "format/runfile.h"
 #include "jobfile/jobwriter.h"
 #include "summary/summary.h"
@@ -105,7 +105,7 @@ static void node_write(const char *directory, long node, long first, long end)
     }
     snprintf(path, sizeof path, "%.3900s/node%05ld.%ld" RUN_FILE_SUFFIX, directory, node, 1000 + first);
     struct job_writer writer;
-    struct section_header *section = result_of_all(&whole, SECTION_SUMMARY);
+    struct section_header *section = summary_section_make_whole(&whole, SECTION_SUMMARY);
     FILE *out = section ? fopen(path, "w+") : NULL;
     if (!out || job_writer_begin(&writer, fileno(out), whole.job, 1) != 0 ||
         job_writer_section(&writer, section) != 0 || job_writer_end(&writer) != 0) {

@@ -48,7 +48,7 @@ SCAN = 5e-6  # s for each header of the node that the last process reads (is_las
 COLLECT_START = 5e-3  # s: mpit-collect is started (collector_run in handover.c)
 COLLECT_RANK = 0.15e-3  # s: it opens a live file and merges it (parts_open, parts_sum_write in collect.c)
 GIVES_UP = 0.8  # s: the process goes on if mpit-collect neither reads nor writes for so long (WAIT_MS in handover.c)
-HEAD_BYTES, RANK_BYTES = 1000, 45  # of a job file with a summary (result_of_summary); a rank's row in it
+HEAD_BYTES, RANK_BYTES = 1000, 45  # of a job file with a summary (summary_section_make); a rank's row in it
 
 # Operations of a node on the output directory before its results can be seen. Each is one trip to the server at most.
 VISIBLE = {

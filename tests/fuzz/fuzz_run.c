@@ -1,7 +1,7 @@
 /* Run files: the first byte of an input chooses, the others are patches. Its upper half is 0 for a file of today, as it
  * is written or, where bit 0 is set, in a job file; or the number of a sample among those that MPIT_FUZZ_SAMPLES names
  * (separated by spaces). */
-#include "collect/resultfile.h"
+#include "jobfile/summaryfile.h"
 #include "format/packedrun.h"
 #include "jobfile/jobwriter.h"
 #include "summary/summary.h"
@@ -41,7 +41,7 @@ static void packed_write(const char *path, const char *run)
     FILE *file = fopen(path, "w+");
     if (!file || run_reader_open(&reader, run) != 0 || summary_of_run(&summary, &reader) != 0)
         errx(1, "%s", path);
-    struct section_header *section = result_of_all(&summary, SECTION_SUMMARY);
+    struct section_header *section = summary_section_make_whole(&summary, SECTION_SUMMARY);
     if (!section || job_writer_begin(&writer, fileno(file), reader.header.job, 1) != 0 ||
         job_writer_process(&writer, &reader, NULL) != 0 || job_writer_section(&writer, section) != 0 ||
         job_writer_end(&writer) != 0)

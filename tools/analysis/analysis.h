@@ -24,7 +24,7 @@
 #include "analysis/idealrun.h"
 #include "analysis/segments.h"
 #include "definitions/otf2_communicators.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/select.h"
 
 enum wait_pattern {

@@ -19,7 +19,7 @@
 #include "definitions/otf2_instruments.h"
 #include "archive/otf2_report.h"
 #include "job/select.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include <stdbool.h>
 

@@ -3,8 +3,9 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "collect/resultfile.h"
-#include "collect/resultfolder.h"
+#include "jobfile/resultfile.h"
+#include "jobfile/summaryfile.h"
+#include "jobfile/resultfolder.h"
 #include "collect/spoolruns.h"
 #include "format/label.h"
 #include "jobfile/drained.h"
@@ -119,7 +120,7 @@ static int sum_write(struct job_writer *writer, struct spool_run *runs, size_t c
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
     good = good && site_names_find(&whole, NULL) == 0;
     errno = ENOMEM;
-    struct section_header *section = good ? result_of_summary(&whole, kind) : NULL;
+    struct section_header *section = good ? summary_section_make(&whole, kind) : NULL;
     int result = section ? job_writer_section(writer, section) : -1, problem = errno;
     free(section);
     summary_release(&whole);

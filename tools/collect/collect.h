@@ -24,7 +24,7 @@
 #define MPIT_TOOLS_COLLECT_H
 
 #include "base/linkage.h"
-#include "collect/spools.h"
+#include "base/spools.h"
 
 #include <stdint.h>
 

@@ -2,9 +2,9 @@
 #include "collect/drain.h"
 
 #include "base/text.h"
-#include "collect/processlife.h"
-#include "collect/resultfolder.h"
-#include "collect/spools.h"
+#include "base/processlife.h"
+#include "jobfile/resultfolder.h"
+#include "base/spools.h"
 #include "jobfile/packing.h"
 #include "reader/readercomms.h"
 #include "reader/regularfile.h"

@@ -6,7 +6,7 @@
 #include "collect/collect.h"
 #include "format/packedrun.h"
 #include "collect/drain.h"
-#include "collect/resultfile.h"
+#include "jobfile/resultfile.h"
 #include "base/options.h"
 #include "job/join.h"
 

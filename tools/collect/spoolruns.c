@@ -5,7 +5,7 @@
 #include "base/processes.h"
 #include "base/text.h"
 #include "collect/drain.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "writer/room.h"
 
 #include <dirent.h>

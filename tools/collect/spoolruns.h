@@ -5,7 +5,7 @@
 #define MPIT_TOOLS_SPOOLRUNS_H
 
 #include "base/linkage.h"
-#include "collect/spools.h"
+#include "base/spools.h"
 #include "reader/reader.h"
 
 /* A run, and how far the collector (collect.c) has come with it. */

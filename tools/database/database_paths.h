@@ -11,7 +11,7 @@
 
 #include "base/keytable.h"
 #include "database/database.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "profile/stacks.h"
 
 struct database_paths {

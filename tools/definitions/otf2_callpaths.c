@@ -3,7 +3,7 @@
 #include "base/array.h"
 #include "base/keytable.h"
 #include "calls.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "symbols/symbols.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #ifndef MPIT_TOOLS_EVENTCSV_H
 #define MPIT_TOOLS_EVENTCSV_H
 
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include <stdio.h>
 

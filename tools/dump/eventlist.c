@@ -2,11 +2,11 @@
 #include "dump/eventlist.h"
 
 #include "calls.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/clockmessages.h"
 #include "dump/eventcsv.h"
 #include "dump/eventtext.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 #define MPIT_TOOLS_EVENTTEXT_H
 
 #include "reader/readergaps.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include <stdio.h>
 

@@ -28,7 +28,7 @@
 #include "report/summary_sites.h"
 #include "report/summary_text.h"
 #include "archive/team.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 #include "dump/traceevents.h"
 #include "base/units.h"
 

@@ -3,7 +3,7 @@
 #include "analysis/analysis.h"
 #include "base/array.h"
 #include "format/label.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/nest.h"
 #include "dump/objectshown.h"
 #include "archive/otf2_schedule.h"

@@ -13,7 +13,7 @@
 #ifndef MPIT_TOOLS_CLOCKMESSAGES_H
 #define MPIT_TOOLS_CLOCKMESSAGES_H
 
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 /* Does nothing for a single node, or for more than 8192 ranks. Leaves out ranks with missing events. Memory grows with
  * the messages between nodes, 8 bytes each. Returns 0, or -1 without memory. The time line is usable in both cases. */

@@ -2,7 +2,7 @@
 
 #include "job/clockmessages.h"
 #include "replay/replaypart.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 #include "summary/summaryphases.h"
 
 #include <err.h>

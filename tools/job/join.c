@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "job/join.h"
 
-#include "collect/resultfile.h"
+#include "jobfile/resultfile.h"
 #include "format/runfile.h"
 #include "jobfile/jobindex.h"
 #include "jobfile/jobwriter.h"
@@ -169,7 +169,7 @@ static int piece_write(struct joining *joining, const struct run_piece *piece)
 
 static int summary_put(struct joining *joining, struct summary *summary, enum section_kind kind)
 {
-    struct section_header *section = result_of_summary(summary, kind);
+    struct section_header *section = summary_section_make(summary, kind);
     int result = section ? job_writer_section(&joining->writer, section) : -1, problem = errno;
     free(section);
     errno = problem;

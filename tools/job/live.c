@@ -6,9 +6,9 @@
 #include "figures/figures.h"
 #include "jobfile/jobindex.h"
 #include "job/livefind.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "job/rundir.h"
-#include "collect/spools.h"
+#include "base/spools.h"
 #include "reader/regularfile.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 #include "job/livefind.h"
 
 #include "base/hash.h"
-#include "collect/processlife.h"
-#include "collect/spools.h"
+#include "base/processlife.h"
+#include "base/spools.h"
 #include "base/text.h"
 #include "reader/regularfile.h"
 #include "writer/spool.h"

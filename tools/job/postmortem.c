@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "calls.h"
 #include "format/label.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "base/units.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/ward.h"
 
 #include <dirent.h>

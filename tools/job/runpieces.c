@@ -3,7 +3,7 @@
 
 #include "base/text.h"
 #include "base/username.h"
-#include "collect/spools.h"
+#include "base/spools.h"
 #include "format/label.h"
 #include "format/packedrun.h"
 #include "format/runfile.h"

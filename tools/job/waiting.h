@@ -13,7 +13,7 @@
 #define MPIT_TOOLS_WAITING_H
 
 #include "job/rundir.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 struct call_places;
 struct members;

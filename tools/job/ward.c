@@ -1,8 +1,8 @@
 #include "job/ward.h"
 
 #include "calls.h"
-#include "collect/processlife.h"
-#include "job/callplaces.h"
+#include "base/processlife.h"
+#include "report/callplaces.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

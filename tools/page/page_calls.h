@@ -8,7 +8,7 @@
 #ifndef MPIT_TOOLS_PAGE_CALLS_H
 #define MPIT_TOOLS_PAGE_CALLS_H
 
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/rundir.h"
 
 #include <jansson.h>

@@ -9,7 +9,7 @@
 #ifndef MPIT_TOOLS_PAGE_PLACES_H
 #define MPIT_TOOLS_PAGE_PLACES_H
 
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 
 #include <jansson.h>
 

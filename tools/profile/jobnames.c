@@ -1,6 +1,6 @@
 #include "profile/jobnames.h"
 
-#include "collect/resultfile.h"
+#include "jobfile/summaryfile.h"
 #include "job/join.h"
 #include "profile/stacks.h"
 #include "symbols/storednames.h"
@@ -76,7 +76,7 @@ static bool names_write(const struct run_dir *dir, const struct run_job *job, co
     symbols_keep(symbols, &list);
     bool whole = !list.full;
     bool some = list.summary.sites.frame_count > 0;
-    struct section_header *section = some ? result_of_all(&list.summary, SECTION_NAMES) : NULL;
+    struct section_header *section = some ? summary_section_make_whole(&list.summary, SECTION_NAMES) : NULL;
     if (some && (!section || run_job_append(dir, job, section) != 0))
         warn("note: the names of functions cannot be stored in %s", dir->path);
     free(section);

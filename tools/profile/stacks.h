@@ -17,7 +17,7 @@
 #include "job/rundir.h"
 #include "job/select.h"
 #include "symbols/symbols.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 enum frame_kind {
     FRAME_PROGRAM,  /* a function of the program or of a library that it uses */

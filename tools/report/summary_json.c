@@ -12,7 +12,7 @@
 #include "report/summary_origin.h"
 #include "report/summary_ranks.h"
 #include "report/summary_sites.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 #include "figures/variables.h"
 #include "summaryjson.h"
 

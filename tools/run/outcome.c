@@ -14,7 +14,7 @@
 #include "report/summary_json.h"
 #include "report/summary_screen.h"
 #include "report/summary_text.h"
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include <err.h>
 #include <errno.h>

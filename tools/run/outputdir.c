@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "run/outputdir.h"
 
-#include "collect/spools.h"
+#include "base/spools.h"
 #include "job/rundir.h"
 #include "base/username.h"
 

@@ -21,7 +21,7 @@
 #include "format/counter.h"
 #include "base/keytable.h"
 #include "format/label.h"
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 #include "job/live.h"
 #include "job/waiting.h"
 #include "top/topfinding.h"

@@ -1,8 +1,8 @@
 #define _GNU_SOURCE
 #include "top/topmodel.h"
 
-#include "collect/processlife.h"
-#include "collect/spools.h"
+#include "base/processlife.h"
+#include "base/spools.h"
 #include "run/launcher.h"
 
 #include <inttypes.h>

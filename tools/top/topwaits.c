@@ -3,7 +3,7 @@
 #include "top/toptext.h"
 
 #include "job/livefind.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "job/ward.h"
 
 #include <inttypes.h>

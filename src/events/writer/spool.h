@@ -8,7 +8,7 @@
  *        lock                 held while the results are collected (tools/collect/collect.h)
  *        said-HASH            a process of the job on this node has made this remark
  *        watch-PID            mpit-run looks at it: it stays, even without a live file in it
- *        join                 results of a job are to become one file (tools/collect/spools.h): it stays likewise
+ *        join                 results of a job are to become one file (tools/base/spools.h): it stays likewise
  *
  *   BASE   MPIT_SPOOL, or the first of /dev/shm and /tmp that can be used
  *   KEY    16 hexadecimal digits: a hash of DIRECTORY

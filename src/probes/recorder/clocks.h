@@ -3,7 +3,7 @@
  * leaders of the nodes connect to each other (clocks_tcp.h). They send no message of MPI, and each wait has a bound.
  *
  * One process of each running kernel measures. Readers take its measurements for all processes of the kernel
- * (tools/report/timeline.h).
+ * (tools/job/timeline.h).
  */
 #ifndef MPIT_PROBES_CLOCKS_H
 #define MPIT_PROBES_CLOCKS_H

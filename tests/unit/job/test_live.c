@@ -12,7 +12,7 @@
 #include "calls.h"
 #include "exporter/observation.h"
 #include "base/processes.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "figures/variables.h"
 #include "reader/runmap.h"
 #include "emulated.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "collect/resultfile.h"
+#include "jobfile/summaryfile.h"
 #include "report/summary_origin.h"
 
 #include <errno.h>
@@ -29,9 +29,9 @@ static void too_large_a_summary_is_reduced(void **state)
         summary->phases[i].rank = (int32_t)(i % ranks);
         summary->phases[i].run_ns = i < ranks ? 1 : 2;
     }
-    assert_null(result_of_all(summary, SECTION_NAMES));
+    assert_null(summary_section_make_whole(summary, SECTION_NAMES));
     assert_int_equal(errno, EFBIG);
-    struct section_header *section = result_of_summary(summary, SECTION_SUMMARY);
+    struct section_header *section = summary_section_make(summary, SECTION_SUMMARY);
     assert_non_null(section);
     summary_release(summary);
     void *data = section_unpack(section, SUMMARY_BYTES_MAX, &bytes, error);

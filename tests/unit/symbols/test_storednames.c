@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "collect/resultfile.h"
+#include "jobfile/summaryfile.h"
 #include "symbols/storednames.h"
 
 #include <fcntl.h>
@@ -58,7 +58,7 @@ static int setup(void **state)
     (void)state;
     struct names_list list;
     list_make(&list);
-    stored = result_of_all(&list.summary, SECTION_NAMES);
+    stored = summary_section_make_whole(&list.summary, SECTION_NAMES);
     names_list_release(&list);
     return stored ? 0 : -1;
 }
@@ -122,7 +122,7 @@ static void a_second_section_has_what_the_first_has_not(void **state)
     names_list_begin(&list, JOB);
     assert_true(names_list_module(&list, one.path, one_id, 3));
     assert_true(names_list_place(&list, &(struct symbol_place){&inner, 1, "app", 0x300, UINT64_MAX}));
-    struct section_header *second = result_of_all(&list.summary, SECTION_NAMES);
+    struct section_header *second = summary_section_make_whole(&list.summary, SECTION_NAMES);
     names_list_release(&list);
     assert_non_null(second);
     struct stored_names *names = NULL;
@@ -210,7 +210,7 @@ static void names_out_of_order_are_refused(void **state)
         struct names_list list;
         list_make(&list);
         fault_make(&list.summary.sites, (enum fault)fault);
-        struct section_header *section = result_of_all(&list.summary, SECTION_NAMES);
+        struct section_header *section = summary_section_make_whole(&list.summary, SECTION_NAMES);
         names_list_release(&list);
         assert_non_null(section);
         struct stored_names *names = section_names(section, error);

@@ -1,15 +1,11 @@
 #define _GNU_SOURCE
-#include "collect/resultfile.h"
+#include "jobfile/resultfile.h"
 
 #include "base/text.h"
-#include "collect/resultfolder.h"
+#include "jobfile/resultfolder.h"
 #include "format/runfile.h"
-#include "site/setting.h"
-#include "summary/summary.h"
-#include "summary/summarysites.h"
 
 #include <dirent.h>
-#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -144,50 +140,4 @@ void parts_remove(const char *directory)
     }
     if (stream)
         closedir(stream);
-}
-
-/* Bytes that a summary may have besides 40 for each rank. 0: any. */
-static uint64_t summary_limit(void)
-{
-    const char *text = setting("MPIT_SUMMARY_LIMIT_BYTES");
-    char place[SETTING_PLACE_BYTES], *end;
-    if (!text || !*text)
-        return 0;
-    errno = 0;
-    uint64_t limit = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && !errno)
-        return limit;
-    warnx(
-        "%sMPIT_SUMMARY_LIMIT_BYTES=%.60s cannot be used: allowed are whole numbers of bytes; summaries have no limit",
-        setting_place("MPIT_SUMMARY_LIMIT_BYTES", place), text);
-    return 0;
-}
-
-struct section_header *result_of_all(const struct summary *summary, enum section_kind kind)
-{
-    size_t flat_bytes, bytes;
-    void *flat = summary_pack(summary, &flat_bytes);
-    bool fits = flat && flat_bytes <= SUMMARY_BYTES_MAX && summary_sites_are_sound(summary);
-    struct section_header *section = fits ? section_pack(kind, flat, flat_bytes, &bytes) : NULL;
-    free(flat);
-    errno = flat && !fits ? EFBIG : ENOMEM;
-    return section;
-}
-
-struct section_header *result_of_summary(struct summary *summary, enum section_kind kind)
-{
-    enum { RANK_BYTES = 40, FILE_BYTES = 512 }; /* of the job file around it */
-    /* Other nodes may leave out other parts. A line of the sum would lack ranks. */
-    bool all_ranks = summary->world_size && summary->row_count >= summary->world_size;
-    uint64_t limit = all_ranks ? summary_limit() : 0;
-    uint64_t most = limit && limit < SIZE_MAX / 2 ? limit + RANK_BYTES * summary->row_count : SIZE_MAX;
-    most -= most > FILE_BYTES ? FILE_BYTES : 0;
-    for (;;) {
-        struct section_header *section = result_of_all(summary, kind);
-        if (section ? section->bytes <= most : errno != EFBIG)
-            return section;
-        if (!summary_reduce(summary))
-            return section;
-        free(section);
-    }
 }

@@ -1,4 +1,4 @@
-#include "report/timeline.h"
+#include "job/timeline.h"
 
 #include "base/units.h"
 

@@ -40,16 +40,4 @@ void parts_remove(const char *directory);
 /* Returns whether it is the name of a result. *part: of one that was not completed. */
 bool result_has_name(const char *name, bool *part);
 
-struct summary;
-
-/* No summary is larger: SUMMARY_COMMS_MAX communicators of some 2 KiB, or names (storednames.c). */
-enum { SUMMARY_BYTES_MAX = 64 << 20 };
-
-/* Makes the section of a summary, which the caller frees. Parts without room are left out, or share a line
- * (MPIT_SUMMARY_LIMIT_BYTES, summary_reduce).
- * NULL: errno is ENOMEM, or EFBIG, as no reader would accept it. */
-struct section_header *result_of_summary(struct summary *summary, enum section_kind kind);
-/* Likewise, with all that is in it. */
-struct section_header *result_of_all(const struct summary *summary, enum section_kind kind);
-
 #endif

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "collect/resultfolder.h"
+#include "jobfile/resultfolder.h"
 
 #include "site/setting.h"
 #include "writer/run.h"

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "collect/processlife.h"
+#include "base/processlife.h"
 
 #include "base/processes.h"
 #include "clock/clock.h"

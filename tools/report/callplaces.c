@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "job/callplaces.h"
+#include "report/callplaces.h"
 
 #include "base/array.h"
 #include "base/keytable.h"

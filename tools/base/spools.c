@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "collect/spools.h"
+#include "base/spools.h"
 
 #include "base/array.h"
 #include "base/text.h"

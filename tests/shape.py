@@ -14,9 +14,9 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 110_663,
+    "lines of the product": 110_689,
     "rings of headers": 0,
-    "files in one folder": 41,
+    "files in one folder": 31,
     "functions over 60 lines": 3,
     "macros with return": 12,
     "function names in two files": 73,

@@ -2,7 +2,7 @@
 
 #include "analysis/analysis_lanes.h"
 #include "analysis/sampled.h"
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 #include "base/units.h"
 
 #include <stdlib.h>

@@ -23,7 +23,7 @@
 #include "analysis/gathering.h"
 #include "analysis/idealrun.h"
 #include "analysis/segments.h"
-#include "definitions/otf2_communicators.h"
+#include "trace/tracecomms.h"
 #include "report/callplaces.h"
 #include "job/select.h"
 

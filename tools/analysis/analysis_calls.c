@@ -1,6 +1,6 @@
 #include "analysis/analysis_lanes.h"
 #include "trace/jointcalls.h"
-#include "job/pending.h"
+#include "trace/pending.h"
 
 #include <stdlib.h>
 

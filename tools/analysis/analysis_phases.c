@@ -1,5 +1,5 @@
 #include "analysis/analysis.h"
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 #include "summary/summary.h"
 
 #include <stdlib.h>

@@ -47,6 +47,7 @@ struct conversion {
     struct trace_strings strings;
     OTF2_StringRef *programs; /* of each rank */
     struct trace_callpaths callpaths;
+    struct archive_content content;
     unsigned threads;
     const struct team *team;
     OTF2_Archive *archive;
@@ -97,7 +98,7 @@ static int events_write(struct conversion *c)
 static int definitions_bound(struct conversion *c)
 {
     uint64_t entries = trace_numbers_most(&c->objects), bytes;
-    uint64_t others[] = {(uint64_t)c->job.size, c->job.region_count + (uint64_t)c->callpaths.function_count,
+    uint64_t others[] = {(uint64_t)c->job.size, c->content.region_count + (uint64_t)c->callpaths.function_count,
                          c->report->locations};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         entries = others[i] > entries ? others[i] : entries;
@@ -242,6 +243,7 @@ static int job_convert(struct conversion *c, const struct run_reader *runs, size
 {
     char path[PATH_MAX];
     int result = trace_job_open(&c->job, runs, count, c->report);
+    c->job.archive = &c->content;
     if (result == 0 && selection && selection_is_given(selection))
         trace_job_select(&c->job, selection, c->report);
     if (result == 0)
@@ -256,7 +258,7 @@ static int job_convert(struct conversion *c, const struct run_reader *runs, size
         agree(c, trace_callpaths_open(&c->callpaths, &c->job, c->team, c->report)) != 0)
         return -1;
     if (c->callpaths.context_count)
-        c->job.callpaths = &c->callpaths;
+        c->content.callpaths = &c->callpaths;
     if (directory_make(c, directory, path) != 0)
         return -1;
     return archive_place(c, path, directory, archive_make(c, path));

@@ -11,28 +11,17 @@
  *
  * Memory grows with the requests and accesses under way, with the depth of nested calls and regions, and with the
  * number of windows, files, and communicators and their members. It does not grow with the length of the trace. With
- * regions of other libraries it grows with the square root of the length (otf2_schedule.h).
+ * regions of other libraries it grows with the square root of the length (regionschedule.h).
  */
 #ifndef MPIT_TOOLS_OTF2_H
 #define MPIT_TOOLS_OTF2_H
 
-#include "reader/reader.h"
 #include "job/select.h"
+#include "reader/reader.h"
+#include "trace/tracereport.h"
 
 #include <stddef.h>
 #include <stdint.h>
-
-enum { OTF2_ERROR_BYTES = 512, OTF2_WARNING_BYTES = 256, OTF2_WARNINGS_MAX = 32 };
-
-struct otf2_report {
-    char error[OTF2_ERROR_BYTES]; /* reason why there is no archive, or "" if there is one */
-    int signal;                   /* that ended the conversion, or 0 for none */
-    char clocks[320];             /* precision of the clocks of several nodes, or "" for one node */
-    size_t locations;
-    uint64_t events;
-    size_t warning_count; /* may exceed OTF2_WARNINGS_MAX, the number of stored ones */
-    char warnings[OTF2_WARNINGS_MAX][OTF2_WARNING_BYTES];
-};
 
 struct team;
 struct stored_names;

@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "archive/otf2_archive.h"
 
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 
 #include <errno.h>
 #include <fcntl.h>

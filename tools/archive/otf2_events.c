@@ -5,7 +5,7 @@
 #include "archive/otf2_io.h"
 #include "archive/otf2_rma.h"
 #include "definitions/otf2_definitions.h"
-#include "job/pending.h"
+#include "trace/pending.h"
 
 static uint64_t stamp_bounded(const struct trace_process *process, uint64_t ticks)
 {
@@ -282,8 +282,9 @@ static void counters_write(struct trace_location *location, const struct traced_
 static uint32_t context_of(const struct trace_location *location, uint32_t path)
 {
     const struct trace_process *process = location->process;
-    return location->attributes ? trace_context_of(process->job->callpaths, process->rank, process->path_places, path)
-                                : (uint32_t)NO_CONTEXT;
+    return location->attributes
+               ? trace_context_of(process->job->archive->callpaths, process->rank, process->path_places, path)
+               : (uint32_t)NO_CONTEXT;
 }
 
 /* Writes the Enter of a call, with its path, and before it the functions that lead to it. `left` is the time of the
@@ -568,9 +569,10 @@ void location_begin(struct trace_location *location)
     if (location->counts)
         trace_counters_places(&job->counters, run, location->counters);
     location->entered = NO_CONTEXT;
-    location->attributes = run && job->callpaths ? OTF2_AttributeList_New() : NULL;
+    location->attributes = run && job->archive->callpaths ? OTF2_AttributeList_New() : NULL;
     /* the regions of other libraries may begin in one function and end in another */
-    location->functions = location->attributes && job->callpaths->functions_written && !location->schedule.some;
+    location->functions =
+        location->attributes && job->archive->callpaths->functions_written && !location->schedule.some;
     location->plain = !location->schedule.some && !job->selection && !job->in_part && !location->counts;
 }
 

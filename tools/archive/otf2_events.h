@@ -10,10 +10,10 @@
 #define MPIT_TOOLS_OTF2_EVENTS_H
 
 #include "trace/callstream.h"
-#include "definitions/otf2_communicators.h"
-#include "archive/otf2_counters.h"
+#include "trace/tracecomms.h"
+#include "trace/tracecounters.h"
 #include "definitions/otf2_objects.h"
-#include "archive/otf2_schedule.h"
+#include "trace/regionschedule.h"
 #include "definitions/otf2_callpaths.h"
 
 #include <otf2/otf2.h>

@@ -5,23 +5,23 @@ static void functions_enter(struct trace_location *location, uint32_t outer, uin
     const struct trace_job *job = location->process->job;
     if (context == outer)
         return;
-    functions_enter(location, outer, job->callpaths->contexts[context].caller, now);
-    uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
+    functions_enter(location, outer, job->archive->callpaths->contexts[context].caller, now);
+    uint32_t region = trace_function_region(job, job->archive->callpaths->contexts[context].function);
     location_check(location, OTF2_EvtWriter_Enter(location->writer, NULL, now, region));
 }
 
 static void functions_leave(struct trace_location *location, uint32_t context, uint32_t outer, OTF2_TimeStamp now)
 {
     const struct trace_job *job = location->process->job;
-    for (; context != outer; context = job->callpaths->contexts[context].caller) {
-        uint32_t region = trace_function_region(job, job->callpaths->contexts[context].function);
+    for (; context != outer; context = job->archive->callpaths->contexts[context].caller) {
+        uint32_t region = trace_function_region(job, job->archive->callpaths->contexts[context].function);
         location_check(location, OTF2_EvtWriter_Leave(location->writer, NULL, now, region));
     }
 }
 
 void functions_switch(struct trace_location *location, uint32_t context, OTF2_TimeStamp left, OTF2_TimeStamp now)
 {
-    const struct trace_context *list = location->process->job->callpaths->contexts;
+    const struct trace_context *list = location->process->job->archive->callpaths->contexts;
     uint32_t old = location->entered, new = context;
     while (old != NO_CONTEXT && (new == NO_CONTEXT || list[old].depth > list[new].depth))
         old = list[old].caller;

@@ -1,11 +1,11 @@
 #include "archive/otf2_process.h"
 
-#include "job/nest.h"
+#include "trace/nest.h"
 #include "archive/otf2_events.h"
 #include "archive/otf2_io.h"
 #include "definitions/otf2_numbers.h"
 #include "archive/otf2_rma.h"
-#include "job/pending.h"
+#include "trace/pending.h"
 #include "reader/readernext.h"
 
 #include <stdlib.h>
@@ -494,16 +494,17 @@ int trace_process_write(struct trace_job *job, struct trace_comms *comms, struct
 {
     const struct trace_rank *rank = &job->ranks[world_rank];
     struct object_set set = {.names = &objects->names};
-    struct lanes lanes = {.process = {.job = job,
-                                      .comms = comms,
-                                      .objects = &set,
-                                      .rank = rank,
-                                      .world_rank = world_rank,
-                                      .path_places = job->callpaths ? job->callpaths->places[world_rank] : NULL,
-                                      .clock = rank->run ? timeline_map(&job->line, rank->run) : NULL,
-                                      .error = OTF2_SUCCESS},
-                          .watch = watch,
-                          .report = report};
+    struct lanes lanes = {
+        .process = {.job = job,
+                    .comms = comms,
+                    .objects = &set,
+                    .rank = rank,
+                    .world_rank = world_rank,
+                    .path_places = job->archive->callpaths ? job->archive->callpaths->places[world_rank] : NULL,
+                    .clock = rank->run ? timeline_map(&job->line, rank->run) : NULL,
+                    .error = OTF2_SUCCESS},
+        .watch = watch,
+        .report = report};
     if (rank->run)
         process_stamps_find(&lanes.process);
     lanes.process.created = calloc((rank->run ? rank->run->comm_count : 0) + 1, sizeof(bool));

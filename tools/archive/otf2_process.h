@@ -11,7 +11,7 @@
 #define MPIT_TOOLS_OTF2_PROCESS_H
 
 #include "base/interrupt.h"
-#include "definitions/otf2_communicators.h"
+#include "trace/tracecomms.h"
 #include "definitions/otf2_objects.h"
 #include "base/progress.h"
 

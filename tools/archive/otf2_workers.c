@@ -1,5 +1,7 @@
 #include "archive/otf2_workers.h"
 
+#include "definitions/otf2_content.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -140,7 +142,7 @@ static size_t values_move(struct trace_job *job, struct trace_comms *comms, uint
             MOVE(rank->losses[i], uint64_t);
     }
     for (unsigned kind = 0; kind < CALL_COUNT; kind++)
-        MOVE(job->kind_used[kind], bool);
+        MOVE(job->archive->kind_used[kind], bool);
     for (size_t c = 0; c < comms->count; c++)
         MOVE(comms->list[c].has_events, bool);
 #undef MOVE
@@ -163,7 +165,7 @@ int trace_ranks_gather(struct trace_job *job, struct trace_comms *comms, const s
         values_move(job, comms, values, true);
         free(values);
     }
-    job->last_ns = team_largest(team, job->last_ns);
+    job->archive->last_ns = team_largest(team, job->archive->last_ns);
     trace_regions_number(job);
     for (int32_t r = 0; r < job->size; r++)
         for (uint32_t thread = 0; thread < trace_rank_thread_end(&job->ranks[r]); thread++) {

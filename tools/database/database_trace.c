@@ -2,7 +2,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/analysis_lanes.h"
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 #include "base/array.h"
 #include "database/callfigures.h"
 #include "format/counter.h"

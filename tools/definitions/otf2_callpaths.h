@@ -11,7 +11,7 @@
 #ifndef MPIT_TOOLS_OTF2_CALLPATHS_H
 #define MPIT_TOOLS_OTF2_CALLPATHS_H
 
-#include "archive/otf2_job.h"
+#include "definitions/otf2_content.h"
 #include "archive/team.h"
 #include "definitions/otf2_strings.h"
 

@@ -141,9 +141,9 @@ static void regions_write(struct definitions *d)
         WRITE(d, OTF2_GlobalDefWriter_WriteRegion(d->writer, region, text, text, description, OTF2_REGION_ROLE_CODE,
                                                   OTF2_PARADIGM_USER, OTF2_REGION_FLAG_NONE, file, 0, 0));
     }
-    for (uint32_t region = 0; region < d->job->region_count; region++) {
-        const struct call_description *call = &call_table[d->job->region_kind[region]];
-        OTF2_StringRef text = string_id(d, d->job->region_kind[region] ? call->name : "MPI (not recorded)");
+    for (uint32_t region = 0; region < d->job->archive->region_count; region++) {
+        const struct call_description *call = &call_table[d->job->archive->region_kind[region]];
+        OTF2_StringRef text = string_id(d, d->job->archive->region_kind[region] ? call->name : "MPI (not recorded)");
         WRITE(d,
               OTF2_GlobalDefWriter_WriteRegion(d->writer, users + region, text, text, nothing, region_role[call->role],
                                                OTF2_PARADIGM_MPI, OTF2_REGION_FLAG_NONE, nothing, 0, 0));
@@ -152,13 +152,13 @@ static void regions_write(struct definitions *d)
 
 static OTF2_RegionRef function_region(const struct definitions *d, uint32_t function)
 {
-    return d->job->instruments.region_count + d->job->region_count + function;
+    return d->job->instruments.region_count + d->job->archive->region_count + function;
 }
 
 /* Call paths: their functions, the lines in them, and the attribute of an Enter. */
 static void callpaths_write(struct definitions *d)
 {
-    const struct trace_callpaths *paths = d->job->callpaths;
+    const struct trace_callpaths *paths = d->job->archive->callpaths;
     if (!paths)
         return;
     OTF2_StringRef nothing = string_id(d, ""), title = string_id(d, "call path");
@@ -376,7 +376,7 @@ static void counter_metrics_write(struct definitions *d)
  * and its offset, which readers round in different ways. */
 static uint64_t range_end(const struct trace_job *job)
 {
-    return job->last_ns + (timeline_quality(&job->line).measured ? 8 : 1);
+    return job->archive->last_ns + (timeline_quality(&job->line).measured ? 8 : 1);
 }
 
 static void definitions_walk(struct definitions *d)
@@ -401,16 +401,16 @@ static void definitions_walk(struct definitions *d)
 /* Returns a map from the regions in the location's events to the defined regions. Returns NULL without memory. */
 static OTF2_IdMap *regions_map(const struct trace_job *job)
 {
-    bool written = job->callpaths && job->callpaths->functions_written;
-    uint32_t functions = written ? job->callpaths->function_count : 0;
-    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->region_count + functions + 1);
+    bool written = job->archive->callpaths && job->archive->callpaths->functions_written;
+    uint32_t functions = written ? job->archive->callpaths->function_count : 0;
+    OTF2_IdMap *map = OTF2_IdMap_Create(OTF2_ID_MAP_SPARSE, job->archive->region_count + functions + 1);
     OTF2_ErrorCode error = map ? OTF2_SUCCESS : OTF2_ERROR_MEM_ALLOC_FAILED;
-    for (uint32_t region = 0; region < job->region_count && error == OTF2_SUCCESS; region++)
-        error = OTF2_IdMap_AddIdPair(map, job->instruments.region_count + job->region_kind[region],
+    for (uint32_t region = 0; region < job->archive->region_count && error == OTF2_SUCCESS; region++)
+        error = OTF2_IdMap_AddIdPair(map, job->instruments.region_count + job->archive->region_kind[region],
                                      job->instruments.region_count + region);
     for (uint32_t i = 0; i < functions && error == OTF2_SUCCESS; i++)
         error = OTF2_IdMap_AddIdPair(map, trace_function_region(job, i),
-                                     job->instruments.region_count + job->region_count + i);
+                                     job->instruments.region_count + job->archive->region_count + i);
     if (error == OTF2_SUCCESS)
         return map;
     OTF2_IdMap_Free(map);
@@ -438,7 +438,7 @@ static OTF2_ErrorCode location_definitions_write(OTF2_Archive *archive, const st
     if (!writer)
         return OTF2_ERROR_FILE_INTERACTION;
     OTF2_ErrorCode mapped = OTF2_SUCCESS;
-    if (job->region_count) /* OTF2 does not read an empty table */
+    if (job->archive->region_count) /* OTF2 does not read an empty table */
         mapped = OTF2_DefWriter_WriteMappingTable(writer, OTF2_MAPPING_REGION, regions);
     if (mapped == OTF2_SUCCESS)
         mapped = trace_numbers_write(objects, rank, writer);

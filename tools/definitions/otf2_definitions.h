@@ -5,7 +5,7 @@
 #ifndef MPIT_TOOLS_OTF2_DEFINITIONS_H
 #define MPIT_TOOLS_OTF2_DEFINITIONS_H
 
-#include "definitions/otf2_communicators.h"
+#include "trace/tracecomms.h"
 #include "definitions/otf2_objects.h"
 #include "definitions/otf2_strings.h"
 #include "archive/team.h"

@@ -1,6 +1,6 @@
 #include "definitions/otf2_markers.h"
 
-#include "archive/otf2_report.h"
+#include "definitions/otf2_content.h"
 #include "reader/readergaps.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 #ifndef MPIT_TOOLS_OTF2_MARKERS_H
 #define MPIT_TOOLS_OTF2_MARKERS_H
 
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 
 #include <otf2/otf2.h>
 

@@ -16,7 +16,7 @@
 
 #include "base/keytable.h"
 #include "trace/callstream.h"
-#include "definitions/otf2_communicators.h"
+#include "trace/tracecomms.h"
 #include "trace/requestpairs.h"
 #include "definitions/otf2_strings.h"
 

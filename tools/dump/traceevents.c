@@ -4,9 +4,9 @@
 #include "base/array.h"
 #include "format/label.h"
 #include "report/callplaces.h"
-#include "job/nest.h"
+#include "trace/nest.h"
 #include "dump/objectshown.h"
-#include "archive/otf2_schedule.h"
+#include "trace/regionschedule.h"
 
 #include <inttypes.h>
 #include <jansson.h>

@@ -14,12 +14,12 @@
  * overlapping calls.
  *
  * Memory does not grow with the length of the trace. There are two exceptions: regions and samples
- * (otf2_instruments.h), and the analysis's memory for messages under way.
+ * (traceinstruments.h), and the analysis's memory for messages under way.
  */
 #ifndef MPIT_TOOLS_TRACEEVENTS_H
 #define MPIT_TOOLS_TRACEEVENTS_H
 
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 #include "job/rundir.h"
 #include "job/select.h"
 

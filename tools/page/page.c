@@ -2,7 +2,7 @@
 
 #include "format/label.h"
 #include "base/outputfile.h"
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 #include "report/summary_json.h"
 
 #include <err.h>

@@ -4,8 +4,8 @@
 
 #include "figures/figures.h"
 #include "base/keytable.h"
-#include "definitions/otf2_communicators.h"
-#include "archive/otf2_report.h"
+#include "trace/tracecomms.h"
+#include "trace/tracereport.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "calls.h"
 #include "trace/callstream.h"
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 #include "reader/readergaps.h"
 
 #include <stdio.h>

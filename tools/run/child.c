@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "run/child.h"
 
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 
 #include <err.h>
 #include <errno.h>

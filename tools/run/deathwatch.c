@@ -2,7 +2,7 @@
 #include "run/deathwatch.h"
 
 #include "base/text.h"
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 
 #include <errno.h>
 #include <fcntl.h>

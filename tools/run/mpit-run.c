@@ -16,7 +16,7 @@
 #include "run/outcome.h"
 #include "run/outputdir.h"
 #include "run/programs.h"
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 #include "base/ranklist.h"
 #include "run/refusal.h"
 #include "writer/spool.h"

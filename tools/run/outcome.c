@@ -5,7 +5,7 @@
 #include "archive/archive.h"
 #include "run/collectchild.h"
 #include "run/programs.h"
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 #include "profile/jobnames.h"
 #include "base/ranklist.h"
 #include "job/join.h"

@@ -9,7 +9,7 @@
 #include "base/ranklist.h"
 #include "top/topjson.h"
 #include "top/topscreen.h"
-#include "job/ward.h"
+#include "waiting/ward.h"
 
 #include <err.h>
 #include <errno.h>

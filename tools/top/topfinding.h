@@ -6,7 +6,7 @@
 #ifndef MPIT_TOOLS_TOPFINDING_H
 #define MPIT_TOOLS_TOPFINDING_H
 
-#include "job/ward.h"
+#include "waiting/ward.h"
 #include "summary/efficiency.h"
 
 enum { TOP_FINDING_BYTES = RANKS_TEXT_BYTES + 96 };

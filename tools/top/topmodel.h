@@ -23,7 +23,7 @@
 #include "format/label.h"
 #include "report/callplaces.h"
 #include "job/live.h"
-#include "job/waiting.h"
+#include "waiting/waiting.h"
 #include "top/topfinding.h"
 #include "base/username.h"
 

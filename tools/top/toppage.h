@@ -11,7 +11,7 @@
 
 #include "top/topmodel.h"
 #include "top/toptext.h"
-#include "job/ward.h"
+#include "waiting/ward.h"
 
 #include <stdio.h>
 

@@ -4,7 +4,7 @@
 
 #include "job/livefind.h"
 #include "base/processlife.h"
-#include "job/ward.h"
+#include "waiting/ward.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -75,7 +75,7 @@ static __attribute__((noinline)) bool call_seek(struct call_stream *stream)
             struct event event = *stream->ahead;
             struct event_extension extension;
             stream->between++;
-            stream_advance(stream); /* otf2_instruments.c has it */
+            stream_advance(stream); /* traceinstruments.c has it */
             extension_take(stream, &event, &extension);
             continue;
         }

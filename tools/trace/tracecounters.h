@@ -2,8 +2,8 @@
  * Counters of the system and of PAPI in an archive. Each counter is a metric, with values at the Enter and the Leave of
  * each outermost call. A value is the thread's total until then, so that values only grow.
  */
-#ifndef MPIT_TOOLS_OTF2_COUNTERS_H
-#define MPIT_TOOLS_OTF2_COUNTERS_H
+#ifndef MPIT_TOOLS_TRACECOUNTERS_H
+#define MPIT_TOOLS_TRACECOUNTERS_H
 
 #include "format/counter.h"
 #include "reader/reader.h"

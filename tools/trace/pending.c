@@ -1,4 +1,4 @@
-#include "job/pending.h"
+#include "trace/pending.h"
 
 #include "trace/callstream.h"
 #include "trace/requestpairs.h"

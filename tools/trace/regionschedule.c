@@ -1,4 +1,4 @@
-#include "archive/otf2_schedule.h"
+#include "trace/regionschedule.h"
 
 #include "base/array.h"
 #include "calls.h"

@@ -1,4 +1,4 @@
-#include "job/waitmembers.h"
+#include "waiting/waitmembers.h"
 
 #include "base/array.h"
 #include "base/hash.h"

@@ -18,10 +18,10 @@
  * The number of events in a block is the number of blocks of the thread, but at least BLOCK_LEAST. So memory grows with
  * the square root of the trace's length, and with the number of regions that are entered at a time.
  */
-#ifndef MPIT_TOOLS_OTF2_SCHEDULE_H
-#define MPIT_TOOLS_OTF2_SCHEDULE_H
+#ifndef MPIT_TOOLS_REGIONSCHEDULE_H
+#define MPIT_TOOLS_REGIONSCHEDULE_H
 
-#include "definitions/otf2_instruments.h"
+#include "trace/traceinstruments.h"
 
 struct scheduled {
     uint64_t begin, end; /* ticks, equal for a sample */

@@ -4,26 +4,26 @@
  *   ranks[world rank] ──> run file, or NULL where there is none
  *        └ host  ──> hosts[]     one for each host name on each running kernel
  *
- * The archive has the time stamps of each node's own clock, and ClockOffset records with the corrections for a reader.
- * The corrections are zero if the nodes' clocks were not measured. All processes of a kernel use one mapping, which
- * keeps the order of the counter. Separate mappings would differ by the error of the calibration. Over a long run this
- * error is larger than the duration of a message.
+ * An archive has the time stamps of each node's own clock, and the corrections for a reader. They are zero if the nodes'
+ * clocks were not measured. All processes of a kernel use one mapping, which keeps the order of the counter. Separate
+ * mappings would differ by the error of the calibration. Over a long run this error is larger than the duration of a
+ * message.
  *
  * Times are nanoseconds since the begin of the first process (line.origin_ns).
  */
-#ifndef MPIT_TOOLS_OTF2_JOB_H
-#define MPIT_TOOLS_OTF2_JOB_H
+#ifndef MPIT_TOOLS_TRACEJOB_H
+#define MPIT_TOOLS_TRACEJOB_H
 
 #include "calls.h"
-#include "archive/otf2_counters.h"
-#include "definitions/otf2_instruments.h"
-#include "archive/otf2_report.h"
+#include "trace/tracecounters.h"
+#include "trace/traceinstruments.h"
+#include "trace/tracereport.h"
 #include "job/select.h"
 #include "job/timeline.h"
 
 #include <stdbool.h>
 
-/* The reasons why a part of a process is missing from the archive. */
+/* The reasons why a part of a process is left out. */
 enum trace_loss {
     TRACE_LOSS_MISSING,
     TRACE_LOSS_ORPHANS,
@@ -53,7 +53,7 @@ struct trace_rank {
     uint64_t losses[TRACE_LOSS_COUNT];
 };
 
-struct trace_callpaths;
+struct archive_content;
 
 struct trace_job {
     uint64_t job; /* its number */
@@ -61,15 +61,11 @@ struct trace_job {
     int32_t size;
     const struct run_header **hosts; /* of one process on each */
     size_t host_count;
-    struct timeline line;             /* of the processes that have a rank */
-    uint64_t last_ns;                 /* of the events written so far: the later of stamp and time */
-    bool kind_used[CALL_COUNT];       /* a call of this kind is in the archive */
-    uint16_t region_kind[CALL_COUNT]; /* of calls, by region: once all is written */
-    uint32_t region_count;
-    struct trace_instruments instruments;    /* their regions are numbered before the calls */
-    struct trace_counters counters;          /* their metrics are numbered after the instruments */
-    const struct trace_callpaths *callpaths; /* of an archive that has them, or NULL */
-    bool tallies;                            /* there need not be a trace */
+    struct timeline line;                 /* of the processes that have a rank */
+    struct trace_instruments instruments; /* their regions are numbered before the calls */
+    struct trace_counters counters;       /* their metrics are numbered after the instruments */
+    struct archive_content *archive;      /* what is written of it (otf2_content.h). NULL: no archive is made */
+    bool tallies;                         /* there need not be a trace */
     bool in_part; /* a trace was switched on or off: messages and collectives cannot be matched, and are left out */
     /* likewise if a filter or MPI_Pcontrol may have removed one end of them */
     bool no_messages, no_collectives;
@@ -117,36 +113,9 @@ bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread);
 /* Returns the end of a loop over thread numbers. */
 uint32_t trace_rank_thread_end(const struct trace_rank *rank);
 
-/*
- * Returns the region of a call, as in event files. It does not depend on the order in which the ranks are written, or
- * on the process that writes them. The used kinds are known only at the end, and readers want region numbers without
- * gaps. So each location has a table from these numbers to the numbers of the definitions (trace_regions_map).
- */
-static inline uint32_t trace_region_number(const struct trace_job *job, unsigned kind)
-{
-    return job->instruments.region_count + kind;
-}
-
-/* The same, and marks the kind as used. */
-static inline uint32_t trace_region(struct trace_job *job, unsigned kind)
-{
-    if (!__atomic_load_n(&job->kind_used[kind], __ATOMIC_RELAXED))
-        __atomic_store_n(&job->kind_used[kind], true, __ATOMIC_RELAXED);
-    return trace_region_number(job, kind);
-}
-
-/* Numbers the regions of the kinds that are used. */
-void trace_regions_number(struct trace_job *job);
-/* Adds the time of an event to the range of the archive. May be called on any thread. */
-void trace_job_reaches(struct trace_job *job, uint64_t ns);
 /* Returns the number of records to write, of the ranks first, first + step, ... */
 uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step);
 /* Reports the losses of all ranks, in their order. */
 void trace_losses_tell(const struct trace_job *job, struct otf2_report *report);
-
-static inline uint64_t trace_location(int32_t world_rank, uint32_t thread)
-{
-    return (uint64_t)thread << 32 | (uint32_t)world_rank;
-}
 
 #endif

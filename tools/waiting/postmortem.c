@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "job/postmortem.h"
+#include "waiting/postmortem.h"
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -8,7 +8,7 @@
 #include "base/processlife.h"
 #include "base/units.h"
 #include "report/callplaces.h"
-#include "job/ward.h"
+#include "waiting/ward.h"
 
 #include <dirent.h>
 #include <err.h>

@@ -5,7 +5,7 @@
 #ifndef MPIT_TOOLS_WARD_H
 #define MPIT_TOOLS_WARD_H
 
-#include "job/waiting.h"
+#include "waiting/waiting.h"
 
 #include <stdio.h>
 

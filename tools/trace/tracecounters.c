@@ -1,4 +1,4 @@
-#include "archive/otf2_counters.h"
+#include "trace/tracecounters.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "job/nest.h"
+#include "trace/nest.h"
 
 #include <stdlib.h>
 

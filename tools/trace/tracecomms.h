@@ -1,7 +1,7 @@
 /*
  * Finds the records of one communicator in several processes.
  *
- *   of_slot[world rank][slot] ──> comms[] ──> members[]     world rank of each rank in it
+ *   of_number[world rank][number] ──> comms[] ──> members[]     world rank of each rank in it
  *
  * Records with the same name belong together: names agree on all ranks (src/probes/communicators/communicator.c). If a
  * process has a name several times, its k-th record matches the k-th of the other processes. If two processes claim the
@@ -10,10 +10,10 @@
  *
  * Invariant: parents come before their children. The members of a communicator are distinct ranks of the job.
  */
-#ifndef MPIT_TOOLS_OTF2_COMMUNICATORS_H
-#define MPIT_TOOLS_OTF2_COMMUNICATORS_H
+#ifndef MPIT_TOOLS_TRACECOMMS_H
+#define MPIT_TOOLS_TRACECOMMS_H
 
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 
 #define NO_COMM UINT32_MAX
 

@@ -1,4 +1,4 @@
-#include "definitions/otf2_instruments.h"
+#include "trace/traceinstruments.h"
 
 #include "base/array.h"
 #include "figures/cells.h"

@@ -1,4 +1,4 @@
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 
 #include "format/label.h"
 

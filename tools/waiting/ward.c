@@ -1,4 +1,4 @@
-#include "job/ward.h"
+#include "waiting/ward.h"
 
 #include "calls.h"
 #include "base/processlife.h"

@@ -1,7 +1,7 @@
 /* Circles of ranks that wait for each other (waiting.h). */
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 #include "base/keytable.h"
-#include "job/waiting.h"
+#include "waiting/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "definitions/otf2_communicators.h"
+#include "trace/tracecomms.h"
 
 #include "base/array.h"
 

@@ -1,4 +1,4 @@
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 
 #include "job/clockmessages.h"
 #include "settings/filter.h"
@@ -324,22 +324,6 @@ bool trace_rank_has_location(const struct trace_rank *rank, uint32_t thread)
 uint32_t trace_rank_thread_end(const struct trace_rank *rank)
 {
     return rank->run && rank->run->thread_count ? (uint32_t)rank->run->thread_count : 1;
-}
-
-void trace_regions_number(struct trace_job *job)
-{
-    job->region_count = 0;
-    for (unsigned kind = 0; kind < CALL_COUNT; kind++)
-        if (job->kind_used[kind])
-            job->region_kind[job->region_count++] = (uint16_t)kind;
-}
-
-void trace_job_reaches(struct trace_job *job, uint64_t ns)
-{
-    uint64_t last = __atomic_load_n(&job->last_ns, __ATOMIC_RELAXED);
-    while (ns > last &&
-           !__atomic_compare_exchange_n(&job->last_ns, &last, ns, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        continue;
 }
 
 uint64_t trace_job_records(const struct trace_job *job, int32_t first, int32_t step)

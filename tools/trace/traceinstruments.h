@@ -2,10 +2,10 @@
  * Measurements of other libraries (instrument records of the run files) in an archive: regions by name, variables as
  * metrics.
  */
-#ifndef MPIT_TOOLS_OTF2_INSTRUMENTS_H
-#define MPIT_TOOLS_OTF2_INSTRUMENTS_H
+#ifndef MPIT_TOOLS_TRACEINSTRUMENTS_H
+#define MPIT_TOOLS_TRACEINSTRUMENTS_H
 
-#include "archive/otf2_report.h"
+#include "trace/tracereport.h"
 #include "reader/reader.h"
 
 #include <mpit/instrument_interface.h>

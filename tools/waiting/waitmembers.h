@@ -10,7 +10,7 @@
 #define MPIT_TOOLS_WAITMEMBERS_H
 
 #include "base/keytable.h"
-#include "job/waiting.h"
+#include "waiting/waiting.h"
 
 #include <stdbool.h>
 

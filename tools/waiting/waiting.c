@@ -1,13 +1,13 @@
-#include "job/waiting.h"
+#include "waiting/waiting.h"
 
 #include "base/array.h"
 #include "calls.h"
 #include "figures/figures.h"
 #include "trace/jointcalls.h"
-#include "archive/otf2_job.h"
+#include "trace/tracejob.h"
 #include "trace/requestpairs.h"
-#include "job/pending.h"
-#include "job/waitmembers.h"
+#include "trace/pending.h"
+#include "waiting/waitmembers.h"
 
 #include <stdlib.h>
 #include <string.h>

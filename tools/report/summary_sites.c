@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "job/jsonvalue.h"
 #include "summaryjson.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@
 #include "report/summary_sites.h"
 #include "base/units.h"
 #include "figures/variables.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

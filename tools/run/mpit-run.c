@@ -18,7 +18,7 @@
 #include "run/programs.h"
 #include "waiting/postmortem.h"
 #include "base/ranklist.h"
-#include "run/refusal.h"
+#include "run/runrefusal.h"
 #include "writer/spool.h"
 
 #include <err.h>

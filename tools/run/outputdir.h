@@ -6,7 +6,7 @@
 #define MPIT_TOOLS_OUTPUTDIR_H
 
 #include "run/launched.h"
-#include "run/refusal.h"
+#include "run/runrefusal.h"
 
 #include <limits.h>
 #include <stdbool.h>

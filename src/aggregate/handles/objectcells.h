@@ -18,7 +18,7 @@
 #define MPIT_AGGREGATE_OBJECTCELLS_H
 
 #include "settings/knobs.h"
-#include "registry/objects.h"
+#include "registry/objectnumbers.h"
 
 enum object_cell { OBJECT_COUNT, OBJECT_BYTES, OBJECT_TIME, OBJECT_CELLS };
 

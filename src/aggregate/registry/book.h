@@ -7,7 +7,7 @@
  *     └── comms[slot] ──> comm ── views ──> view ──> view      one a (thread, communicator), never freed
  *                                            │ root[peer >> 13][peer >> 6 & 127]
  *                                            v
- *                                           peer_page          one a (thread, communicator, 64 peers)
+ *                                           peer_cells         one a (thread, communicator, 64 peers)
  *
  *   ledger   the thread state: a thread's entry in the registry
  *   view     the counters of one thread for one communicator
@@ -129,7 +129,7 @@ struct comm_queue {
     uint32_t count;
 };
 
-/* Windows or files by their handles (objects.h). */
+/* Windows or files by their handles (objectnumbers.h). */
 struct objects {
     struct comm_map *comms, *numbers;
     uint64_t changes; /* of either of them */

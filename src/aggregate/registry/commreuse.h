@@ -63,7 +63,7 @@ static inline void comm_unbind(const struct comm *comm)
 
 /* Returns a freed communicator's place for a new one, without a name, handle or figures. NULL: there is none that
  * may be used. `needed`: also one that would be kept. Called under the registry's lock. The record is complete again
- * after comm_reused. */
+ * after comm_describe (book.c). */
 struct comm *comm_reuse(const struct comm_facts *facts, bool needed);
 
 #endif

@@ -2,7 +2,7 @@
 """Turns summary.fields into C and documentation.
 
     generate_fields.py fields TABLE          the structures (summaryfields.h)
-    generate_fields.py sums TABLE            reads the figures of a process, and sums them over ranks (summarysums.h)
+    generate_fields.py reading TABLE         reads the figures of a process, and sums them over ranks (summaryreading.h)
     generate_fields.py json TABLE            puts them into JSON (summaryjson.h)
     generate_fields.py sql TABLE             columns and values of the database (summarysql.h)
     generate_fields.py document TABLE PAGE   looks for the figures in a page. Exit status 1 if it lacks some
@@ -82,7 +82,7 @@ def cell_line(f):
     return f"to->{f.member} += {f'clock_ns(scale, {value})' if f.unit == 'ns' else value};"
 
 
-def sums_print(group):
+def reading_print(group):
     head = f"summary_{group.name}_%s({group.struct} *to, const %s"
     read = [f for f in group.fields if f.source != "-"]
     function_print(head % ("sum", f"{group.struct} *from)"), [sum_line(f) for f in group.fields if f.sum != "-"])
@@ -146,7 +146,7 @@ def document(groups, page):
     return status
 
 
-PARTS = {"fields": (fields_print, "figures/cells.h"), "sums": (sums_print, "figures/figures.h"),
+PARTS = {"fields": (fields_print, "figures/cells.h"), "reading": (reading_print, "figures/figures.h"),
          "json": (json_print, "job/jsonvalue.h"), "sql": (sql_print, "database/database.h")}
 
 

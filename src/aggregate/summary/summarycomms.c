@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "format/label.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <stdio.h>
 #include <stdlib.h>

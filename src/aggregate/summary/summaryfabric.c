@@ -2,7 +2,7 @@
 
 #include "registry/book.h"
 #include "format/label.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <stdio.h>
 #include <string.h>

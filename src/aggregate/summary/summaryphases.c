@@ -1,27 +1,27 @@
 #include "summary/summaryphases.h"
 
 #include "format/label.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int name_order(const struct summary_phase *a, const struct summary_phase *b)
+static int phase_name_order(const struct summary_phase *a, const struct summary_phase *b)
 {
     return a->region != b->region ? (a->region > b->region) - (a->region < b->region) : strcmp(a->name, b->name);
 }
 
 static int phase_order(const struct summary_phase *a, const struct summary_phase *b)
 {
-    int order = name_order(a, b);
+    int order = phase_name_order(a, b);
     return order ? order : (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 size_t summary_phase_lines(const struct summary *summary, size_t first)
 {
     size_t end = first;
-    while (end < summary->phase_count && name_order(&summary->phases[first], &summary->phases[end]) == 0)
+    while (end < summary->phase_count && phase_name_order(&summary->phases[first], &summary->phases[end]) == 0)
         end++;
     return end - first;
 }

@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "format/label.h"
 #include "reader/reader.h"
-#include "summarysums.h"
+#include "summaryreading.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,7 +71,7 @@ static int hash_order(const void *hash, const void *site)
 }
 
 /* The place of the site with this hash, or where it belongs. */
-static uint64_t site_place(const struct summary_sites *sites, uint64_t hash, bool *found)
+static uint64_t site_position(const struct summary_sites *sites, uint64_t hash, bool *found)
 {
     return array_place(&hash, sites->list, sites->count, sizeof *sites->list, hash_order, found);
 }
@@ -79,7 +79,7 @@ static uint64_t site_place(const struct summary_sites *sites, uint64_t hash, boo
 const struct summary_site *summary_site_of(const struct summary_sites *sites, uint64_t hash)
 {
     bool found;
-    uint64_t place = site_place(sites, hash, &found);
+    uint64_t place = site_position(sites, hash, &found);
     return found ? &sites->list[place] : NULL;
 }
 
@@ -279,7 +279,7 @@ static int sites_add(struct summary_sites *sites, const struct summary_sites *fr
         const struct summary_site *other = &from->list[i];
         struct summary_sites before = {.list = sites->list, .count = sorted};
         bool found;
-        uint64_t place = site_place(&before, other->hash, &found);
+        uint64_t place = site_position(&before, other->hash, &found);
         if (found) {
             site_merge(&sites->list[place], other);
             continue;

@@ -4,7 +4,7 @@
  *   site ──> frames ──> module (path, build id), texts (function, file)
  *
  * A path is a list of places in files. So it does not depend on where a process had them loaded, and paths of several
- * ranks can be merged. A frame has its names only after summary_sites_name (tools/profile/sitenames.h). From then on
+ * ranks can be merged. A frame has its names only after site_names_find (tools/symbols/sitenames.h). From then on
  * the summary needs no program. A place in an inlined function has several frames, one a function.
  */
 #ifndef MPIT_AGGREGATE_SUMMARYSITES_H

@@ -8,7 +8,7 @@
 #ifndef MPIT_PROBES_OBJECTS_H
 #define MPIT_PROBES_OBJECTS_H
 
-#include "registry/objects.h"
+#include "registry/objectnumbers.h"
 #include "requests/completion.h"
 #include "wrappers/enter.h"
 #include "wrappers/posting.h"

@@ -2,7 +2,7 @@
 #ifndef MPIT_PROBES_THREADOBJECTS_H
 #define MPIT_PROBES_THREADOBJECTS_H
 
-#include "registry/objects.h"
+#include "registry/objectnumbers.h"
 
 /* The bytes that a split operation on a file was asked to transfer. */
 enum { SPLITS_KEPT = 4 };

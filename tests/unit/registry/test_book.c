@@ -9,7 +9,7 @@
 #include "registry/commmap.h"
 #include "effort.h"
 #include "ledgerfixture.h"
-#include "registry/objects.h"
+#include "registry/objectnumbers.h"
 #include "reader/reader.h"
 #include "runfixture.h"
 #include "figures/variables.h"

@@ -2,8 +2,8 @@
  * The problems that keep mpit-run from recording a program. The program has priority: it runs without recording, and
  * standard error has the reason. With --strict it does not run.
  */
-#ifndef MPIT_TOOLS_REFUSAL_H
-#define MPIT_TOOLS_REFUSAL_H
+#ifndef MPIT_TOOLS_RUNREFUSAL_H
+#define MPIT_TOOLS_RUNREFUSAL_H
 
 #include <stdbool.h>
 

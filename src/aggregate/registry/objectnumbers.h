@@ -4,8 +4,8 @@
  *
  * Lock-free to read, like commmap.h. Writers take the registry's lock.
  */
-#ifndef MPIT_AGGREGATE_OBJECTS_H
-#define MPIT_AGGREGATE_OBJECTS_H
+#ifndef MPIT_AGGREGATE_OBJECTNUMBERS_H
+#define MPIT_AGGREGATE_OBJECTNUMBERS_H
 
 #include "registry/book.h"
 

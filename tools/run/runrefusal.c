@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "run/refusal.h"
+#include "run/runrefusal.h"
 
 #include "base/options.h"
 

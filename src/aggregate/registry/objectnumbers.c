@@ -1,4 +1,4 @@
-#include "registry/objects.h"
+#include "registry/objectnumbers.h"
 
 #include "registry/commmap.h"
 #include "format/label.h"

@@ -54,7 +54,7 @@ static int output_takes(int descriptor, const struct stat *st, size_t bytes)
 
 /* Writes in one piece if possible, so that lines of several processes in one file do not mix. Also tries to write
  * the rest, which returns the error. */
-static int text_write(int descriptor, bool waits, const char *text, size_t bytes, int wait_ms)
+static int descriptor_write(int descriptor, bool waits, const char *text, size_t bytes, int wait_ms)
 {
     int64_t until_ms = monotonic_ms() + wait_ms;
     for (size_t done = 0; done < bytes;) {
@@ -92,7 +92,7 @@ int native_output(int descriptor, const char *text, size_t bytes, int wait_ms)
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel); /* poll and write are cancellation points */
     if (sigpending(&pending) != 0)
         sigemptyset(&pending);
-    error = text_write(descriptor, !S_ISREG(st.st_mode), text, bytes, wait_ms);
+    error = descriptor_write(descriptor, !S_ISREG(st.st_mode), text, bytes, wait_ms);
     int raised = error == EPIPE ? SIGPIPE : error == EFBIG ? SIGXFSZ : 0;
     if (raised && sigismember(&pending, raised) == 0) {
         sigemptyset(&quiet);

@@ -8,7 +8,7 @@
 enum { VALUE_BYTES = 64 };
 
 /* Returns the value of a letter in `text`, or NULL: there is no such letter. */
-static const char *value_of(char letter, const struct output_values *values, char text[VALUE_BYTES])
+static const char *letter_value(char letter, const struct output_values *values, char text[VALUE_BYTES])
 {
     const char *value = NULL;
     struct tm day;
@@ -53,7 +53,7 @@ bool output_expand(const char *pattern, const struct output_values *values, char
         if (*at == '%' && at[1] == '%')
             at++;
         else if (*at == '%')
-            piece = value_of(*++at, values, text);
+            piece = letter_value(*++at, values, text);
         if (!piece)
             snprintf(reason, 128, "'%%%.1s' is not known; allowed are %%Y %%m %%d %%u %%p %%j %%h %%%%", at);
         else if (used + strlen(piece) >= bytes)

@@ -100,7 +100,7 @@ static void site_read(struct site *to)
 }
 
 /* Two threads may read at once. The first one to be ready counts. */
-static const struct site *site_of(void)
+static const struct site *site_settings(void)
 {
     struct site *known = __atomic_load_n(&site, __ATOMIC_ACQUIRE);
     if (known)
@@ -119,7 +119,7 @@ static const struct site *site_of(void)
 /* Returns the value of the last line for it, and the number of this line. */
 static const char *site_value(const char *variable, int *line)
 {
-    const struct site *from = site_of();
+    const struct site *from = site_settings();
     for (size_t i = from ? from->count : 0; i-- > 0;)
         if (strcmp(from->lines[i].variable, variable) == 0) {
             *line = from->lines[i].line;
@@ -155,7 +155,7 @@ bool setting_disabled(void)
 
 int setting_cut(void)
 {
-    const struct site *from = site_of();
+    const struct site *from = site_settings();
     return from ? from->cut : 0;
 }
 
@@ -176,19 +176,19 @@ const char *setting_place(const char *variable, char place[SETTING_PLACE_BYTES])
 
 int setting_unread(void)
 {
-    const struct site *from = site_of();
+    const struct site *from = site_settings();
     return from ? from->unread : 0;
 }
 
 const char *setting_file(void)
 {
-    const struct site *from = site_of();
+    const struct site *from = site_settings();
     return from ? from->file : "";
 }
 
 bool setting_line(size_t i, const char **variable, const char **name, int *line)
 {
-    const struct site *from = site_of();
+    const struct site *from = site_settings();
     if (!from || i >= from->count)
         return false;
     *variable = from->lines[i].variable[0] ? from->lines[i].variable : NULL;

@@ -79,7 +79,7 @@ static void ranks_add(struct comparison *comparison, uint32_t ranks)
         comparison->most_ranks = ranks;
 }
 
-static void run_add(struct builder *builder, const struct summary *summary)
+static void comparison_run_add(struct builder *builder, const struct summary *summary)
 {
     char name[NAME_BYTES];
     uint64_t messages = 0, bytes = 0;
@@ -164,7 +164,7 @@ int comparison_make(struct comparison *comparison, const struct summary *const *
             comparison->programs[0] = first;
             comparison->programs[1] = program;
         }
-        run_add(&builder, summaries[builder.run]);
+        comparison_run_add(&builder, summaries[builder.run]);
     }
     for (size_t i = 0; i < comparison->count; i++)
         for (unsigned value = 0; value < VALUE_KINDS; value++) {

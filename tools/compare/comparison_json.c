@@ -15,7 +15,7 @@ static json_t *value_json(const struct comparison_row *row, enum comparison_valu
                      "change", old > 0 ? json_real((new - old) / old) : json_null());
 }
 
-static json_t *ranks_json(uint32_t ranks)
+static json_t *rank_count_json(uint32_t ranks)
 {
     return ranks ? json_integer(ranks) : json_null();
 }
@@ -36,6 +36,6 @@ json_t *comparison_json(const struct comparison *comparison)
     return json_pack("{s:i, s:i, s:i, s:b, s:b, s:o, s:o, s:o}", "version", 1, "old_runs", (int)comparison->runs[0],
                      "new_runs", (int)comparison->runs[1], "ranks_differ", (int)comparison_ranks_differ(comparison),
                      "programs_differ", comparison->programs[0] != NULL, "least_ranks",
-                     ranks_json(comparison->least_ranks), "most_ranks", ranks_json(comparison->most_ranks), "rows",
-                     rows);
+                     rank_count_json(comparison->least_ranks), "most_ranks", rank_count_json(comparison->most_ranks),
+                     "rows", rows);
 }

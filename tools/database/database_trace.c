@@ -22,7 +22,7 @@ struct tracing {
 
 /* ---- references -------------------------------------------------------------------------------------------------- */
 
-static int name_order(const void *name, const void *comm)
+static int comm_name_order(const void *name, const void *comm)
 {
     return strcmp(name, ((const struct summary_comm *)comm)->name);
 }
@@ -32,12 +32,13 @@ static int64_t comm_of_summary(const struct database_job *job, const char *name)
 {
     const struct summary *summary = job->job->summary;
     bool found; /* they are sorted */
-    size_t place = array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, name_order, &found);
+    size_t place =
+        array_place(name, summary->comms, summary->comm_count, sizeof *summary->comms, comm_name_order, &found);
     return found ? job->first_comm + (int64_t)place : 0;
 }
 
 /* A communicator that the summary has in another line. */
-static int64_t trace_comm_add(struct database_job *job, const struct trace_comm *comm)
+static int64_t comm_row_add(struct database_job *job, const struct trace_comm *comm)
 {
     struct database *to = job->database;
     row_begin(to, TABLE_COMMUNICATORS);
@@ -58,7 +59,7 @@ static int64_t comm_number(struct tracing *tracing, uint32_t index)
     if (!tracing->comms[index]) {
         const struct trace_comm *comm = &tracing->analysis.comms.list[index];
         int64_t number = comm_of_summary(tracing->job, comm->name);
-        tracing->comms[index] = number ? number : trace_comm_add(tracing->job, comm);
+        tracing->comms[index] = number ? number : comm_row_add(tracing->job, comm);
     }
     return tracing->comms[index];
 }

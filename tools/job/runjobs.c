@@ -37,7 +37,7 @@ struct run_job *run_job_numbered(struct run_dir *dir, uint64_t number)
 /* A set of ranks. No job has one beyond. */
 enum { RANKS_MOST = 1 << 24 };
 
-static bool has_rank(const struct run_job *job, int32_t rank)
+static bool job_has_rank(const struct run_job *job, int32_t rank)
 {
     return rank >= 0 && (size_t)rank / 8 < job->rank_bytes && job->ranks[rank / 8] >> rank % 8 & 1;
 }
@@ -61,7 +61,7 @@ static bool is_apart(const struct run_job *job, struct run_span span, const stru
 {
     bool apart = span.begin > job->span.end || span.end < job->span.begin;
     for (size_t i = 0; apart && i < count; i++)
-        if (has_rank(job, rows[i].rank))
+        if (job_has_rank(job, rows[i].rank))
             return true;
     return false;
 }

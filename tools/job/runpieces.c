@@ -199,7 +199,7 @@ static bool pieces_are_equal(const struct run_piece *one, const struct run_piece
 }
 
 /* Returns whether a stored summary has the process. */
-static bool is_summed(const struct run_job *job, const struct run_reader *reader)
+static bool process_is_summed(const struct run_job *job, const struct run_reader *reader)
 {
     struct summary process = {.ranks = 0};
     if (job->stored_sums && summary_of_run(&process, reader) != 0)
@@ -236,7 +236,7 @@ static enum piece_end run_file_add(struct run_dir *dir, const struct run_piece *
     struct run_span span = {header->begin_realtime_ns,
                             header->end_realtime_ns ? header->end_realtime_ns : header->begin_realtime_ns};
     struct run_job *job = run_job_of(dir, header->job, span, &row, 1);
-    if (is_summed(job, &reader)) {
+    if (process_is_summed(job, &reader)) {
         run_reader_close(&reader);
         return PIECE_KNOWN;
     }
@@ -463,7 +463,7 @@ static int entry_wanted(const struct dirent *entry)
     return run_dir_owns(entry->d_name);
 }
 
-static char *path_of(const char *directory, const char *name)
+static char *piece_path(const char *directory, const char *name)
 {
     char *path;
     if (asprintf(&path, "%s/%s", directory, name) < 0)
@@ -478,7 +478,7 @@ static int files_add(struct run_dir *dir, const char *path)
     int count = scandir(path, &entries, entry_wanted, entry_order);
     dir->brief = brief && count >= BRIEF_LEAST;
     for (int i = 0; i < count; i++) {
-        char *file = path_of(path, entries[i]->d_name);
+        char *file = piece_path(path, entries[i]->d_name);
         file_add(dir, file);
         free(file);
         free(entries[i]);

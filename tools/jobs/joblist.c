@@ -26,7 +26,7 @@ static const char *clean_of(char text[COLUMN_BYTES], const char *from)
     return text;
 }
 
-static bool is_known(sqlite3_stmt *row, enum job_column column)
+static bool column_is_known(sqlite3_stmt *row, enum job_column column)
 {
     return sqlite3_column_type(row, column) != SQLITE_NULL;
 }
@@ -38,16 +38,16 @@ static const char *job_name(sqlite3_stmt *row)
     return scheduler ? scheduler + 1 : text_of(row, JOB_NUMBER);
 }
 
-void job_title_print(sqlite3_stmt *row, FILE *out)
+void job_row_title_print(sqlite3_stmt *row, FILE *out)
 {
     char name[COLUMN_BYTES], user[COLUMN_BYTES], program[COLUMN_BYTES];
     fprintf(out, "%s, %lld ranks, job %s of %s\n", clean_of(program, text_of(row, JOB_PROGRAM)),
             sqlite3_column_int64(row, JOB_SIZE), clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)));
 }
 
-static const char *share_text(char text[UNIT_TEXT_BYTES], sqlite3_stmt *row, enum job_column column)
+static const char *share_column_text(char text[UNIT_TEXT_BYTES], sqlite3_stmt *row, enum job_column column)
 {
-    return is_known(row, column) ? text_of_share(text, sqlite3_column_double(row, column), 1) : "-";
+    return column_is_known(row, column) ? text_of_share(text, sqlite3_column_double(row, column), 1) : "-";
 }
 
 static const char *when_text(char text[32], sqlite3_stmt *row)
@@ -88,8 +88,9 @@ static void line_print(sqlite3_stmt *row, FILE *out)
             clean_of(name, job_name(row)), clean_of(user, text_of(row, JOB_USER)),
             clean_of(program, text_of(row, JOB_PROGRAM)), sqlite3_column_int64(row, JOB_SIZE),
             sqlite3_column_int64(row, JOB_HOSTS),
-            is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
-            share_text(mpi, row, JOB_MPI_SHARE), share_text(efficiency, row, JOB_PARALLEL), found, directory);
+            column_is_known(row, JOB_SECONDS) ? text_of_seconds(time, sqlite3_column_double(row, JOB_SECONDS)) : "-",
+            share_column_text(mpi, row, JOB_MPI_SHARE), share_column_text(efficiency, row, JOB_PARALLEL), found,
+            directory);
 }
 
 void job_list_print(sqlite3_stmt *ask, size_t most, FILE *out)

@@ -14,6 +14,6 @@ json_t *job_list_json(sqlite3_stmt *ask, size_t most);
 /* One row as an object: a new reference. */
 json_t *job_json(sqlite3_stmt *row);
 /* Program, ranks, job and user of a row, in a line. */
-void job_title_print(sqlite3_stmt *row, FILE *out);
+void job_row_title_print(sqlite3_stmt *row, FILE *out);
 
 #endif

@@ -193,7 +193,7 @@ bool job_table_has(struct job_table *table, const char *source)
 /* ---- the row of a job -------------------------------------------------------------------------------------------- */
 
 /* A text from a file: "" becomes NULL. */
-static void text_put(sqlite3_stmt *row, enum job_column column, const char *text)
+static void text_column_set(sqlite3_stmt *row, enum job_column column, const char *text)
 {
     char clean[4096];
     label_clean(clean, sizeof clean, text ? text : "", text ? strlen(text) + 1 : 1);
@@ -236,10 +236,10 @@ static void user_put(sqlite3_stmt *row, const struct summary_origin *origin, uid
     char name[USER_BYTES];
     user_name(name, owner);
     bool told = origin->told && (origin->user[0] == '#' || (owner == 0 && origin->user[0]));
-    text_put(row, JOB_USER, told ? origin->user : name);
+    text_column_set(row, JOB_USER, told ? origin->user : name);
 }
 
-static void finding_put(sqlite3_stmt *row, const struct summary *summary)
+static void finding_column_set(sqlite3_stmt *row, const struct summary *summary)
 {
     struct findings *findings = malloc(sizeof *findings);
     if (!findings)
@@ -248,8 +248,8 @@ static void finding_put(sqlite3_stmt *row, const struct summary *summary)
     const struct finding *first = findings->known && findings->count ? findings->list : NULL;
     for (size_t i = 0; first && first->note && i < findings->count; i++)
         first = findings->list[i].note ? first : &findings->list[i]; /* as on the first screen */
-    text_put(row, JOB_RULE, first ? first->rule : NULL);
-    text_put(row, JOB_FINDING, first ? first->text : NULL);
+    text_column_set(row, JOB_RULE, first ? first->rule : NULL);
+    text_column_set(row, JOB_FINDING, first ? first->text : NULL);
     free(findings);
 }
 
@@ -279,20 +279,20 @@ void job_table_add(struct job_table *table, const char *source, const struct sum
     char number[24];
     const char *slash = strrchr(summary->program, '/');
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
-    text_put(row, JOB_NUMBER, number);
-    text_put(row, JOB_SOURCE, source);
+    text_column_set(row, JOB_NUMBER, number);
+    text_column_set(row, JOB_SOURCE, source);
     figure_put(row, JOB_BEGIN, origin->begin_ns > 0, (double)origin->begin_ns * 1e-9);
     user_put(row, origin, owner);
-    text_put(row, JOB_SCHEDULER, origin->scheduler_job);
-    text_put(row, JOB_PROGRAM, slash ? slash + 1 : summary->program);
-    text_put(row, JOB_PATH, summary->program);
-    text_put(row, JOB_COMMAND, origin->command);
-    text_put(row, JOB_MPI, summary->mpi);
+    text_column_set(row, JOB_SCHEDULER, origin->scheduler_job);
+    text_column_set(row, JOB_PROGRAM, slash ? slash + 1 : summary->program);
+    text_column_set(row, JOB_PATH, summary->program);
+    text_column_set(row, JOB_COMMAND, origin->command);
+    text_column_set(row, JOB_MPI, summary->mpi);
     count_put(row, JOB_SIZE, summary->world_size);
     count_put(row, JOB_RANKS, summary->ranks);
     hosts_put(row, summary);
     count_put(row, JOB_ENDED_BADLY, summary->ended_badly);
     figures_put(row, summary);
-    finding_put(row, summary);
+    finding_column_set(row, summary);
     statement_run(row);
 }

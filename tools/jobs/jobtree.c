@@ -97,7 +97,7 @@ static void trace_add(struct summary *summary, const char *path)
 }
 
 /* Returns a summary that the caller frees, or NULL with the problem told. */
-static struct summary *file_read(struct job_tree *tree, const char *path, struct run_extent which, uid_t *owner)
+static struct summary *job_file_read(struct job_tree *tree, const char *path, struct run_extent which, uid_t *owner)
 {
     char error[128] = "";
     struct summary *summary = calloc(1, sizeof *summary);
@@ -147,7 +147,7 @@ static bool parts_are_all(const struct job_parts *parts, struct job_table *table
     return all;
 }
 
-static void file_take(struct job_tree *tree, struct job_table *table, const char *path, const struct stat *st)
+static void job_file_note(struct job_tree *tree, struct job_table *table, const char *path, const struct stat *st)
 {
     char part_of[JOB_PART_BYTES];
     uid_t owner = 0;
@@ -155,7 +155,7 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
     if (job_table_has_file(table, path, st))
         return;
     tree->read++;
-    struct summary *summary = file_read(tree, path, regular_file(st), &owner);
+    struct summary *summary = job_file_read(tree, path, regular_file(st), &owner);
     if (!summary)
         return; /* the next time it is tried again */
     bool whole = !summary->world_size || summary->ranks >= summary->world_size;
@@ -171,7 +171,7 @@ static void file_take(struct job_tree *tree, struct job_table *table, const char
         parts_add(&tree->parts, part_of, path, summary, owner);
 }
 
-static int entry_order(const FTSENT **a, const FTSENT **b)
+static int tree_entry_order(const FTSENT **a, const FTSENT **b)
 {
     return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -182,12 +182,12 @@ int job_tree_read(struct job_tree *tree, struct job_table *table, const char *pa
     char *const roots[] = {root_path, NULL};
     packed_enable();
     run_reader_guard(); /* files of others may become shorter at any time */
-    FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, entry_order) : NULL;
+    FTS *walk = realpath(path, root_path) ? fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, tree_entry_order) : NULL;
     int error = walk ? 0 : errno;
     for (FTSENT *entry; walk && (errno = 0, entry = fts_read(walk));) {
         bool root = entry->fts_level == FTS_ROOTLEVEL;
         if (entry->fts_info == FTS_F && run_dir_owns(entry->fts_name))
-            file_take(tree, table, entry->fts_accpath, entry->fts_statp);
+            job_file_note(tree, table, entry->fts_accpath, entry->fts_statp);
         else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_NS || entry->fts_info == FTS_ERR) {
             error = root ? entry->fts_errno : error;
             if (!root)
@@ -217,7 +217,7 @@ static void parts_read(struct job_tree *tree, struct job_table *table, const cha
         const char *path = (const char *)sqlite3_column_text(ask, 0);
         bool here = path && access(path, F_OK) == 0;
         uid_t owner = 0;
-        struct summary *part = here ? file_read(tree, path, (struct run_extent){0}, &owner) : NULL;
+        struct summary *part = here ? job_file_read(tree, path, (struct run_extent){0}, &owner) : NULL;
         if (part)
             parts_add(parts, part_of, path, part, owner);
         joined = joined || (part && job_file_parts(path, (struct run_extent){0}) > 1);
@@ -242,7 +242,7 @@ static bool whole_is_beside(struct job_tree *tree, struct job_table *table, cons
         uid_t owner;
         if (!path || strncmp(path, part, (size_t)bytes) != 0 || strchr(path + bytes, '/') || access(path, F_OK) != 0)
             continue;
-        struct summary *whole = file_read(tree, path, (struct run_extent){0}, &owner);
+        struct summary *whole = job_file_read(tree, path, (struct run_extent){0}, &owner);
         found = whole && summary_sums_have(&(struct summary_sums){{whole}}, parts);
         if (whole)
             summary_free(whole);

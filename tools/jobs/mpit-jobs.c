@@ -79,7 +79,7 @@ static void condition_add(struct request *request, const char *condition, const 
 }
 
 /* Returns seconds since the epoch. */
-static double time_read(const char *option, const char *text)
+static double time_bound_read(const char *option, const char *text)
 {
     struct tm day = {.tm_isdst = -1};
     double age;
@@ -95,7 +95,7 @@ static double time_read(const char *option, const char *text)
     return (double)mktime(&day);
 }
 
-static void ranks_add(struct request *request, const char *text)
+static void size_range_add(struct request *request, const char *text)
 {
     char *end;
     unsigned long least = strtoul(text, &end, 10), most = least;
@@ -130,7 +130,7 @@ static const char *column_read(const char *text)
                  like.nearest ? "?" : "");
 }
 
-static void filter_read(struct request *request, int option)
+static void option_filter_read(struct request *request, int option)
 {
     switch (option) {
     case USER:
@@ -143,13 +143,13 @@ static void filter_read(struct request *request, int option)
         condition_add(request, "' ' || host_names || ' ' GLOB '* ' || ? || ' *'", optarg, 0);
         break;
     case SINCE:
-        condition_add(request, "begin >= ?", NULL, time_read("since", optarg));
+        condition_add(request, "begin >= ?", NULL, time_bound_read("since", optarg));
         break;
     case UNTIL:
-        condition_add(request, "begin < ?", NULL, time_read("until", optarg));
+        condition_add(request, "begin < ?", NULL, time_bound_read("until", optarg));
         break;
     case RANKS:
-        ranks_add(request, optarg);
+        size_range_add(request, optarg);
         break;
     case FINDING:
         condition_add(request,
@@ -163,7 +163,7 @@ static void filter_read(struct request *request, int option)
     }
 }
 
-static void request_read(struct request *request, int argc, char *argv[])
+static void jobs_request_read(struct request *request, int argc, char *argv[])
 {
     *request = (struct request){.sort = "begin", .limit = 50};
     bool limited = false, sorted = false;
@@ -192,7 +192,7 @@ static void request_read(struct request *request, int argc, char *argv[])
             request->json = true;
             break;
         default:
-            filter_read(request, option);
+            option_filter_read(request, option);
         }
     }
     if (request->usual && (request->used || limited || sorted))
@@ -258,7 +258,7 @@ int main(int argc, char *argv[])
     struct job_tree tree = {.files = 0};
     int failed = 0;
     setlocale(LC_CTYPE, "");
-    request_read(&request, argc, argv);
+    jobs_request_read(&request, argc, argv);
     struct job_table *table = job_table_open(request.index);
     for (int i = optind; i < argc; i++)
         if (job_tree_read(&tree, table, argv[i]) != 0) {

@@ -130,7 +130,7 @@ static void figure_print(const struct usual_figure *figure, size_t i, FILE *out)
 void usual_print(const struct usual *usual, FILE *out)
 {
     size_t unusual = 0;
-    job_title_print(usual->job, out);
+    job_row_title_print(usual->job, out);
     if (usual->others < USUAL_LEAST) {
         fprintf(out,
                 "  %zu other jobs of this program and size ended well. At least %d are needed to tell the usual.\n",

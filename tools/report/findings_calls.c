@@ -34,7 +34,8 @@ static uint64_t larger_bytes(const struct summary_site *site)
 }
 
 /* Takes the places with the most time and the most stall from the sites that fit. */
-static void places_take(struct site_sum *sum, const struct summary_sites *sites, const struct summary_sites *fitting)
+static void costliest_places_find(struct site_sum *sum, const struct summary_sites *sites,
+                                  const struct summary_sites *fitting)
 {
     size_t count;
     uint64_t stall_ns = 0;
@@ -81,7 +82,7 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
         if (fitting.list)
             fitting.list[fitting.count++] = *site;
     }
-    places_take(&sum, sites, &fitting);
+    costliest_places_find(&sum, sites, &fitting);
     free(fitting.list);
     return sum;
 }

@@ -78,7 +78,7 @@ static const char *segment_text(const struct facts *facts, const struct summary_
     return text;
 }
 
-static bool has_rank(const struct finding *finding, int32_t rank)
+static bool finding_has_rank(const struct finding *finding, int32_t rank)
 {
     for (size_t i = 0; i < finding->rank_count; i++)
         if (finding->ranks[i] == rank)
@@ -109,7 +109,7 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
                         finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "",
                         text_of_seconds(most, is->max), text_of_seconds(mean, level));
     char *rest = finding->text + used;
-    if (has_rank(finding, facts->summary->traced.uneven.rank) &&
+    if (finding_has_rank(finding, facts->summary->traced.uneven.rank) &&
         segment_text(facts, &facts->summary->traced.uneven, where)[0])
         snprintf(rest, sizeof finding->text - (size_t)used, ". Rank %" PRId32 " exceeds the others most %s.",
                  facts->summary->traced.uneven.rank, where);

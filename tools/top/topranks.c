@@ -115,7 +115,7 @@ static double ranks_call_key(const void *item)
     return rank->busy && rank->busy->call.name[0] ? -(double)rank->busy->call.since_ns : 1;
 }
 
-static void call_text(const void *item, char *text, size_t bytes)
+static void rank_call_text(const void *item, char *text, size_t bytes)
 {
     const struct top_rank *rank = item;
     char call[CALL_TEXT_BYTES] = "";
@@ -165,7 +165,7 @@ static const struct top_column all_columns[] = {
     {"", 12, 7, false, RATE(number_rate_text, counters[COUNTER_ASKED + 3])},
     {"thr", 3, 9, false, .text = threads_text, .key = threads_key},
     {"host:pid", 16, 9, true, .text = host_text},
-    {"call", 14, 1, true, .text = call_text, .key = ranks_call_key},
+    {"call", 14, 1, true, .text = rank_call_text, .key = ranks_call_key},
 };
 enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
 enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };
@@ -191,7 +191,7 @@ static void columns_fit(struct top_column columns[COLUMNS], const struct top_job
 static bool rank_matches(const struct top_view *view, const struct top_rank *rank)
 {
     char text[2 * CALL_TEXT_BYTES], call[CALL_TEXT_BYTES], host[128];
-    call_text(rank, call, sizeof call);
+    rank_call_text(rank, call, sizeof call);
     host_text(rank, host, sizeof host);
     snprintf(text, sizeof text, "%s %s %s", host, top_state_name(rank->state), call);
     return top_view_wants(view, rank->rank, text);

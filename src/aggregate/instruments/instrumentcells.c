@@ -230,7 +230,7 @@ static void real_add(uint64_t *place, double amount, bool share)
     while (!__atomic_compare_exchange_n(place, &seen, sum, true, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED));
 }
 
-static bool is_summed(const struct instrument *instrument)
+static bool instrument_is_summed(const struct instrument *instrument)
 {
     return instrument->class == MPIT_CLASS_COUNTER || instrument->class == MPIT_CLASS_AGGREGATE ||
            instrument->class == MPIT_CLASS_TIMER;
@@ -284,11 +284,11 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
     const struct instrument *instrument = instance->instrument;
     bool real = operation == MPIT_ADD_DOUBLE || operation == MPIT_SET_DOUBLE;
     bool set = operation == MPIT_SET || operation == MPIT_SET_DOUBLE;
-    if (instrument->kind != INSTRUMENT_VARIABLE || (set && is_summed(instrument)))
+    if (instrument->kind != INSTRUMENT_VARIABLE || (set && instrument_is_summed(instrument)))
         return;
     if (instrument->class == MPIT_CLASS_STATE && !instrument_fits(cell, operation, value))
         return;
-    uint64_t *place = is_summed(instrument) ? &cell->shared : &cell->own;
+    uint64_t *place = instrument_is_summed(instrument) ? &cell->shared : &cell->own;
     if (instrument_is_double(instrument)) {
         bool share = instrument->class == MPIT_CLASS_PERCENTAGE;
         double amount = real ? value.real : (double)value.integer;
@@ -300,7 +300,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
             __atomic_store_n(place, bits_of_real(share ? share_of(amount) : amount), __ATOMIC_SEQ_CST);
         else
             real_add(place, amount, share);
-        if (is_summed(instrument))
+        if (instrument_is_summed(instrument))
             instrument_sums_give(cell, amount);
     } else {
         uint64_t amount = real ? (uint64_t)(int64_t)value.real : value.integer;
@@ -317,7 +317,7 @@ void instrument_update(struct mpit_cell *cell, enum mpit_operation operation, un
 void instrument_cells_join(struct instrument_instance *to, const struct instrument_instance *from)
 {
     const struct instrument *instrument = to->instrument;
-    bool added = is_summed(instrument) || is_level(instrument), real = instrument_is_double(instrument);
+    bool added = instrument_is_summed(instrument) || is_level(instrument), real = instrument_is_double(instrument);
     uint32_t cells = cells_of(instrument);
     for (uint32_t i = 0; i < cells; i++) {
         struct mpit_cell *cell = &to->cells[i];
@@ -342,7 +342,7 @@ void instrument_cells_join(struct instrument_instance *to, const struct instrume
 
 static struct instrument_window *windows; /* pushed at the front. Release, pairs with the acquire in windows_give */
 
-static uint64_t *segment_of(const struct instrument_window *window)
+static uint64_t *instrument_segment(const struct instrument_window *window)
 {
     return window->high ? &window->instance->cells->high : &window->instance->cells->low;
 }
@@ -361,10 +361,10 @@ static void windows_give(const struct instrument_instance *instance, bool high, 
 
 /* Ends the segment. All windows that need its extreme get it before it is taken out. So readers see it in one place
  * or the other. */
-static void segment_end(const struct instrument_window *window)
+static void instrument_segment_end(const struct instrument_window *window)
 {
     struct instrument_instance *instance = window->instance;
-    uint64_t *segment = segment_of(window), neutral = window->high ? 0 : LOW_NEUTRAL;
+    uint64_t *segment = instrument_segment(window), neutral = window->high ? 0 : LOW_NEUTRAL;
     uint64_t key = __atomic_load_n(segment, __ATOMIC_SEQ_CST);
     do {
         key_join(window->high ? &instance->closed_high : &instance->closed_low, key, window->high);
@@ -388,14 +388,14 @@ void instrument_window_tie(struct instrument_window *window, struct instrument_i
 
 void instrument_window_open(struct instrument_window *window)
 {
-    segment_end(window);
+    instrument_segment_end(window);
     __atomic_store_n(&window->open, true, __ATOMIC_SEQ_CST);
     key_join(&window->key, level_key(window->instance), window->high);
 }
 
 void instrument_window_close(struct instrument_window *window)
 {
-    segment_end(window);
+    instrument_segment_end(window);
     if (__atomic_load_n(&window->open, __ATOMIC_ACQUIRE))
         key_join(&window->key, level_key(window->instance), window->high);
     __atomic_store_n(&window->open, false, __ATOMIC_RELEASE);
@@ -416,7 +416,8 @@ uint64_t instrument_window_read(const struct instrument_window *window)
 {
     const struct instrument *instrument = window->instance->instrument;
     bool open = __atomic_load_n(&window->open, __ATOMIC_ACQUIRE);
-    uint64_t segment = __atomic_load_n(segment_of(window), __ATOMIC_SEQ_CST); /* first: it may move into the window */
+    uint64_t segment =
+        __atomic_load_n(instrument_segment(window), __ATOMIC_SEQ_CST); /* first: it may move into the window */
     uint64_t key = __atomic_load_n(&window->key, __ATOMIC_SEQ_CST);
     if (open)
         key = key_further(key_further(key, segment, window->high), level_key(window->instance), window->high);
@@ -427,7 +428,7 @@ uint64_t instrument_window_read(const struct instrument_window *window)
  * that segment meanwhile, and the old key got it. So the level is read again. */
 uint64_t instrument_window_take(struct instrument_window *window)
 {
-    segment_end(window);
+    instrument_segment_end(window);
     uint64_t now = level_key(window->instance);
     uint64_t key = __atomic_exchange_n(&window->key, now, __ATOMIC_SEQ_CST);
     key_join(&window->key, level_key(window->instance), window->high);

@@ -430,7 +430,7 @@ static bool paths_extend(struct snapshot *snapshot, uint32_t count)
     return true;
 }
 
-static void path_add(struct path_snapshot *path, const struct path_cells *cells)
+static void path_snapshot_add(struct path_snapshot *path, const struct path_cells *cells)
 {
     path->calls += cell_load(&cells->calls);
     path->time += cell_load(&cells->time);
@@ -455,7 +455,7 @@ static void paths_take(struct snapshot *snapshot, unsigned parts)
         for (uint32_t number = 1; number < count; number++) {
             const struct path_cells *cells = path_counters_look(l, number);
             if (cells)
-                path_add(&snapshot->paths[number], cells);
+                path_snapshot_add(&snapshot->paths[number], cells);
         }
     snapshot->path_count = count;
 }

@@ -226,7 +226,7 @@ static int counters_find(struct run_reader *reader)
     return 0;
 }
 
-static int name_order(const void *one, const void *other, void *table)
+static int variable_name_order(const void *one, const void *other, void *table)
 {
     const struct variable_record *variables = table;
     const uint16_t *a = one, *b = other;
@@ -241,7 +241,7 @@ static uint16_t *variables_order(const struct run_reader *reader)
     for (size_t i = 0; order && i < reader->variable_count; i++)
         order[i] = (uint16_t)i;
     if (order)
-        qsort_r(order, reader->variable_count, sizeof *order, name_order, reader->variables_copy);
+        qsort_r(order, reader->variable_count, sizeof *order, variable_name_order, reader->variables_copy);
     return order;
 }
 

@@ -46,7 +46,7 @@ bool room_is_enough(const char *base, bool named)
 }
 
 /* Reads a file of the kernel. "": there is none. */
-static const char *text_read(char text[TEXT_BYTES], const char *directory, const char *name)
+static const char *proc_text_read(char text[TEXT_BYTES], const char *directory, const char *name)
 {
     char path[PATH_BYTES];
     int n = snprintf(path, sizeof path, "%s/%s", directory, name);
@@ -62,7 +62,7 @@ static const char *text_read(char text[TEXT_BYTES], const char *directory, const
 static uint64_t number_of(const char *directory, const char *name, const char *key, uint64_t otherwise)
 {
     char text[TEXT_BYTES], *end;
-    const char *line = text_read(text, directory, name);
+    const char *line = proc_text_read(text, directory, name);
     while (line && strncmp(line, key, strlen(key)) != 0)
         line = (line = strchr(line, '\n')) ? line + 1 : NULL;
     uint64_t number = line ? strtoull(line + strlen(key), &end, 10) : 0;
@@ -104,7 +104,7 @@ static uint64_t room_of_memory(void)
 {
     char text[TEXT_BYTES];
     uint64_t left = number_of("/proc", "meminfo", "MemAvailable:", UINT64_MAX >> 10) << 10;
-    for (const char *line = text_read(text, "/proc/self", "cgroup"); line && *line;) {
+    for (const char *line = proc_text_read(text, "/proc/self", "cgroup"); line && *line;) {
         const char *names = strchr(line, ':'), *path = names ? strchr(names + 1, ':') : NULL;
         if (path && path == names + 1)
             left = least(left, hierarchy_left("/sys/fs/cgroup", path + 1, true));

@@ -38,7 +38,7 @@ static pthread_mutex_t category_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- adding, all under the lock ---------------------------------------------------------------------------------- */
 
-static bool member_add(struct category *category, enum member_kind kind, int index)
+static bool category_member_add(struct category *category, enum member_kind kind, int index)
 {
     struct members *members = &category->members[kind];
     for (int i = 0; i < members->count; i++)
@@ -110,14 +110,14 @@ static int path_make(const char *path)
     }
     index = category_make(path, description_of(path));
     if (index >= 0 && above >= 0)
-        member_add(roster_at(&roster, above), MEMBER_CATEGORY, index);
+        category_member_add(roster_at(&roster, above), MEMBER_CATEGORY, index);
     return index;
 }
 
 static int path_member_add(const char *path, enum member_kind kind, int index)
 {
     int at = path_make(path);
-    return at >= 0 && member_add(roster_at(&roster, at), kind, index) ? 0 : -1;
+    return at >= 0 && category_member_add(roster_at(&roster, at), kind, index) ? 0 : -1;
 }
 
 /* ---- own variables ----------------------------------------------------------------------------------------------- */
@@ -281,7 +281,7 @@ static void native_refresh(int native_index)
             for (int i = 0; i < counts[kind]; i++) {
                 int member = native_member(kind, listed[i]);
                 if (member >= 0)
-                    member_add(category, kind, member);
+                    category_member_add(category, kind, member);
             }
         free(listed);
     }

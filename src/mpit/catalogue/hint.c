@@ -55,7 +55,7 @@ static void errors_restore(MPI_Errhandler before)
 }
 
 /* MPICH ends the job when a value is longer than the buffer, so the length is asked first. */
-static bool text_read(MPI_Info info, const char *key, char text[MPI_MAX_INFO_VAL + 1])
+static bool hint_text_read(MPI_Info info, const char *key, char text[MPI_MAX_INFO_VAL + 1])
 {
     int length = 0, found = 0;
     return native.Info_get_valuelen(info, key, &length, &found) == MPI_SUCCESS && found && length >= 0 &&
@@ -68,7 +68,7 @@ bool hint_number(MPI_Info info, const char *key, uint64_t *value)
     if (info == native.info_null || !infos_exist())
         return false;
     MPI_Errhandler before;
-    bool returned = errors_return(&before), found = text_read(info, key, text);
+    bool returned = errors_return(&before), found = hint_text_read(info, key, text);
     if (returned)
         errors_restore(before);
     if (!found || !isdigit((unsigned char)text[0]))

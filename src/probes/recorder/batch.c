@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* Returns NULL if the variable is not set or empty. */
-static const char *text_set(const char *name)
+static const char *environment_text(const char *name)
 {
     const char *text = *name ? getenv(name) : NULL;
     return text && *text ? text : NULL;
@@ -31,8 +31,8 @@ void batch_job(char text[ORIGIN_JOB_BYTES])
                    {"sge", "JOB_ID", "JOB_ID", "SGE_TASK_ID", ".", "", "undefined"}};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof systems / sizeof systems[0]; i++) {
-        const char *job = text_set(systems[i].job), *array = text_set(systems[i].array),
-                   *task = text_set(systems[i].task);
+        const char *job = environment_text(systems[i].job), *array = environment_text(systems[i].array),
+                   *task = environment_text(systems[i].task);
         if (!job)
             continue;
         if (array && task && strcmp(task, systems[i].none) != 0)

@@ -73,7 +73,7 @@ static void *publish_run(void *unused)
 }
 
 /* Reads the file if it is this user's and has the right size. */
-static bool file_read(void)
+static bool reports_read(void)
 {
     struct stat st;
     int fd = open(task.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -91,7 +91,7 @@ static void *find_run(void *unused)
     (void)unused;
     bool found = false;
     for (uint64_t nap_ns = 1000000; !found && !is_abandoned(); nap_ns += nap_ns / 2) {
-        found = file_read();
+        found = reports_read();
         __atomic_store_n(&task.looked, 1, __ATOMIC_RELEASE);
         if (!found)
             futex_wait(&task.abandoned, 0, nap_ns);

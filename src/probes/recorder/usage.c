@@ -27,7 +27,7 @@ static bool run_delay_read(uint64_t *ns)
     return ran > 0;
 }
 
-static uint64_t ns_of(struct timeval time)
+static uint64_t timeval_ns(struct timeval time)
 {
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
@@ -38,7 +38,8 @@ static struct run_usage usage_read(void)
     struct rusage all;
     struct run_usage usage = {.known = 0};
     if (getrusage(RUSAGE_SELF, &all) == 0)
-        usage = (struct run_usage){ns_of(all.ru_utime), ns_of(all.ru_stime), 0, (uint64_t)all.ru_majflt, USAGE_TIMES};
+        usage = (struct run_usage){timeval_ns(all.ru_utime), timeval_ns(all.ru_stime), 0, (uint64_t)all.ru_majflt,
+                                   USAGE_TIMES};
     usage.known |= run_delay_read(&usage.run_delay_ns) ? USAGE_DELAY : 0;
     errno = error;
     return usage;
@@ -50,7 +51,7 @@ void usage_begin(void)
 }
 
 /* Threads that ended have taken their delays with them. */
-static uint64_t grown(uint64_t from, uint64_t to)
+static uint64_t usage_growth(uint64_t from, uint64_t to)
 {
     return to > from ? to - from : 0;
 }
@@ -58,7 +59,8 @@ static uint64_t grown(uint64_t from, uint64_t to)
 void usage_end(struct run_header *header)
 {
     struct run_usage now = usage_read();
-    header->usage = (struct run_usage){grown(before.user_ns, now.user_ns), grown(before.system_ns, now.system_ns),
-                                       grown(before.run_delay_ns, now.run_delay_ns),
-                                       grown(before.major_faults, now.major_faults), before.known & now.known};
+    header->usage =
+        (struct run_usage){usage_growth(before.user_ns, now.user_ns), usage_growth(before.system_ns, now.system_ns),
+                           usage_growth(before.run_delay_ns, now.run_delay_ns),
+                           usage_growth(before.major_faults, now.major_faults), before.known & now.known};
 }

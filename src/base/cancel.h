@@ -2,8 +2,8 @@
  * Threads that the program cancels: not inside of mpit. The program does not expect cancellation in a system call of
  * mpit, and the thread would leave a lock that others wait for. It is canceled at its own next cancellation point.
  */
-#ifndef MPIT_EVENTS_CANCEL_H
-#define MPIT_EVENTS_CANCEL_H
+#ifndef MPIT_BASE_CANCEL_H
+#define MPIT_BASE_CANCEL_H
 
 #include <pthread.h>
 

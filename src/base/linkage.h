@@ -6,8 +6,8 @@
  *
  * MUST_CHECK marks functions whose failure may lose a result. The compiler warns where a caller does not look.
  */
-#ifndef MPIT_EVENTS_LINKAGE_H
-#define MPIT_EVENTS_LINKAGE_H
+#ifndef MPIT_BASE_LINKAGE_H
+#define MPIT_BASE_LINKAGE_H
 
 #define LIBRARY_LOCAL __attribute__((visibility("hidden")))
 #define MUST_CHECK __attribute__((warn_unused_result))

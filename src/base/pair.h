@@ -7,8 +7,8 @@
  *
  * A pair is aligned to 16 bytes. A writer may load and store only the value if it knows that the tag need not change.
  */
-#ifndef MPIT_AGGREGATE_PAIR_H
-#define MPIT_AGGREGATE_PAIR_H
+#ifndef MPIT_BASE_PAIR_H
+#define MPIT_BASE_PAIR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * Whether a process is running. A process that has ended and was not waited for is a zombie: it has no program.
  */
-#ifndef MPIT_EVENTS_PROCESSES_H
-#define MPIT_EVENTS_PROCESSES_H
+#ifndef MPIT_BASE_PROCESSES_H
+#define MPIT_BASE_PROCESSES_H
 
 #include <stdbool.h>
 #include <stdint.h>

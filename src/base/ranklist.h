@@ -1,8 +1,8 @@
 /*
  * Lists of ranks in the form of the options: 0,4-7,12- (12 and all above).
  */
-#ifndef MPIT_AGGREGATE_RANKLIST_H
-#define MPIT_AGGREGATE_RANKLIST_H
+#ifndef MPIT_BASE_RANKLIST_H
+#define MPIT_BASE_RANKLIST_H
 
 #include <stdbool.h>
 #include <stdint.h>

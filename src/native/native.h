@@ -194,7 +194,7 @@ static inline uint64_t native_bytes(int64_t count, MPI_Datatype type)
  */
 int native_output(int descriptor, const char *text, size_t bytes, int wait_ms);
 
-/* One line on stderr, once for each text, even with MPIT_QUIET. */
+/* One line on stderr, once for each text. */
 void native_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

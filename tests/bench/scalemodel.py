@@ -46,7 +46,7 @@ FINALIZE_CPU = 0.2e-3  # s a rank: its part of MPI_Finalize (growth.py)
 LIVE_BYTES = 392 << 10  # a rank, in /dev/shm (run_open)
 SCAN = 5e-6  # s for each header of the node that the last process reads (is_last in handover.c)
 COLLECT_START = 5e-3  # s: mpit-collect is started (collector_run in handover.c)
-COLLECT_RANK = 0.15e-3  # s: it opens a live file and merges it (parts_open, parts_sum_write in collect.c)
+COLLECT_RANK = 0.15e-3  # s: it opens a live file and merges it (spool_runs_open, sum_write in collect.c)
 GIVES_UP = 0.8  # s: the process goes on if mpit-collect neither reads nor writes for so long (WAIT_MS in handover.c)
 HEAD_BYTES, RANK_BYTES = 1000, 45  # of a job file with a summary (summary_section_make); a rank's row in it
 
@@ -68,7 +68,7 @@ JOIN_ROW = 0.3e-6  # s: for each rank in it
 # Traced jobs of several nodes: clocks_tcp.c, clockparty.c
 BURST = 5e-3  # s: BURST_USUAL_NS, a measurement of one node
 GATHER, WHOLE = 0.08, 0.2  # s: GATHER_NS, WHOLE_NS, the bounds
-ACCEPT = 20e-6  # s: rank 0's leader takes a node (party_gather)
+ACCEPT = 20e-6  # s: rank 0's leader takes a node (clock_party_gather)
 PEERS = 512  # nodes that it takes with 1,024 descriptors a process (peers_most)
 
 

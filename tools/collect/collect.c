@@ -108,8 +108,8 @@ static bool run_add_to(struct summary *whole, struct spool_run *run)
     return good;
 }
 
-/* Writes the sum of processes of a job: of all that are written (SECTION_TOTAL), or of those that reached their end
- * (SECTION_SUMMARY). */
+/* Writes the sum of processes of a job. SECTION_TOTAL: of all that are written. SECTION_SUMMARY: of those without a section
+ * of their own (is_kept is false). */
 static int sum_write(struct job_writer *writer, struct spool_run *runs, size_t count, enum section_kind kind)
 {
     struct summary whole = {.ranks = 0};
@@ -136,7 +136,7 @@ static int spool_run_write(const struct work *work, struct job_writer *writer, c
     if (!spool_run_wake(run))
         return -1;
     spool_run_part(work->spool, run, path);
-    if (run->reader.header.drained && drained_open(&drained, path, run->part) != 0)
+    if (run->reader.header.drained && drained_open(&drained, path, run->drained_end) != 0)
         return -1;
     int result = job_writer_process(writer, &run->reader, &drained);
     if (result == 0 && (run_reader_is_torn(&run->reader) || (drained.map && drained.map->torn))) {

@@ -3,7 +3,7 @@
  *
  *   live files of one job ──> OUTPUT/HOST.JOB.mpit (format/jobfile.h)
  *      of processes that reached their end              one section, with the sum of their figures
- *      of others, with a trace, samples, MPIT_REDUCE=0  a section for each, without what was in the file twice
+ *      of others, with a trace, samples, MPIT_REDUCE=0  a packed run for each (packing.h)
  *
  * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
  * a lock.

@@ -67,14 +67,14 @@ static int drained_file_open(struct draining *draining, const char *path)
     struct run_header *header = draining->header;
     const bool begun = header->drained != 0;
     if (!begun) {
-        room_in(header)->part = sizeof(struct job_header); /* first: with it the collector removes the file */
+        room_in(header)->drained_end = sizeof(struct job_header); /* first: with it the collector removes the file */
         unlink(path);
     }
     draining->part = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | (begun ? 0 : O_EXCL), 0600);
     if (draining->part < 0)
         return -1;
     if (begun)
-        return job_writer_open(&draining->writer, draining->part, room_in(header)->part);
+        return job_writer_open(&draining->writer, draining->part, room_in(header)->drained_end);
     result_share(draining->part);
     return job_writer_begin(&draining->writer, draining->part, header->job, 1);
 }
@@ -198,7 +198,7 @@ static int step_end(struct draining *draining)
 {
     if (packing_end(draining->packing) != 0 || job_writer_flush(&draining->writer) != 0)
         return -1;
-    room_in(draining->header)->part = job_writer_place(&draining->writer);
+    room_in(draining->header)->drained_end = job_writer_place(&draining->writer);
     __atomic_fetch_add(&draining->header->drained, draining->bytes, __ATOMIC_RELEASE);
     return 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Drains traces that exceed the limit of the spool: their events go to the output directory early, while the program runs.
+ * Drains long traces (ROOM_MOVE_BYTES, room.h): their events go to the output directory while the program runs.
  *
  *   live file              | header | arena | (drained) | packed | ring | (drained) | packed |       in the spool
  *   OUTPUT/NAME.mpit.part  | header | columns | columns | columns |                                (jobfile/drained.h)

@@ -111,7 +111,7 @@ void spool_run_part(const struct spool *spool, const struct spool_run *run, char
 int spool_run_remove(const struct spool *spool, const struct spool_run *run, char path[PATH_MAX])
 {
     spool_run_part(spool, run, path);
-    if (run->part && unlink(path) != 0 && errno != ENOENT)
+    if (run->drained_end && unlink(path) != 0 && errno != ENOENT)
         return -1;
     snprintf(path, PATH_MAX, "%s", run_reader_path(&run->reader));
     return unlink(path);
@@ -166,7 +166,8 @@ static int run_add(struct spool_runs *runs, const struct spool *spool, const cha
     }
     end_settle(&reader, path);
     runs->list = list;
-    list[runs->count++] = (struct spool_run){.reader = reader, .part = room_in((void *)(uintptr_t)reader.base)->part};
+    list[runs->count++] =
+        (struct spool_run){.reader = reader, .drained_end = room_in((void *)(uintptr_t)reader.base)->drained_end};
     return 0;
 }
 

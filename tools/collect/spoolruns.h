@@ -11,11 +11,11 @@
 /* A run, and how far the collector (collect.c) has come with it. */
 struct spool_run {
     struct run_reader reader;
-    uint64_t part; /* as in its room: where the drained part of its trace ends. 0: there is none */
-    bool gone;     /* a job file had it before */
-    bool summed;   /* it is in a sum that is being made */
-    bool brought;  /* its section is written, or it is in the summary */
-    size_t result; /* the number of its job file, from 1 on. 0: it has none */
+    uint64_t drained_end; /* as in its room: where the drained part of its trace ends. 0: there is none */
+    bool gone;            /* a job file had it before */
+    bool summed;          /* it is in a sum that is being made */
+    bool brought;         /* its section is written, or it is in the summary */
+    size_t result;        /* the number of its job file, from 1 on. 0: it has none */
 };
 
 struct spool_runs {

@@ -3,7 +3,7 @@
  *
  *   NAME.mpit.part   job_header | chunk | chunk | ...        chunks of a packed run (format/packedrun.h), in any order
  *
- * room.part of the live file says where the last chunk ends. A chunk may be there twice, if a drain was killed.
+ * room.drained_end of the live file says where the last chunk ends. A chunk may be there twice, if a drain was killed.
  */
 #ifndef MPIT_TOOLS_DRAINED_H
 #define MPIT_TOOLS_DRAINED_H

@@ -139,7 +139,7 @@ void job_writer_undo(struct job_writer *writer)
 }
 
 /* Notes a whole section, or drops what there is of it. */
-static int section_end(struct job_writer *writer, const struct section_entry *entry, int result)
+static int section_settle(struct job_writer *writer, const struct section_entry *entry, int result)
 {
     int problem = errno;
     if (result == 0 && section_note(writer, entry) == 0) {
@@ -182,13 +182,13 @@ int job_writer_process(struct job_writer *writer, const struct run_reader *run, 
         result = section_head_put(writer, begin, &head);
     const struct section_entry entry = {
         .kind = head.kind, .begin = begin, .bytes = head.bytes, .process = head.process};
-    return section_end(writer, &entry, result);
+    return section_settle(writer, &entry, result);
 }
 
 int job_writer_section(struct job_writer *writer, const struct section_header *section)
 {
     const struct section_entry entry = {.kind = section->kind, .begin = writer->end, .bytes = section->bytes};
-    return section_end(writer, &entry, job_writer_put(writer, section, section->bytes));
+    return section_settle(writer, &entry, job_writer_put(writer, section, section->bytes));
 }
 
 /* Reads more of a section into the buffer, `done` bytes are there. Returns how many, or -1 with errno. The entry gets the
@@ -228,7 +228,7 @@ int job_writer_copy(struct job_writer *writer, int from, const struct section_en
     }
     const struct section_entry own = {
         .kind = entry->kind, .begin = writer->end, .bytes = entry->bytes, .process = from_entry.process};
-    return section_end(writer, &own, result);
+    return section_settle(writer, &own, result);
 }
 
 int job_writer_end(struct job_writer *writer)

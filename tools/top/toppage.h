@@ -17,7 +17,8 @@
 
 struct top_row {
     char *text;
-    uint64_t key[2]; /* of the row's object: top_job_key, rank->keyed or comm->keyed. 0, 0: it cannot be chosen */
+    uint64_t key
+        [2]; /* of the row's object: a job's number and 1 (top_job_of_key), rank->keyed or comm->keyed. 0, 0: it cannot be chosen */
 };
 
 struct top_page {

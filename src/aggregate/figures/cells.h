@@ -41,7 +41,7 @@ struct thread_cells {
     uint64_t nested_time;
     uint64_t call_count[CALL_COUNT];
     uint64_t call_time[CALL_COUNT];
-    uint64_t stall_time[STATE_COUNT]; /* by reason. Run files up to version 7 end before it */
+    uint64_t stall_time[STATE_COUNT]; /* by reason */
     uint64_t call_stall_time[CALL_COUNT];
 };
 
@@ -66,8 +66,8 @@ struct comm_cells {
     struct message_cells send[BUCKET_COUNT], recv[BUCKET_COUNT]; /* by size */
     uint64_t coll_size_count[BUCKET_COUNT];
     uint64_t coll_time[COLLECTIVE_COUNT], coll_count[COLLECTIVE_COUNT];
-    uint64_t stall_time;  /* run files up to version 7 end before it */
-    uint64_t fabric_time; /* and files up to version 9 end before this: time below MPI, */
+    uint64_t stall_time;
+    uint64_t fabric_time; /* time below MPI, */
     uint64_t transfers,
         transfer_span; /* and of collectives: transfers inside, time from the first to the last one's end */
     uint64_t coll_execution[COLLECTIVE_COUNT]; /* from the start of each to its completion */
@@ -82,8 +82,7 @@ struct peer_cells {
 /* One a thread and region (of another library, instrument.h). */
 struct region_cells {
     uint64_t count;
-    uint64_t time; /* of the outermost one, if it is nested in itself */
-    /* Likewise. Run files up to version 11 end before it */
+    uint64_t time;                        /* of the outermost one, if it is nested in itself */
     uint64_t calls, mpi_time, stall_time; /* recorded calls of the thread, and time in them */
     uint64_t off_time;                    /* without recording */
 };

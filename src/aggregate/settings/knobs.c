@@ -58,10 +58,11 @@ static int clock_sync_check(const char *text, char *problem, size_t size)
 #define ALWAYS " It may be written at any time."
 
 const struct knob_description knob_table[KNOB_COUNT] = {
-    [KNOB_TRACE] = {"mpit_trace", KNOB_INT, true, 0, 0, 1,
-                    "1: write all events to the run file from now on. 0: stop writing them. It needs a run directory "
-                    "(MPIT_OUTPUT). Processes may differ." RUNNING,
-                    NULL, MPIT_VERBOSITY_USER},
+    [KNOB_TRACE] =
+        {"mpit_trace", KNOB_INT, true, 0, 0, 1,
+         "1: write all events to the run file from now on. 0: stop writing them. It needs an output directory "
+         "(MPIT_OUTPUT). Processes may differ." RUNNING,
+         NULL, MPIT_VERBOSITY_USER},
     [KNOB_FLIGHT_EVENTS] = {"mpit_flight_events", KNOB_INT, false, 4096, 0, 1 << 24,
                             "How many events of each thread the flight recorder keeps." FIXED, NULL,
                             MPIT_VERBOSITY_USER_DETAIL},
@@ -90,7 +91,7 @@ const struct knob_description knob_table[KNOB_COUNT] = {
                      NULL, MPIT_VERBOSITY_USER_DETAIL},
     [KNOB_SAMPLE_HZ] = {"mpit_sample_hz", KNOB_INT, true, 0, 0, 10000,
                         "How often a second the call stack and MPI state of each thread are sampled. 0: off. It needs "
-                        "a run directory (MPIT_OUTPUT)." RUNNING,
+                        "an output directory (MPIT_OUTPUT)." RUNNING,
                         NULL, MPIT_VERBOSITY_USER},
     [KNOB_FILTER] =
         {"mpit_filter", KNOB_TEXT, false, 0, 0, 0,

@@ -1,5 +1,5 @@
 /*
- * The job file, NAME.mpit: all results of a job, or of its processes on one node.
+ * The job file, HOST.JOB.mpit: all results of a job, or of its processes on one node.
  *
  *   offset 0           64
  *          +------------+---------+---------+--     --+---------+------+
@@ -8,13 +8,15 @@
  *                        each: section_header (64 bytes) | payload, a multiple of 64 bytes together
  *
  *   SECTION_PROCESS  what one process recorded, packed (packedrun.h)
- *   SECTION_SUMMARY  figures of processes that have no such section (summary.h): one zstd frame
+ *   SECTION_SUMMARY  figures of processes that have no such section (summary.h)
  *   SECTION_TOTAL    figures of all processes of the file, for lists of jobs. It can be made again from the others
  *   SECTION_NAMES    names of functions and lines (storednames.h)
  *   SECTION_INDEX    section_entry[] of the others
  *
+ * SUMMARY, TOTAL, NAMES and INDEX are one zstd frame each (section_pack).
+ *
  * The header of a section is its seal. A process gets it when the rest of its section is written. The tail tells where the index is.
- * Without them (a writer was killed, or the file was cut) the sections are found one after the other, up to the first
+ * Without index and tail (a writer was killed, or the file was cut) the sections are found one after the other, up to the first
  * without a seal. More sections are written over the index and the tail. A new index and a new tail follow them.
  *
  * Frames of zstd end with a checksum of their data, and headers have their own. So no damaged data passes for recorded

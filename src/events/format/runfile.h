@@ -66,7 +66,7 @@
 
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
-#define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without a run directory */
+#define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
 enum { RUN_VERSION = 14, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
@@ -87,7 +87,7 @@ static inline bool run_phase_is_end(uint32_t phase)
 /* Why something was not recorded. The same as enum mpit_loss, and the slots of mpit_events_lost. */
 #define LOSS_CAUSES(X)                                                                                                 \
     X(NO_MEMORY, "no_memory")                 /* the memory limit, or the system had no more */                        \
-    X(NO_FILE, "no_file")                     /* the run directory could not be written */                             \
+    X(NO_FILE, "no_file")                     /* the output directory could not be written */                          \
     X(DISK_FULL, "disk_full")                 /* no space for the next piece of the trace */                           \
     X(TRACE_LIMIT, "trace_limit")             /* mpit_trace_limit_bytes or mpit_trace_limit_seconds reached */         \
     X(UNKNOWN_REQUEST, "unknown_request")     /* completed a request that was not seen posted */                       \

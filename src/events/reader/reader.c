@@ -326,7 +326,7 @@ static int file_map(struct run_reader *reader, const char *path, struct run_exte
 void reader_header_copy(struct run_reader *reader)
 {
     if (reader->bytes < RUN_PAGE_BYTES)
-        return; /* header_check reports it */
+        return; /* reader_header_check reports it */
     const struct run_header *header = (const struct run_header *)reader->base;
     memcpy(&reader->header, header, sizeof reader->header);
     reader->header.first_block = __atomic_load_n(&header->first_block, __ATOMIC_ACQUIRE);

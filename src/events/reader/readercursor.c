@@ -194,7 +194,7 @@ void event_cursor_open(struct event_cursor *cursor, const struct run_reader *rea
     if (!cell) /* the file has become shorter since it was opened */
         return;
     cursor->written = cell;
-    cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in event_commit */
+    cursor->end = __atomic_load_n(cell, __ATOMIC_ACQUIRE); /* pairs with the release in events_count (log.h) */
 }
 
 void event_cursor_skip(struct event_cursor *cursor, uint64_t number)

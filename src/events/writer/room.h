@@ -15,9 +15,10 @@ enum { ROOM_FIRST_BYTES = 1 << 20, ROOM_MOVE_BYTES = 4 << 20, ROOM_PART = 4 };
 
 /* The end of the header's page, where no field of the header is. Readers do not look at it. */
 struct room {
-    uint64_t part; /* where the last chunk ends in the file that the trace is drained to. 0: there is no such file */
+    uint64_t
+        drained_end; /* where the last chunk ends in the file that the trace is drained to. 0: there is no such file */
     uint64_t appended; /* bytes of chunks of the trace and of samples, including the drained ones */
-    uint64_t share;    /* bytes that the process may hold now. 0: all. mpit-collect --drain writes it, and `part` */
+    uint64_t share; /* bytes that the process may hold now. 0: all. mpit-collect --drain writes it, and `drained_end` */
 };
 _Static_assert(sizeof(struct run_header) + sizeof(struct room) <= RUN_PAGE_BYTES, "both are in one page");
 

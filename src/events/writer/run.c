@@ -567,7 +567,7 @@ void run_close(struct run *run, enum run_phase phase, bool keep)
         run->path[0] = '\0';
         run->gone = true;
     } else if (run_has_file(run) && !file_is_there(run)) {
-        run_tell(run, "the run directory was removed: the recording of this process is lost");
+        run_tell(run, "the output directory was removed: the recording of this process is lost");
     } else if (run_has_file(run) && run->length > run->virtual_bytes)
         file_cut(run);
     run->closed = true;

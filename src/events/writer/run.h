@@ -133,7 +133,7 @@ void run_trace_room(struct run *run, size_t bytes);
 /* All steps at once for `count` records of comm_past, from number `first` on, packed into `bytes`. */
 bool run_comms_append(struct run *run, uint64_t first, uint32_t count, const void *packed, size_t bytes);
 
-/* True if the run has a file in a run directory. */
+/* True if the run has a live file. */
 static inline bool run_has_file(const struct run *run)
 {
     return run->path[0] != '\0';

@@ -14,7 +14,7 @@
 void batch_job(char text[ORIGIN_JOB_BYTES]);
 
 /*
- * Returns a hash of the run directory, of the batch system's job, and of how often that job was started. A directory
+ * Returns a hash of the output directory, of the batch system's job, and of how often that job was started. A directory
  * for one run has no job in its hash, except Slurm's: there a launcher that starts processes by ssh does not pass the
  * job on.
  */

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 /*
- * Makes the number from the run directory ("" = none) and the launcher's name for the job. PMIx, the PMI and Slurm have
+ * Makes the number from the output directory ("" = none) and the launcher's name for the job. PMIx, the PMI and Slurm have
  * the name in the environment. Hydra has a socket that all processes of a node share. On several nodes its proxies have
  * mpiexec's address in their command lines. Without all that, the process that started this one is used instead. A world of one process (`size` 1) is named after that process and its time, because its environment and the
  * processes above may belong to another job that started it. The same holds for a process below a recorded process of

@@ -38,7 +38,7 @@ void recorder_session_finished(struct session_probe *session, int result, uint64
 /* MPI_Abort begins. */
 void recorder_aborting(struct probe *probe);
 
-/* Returns the run directory, or NULL. */
+/* Returns the output directory, or NULL. */
 const char *recorder_directory(void);
 /* MPIT_OUTPUT as it was set, absolute. It is a part of the number of the job (job.h). */
 const char *recorder_asked(void);

@@ -192,7 +192,7 @@ static struct content collected(void)
     int fd = open(packed, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_int_equal(run_reader_open(&run, live), 0);
     bool some = run.header.drained != 0;
-    assert_int_equal(some ? drained_open(&drained, part, room_in((void *)(uintptr_t)run.base)->part) : 0, 0);
+    assert_int_equal(some ? drained_open(&drained, part, room_in((void *)(uintptr_t)run.base)->drained_end) : 0, 0);
     assert_int_equal(job_writer_begin(&writer, fd, 1, 1), 0);
     assert_int_equal(job_writer_process(&writer, &run, some ? &drained : NULL), 0);
     assert_int_equal(job_writer_end(&writer), 0);

@@ -4,75 +4,15 @@
 #include "base/units.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- the job's communicators ------------------------------------------------------------------------------------- */
 
-static const struct top_comm *comm_of(const void *item)
-{
-    return item;
-}
-
-/* The figure of struct top_comm, or of another item, at `at`. */
-static double item_figure(const void *item, size_t at)
-{
-    return *(const double *)(const void *)((const char *)item + at);
-}
-
-static void comm_rate_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", top_number(number, item_figure(item, at)));
-}
-
-static void comm_bytes_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", top_bytes(number, item_figure(item, at)));
-}
-
-static void comm_share_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%.1f", 100 * item_figure(item, at));
-}
-
-static double size_key(const void *item)
-{
-    return -(double)comm_of(item)->size;
-}
-
-static void size_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%" PRId32, comm_of(item)->size);
-}
-
-static double ranks_key(const void *item)
-{
-    return -(double)comm_of(item)->ranks;
-}
-
-static void comm_ranks_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%" PRIu32, comm_of(item)->ranks);
-}
-
-static double time_key(const void *item)
-{
-    return -(double)comm_of(item)->time_ns;
-}
-
-static void comm_time_text(const void *item, char *text, size_t bytes)
-{
-    char time[UNIT_TEXT_BYTES];
-    snprintf(text, bytes, "%s", text_of_ns(time, comm_of(item)->time_ns));
-}
-
 static void comm_bar_text(const void *item, char *text, size_t bytes)
 {
     const struct top_comm *comm = item;
-    top_bar(text, bytes, 12, comm->share - comm->stall, comm->stall);
+    top_bar(text, bytes, 12, comm->rates.time - comm->rates.stall, comm->rates.stall);
 }
 
 static void comm_name_text(const void *item, char *text, size_t bytes)
@@ -82,18 +22,18 @@ static void comm_name_text(const void *item, char *text, size_t bytes)
     snprintf(text, bytes, "%s%s", comm_title(title, comm->name, comm->label), comm->is_sum ? " (freed ones)" : "");
 }
 
-#define COMM_FIGURE(show, field) .value_text = (show), .value = item_figure, .at = offsetof(struct top_comm, field)
+#define COMM_RATE(how, field) FIGURE(how, struct top_comm, rates.field)
 
 static const struct top_column comm_columns[] = {
-    {"time %", 6, 1, false, COMM_FIGURE(comm_share_text, share)},
-    {"stalled %", 9, 3, false, COMM_FIGURE(comm_share_text, stall)},
-    {"#work|stall.", 12, 7, true, .text = comm_bar_text, .value = item_figure, .at = offsetof(struct top_comm, share)},
-    {"sent/s", 6, 2, false, COMM_FIGURE(comm_rate_text, sent_rate)},
-    {"coll/s", 6, 2, false, COMM_FIGURE(comm_rate_text, coll_rate)},
-    {"sent B/s", 8, 4, false, COMM_FIGURE(comm_bytes_text, sent_byte_rate)},
-    {"time", 8, 6, false, .text = comm_time_text, .key = time_key},
-    {"size", 6, 5, false, .text = size_text, .key = size_key},
-    {"seen", 6, 9, false, .text = comm_ranks_text, .key = ranks_key},
+    {"time %", 6, 1, false, COMM_RATE(FORM_SHARE, time)},
+    {"stalled %", 9, 3, false, COMM_RATE(FORM_SHARE, stall)},
+    {"#work|stall.", 12, 7, true, .text = comm_bar_text, COMM_RATE(FORM_SHARE, time)},
+    {"sent/s", 6, 2, false, COMM_RATE(FORM_NUMBER, sent)},
+    {"coll/s", 6, 2, false, COMM_RATE(FORM_NUMBER, colls)},
+    {"sent B/s", 8, 4, false, COMM_RATE(FORM_BYTES, sent_bytes)},
+    {"time", 8, 6, false, FIGURE(FORM_NS, struct top_comm, time_ns)},
+    {"size", 6, 5, false, FIGURE(FORM_INTEGER, struct top_comm, size)},
+    {"seen", 6, 9, false, FIGURE(FORM_INTEGER, struct top_comm, ranks)},
     {"communicator", 20, 1, true, .text = comm_name_text},
 };
 enum { COMM_COLUMNS = sizeof comm_columns / sizeof *comm_columns };
@@ -123,80 +63,26 @@ struct member {
     const struct comm_record *record;
 };
 
-static const struct member *member_item(const void *item)
-{
-    return item;
-}
-
-static double member_key(const void *item)
-{
-    return member_item(item)->rank->rank;
-}
-
-static void member_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%" PRId32, member_item(item)->rank->rank);
-}
-
-static void member_place_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%" PRId32, member_item(item)->record->rank);
-}
-
-static double place_key(const void *item)
-{
-    return member_item(item)->record->rank;
-}
-
-static double member_figure(const void *item, size_t at)
-{
-    return item_figure(member_item(item)->slot, at);
-}
-
-static void member_rate_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    comm_rate_text(member_item(item)->slot, at, text, bytes);
-}
-
-static void member_bytes_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    comm_bytes_text(member_item(item)->slot, at, text, bytes);
-}
-
-static void member_share_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    comm_share_text(member_item(item)->slot, at, text, bytes);
-}
-
-static double member_total_key(const void *item)
-{
-    return -(double)member_item(item)->slot->now.sent;
-}
-
-static void member_total_text(const void *item, char *text, size_t bytes)
-{
-    char count[UNIT_TEXT_BYTES];
-    snprintf(text, bytes, "%s", text_of_count(count, member_item(item)->slot->now.sent));
-}
-
 static void member_call_text(const void *item, char *text, size_t bytes)
 {
-    const struct top_rank *rank = member_item(item)->rank;
+    const struct top_rank *rank = ((const struct member *)item)->rank;
     if (rank->busy)
         top_call_text(text, bytes, &rank->busy->call);
 }
 
-#define SLOT_FIGURE(show, field) .value_text = (show), .value = member_figure, .at = offsetof(struct top_slot, field)
+#define SLOT_RATE(how, field) FIGURE(how, struct top_slot, rates.field), .through = offsetof(struct member, slot)
 
 static const struct top_column member_columns[] = {
-    {"rank", 5, 1, false, .text = member_text, .key = member_key},
-    {"in it", 5, 4, false, .text = member_place_text, .key = place_key},
-    {"time %", 6, 1, false, SLOT_FIGURE(member_share_text, time)},
-    {"stalled %", 9, 2, false, SLOT_FIGURE(member_share_text, stall)},
-    {"sent/s", 6, 2, false, SLOT_FIGURE(member_rate_text, sent_rate)},
-    {"coll/s", 6, 2, false, SLOT_FIGURE(member_rate_text, coll_rate)},
-    {"sent B/s", 8, 3, false, SLOT_FIGURE(member_bytes_text, sent_byte_rate)},
-    {"sent", 8, 6, false, .text = member_total_text, .key = member_total_key},
+    {"rank", 5, 1, false, FIGURE(FORM_INTEGER, struct top_rank, rank), .through = offsetof(struct member, rank),
+     .rising = true},
+    {"in it", 5, 4, false, FIGURE(FORM_INTEGER, struct comm_record, rank), .through = offsetof(struct member, record),
+     .rising = true},
+    {"time %", 6, 1, false, SLOT_RATE(FORM_SHARE, time)},
+    {"stalled %", 9, 2, false, SLOT_RATE(FORM_SHARE, stall)},
+    {"sent/s", 6, 2, false, SLOT_RATE(FORM_NUMBER, sent)},
+    {"coll/s", 6, 2, false, SLOT_RATE(FORM_NUMBER, colls)},
+    {"sent B/s", 8, 3, false, SLOT_RATE(FORM_BYTES, sent_bytes)},
+    {"sent", 8, 6, false, FIGURE(FORM_COUNT, struct top_slot, now.sent), .through = offsetof(struct member, slot)},
     {"call", 14, 1, true, .text = member_call_text},
 };
 enum { MEMBER_COLUMNS = sizeof member_columns / sizeof *member_columns };

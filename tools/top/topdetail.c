@@ -141,8 +141,8 @@ struct place {
 static int detail_place_order(const void *one, const void *other)
 {
     const struct place *a = one, *b = other;
-    if (a->figures->time != b->figures->time)
-        return a->figures->time > b->figures->time ? -1 : 1;
+    if (a->figures->rates.time != b->figures->rates.time)
+        return a->figures->rates.time > b->figures->rates.time ? -1 : 1;
     return (a->figures->now.time_ns < b->figures->now.time_ns) - (a->figures->now.time_ns > b->figures->now.time_ns);
 }
 
@@ -159,10 +159,10 @@ static void detail_slots_add(struct top_page *page, const struct top_rank *rank)
     heading(page, "time %  stalled %   sent/s   coll/s   sent B/s  communicator");
     for (size_t i = 0; i < count && i < COMMS_SHOWN; i++) {
         const struct comm_record *record = run->comms[places[i].slot];
-        const struct top_slot *slot = places[i].figures;
+        const struct top_comm_rates *rates = &places[i].figures->rates;
         char title[COMM_TITLE_BYTES], a[TOP_NUMBER_BYTES], b[TOP_NUMBER_BYTES], c[TOP_NUMBER_BYTES];
-        top_page_add(page, 0, 0, "%6.1f %10.1f %8s %8s %10s  %s", 100 * slot->time, 100 * slot->stall,
-                     top_number(a, slot->sent_rate), top_number(b, slot->coll_rate), top_bytes(c, slot->sent_byte_rate),
+        top_page_add(page, 0, 0, "%6.1f %10.1f %8s %8s %10s  %s", 100 * rates->time, 100 * rates->stall,
+                     top_number(a, rates->sent), top_number(b, rates->colls), top_bytes(c, rates->sent_bytes),
                      comm_title(title, record->name, record->label));
     }
     if (count > COMMS_SHOWN)

@@ -221,14 +221,15 @@ static bool slot_read(const struct top_reading *reading, struct top_rank *rank, 
 static void slot_rates(struct top_slot *slot, double seconds)
 {
     const struct top_slot_figures *now = &slot->now, *old = &slot->before;
-    slot->time = growth_rate(now->time_ns, old->time_ns, seconds * 1e9);
-    slot->stall = growth_rate(now->stall_ns, old->stall_ns, seconds * 1e9);
-    slot->sent_rate = growth_rate(now->sent, old->sent, seconds);
-    slot->sent_byte_rate = growth_rate(now->sent_bytes, old->sent_bytes, seconds);
-    slot->message_rate = slot->sent_rate + growth_rate(now->received, old->received, seconds);
-    slot->coll_rate = growth_rate(now->colls, old->colls, seconds);
-    slot->byte_rate = slot->sent_byte_rate + growth_rate(now->received_bytes, old->received_bytes, seconds) +
-                      growth_rate(now->coll_bytes, old->coll_bytes, seconds);
+    struct top_comm_rates *rates = &slot->rates;
+    rates->time = growth_rate(now->time_ns, old->time_ns, seconds * 1e9);
+    rates->stall = growth_rate(now->stall_ns, old->stall_ns, seconds * 1e9);
+    rates->sent = growth_rate(now->sent, old->sent, seconds);
+    rates->sent_bytes = growth_rate(now->sent_bytes, old->sent_bytes, seconds);
+    rates->messages = rates->sent + growth_rate(now->received, old->received, seconds);
+    rates->colls = growth_rate(now->colls, old->colls, seconds);
+    rates->bytes = rates->sent_bytes + growth_rate(now->received_bytes, old->received_bytes, seconds) +
+                   growth_rate(now->coll_bytes, old->coll_bytes, seconds);
 }
 
 static int slots_make(const struct top_reading *reading, struct top_rank *rank)

@@ -136,17 +136,17 @@ static json_t *top_comm_json(const struct top_job *job, const struct top_comm *c
 {
     json_t *object = json_pack("{s:s, s:s, s:i, s:i, s:b}", "name", comm->name, "label", comm->label, "size",
                                (int)comm->size, "ranks", (int)comm->ranks, "freed", comm->is_sum);
-    json_object_set_new(object, "time_share", job->timed ? json_real(comm->share) : json_null());
-    json_object_set_new(object, "stall_share", job->stall_known ? json_real(comm->stall) : json_null());
+    json_object_set_new(object, "time_share", job->timed ? json_real(comm->rates.time) : json_null());
+    json_object_set_new(object, "stall_share", job->stall_known ? json_real(comm->rates.stall) : json_null());
     json_object_set_new(object, "time_ns", count_json(comm->time_ns));
     json_object_set_new(object, "messages", count_json(comm->messages));
     json_object_set_new(object, "collectives", count_json(comm->colls));
     json_object_set_new(object, "bytes", count_json(comm->bytes));
-    json_object_set_new(object, "sent_per_s", json_real(comm->sent_rate));
-    json_object_set_new(object, "sent_bytes_per_s", json_real(comm->sent_byte_rate));
-    json_object_set_new(object, "messages_per_s", json_real(comm->message_rate));
-    json_object_set_new(object, "collectives_per_s", json_real(comm->coll_rate));
-    json_object_set_new(object, "bytes_per_s", json_real(comm->byte_rate));
+    json_object_set_new(object, "sent_per_s", json_real(comm->rates.sent));
+    json_object_set_new(object, "sent_bytes_per_s", json_real(comm->rates.sent_bytes));
+    json_object_set_new(object, "messages_per_s", json_real(comm->rates.messages));
+    json_object_set_new(object, "collectives_per_s", json_real(comm->rates.colls));
+    json_object_set_new(object, "bytes_per_s", json_real(comm->rates.bytes));
     return object;
 }
 

@@ -118,6 +118,15 @@ static struct top_comm *job_comm_get(struct top_job *job, const struct comm_reco
     return comm;
 }
 
+/* Adds up structures that have only doubles. */
+static void rates_add(void *sum, const void *one, size_t bytes)
+{
+    double *to = sum;
+    const double *from = one;
+    for (size_t i = 0; i < bytes / sizeof *to; i++)
+        to[i] += from[i];
+}
+
 static int comms_add(struct top_job *job, const struct top_rank *rank)
 {
     const struct run_reader *run = &rank->process->run;
@@ -138,13 +147,7 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
         comm->messages += from->now.sent + from->now.received;
         comm->colls += from->now.colls;
         comm->bytes += from->now.sent_bytes + from->now.received_bytes + from->now.coll_bytes;
-        comm->share += from->time;
-        comm->stall += from->stall;
-        comm->sent_rate += from->sent_rate;
-        comm->sent_byte_rate += from->sent_byte_rate;
-        comm->message_rate += from->message_rate;
-        comm->coll_rate += from->coll_rate;
-        comm->byte_rate += from->byte_rate;
+        rates_add(&comm->rates, &from->rates, sizeof comm->rates);
     }
     return 0;
 }
@@ -152,8 +155,8 @@ static int comms_add(struct top_job *job, const struct top_rank *rank)
 static int comm_share_order(const void *one, const void *other)
 {
     const struct top_comm *a = *(struct top_comm *const *)one, *b = *(struct top_comm *const *)other;
-    if (a->share != b->share)
-        return a->share > b->share ? -1 : 1;
+    if (a->rates.time != b->rates.time)
+        return a->rates.time > b->rates.time ? -1 : 1;
     if (a->time_ns != b->time_ns)
         return a->time_ns > b->time_ns ? -1 : 1;
     return strcmp(a->name, b->name);
@@ -180,9 +183,10 @@ static int comms_make(struct top_job *job)
         return -1;
     job->comm_count = count;
     for (size_t i = 0; i < count; i++) {
-        struct top_comm *comm = job->comms[i];
-        comm->share = comm->share / comm->ranks < 1 ? comm->share / comm->ranks : 1;
-        comm->stall = comm->stall / comm->ranks < comm->share ? comm->stall / comm->ranks : comm->share;
+        struct top_comm_rates *rates = &job->comms[i]->rates;
+        double ranks = job->comms[i]->ranks;
+        rates->time = rates->time / ranks < 1 ? rates->time / ranks : 1;
+        rates->stall = rates->stall / ranks < rates->time ? rates->stall / ranks : rates->time;
     }
     if (count)
         qsort(job->comms, count, sizeof(void *), comm_share_order);
@@ -200,15 +204,12 @@ static void reading_figures_add(struct top_figures *sum, const struct top_figure
 }
 
 /* Adds up the rates per second of all ranks. Shares are means over the ranks that ran. */
-static void rates_add(struct top_job *job, const struct top_rank *rank)
+static void rank_rates_add(struct top_job *job, const struct top_rank *rank)
 {
     struct top_rates one = rank->rates;
     if (!top_rank_has_shares(rank))
         one.mpi = one.work = one.stall = 0;
-    double *to = (double *)(void *)&job->rates;
-    const double *from = (const double *)(const void *)&one;
-    for (size_t i = 0; i < sizeof one / sizeof *to; i++)
-        to[i] += from[i];
+    rates_add(&job->rates, &one, sizeof one);
 }
 
 static void sizes_add(struct top_job *job, const struct top_rank *rank)
@@ -250,6 +251,7 @@ static void job_sum(struct top_job *job)
 {
     job->sharing = 0;
     job->longest = NULL;
+    job->longest_ns = 0;
     job->now = (struct top_figures){0};
     job->rates = (struct top_rates){0};
     memset(job->sizes, 0, sizeof job->sizes);
@@ -265,12 +267,13 @@ static void job_sum(struct top_job *job)
         if (rank->state == TOP_UNREADABLE)
             continue;
         job_describe(job, rank);
-        rates_add(job, rank);
+        rank_rates_add(job, rank);
         sizes_add(job, rank);
         job->sharing += top_rank_has_shares(rank);
-        if (rank->busy && rank->busy->call.name[0] &&
-            (!job->longest || rank->busy->call.since_ns > job->longest->busy->call.since_ns))
+        if (rank->busy && rank->busy->call.name[0] && (!job->longest || rank->busy->call.since_ns > job->longest_ns)) {
             job->longest = rank;
+            job->longest_ns = rank->busy->call.since_ns;
+        }
     }
     if (job->sharing) {
         job->rates.mpi /= (double)job->sharing;
@@ -331,7 +334,7 @@ static struct top_job *job_make(struct top_model *model, uint64_t number)
     if (!jobs)
         return NULL;
     model->jobs = jobs;
-    jobs[model->job_count] = (struct top_job){.job = number};
+    jobs[model->job_count] = (struct top_job){.keyed = {.key = {number, 1}}, .job = number};
     return &jobs[model->job_count++];
 }
 

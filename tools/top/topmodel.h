@@ -75,6 +75,12 @@ struct top_thread {
     struct top_call call;
 };
 
+/* Of a communicator in the last interval: shares of the time, and per second. */
+struct top_comm_rates {
+    double time, stall, sent, sent_bytes;
+    double messages, colls, bytes; /* sent and received */
+};
+
 struct top_slot_figures {
     uint64_t time_ns, stall_ns, sent, sent_bytes, received, received_bytes, colls, coll_bytes;
 };
@@ -85,7 +91,7 @@ struct top_slot {
     uint64_t since_ticks; /* whose the figures are */
     uint64_t mark, look;
     struct top_slot_figures now, before, cells; /* counters, without the calls under way */
-    double time, stall, sent_rate, sent_byte_rate, message_rate, coll_rate, byte_rate; /* of the last interval */
+    struct top_comm_rates rates;
 };
 
 struct top_rank {
@@ -123,12 +129,11 @@ struct top_comm {
     uint32_t ranks;
     bool is_sum;
     uint64_t time_ns, messages, colls, bytes;
-    double share, stall; /* in the time of the ranks that have it */
-    double sent_rate, sent_byte_rate;
-    double message_rate, coll_rate, byte_rate; /* sent and received */
+    struct top_comm_rates rates; /* shares: in the time of the ranks that have it */
 };
 
 struct top_job {
+    struct keyed keyed; /* its number, 1 */
     uint64_t job;
     bool alive, fabric, os, stall_known, timed, found;
     int32_t world_size;
@@ -145,6 +150,7 @@ struct top_job {
     size_t rank_count, running, dead;
     size_t sharing;                 /* ranks whose shares are in `rates` */
     const struct top_rank *longest; /* the rank that has been in its call longest, or NULL */
+    uint64_t longest_ns;            /* for so long */
     struct keytable comm_table;
     struct top_comm **comms;
     size_t comm_count;

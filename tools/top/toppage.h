@@ -13,6 +13,7 @@
 #include "top/toptext.h"
 #include "waiting/ward.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 struct top_row {
@@ -86,18 +87,33 @@ bool top_view_wants(const struct top_view *view, int32_t rank, const char *text)
 /* "MPI_Recv for 3.2 s, from 1, on world" */
 void top_call_text(char *text, size_t bytes, const struct top_call *call);
 
+/* How a figure is written: "12", "12.3k", "12.3 KiB", "12.3" percent, "1,234,567", "1.23 ms". */
+enum top_form { FORM_INTEGER, FORM_NUMBER, FORM_BYTES, FORM_SHARE, FORM_COUNT, FORM_NS };
+enum top_type { TYPE_NONE, TYPE_DOUBLE, TYPE_U64, TYPE_U32, TYPE_I32 };
+
+/* A figure of a column: a member of its object. */
+#define FIGURE(how, object, member)                                                                                    \
+    .form = (how), .at = offsetof(object, member),                                                                     \
+    .type = _Generic(((object *)0)->member, double                                                                     \
+                     : TYPE_DOUBLE, uint64_t                                                                           \
+                     : TYPE_U64, uint32_t                                                                              \
+                     : TYPE_U32, int32_t                                                                               \
+                     : TYPE_I32)
+
 /* A table. If space is short, only its most important columns are shown. */
 struct top_column {
     const char *title;
     int width; /* the least of a number, the most of a text. The last shown column takes the rest if it is a text */
     int rank;  /* 1 matters most. The last column is always shown if it has that */
     bool left; /* a text, which may be cut */
-    void (*text)(const void *item, char *text, size_t bytes);
-    double (*key)(const void *item); /* sort key, or NULL to sort by the text */
-    /* Instead of these, for columns that differ in their figure only: it is at `at`. The highest value comes first. */
-    void (*value_text)(const void *item, size_t at, char *text, size_t bytes);
-    double (*value)(const void *item, size_t at);
-    size_t at;
+    void (*text)(const void *item, char *text, size_t bytes); /* NULL: the figure in its form */
+    /* The figure, which is the sort key, too. The highest comes first. */
+    enum top_form form;
+    enum top_type type;              /* TYPE_NONE: it has none, and the text is the sort key */
+    size_t at;                       /* its place in the object */
+    size_t through;                  /* the place of a pointer to the object in the item. 0: the item is the object */
+    bool (*known)(const void *item); /* NULL: always. An unknown figure is "-", and comes last */
+    bool rising;                     /* the lowest comes first */
 };
 /* Sorts *items by the view's column. Returns the number of the title row. */
 void top_table_add(struct top_page *page, const struct top_view *view, const struct top_column *columns, size_t count,

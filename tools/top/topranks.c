@@ -5,78 +5,36 @@
 #include "base/units.h"
 
 #include <inttypes.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CALL_TEXT_BYTES = 2048 };
 
-static const struct top_rank *rank_of(const void *item)
+static bool is_seen(const void *item)
 {
-    return item;
+    return ((const struct top_rank *)item)->state != TOP_UNREADABLE;
 }
 
-static bool is_seen(const struct top_rank *rank)
+static bool rank_has_shares(const void *item)
 {
-    return rank->state != TOP_UNREADABLE;
+    return top_rank_has_shares(item);
 }
 
-static void share_text(const struct top_rank *rank, double share, bool known, char *text, size_t bytes)
+static bool rank_knows_stalls(const void *item)
 {
-    if (!known || !top_rank_has_shares(rank))
-        snprintf(text, bytes, "-");
-    else
-        snprintf(text, bytes, "%.1f", 100 * share);
+    return ((const struct top_rank *)item)->stall_known && top_rank_has_shares(item);
 }
 
-static void seen_rate_text(const struct top_rank *rank, double rate, bool in_bytes, char *text, size_t bytes)
+static bool is_in_call(const void *item)
 {
-    char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", !is_seen(rank) ? "-" : in_bytes ? top_bytes(number, rate) : top_number(number, rate));
-}
-
-/* The figure of struct top_rates at `at`. */
-static double rank_rate(const void *item, size_t at)
-{
-    return *(const double *)(const void *)((const char *)&rank_of(item)->rates + at);
-}
-
-static void number_rate_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    seen_rate_text(rank_of(item), rank_rate(item, at), false, text, bytes);
-}
-
-static void bytes_rate_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    seen_rate_text(rank_of(item), rank_rate(item, at), true, text, bytes);
-}
-
-static void timed_share_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    share_text(rank_of(item), rank_rate(item, at), rank_of(item)->timed, text, bytes);
-}
-
-static void stalls_share_text(const void *item, size_t at, char *text, size_t bytes)
-{
-    share_text(rank_of(item), rank_rate(item, at), rank_of(item)->stall_known, text, bytes);
-}
-
-static double number_key(const void *item)
-{
-    return rank_of(item)->rank;
+    const struct top_rank *rank = item;
+    return rank->busy && rank->busy->call.name[0];
 }
 
 static void rank_number_text(const void *item, char *text, size_t bytes)
 {
-    if (rank_of(item)->rank < 0)
-        snprintf(text, bytes, "?");
-    else
-        snprintf(text, bytes, "%" PRId32, rank_of(item)->rank);
-}
-
-static double rank_state_key(const void *item)
-{
-    return -(double)rank_of(item)->state;
+    const struct top_rank *rank = item;
+    snprintf(text, bytes, rank->rank < 0 ? "?" : "%" PRId32, rank->rank);
 }
 
 static void state_text(const void *item, char *text, size_t bytes)
@@ -95,24 +53,8 @@ static void bar_text(const void *item, char *text, size_t bytes)
 
 static void host_text(const void *item, char *text, size_t bytes)
 {
-    snprintf(text, bytes, "%s:%" PRIu32, rank_of(item)->host, rank_of(item)->pid);
-}
-
-static double threads_key(const void *item)
-{
-    return -(double)rank_of(item)->threads_alive;
-}
-
-static void threads_text(const void *item, char *text, size_t bytes)
-{
-    snprintf(text, bytes, "%zu", rank_of(item)->threads_alive);
-}
-
-/* The sort key of its call: longer calls come first. */
-static double ranks_call_key(const void *item)
-{
     const struct top_rank *rank = item;
-    return rank->busy && rank->busy->call.name[0] ? -(double)rank->busy->call.since_ns : 1;
+    snprintf(text, bytes, "%s:%" PRIu32, rank->host, rank->pid);
 }
 
 static void rank_call_text(const void *item, char *text, size_t bytes)
@@ -139,33 +81,35 @@ static void rank_call_text(const void *item, char *text, size_t bytes)
              rank->state == TOP_DEAD && call[0] && call[0] != '-' ? "was in " : "", call, STYLE_PLAIN);
 }
 
-#define RATE(show, field) .value_text = (show), .value = rank_rate, .at = offsetof(struct top_rates, field)
+#define RANK(how, field) FIGURE(how, struct top_rank, field)
+#define RATE(how, field) RANK(how, rates.field), .known = is_seen
 
 static const struct top_column all_columns[] = {
-    {"rank", 5, 1, false, .text = rank_number_text, .key = number_key},
-    {"state", 8, 5, true, .text = state_text, .key = rank_state_key},
-    {"MPI %", 6, 1, false, RATE(timed_share_text, mpi)},
-    {"work %", 6, 3, false, RATE(stalls_share_text, work)},
-    {"stalled %", 9, 2, false, RATE(stalls_share_text, stall)},
-    {"#work|stall.", 12, 8, true, .text = bar_text, .value = rank_rate, .at = offsetof(struct top_rates, mpi)},
-    {"calls/s", 6, 10, false, RATE(number_rate_text, calls)},
-    {"sent/s", 6, 2, false, RATE(number_rate_text, sent)},
-    {"sent B/s", 8, 5, false, RATE(bytes_rate_text, sent_bytes)},
-    {"recv/s", 6, 4, false, RATE(number_rate_text, received)},
-    {"recv B/s", 8, 6, false, RATE(bytes_rate_text, received_bytes)},
-    {"coll/s", 6, 4, false, RATE(number_rate_text, colls)},
+    {"rank", 5, 1, false, .text = rank_number_text, RANK(FORM_INTEGER, rank), .rising = true},
+    {"state", 8, 5, true, .text = state_text, RANK(FORM_INTEGER, state)},
+    {"MPI %", 6, 1, false, RANK(FORM_SHARE, rates.mpi), .known = rank_has_shares},
+    {"work %", 6, 3, false, RANK(FORM_SHARE, rates.work), .known = rank_knows_stalls},
+    {"stalled %", 9, 2, false, RANK(FORM_SHARE, rates.stall), .known = rank_knows_stalls},
+    {"#work|stall.", 12, 8, true, .text = bar_text, RANK(FORM_SHARE, rates.mpi)},
+    {"calls/s", 6, 10, false, RATE(FORM_NUMBER, calls)},
+    {"sent/s", 6, 2, false, RATE(FORM_NUMBER, sent)},
+    {"sent B/s", 8, 5, false, RATE(FORM_BYTES, sent_bytes)},
+    {"recv/s", 6, 4, false, RATE(FORM_NUMBER, received)},
+    {"recv B/s", 8, 6, false, RATE(FORM_BYTES, received_bytes)},
+    {"coll/s", 6, 4, false, RATE(FORM_NUMBER, colls)},
     /* these exist only on request, so the user wants to see them */
-    {"ops/s", 6, 2, false, RATE(number_rate_text, fabric_ops)},
-    {"net B/s", 8, 4, false, RATE(bytes_rate_text, fabric_bytes)},
-    {"preempt", 7, 4, false, RATE(number_rate_text, counters[COUNTER_SWITCHES_INVOLUNTARY])},
-    {"faults", 7, 3, false, RATE(number_rate_text, counters[COUNTER_FAULTS_MINOR])},
-    {"", 12, 2, false, RATE(number_rate_text, counters[COUNTER_ASKED])},
-    {"", 12, 5, false, RATE(number_rate_text, counters[COUNTER_ASKED + 1])},
-    {"", 12, 6, false, RATE(number_rate_text, counters[COUNTER_ASKED + 2])},
-    {"", 12, 7, false, RATE(number_rate_text, counters[COUNTER_ASKED + 3])},
-    {"thr", 3, 9, false, .text = threads_text, .key = threads_key},
+    {"ops/s", 6, 2, false, RATE(FORM_NUMBER, fabric_ops)},
+    {"net B/s", 8, 4, false, RATE(FORM_BYTES, fabric_bytes)},
+    {"preempt", 7, 4, false, RATE(FORM_NUMBER, counters[COUNTER_SWITCHES_INVOLUNTARY])},
+    {"faults", 7, 3, false, RATE(FORM_NUMBER, counters[COUNTER_FAULTS_MINOR])},
+    {"", 12, 2, false, RATE(FORM_NUMBER, counters[COUNTER_ASKED])},
+    {"", 12, 5, false, RATE(FORM_NUMBER, counters[COUNTER_ASKED + 1])},
+    {"", 12, 6, false, RATE(FORM_NUMBER, counters[COUNTER_ASKED + 2])},
+    {"", 12, 7, false, RATE(FORM_NUMBER, counters[COUNTER_ASKED + 3])},
+    {"thr", 3, 9, false, RANK(FORM_INTEGER, threads_alive)},
     {"host:pid", 16, 9, true, .text = host_text},
-    {"call", 14, 1, true, .text = rank_call_text, .key = ranks_call_key},
+    {"call", 14, 1, true, .text = rank_call_text, FIGURE(FORM_NS, struct top_thread, call.since_ns),
+     .through = offsetof(struct top_rank, busy), .known = is_in_call},
 };
 enum { COLUMNS = sizeof all_columns / sizeof *all_columns };
 enum { COLUMN_FABRIC = 12, COLUMN_OS = 14, COLUMN_PAPI = 16, PAPI_COLUMNS = 4 };

@@ -10,30 +10,21 @@ enum { BAR_COLUMNS = 20 };
 /* A row for the sizes of a bucket. */
 struct size_row {
     struct keyed keyed; /* 0, 0: it cannot be entered */
-    const struct top_job *job;
     unsigned bucket;
+    uint64_t count[3];
+    double rate[3];
     double most; /* the largest rate of all rows */
 };
-
-static const struct size_row *sizes_row_of(const void *item)
-{
-    return item;
-}
 
 static void size_label_text(const void *item, char *text, size_t bytes)
 {
     char label[UNIT_BUCKET_BYTES];
-    snprintf(text, bytes, "%s", text_of_bucket(label, sizes_row_of(item)->bucket));
-}
-
-static double size_label_key(const void *item)
-{
-    return sizes_row_of(item)->bucket;
+    snprintf(text, bytes, "%s", text_of_bucket(label, ((const struct size_row *)item)->bucket));
 }
 
 static void rate_bar(const struct size_row *row, int kind, enum top_style style, char *text, size_t bytes)
 {
-    double part = row->most > 0 ? row->job->sizes[kind][row->bucket] / row->most : 0;
+    double part = row->most > 0 ? row->rate[kind] / row->most : 0;
     char bar[BAR_COLUMNS + 1] = "";
     memset(bar, '#', (size_t)(part * BAR_COLUMNS + 0.5));
     snprintf(text, bytes, "%c%s%c", style, bar, STYLE_PLAIN);
@@ -41,48 +32,26 @@ static void rate_bar(const struct size_row *row, int kind, enum top_style style,
 
 static void sent_bar_text(const void *item, char *text, size_t bytes)
 {
-    rate_bar(sizes_row_of(item), TOP_SENT, STYLE_WORK, text, bytes);
+    rate_bar(item, TOP_SENT, STYLE_WORK, text, bytes);
 }
 
 static void coll_bar_text(const void *item, char *text, size_t bytes)
 {
-    rate_bar(sizes_row_of(item), TOP_COLLS, STYLE_STALL, text, bytes);
+    rate_bar(item, TOP_COLLS, STYLE_STALL, text, bytes);
 }
 
-/* At `kind` (TOP_SENT ...) of the sizes. */
-static double size_rate(const void *item, size_t kind)
-{
-    return sizes_row_of(item)->job->sizes[kind][sizes_row_of(item)->bucket];
-}
-
-static void size_rate_text(const void *item, size_t kind, char *text, size_t bytes)
-{
-    char number[TOP_NUMBER_BYTES];
-    snprintf(text, bytes, "%s", top_number(number, size_rate(item, kind)));
-}
-
-static double size_count(const void *item, size_t kind)
-{
-    return (double)sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket];
-}
-
-static void size_count_text(const void *item, size_t kind, char *text, size_t bytes)
-{
-    char count[UNIT_TEXT_BYTES];
-    snprintf(text, bytes, "%s",
-             text_of_count(count, sizes_row_of(item)->job->now.sizes[kind][sizes_row_of(item)->bucket]));
-}
+#define SIZE(how, member) FIGURE(how, struct size_row, member)
 
 static const struct top_column columns[] = {
-    {"size", 20, 1, true, .text = size_label_text, .key = size_label_key},
-    {"sent/s", 6, 2, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_SENT},
-    {"", BAR_COLUMNS, 5, true, .text = sent_bar_text, .value = size_rate, .at = TOP_SENT},
-    {"coll/s", 6, 3, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_COLLS},
-    {"", BAR_COLUMNS, 6, true, .text = coll_bar_text, .value = size_rate, .at = TOP_COLLS},
-    {"recv/s", 6, 4, false, .value_text = size_rate_text, .value = size_rate, .at = TOP_RECEIVED},
-    {"sent", 8, 3, false, .value_text = size_count_text, .value = size_count, .at = TOP_SENT},
-    {"collectives", 11, 4, false, .value_text = size_count_text, .value = size_count, .at = TOP_COLLS},
-    {"received", 8, 7, false, .value_text = size_count_text, .value = size_count, .at = TOP_RECEIVED},
+    {"size", 20, 1, true, .text = size_label_text, SIZE(FORM_INTEGER, bucket), .rising = true},
+    {"sent/s", 6, 2, false, SIZE(FORM_NUMBER, rate[TOP_SENT])},
+    {"", BAR_COLUMNS, 5, true, .text = sent_bar_text, SIZE(FORM_NUMBER, rate[TOP_SENT])},
+    {"coll/s", 6, 3, false, SIZE(FORM_NUMBER, rate[TOP_COLLS])},
+    {"", BAR_COLUMNS, 6, true, .text = coll_bar_text, SIZE(FORM_NUMBER, rate[TOP_COLLS])},
+    {"recv/s", 6, 4, false, SIZE(FORM_NUMBER, rate[TOP_RECEIVED])},
+    {"sent", 8, 3, false, SIZE(FORM_COUNT, count[TOP_SENT])},
+    {"collectives", 11, 4, false, SIZE(FORM_COUNT, count[TOP_COLLS])},
+    {"received", 8, 7, false, SIZE(FORM_COUNT, count[TOP_RECEIVED])},
 };
 
 void top_sizes_add(struct top_page *page, const struct top_view *view, const struct top_job *job)
@@ -104,7 +73,11 @@ void top_sizes_add(struct top_page *page, const struct top_view *view, const str
         return;
     }
     for (unsigned i = first; i < end; i++) {
-        rows[i] = (struct size_row){.job = job, .bucket = i, .most = most};
+        rows[i] = (struct size_row){.bucket = i, .most = most};
+        for (int kind = 0; kind < 3; kind++) {
+            rows[i].count[kind] = job->now.sizes[kind][i];
+            rows[i].rate[kind] = job->sizes[kind][i];
+        }
         items[i] = &rows[i];
     }
     top_table_add(page, view, columns, sizeof columns / sizeof *columns, items + first, end - first);

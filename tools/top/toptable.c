@@ -1,7 +1,9 @@
 #include "top/toppage.h"
 
 #include "base/textbuffer.h"
+#include "base/units.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,24 +35,66 @@ struct table {
 static const struct top_column *sort_column;
 static int sort_sign;
 
+/* NAN: it is not known. */
+static double figure_of(const struct top_column *column, const void *item)
+{
+    const char *object = item;
+    if (column->through)
+        object = *(const char *const *)(const void *)(object + column->through);
+    if (!object || (column->known && !column->known(item)))
+        return NAN;
+    const void *at = object + column->at;
+    switch (column->type) {
+    case TYPE_DOUBLE:
+        return *(const double *)at;
+    case TYPE_U64:
+        return (double)*(const uint64_t *)at;
+    case TYPE_U32:
+        return *(const uint32_t *)at;
+    default:
+        return *(const int32_t *)at;
+    }
+}
+
+static const char *cell_figure_text(char text[UNIT_TEXT_BYTES], enum top_form form, double figure)
+{
+    switch (form) {
+    case FORM_NUMBER:
+        return top_number(text, figure);
+    case FORM_BYTES:
+        return top_bytes(text, figure);
+    case FORM_COUNT:
+        return text_of_count(text, (uint64_t)figure);
+    case FORM_NS:
+        return text_of_ns(text, (uint64_t)figure);
+    default:
+        snprintf(text, UNIT_TEXT_BYTES, form == FORM_SHARE ? "%.1f" : "%.0f",
+                 form == FORM_SHARE ? 100 * figure : figure);
+        return text;
+    }
+}
+
 static void column_text(const struct top_column *column, const void *item, char *text, size_t bytes)
 {
-    if (column->value_text)
-        column->value_text(item, column->at, text, bytes);
-    else
+    char number[UNIT_TEXT_BYTES];
+    double figure = column->text ? 0 : figure_of(column, item);
+    if (column->text)
         column->text(item, text, bytes);
+    else
+        snprintf(text, bytes, "%s", isnan(figure) ? "-" : cell_figure_text(number, column->form, figure));
 }
 
 static double column_key(const struct top_column *column, const void *item)
 {
-    return column->value ? -column->value(item, column->at) : column->key(item);
+    double figure = figure_of(column, item);
+    return isnan(figure) ? INFINITY : column->rising ? figure : -figure;
 }
 
 static int item_order(const void *one, const void *other)
 {
     const void *a = *(const void *const *)one, *b = *(const void *const *)other;
     char left[CELL_BYTES], right[CELL_BYTES];
-    if (sort_column->key || sort_column->value) {
+    if (sort_column->type) {
         double x = column_key(sort_column, a), y = column_key(sort_column, b);
         return sort_sign * ((x > y) - (x < y));
     }

@@ -58,7 +58,12 @@ static int setup(void **state)
             rank_fill(&ranks[i][k], &threads[i][k], i, k);
             rank_lists[i][k] = &ranks[i][k];
         }
-        jobs[i] = (struct top_job){.job = 100 + i, .alive = true, .own = true, .timed = true, .stall_known = true};
+        jobs[i] = (struct top_job){.keyed = {.key = {100 + i, 1}},
+                                   .job = 100 + i,
+                                   .alive = true,
+                                   .own = true,
+                                   .timed = true,
+                                   .stall_known = true};
         jobs[i].begin_ns = (1000 + i) * UINT64_C(1000000000); /* as live.h has them: the oldest first */
         jobs[i].launcher = (uint32_t)(4180000 + i);
         jobs[i].world_size = RANKS;
@@ -82,10 +87,7 @@ static int setup(void **state)
     comm = (struct top_comm){.size = 1234567,
                              .ranks = 1234567,
                              .time_ns = 123456789012345,
-                             .share = .98765,
-                             .sent_rate = 54321,
-                             .sent_byte_rate = 9.8e9,
-                             .coll_rate = 12.3};
+                             .rates = {.time = .98765, .sent = 54321, .sent_bytes = 9.8e9, .colls = 12.3}};
     snprintf(comm.name, sizeof comm.name, "MPI_COMM_WORLD/split#17");
     model = (struct top_model){.jobs = jobs, .job_count = JOBS};
     return 0;
@@ -163,6 +165,34 @@ static void unknown_shares_are_dashes(void **state)
     text = printed();
     assert_null(strstr(text, "98.8"));
     free(text);
+}
+
+/* The keys of the rows after the head: the ranks are numbered from 1. */
+static void ranks_are_sorted(int column, bool reverse, uint64_t first, uint64_t second)
+{
+    view.sort = column;
+    view.reverse = reverse;
+    make(VIEW_RANKS, 200);
+    assert_int_equal(page.rows[page.head].key[1], first);
+    assert_int_equal(page.rows[page.head + 1].key[1], second);
+}
+
+static void highest_figure_is_first_and_unknown_ones_are_last(void **state)
+{
+    (void)state;
+    enum { RANK = 0, MPI = 2, SENT = 7, CALL = 22 };
+    top_view_choose(&view, &jobs[1]);
+    ranks[1][1].rates.sent = 1e6;
+    threads[1][1].call.since_ns = 1;
+    ranks_are_sorted(RANK, false, 1, 2); /* the lowest number */
+    ranks_are_sorted(SENT, false, 2, 1);
+    ranks_are_sorted(SENT, true, 1, 2);
+    ranks_are_sorted(CALL, false, 1, 2);
+    threads[1][0].call.name[0] = '\0';
+    ranks_are_sorted(CALL, false, 2, 1);
+    ranks_are_sorted(MPI, false, 1, 2);
+    ranks[1][0].timed = false;
+    ranks_are_sorted(MPI, false, 2, 1);
 }
 
 static void chosen_job_stays(void **state)
@@ -295,6 +325,7 @@ int main(void)
         PAGE_TEST(newest_job_is_first),
         PAGE_TEST(list_on_80_columns_has_what_matters),
         PAGE_TEST(unknown_shares_are_dashes),
+        PAGE_TEST(highest_figure_is_first_and_unknown_ones_are_last),
         PAGE_TEST(chosen_job_stays),
         PAGE_TEST(starting_job_is_followed_to_its_number),
         PAGE_TEST(only_job_of_a_named_run_is_opened),

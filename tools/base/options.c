@@ -136,6 +136,20 @@ static bool is_cut(const struct option *all, const char *word)
     return true;
 }
 
+/* Returns whether the tool need not handle the option. */
+static bool option_store(const struct tool_option *options, int value)
+{
+    while (options->name && options->value != value)
+        options++;
+    if (!options->into)
+        return false;
+    if (options->argument)
+        *(const char **)options->into = optarg;
+    else
+        *(bool *)options->into = true;
+    return true;
+}
+
 int command_line_next(const struct command_line *line, int argc, char *argv[])
 {
     struct option all[OPTIONS_MOST + 3] = {{"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}};
@@ -156,5 +170,5 @@ int command_line_next(const struct command_line *line, int argc, char *argv[])
         text_and_exit(line->version);
     if (option == ':' || option == '?')
         option_reject(line, option, argv);
-    return option;
+    return option_store(line->options, option) ? command_line_next(line, argc, argv) : option;
 }

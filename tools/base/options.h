@@ -14,6 +14,8 @@ struct tool_option {
     const char *argument; /* NULL: it takes none */
     int value;            /* for command_line_next. Not 'h', 'v', ':' or '?' */
     const char *help;
+    void *
+        into; /* a bool that becomes true, or a const char * that gets the argument. NULL: the tool handles the option */
 };
 
 /* The command line of a tool. --help, -h and --version are added. */
@@ -26,8 +28,8 @@ struct command_line {
     const char *launcher;              /* a command whose options users may give to the tool. NULL: none */
 };
 
-/* Returns the value of the next option, with its argument in optarg. Returns -1 after the last option. --help,
- * --version and wrong options end the tool. */
+/* Returns the value of the next option that the tool handles, with its argument in optarg. Returns -1 after the last
+ * option. --help, --version and wrong options end the tool. */
 int command_line_next(const struct command_line *line, int argc, char *argv[]);
 
 /* For any other error in the command line. */

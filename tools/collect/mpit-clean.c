@@ -29,9 +29,19 @@
 #include <time.h>
 #include <unistd.h>
 
+struct cleaning {
+    time_t before; /* files that were written to since then stay */
+    bool dry;
+    size_t files, failed, staying; /* of live files that nobody has collected, not of results */
+    uint64_t bytes;
+};
+
+static struct cleaning cleaning;
+static const char *older;
+
 static const struct tool_option options[] = {
-    {"older", "AGE", 'o', "only what was not written to for so long: 12h, 90d, 8w\n(30m: minutes)"},
-    {"dry-run", NULL, 'n', "remove nothing, and list what would go"},
+    {"older", "AGE", 'o', "only what was not written to for so long: 12h, 90d, 8w\n(30m: minutes)", &older},
+    {"dry-run", NULL, 'n', "remove nothing, and list what would go", &cleaning.dry},
     {.name = NULL},
 };
 
@@ -48,13 +58,6 @@ static const struct command_line command_line = {
     .tail = "\n"
             "Exit status: 0; 1: something could not be read or removed; 2: bad options\n"
             "Example:  mpit-clean --older 90d /logs      (man mpit-clean)\n",
-};
-
-struct cleaning {
-    time_t before; /* files that were written to since then stay */
-    bool dry;
-    size_t files, failed, staying; /* of live files that nobody has collected, not of results */
-    uint64_t bytes;
 };
 
 /* A name may have anything in it. */
@@ -277,15 +280,8 @@ static void cleaning_tell(const struct cleaning *cleaning)
 
 int main(int argc, char *argv[])
 {
-    struct cleaning cleaning = {.dry = false};
-    const char *older = NULL;
     double age;
-    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        if (option == 'o')
-            older = optarg;
-        else
-            cleaning.dry = true;
-    }
+    command_line_next(&command_line, argc, argv);
     if (!older)
         usage_reject("--older is missing: it says what is old, for example --older 90d");
     if (!age_read(older, &age))

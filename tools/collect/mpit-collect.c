@@ -25,12 +25,21 @@
 #include <time.h>
 #include <unistd.h>
 
+struct request {
+    bool all, drain, handover, join;
+    char **directories;
+    size_t count;
+    const char *to; /* NULL: each to its own directory */
+};
+
+static struct request request;
+
 static const struct tool_option options[] = {
-    {"all", NULL, 'a', "collect for all output directories of the user"},
-    {"to", "DIR", 't', "move to DIR, if the output directory cannot be written"},
-    {"join", NULL, 'j', "then make one file of each job in DIR"},
-    {"handover", NULL, 'o', "used by the last process of a job: print only problems"},
-    {"drain", NULL, 'd', "move traces of running processes that fill the spool"},
+    {"all", NULL, 'a', "collect for all output directories of the user", &request.all},
+    {"to", "DIR", 't', "move to DIR, if the output directory cannot be written", &request.to},
+    {"join", NULL, 'j', "then make one file of each job in DIR", &request.join},
+    {"handover", NULL, 'o', "used by the last process of a job: print only problems", &request.handover},
+    {"drain", NULL, 'd', "move traces of running processes that fill the spool", &request.drain},
     {.name = NULL},
 };
 
@@ -53,35 +62,9 @@ static const struct command_line command_line = {
 /* Live files of dead processes belong to an ended job if they had no write for GONE_SECONDS. */
 enum { WAIT_MS = 10000, GONE_SECONDS = 60, LATER = 10 };
 
-struct request {
-    bool all, drain, handover, join;
-    char **directories;
-    size_t count;
-    const char *to; /* NULL: each to its own directory */
-};
-
-static struct request collect_options_read(int argc, char *argv[])
+static void collect_options_read(int argc, char *argv[])
 {
-    struct request request = {.all = false};
-    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        switch (option) {
-        case 'a':
-            request.all = true;
-            break;
-        case 'd':
-            request.drain = true;
-            break;
-        case 't':
-            request.to = optarg;
-            break;
-        case 'j':
-            request.join = true;
-            break;
-        case 'o':
-            request.handover = true;
-            break;
-        }
-    }
+    command_line_next(&command_line, argc, argv);
     request.directories = argv + optind;
     request.count = (size_t)(argc - optind);
     if (request.all && request.to)
@@ -90,7 +73,6 @@ static struct request collect_options_read(int argc, char *argv[])
         usage_reject("--join cannot be combined with --drain and --handover");
     if (request.all == (request.count > 0))
         usage_reject("nothing to collect is named; allowed are --all, or one or more output directories");
-    return request;
 }
 
 /* Sends the results to `to`. Makes the path absolute. */
@@ -305,26 +287,25 @@ static void no_files_tell(const char *directory)
 }
 
 /* Collects an output directory, or a spool. Returns 0, or -1 with a line on standard error. */
-static int directory_collect(const struct request *request, const char *given, const struct collect_wish *wish,
-                             struct collected *sum)
+static int directory_collect(const char *given, const struct collect_wish *wish, struct collected *sum)
 {
     char path[PATH_MAX], problem[COLLECT_PROBLEM_BYTES];
     struct spool_list spools = {.list = NULL};
     struct spool own;
-    const char *output = request->handover || !realpath(given, path) ? given : path;
-    bool one = !request->handover && spool_at(&own, given);
+    const char *output = request.handover || !realpath(given, path) ? given : path;
+    bool one = !request.handover && spool_at(&own, given);
     if (!one && spools_find(&spools, output) != 0)
         errx(1, "no memory");
     int failed = 0;
-    if (!one && !spools.count && !request->handover)
+    if (!one && !spools.count && !request.handover)
         no_files_tell(given);
     const size_t count = one ? 1 : spools.count;
     for (size_t i = 0; i < count; i++) {
         struct spool *spool = one ? &own : &spools.list[i];
         struct collect_wish now = *wish;
         now.visible = i + 1 < count ? NULL : wish->visible;
-        if (request->to)
-            output_take(spool, request->to);
+        if (request.to)
+            output_take(spool, request.to);
         if (collect_spool(spool, &now, sum, problem) == 0)
             continue;
         warnx("%s", problem);
@@ -363,7 +344,7 @@ int main(int argc, char *argv[])
     signal(SIGHUP, SIG_IGN);
     limits_lift();
     umask(umask(0) & ~(mode_t)0700); /* its own files must stay its own */
-    struct request request = collect_options_read(argc, argv);
+    collect_options_read(argc, argv);
     struct collected sum = {.merged = 0};
     struct collect_wish wish = {.wait_ms = WAIT_MS,
                                 .join = request.handover              ? JOIN_OF_SITE
@@ -378,7 +359,7 @@ int main(int argc, char *argv[])
     if (request.drain)
         return request.count == 1 ? drain_run(request.directories[0]) != 0 : EXIT_USAGE;
     for (size_t i = 0; i < request.count; i++)
-        failed += directory_collect(&request, request.directories[i], &wish, &sum) != 0;
+        failed += directory_collect(request.directories[i], &wish, &sum) != 0;
     for (size_t i = 0; !request.handover && i < request.count; i++)
         parts_remove(request.to ? request.to : request.directories[i]);
     for (size_t i = 0; request.join && i < request.count; i++)

@@ -20,42 +20,40 @@ enum {
     OPTION_WINDOW,
     OPTION_COMM,
     OPTION_FUNCTIONS,
-    OPTION_INTERNAL,
-    OPTION_ANY_OWNER,
     OPTION_FAIL,
-    OPTION_OTF2_CALLPATHS,
-    OPTION_FULL,
-    OPTION_WEAK
+    OPTION_FLAG /* the others are stored */
 };
 enum { LIMITS_MOST = 64 };
 
+static struct request request;
+
 static const struct tool_option options[] = {
-    {"summary", NULL, MODE_SUMMARY, NULL},
-    {"full", NULL, OPTION_FULL, NULL},
-    {"json", NULL, MODE_JSON, "first screen (default), with all tables, as JSON"},
-    {"diff", NULL, MODE_DIFF, NULL},
-    {"scaling", NULL, MODE_SCALING, "compare two runs (--fail LIMIT); show scaling (--weak)"},
-    {"fail", "LIMIT", OPTION_FAIL, ""},
-    {"weak", NULL, OPTION_WEAK, ""},
-    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff"},
-    {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas"},
-    {"events", NULL, MODE_EVENTS, NULL},
-    {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time"},
-    {"crash", NULL, MODE_CRASH, NULL},
-    {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)"},
-    {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json"},
-    {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions"},
-    {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope"},
-    {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json"},
-    {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI"},
-    {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-"},
-    {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s"},
-    {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters"},
-    {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe"},
-    {"verify", NULL, MODE_VERIFY, "compare counters and trace"},
-    {"any-owner", NULL, OPTION_ANY_OWNER, "read files of other users, too"},
-    {"internal", NULL, OPTION_INTERNAL, ""},
-    {"otf2-callpaths", NULL, OPTION_OTF2_CALLPATHS, ""},
+    {"summary", NULL, MODE_SUMMARY, NULL, NULL},
+    {"full", NULL, OPTION_FLAG, NULL, &request.full},
+    {"json", NULL, MODE_JSON, "first screen (default), with all tables, as JSON", NULL},
+    {"diff", NULL, MODE_DIFF, NULL, NULL},
+    {"scaling", NULL, MODE_SCALING, "compare two runs (--fail LIMIT); show scaling (--weak)", NULL},
+    {"fail", "LIMIT", OPTION_FAIL, "", NULL},
+    {"weak", NULL, OPTION_FLAG + 1, "", &request.scaling.weak},
+    {"html", "FILE", MODE_HTML, "a page with figures, also of --diff", NULL},
+    {"sqlite", "FILE", MODE_SQLITE, "a new database with all tables, for SQL and pandas", NULL},
+    {"events", NULL, MODE_EVENTS, NULL, NULL},
+    {"csv", NULL, MODE_CSV, "every event of a trace, ordered by time", NULL},
+    {"crash", NULL, MODE_CRASH, NULL, NULL},
+    {"callpaths", NULL, MODE_CALLPATHS, "processes that did not end; call paths (--json)", NULL},
+    {"analyze", NULL, MODE_ANALYZE, "wait states, critical path; as JSON with --json", NULL},
+    {"otf2", "DIR [-j N]", MODE_OTF2, "an OTF2 archive; --otf2-callpaths: with functions", NULL},
+    {"perfetto", "FILE", MODE_PERFETTO, "write trace events for Perfetto or speedscope", NULL},
+    {"profile", NULL, MODE_PROFILE, "profile of the samples; as JSON with --json", NULL},
+    {"pprof", "FILE", MODE_PPROF, "export the samples; --internal: with frames inside MPI", NULL},
+    {"ranks", "LIST", OPTION_RANKS, "only these ranks: 0,4-7,12-", NULL},
+    {"window", "FROM:TO", OPTION_WINDOW, "only this time: 1.5:2.25, 200ms:, :3s", NULL},
+    {"comm", "NAME", OPTION_COMM, "only this communicator; * and ? match any characters", NULL},
+    {"functions", "LIST", OPTION_FUNCTIONS, "only these functions or classes: p2p,-MPI_Iprobe", NULL},
+    {"verify", NULL, MODE_VERIFY, "compare counters and trace", NULL},
+    {"any-owner", NULL, OPTION_FLAG + 2, "read files of other users, too", &request.any_owner},
+    {"internal", NULL, OPTION_FLAG + 3, "", &request.internal},
+    {"otf2-callpaths", NULL, OPTION_FLAG + 4, "", &request.manner.functions},
     {.name = NULL},
 };
 
@@ -134,18 +132,18 @@ static bool mode_is_form(enum mode form, enum mode mode)
     return (form == MODE_JSON && mode_has_json(mode)) || (form == MODE_HTML && mode == MODE_DIFF);
 }
 
-static void mode_set(struct request *request, enum mode mode)
+static void mode_set(enum mode mode)
 {
     mode_check(mode);
-    bool is_form = mode_is_form(mode, request->mode), had_form = mode_is_form(request->mode, mode);
+    bool is_form = mode_is_form(mode, request.mode), had_form = mode_is_form(request.mode, mode);
     if (is_form || had_form)
-        request->json |= mode == MODE_JSON || request->mode == MODE_JSON;
-    else if (request->mode != MODE_NONE && request->mode != mode)
+        request.json |= mode == MODE_JSON || request.mode == MODE_JSON;
+    else if (request.mode != MODE_NONE && request.mode != mode)
         usage_reject(
             "only one of --summary, --json, --callpaths, --diff, --scaling, --events, --csv, --crash, --analyze, "
             "--html, --sqlite, --otf2, --perfetto, --profile, --pprof and --verify at a time");
     if (!is_form)
-        request->mode = mode;
+        request.mode = mode;
 }
 
 static unsigned threads_option_read(const char *text)
@@ -248,99 +246,88 @@ static int words_after(int argc, char *argv[])
 }
 
 /* Takes the runs of --diff. `after`: how many are new. -1: two runs are named. */
-static void diff_read(struct request *request, int argc, char *argv[], int after)
+static void diff_read(int argc, char *argv[], int after)
 {
-    bool unnamed = request->target && is_run(request->target);
+    bool unnamed = request.target && is_run(request.target);
     if (unnamed)
-        argv[--optind] = (char *)(uintptr_t)request->target;
+        argv[--optind] = (char *)(uintptr_t)request.target;
     int all = argc - optind, new = after < 0 ? 1 : after;
     if (after < 0 ? all != 2 : new < 1 || all - new < 1)
         usage_reject("--diff needs two runs, or old ones, the word --, and new ones: --diff OLD1 OLD2 -- NEW1 NEW2");
-    request->diff.runs = argv + optind;
-    request->diff.old = (unsigned)(all - new);
-    request->diff.new = (unsigned)new;
-    request->diff.json = request->json;
-    request->diff.page = unnamed ? page_name(argv[optind], argv[argc - new]) : request->target;
-    request->run = argv[optind];
+    request.diff.runs = argv + optind;
+    request.diff.old = (unsigned)(all - new);
+    request.diff.new = (unsigned)new;
+    request.diff.json = request.json;
+    request.diff.page = unnamed ? page_name(argv[optind], argv[argc - new]) : request.target;
+    request.run = argv[optind];
 }
 
 /* Takes the runs of --scaling. */
-static void scaling_read(struct request *request, int argc, char *argv[])
+static void scaling_read(int argc, char *argv[])
 {
     if (argc - optind < 2)
         usage_reject("--scaling needs two runs or more, with different numbers of ranks");
-    request->scaling.runs = argv + optind;
-    request->scaling.count = (unsigned)(argc - optind);
-    request->scaling.json = request->json;
-    request->run = argv[optind];
+    request.scaling.runs = argv + optind;
+    request.scaling.count = (unsigned)(argc - optind);
+    request.scaling.json = request.json;
+    request.run = argv[optind];
 }
 
 /* Handles options that stand beside a mode. Returns false for other options. */
-static bool detail_option(struct request *request, int option)
+static bool detail_option(int option)
 {
     switch (option) {
     case 'j':
-        request->manner.threads = threads_option_read(optarg);
+        request.manner.threads = threads_option_read(optarg);
         return true;
-    case OPTION_ANY_OWNER:
-        return request->any_owner = true;
     case OPTION_FAIL:
-        fail_add(&request->diff, optarg);
+        fail_add(&request.diff, optarg);
         return true;
-    case OPTION_OTF2_CALLPATHS:
-        return request->manner.functions = true;
-    case OPTION_FULL:
-        return request->full = true;
-    case OPTION_INTERNAL:
-        return request->internal = true;
-    case OPTION_WEAK:
-        return request->scaling.weak = true;
     default:
-        return selection_option(&request->selection, option, optarg);
+        return selection_option(&request.selection, option, optarg);
     }
 }
 
 /* Rejects options that the mode does not have. */
-static void details_check(const struct request *request)
+static void details_check(void)
 {
-    if (selection_is_given(&request->selection) && !mode_selects(request->mode))
+    if (selection_is_given(&request.selection) && !mode_selects(request.mode))
         usage_reject(
             "--ranks, --window, --comm and --functions need --summary, --json, --html, --events, --csv, --crash, "
             "--analyze, --otf2, --perfetto, --profile or --pprof");
-    if (request->full && request->mode != MODE_NONE && request->mode != MODE_SUMMARY)
+    if (request.full && request.mode != MODE_NONE && request.mode != MODE_SUMMARY)
         usage_reject("--full is for the summary as text; the other outputs always have everything");
-    if (request->internal && !mode_has_stacks(request->mode))
+    if (request.internal && !mode_has_stacks(request.mode))
         usage_reject("--internal needs --profile or --pprof");
-    if (request->manner.threads && request->mode != MODE_OTF2)
+    if (request.manner.threads && request.mode != MODE_OTF2)
         usage_reject("-j needs --otf2");
-    if (request->manner.functions && request->mode != MODE_OTF2)
+    if (request.manner.functions && request.mode != MODE_OTF2)
         usage_reject("--otf2-callpaths needs --otf2");
-    if (request->mode == MODE_DIFF && request->json && request->target)
+    if (request.mode == MODE_DIFF && request.json && request.target)
         usage_reject("--diff writes JSON or a page: --json or --html FILE, not both");
-    if (request->diff.limit_count && request->mode != MODE_DIFF)
+    if (request.diff.limit_count && request.mode != MODE_DIFF)
         usage_reject("--fail needs --diff");
-    if (request->scaling.weak && request->mode != MODE_SCALING)
+    if (request.scaling.weak && request.mode != MODE_SCALING)
         usage_reject("--weak needs --scaling");
 }
 
 struct request request_read(int argc, char *argv[])
 {
-    struct request request = {.mode = MODE_NONE};
     int after = words_after(argc, argv);
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        if (detail_option(&request, option))
+        if (detail_option(option))
             continue;
-        mode_set(&request, (enum mode)option);
+        mode_set((enum mode)option);
         if (mode_has_target((enum mode)option))
             request.target = target_read(argv);
     }
-    details_check(&request);
+    details_check();
     if (request.mode == MODE_SCALING) {
-        scaling_read(&request, argc, argv);
+        scaling_read(argc, argv);
         return request;
     }
     if (request.mode == MODE_DIFF) {
-        diff_read(&request, argc, argv, after);
+        diff_read(argc, argv, after);
         return request;
     }
     if (optind == argc && request.mode == MODE_HTML && is_run(request.target)) {

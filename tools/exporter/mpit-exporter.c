@@ -28,27 +28,45 @@
 
 enum { IDLE_LOOK_MS = 10000, SERIES_DEFAULT = 10000, COMMS_DEFAULT = 16, LINGER_DEFAULT = 120, NUMBER_MOST = 10000000 };
 
+struct request {
+    const char *listen;
+    bool once, all_users;
+    const char *token_file;
+    const char **hosts; /* as many as there are words in the command line, at most */
+    size_t host_count;
+    struct metrics_choice metrics;
+    struct observation_choice observation;
+};
+
+static struct request request = {
+    .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
+    .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
+
 static const struct tool_option options[] = {
     {"listen", "ADDRESS:PORT", 'l',
      "where (default " LISTEN_DEFAULT "; port 0: a free one,\n"
-     "printed), or unix:PATH, a socket"},
-    {"host", "NAME", 'n', "allow clients to use this host name, too"},
-    {"token-file", "FILE", 't', "clients must send the token in FILE"},
+     "printed), or unix:PATH, a socket",
+     &request.listen},
+    {"host", "NAME", 'n', "allow clients to use this host name, too", NULL},
+    {"token-file", "FILE", 't', "clients must send the token in FILE", &request.token_file},
     {"by", "WHAT", 'b',
      "a series for each job, each rank (default), or each\n"
-     "rank and communicator: comm"},
+     "rank and communicator: comm",
+     NULL},
     {"communicators", "N", 'c',
      "with --by comm: at most N communicators of a rank, the\n"
-     "others as \"other\" (default 16)"},
+     "others as \"other\" (default 16)",
+     NULL},
     {"variables", "LIST", 'p',
      "names of variables: shell patterns, separated by\n"
-     "commas; !PATTERN excludes"},
-    {"all-sizes", NULL, 'a', "a bucket for each power of two, not for each second one"},
-    {"max-series", "N", 'm', "at most N series (default 10000)"},
-    {"own", NULL, 'w', NULL},
-    {"all-users", NULL, 'u', "jobs of this user only, or of all users (root: default)"},
-    {"linger", "SECONDS", 'g', "keep the values of ended processes (default 120)"},
-    {"once", NULL, 'o', "print the metrics instead"},
+     "commas; !PATTERN excludes",
+     &request.observation.patterns},
+    {"all-sizes", NULL, 'a', "a bucket for each power of two, not for each second one", &request.metrics.all_sizes},
+    {"max-series", "N", 'm', "at most N series (default 10000)", NULL},
+    {"own", NULL, 'w', NULL, NULL},
+    {"all-users", NULL, 'u', "jobs of this user only, or of all users (root: default)", NULL},
+    {"linger", "SECONDS", 'g', "keep the values of ended processes (default 120)", NULL},
+    {"once", NULL, 'o', "print the metrics instead", &request.once},
     {.name = NULL},
 };
 
@@ -65,16 +83,6 @@ static const struct command_line command_line = {
     .tail = "\n"
             "Example:  mpit-exporter --listen 0.0.0.0:16748 --variables 'mpit_*_time'\n"
             "          mpit-exporter --once --by job\n",
-};
-
-struct request {
-    const char *listen;
-    bool once, all_users;
-    const char *token_file;
-    const char **hosts; /* as many as there are words in the command line, at most */
-    size_t host_count;
-    struct metrics_choice metrics;
-    struct observation_choice observation;
 };
 
 struct exporter {
@@ -108,58 +116,38 @@ static enum metrics_by by_read(const char *text)
     usage_reject("--by: '%s' cannot be used; allowed are job, rank and comm", text);
 }
 
-static void option_take(struct request *request, int option)
+static void option_take(int option)
 {
     switch (option) {
-    case 'l':
-        request->listen = optarg;
-        break;
     case 'n':
-        request->hosts[request->host_count++] = optarg;
-        break;
-    case 't':
-        request->token_file = optarg;
+        request.hosts[request.host_count++] = optarg;
         break;
     case 'b':
-        request->metrics.by = by_read(optarg);
+        request.metrics.by = by_read(optarg);
         break;
     case 'c':
-        request->observation.comms_most = option_number_read("--communicators", optarg);
-        break;
-    case 'p':
-        request->observation.patterns = optarg;
-        break;
-    case 'a':
-        request->metrics.all_sizes = true;
+        request.observation.comms_most = option_number_read("--communicators", optarg);
         break;
     case 'm':
-        request->metrics.series_most = option_number_read("--max-series", optarg);
+        request.metrics.series_most = option_number_read("--max-series", optarg);
         break;
     case 'g':
-        request->observation.linger_ns = option_number_read("--linger", optarg) * UINT64_C(1000000000);
-        break;
-    case 'w':
-    case 'u':
-        request->all_users = option == 'u';
+        request.observation.linger_ns = option_number_read("--linger", optarg) * UINT64_C(1000000000);
         break;
     default:
-        request->once = true;
+        request.all_users = option == 'u';
         break;
     }
 }
 
-static struct request exporter_options_read(int argc, char *argv[])
+static void exporter_options_read(int argc, char *argv[])
 {
-    struct request request = {
-        .all_users = geteuid() == 0,
-        .hosts = calloc((size_t)argc, sizeof(char *)),
-        .metrics = {.by = BY_RANK, .series_most = SERIES_DEFAULT},
-        .observation = {.comms_most = COMMS_DEFAULT, .linger_ns = LINGER_DEFAULT * UINT64_C(1000000000)}};
+    request.all_users = geteuid() == 0;
+    request.hosts = calloc((size_t)argc, sizeof(char *));
     if (!request.hosts)
         errx(1, "out of memory");
-    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        option_take(&request, option);
-    }
+    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;)
+        option_take(option);
     if (request.once && request.listen)
         usage_reject("--once and --listen cannot be combined");
     char host[ADDRESS_TEXT_BYTES], port[8];
@@ -172,7 +160,6 @@ static struct request exporter_options_read(int argc, char *argv[])
     request.observation.by_comm = request.metrics.by == BY_COMM;
     request.observation.named = optind < argc;
     request.metrics.shared = request.all_users && !request.observation.named;
-    return request;
 }
 
 /* ---- pages
@@ -262,14 +249,14 @@ static int signals_open(void)
     return signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
-static void server_open(struct http_server *server, const struct request *request)
+static void server_open(struct http_server *server)
 {
     char error[512];
-    if (request->token_file && http_token_read(&server->access, request->token_file, error) != 0)
+    if (request.token_file && http_token_read(&server->access, request.token_file, error) != 0)
         errx(1, "%s", error);
-    if (http_open(server, request->listen, error) != 0)
+    if (http_open(server, request.listen, error) != 0)
         errx(1, "%s", error);
-    if (!server->loopback && !request->token_file)
+    if (!server->loopback && !request.token_file)
         warnx("%s can be reached from other nodes, without a password", server->address);
     if (http_address_path(server->address))
         printf("%s\n", server->address);
@@ -278,15 +265,14 @@ static void server_open(struct http_server *server, const struct request *reques
     fflush(stdout);
 }
 
-static void serve(struct exporter *exporter, const struct request *request)
+static void serve(struct exporter *exporter)
 {
-    struct http_server server = {.answer = page_make,
-                                 .context = exporter,
-                                 .access = {.hosts = request->hosts, .host_count = request->host_count}};
+    struct http_server server = {
+        .answer = page_make, .context = exporter, .access = {.hosts = request.hosts, .host_count = request.host_count}};
     int signals = signals_open();
     if (signals < 0)
         err(1, "waiting for signals failed");
-    server_open(&server, request);
+    server_open(&server);
     struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
     uint64_t scrapes = 0;
     double looked = clock_seconds(CLOCK_MONOTONIC);
@@ -322,8 +308,8 @@ static void print_once(struct exporter *exporter)
 
 int main(int argc, char *argv[])
 {
-    struct request request = exporter_options_read(argc, argv);
     static struct exporter exporter; /* its table of metrics is large */
+    exporter_options_read(argc, argv);
     exporter.observation.choice = request.observation;
     exporter.choice = request.metrics;
     exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
@@ -334,7 +320,7 @@ int main(int argc, char *argv[])
     if (request.once)
         print_once(&exporter);
     else
-        serve(&exporter, &request);
+        serve(&exporter);
     live_close(&exporter.live);
     observation_free(&exporter.observation);
     free(request.hosts);

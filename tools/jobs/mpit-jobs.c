@@ -20,21 +20,38 @@
 
 enum letter { INDEX = 256, USER, PROGRAM, HOST, SINCE, UNTIL, RANKS, FINDING, DIED, WHERE, SORT, LIMIT, USUAL, JSON };
 
+enum { CONDITIONS_MOST = 32, SQL_BYTES = 8192 };
+
+struct request {
+    const char *index, *sort, *usual;
+    size_t limit;
+    bool json;
+    char sql[SQL_BYTES]; /* conditions, each with AND before it */
+    size_t used;
+    struct {
+        const char *text; /* or */
+        double number;
+    } values[CONDITIONS_MOST]; /* of the conditions, in order */
+    size_t count;
+};
+
+static struct request request = {.sort = "begin", .limit = 50};
+
 static const struct tool_option options[] = {
-    {"user", "NAME", USER, "jobs of this user"},
-    {"program", "NAME", PROGRAM, "jobs of this program; * matches any characters"},
-    {"host", "NAME", HOST, "jobs that ran on this host"},
-    {"ranks", "N[-M]", RANKS, "jobs of N, or of N to M ranks"},
-    {"since", "TIME", SINCE, "later ones: 2026-11-27, '2026-11-27 08:00', 12h, 7d"},
-    {"until", "TIME", UNTIL, "earlier ones"},
-    {"finding", "RULE", FINDING, "jobs with this first finding, as in --json"},
-    {"died", NULL, DIED, "jobs with processes that died"},
-    {"where", "SQL", WHERE, "any condition on the columns: 'mpi_share > 0.5'"},
-    {"sort", "COLUMN", SORT, "largest first (default: begin)"},
-    {"limit", "N", LIMIT, "at most N jobs (default: 50; 0: all)"},
-    {"usual", "JOB", USUAL, "how this job differs from others of its program and size"},
-    {"index", "FILE", INDEX, "keep the table in FILE, and read only what is new"},
-    {"json", NULL, JSON, "as JSON"},
+    {"user", "NAME", USER, "jobs of this user", NULL},
+    {"program", "NAME", PROGRAM, "jobs of this program; * matches any characters", NULL},
+    {"host", "NAME", HOST, "jobs that ran on this host", NULL},
+    {"ranks", "N[-M]", RANKS, "jobs of N, or of N to M ranks", NULL},
+    {"since", "TIME", SINCE, "later ones: 2026-11-27, '2026-11-27 08:00', 12h, 7d", NULL},
+    {"until", "TIME", UNTIL, "earlier ones", NULL},
+    {"finding", "RULE", FINDING, "jobs with this first finding, as in --json", NULL},
+    {"died", NULL, DIED, "jobs with processes that died", NULL},
+    {"where", "SQL", WHERE, "any condition on the columns: 'mpi_share > 0.5'", NULL},
+    {"sort", "COLUMN", SORT, "largest first (default: begin)", NULL},
+    {"limit", "N", LIMIT, "at most N jobs (default: 50; 0: all)", NULL},
+    {"usual", "JOB", USUAL, "how this job differs from others of its program and size", &request.usual},
+    {"index", "FILE", INDEX, "keep the table in FILE, and read only what is new", &request.index},
+    {"json", NULL, JSON, "as JSON", &request.json},
     {.name = NULL},
 };
 
@@ -51,31 +68,16 @@ static const struct command_line command_line = {
             "Example:  mpit-jobs --since 7d --sort seconds /logs      (man mpit-jobs)\n",
 };
 
-enum { CONDITIONS_MOST = 32, SQL_BYTES = 8192 };
-
-struct request {
-    const char *index, *sort, *usual;
-    size_t limit;
-    bool json;
-    char sql[SQL_BYTES]; /* conditions, each with AND before it */
-    size_t used;
-    struct {
-        const char *text; /* or */
-        double number;
-    } values[CONDITIONS_MOST]; /* of the conditions, in order */
-    size_t count;
-};
-
 /* Adds a condition with at most one value. */
-static void condition_add(struct request *request, const char *condition, const char *text, double number)
+static void condition_add(const char *condition, const char *text, double number)
 {
-    request->used += (size_t)snprintf(request->sql + request->used, SQL_BYTES - request->used, " AND (%s)", condition);
-    if (request->used >= SQL_BYTES || request->count == CONDITIONS_MOST)
+    request.used += (size_t)snprintf(request.sql + request.used, SQL_BYTES - request.used, " AND (%s)", condition);
+    if (request.used >= SQL_BYTES || request.count == CONDITIONS_MOST)
         usage_reject("there are too many conditions");
     if (!strchr(condition, '?'))
         return;
-    request->values[request->count].text = text;
-    request->values[request->count++].number = number;
+    request.values[request.count].text = text;
+    request.values[request.count++].number = number;
 }
 
 /* Returns seconds since the epoch. */
@@ -95,7 +97,7 @@ static double time_bound_read(const char *option, const char *text)
     return (double)mktime(&day);
 }
 
-static void size_range_add(struct request *request, const char *text)
+static void size_range_add(const char *text)
 {
     char *end;
     unsigned long least = strtoul(text, &end, 10), most = least;
@@ -104,8 +106,8 @@ static void size_range_add(struct request *request, const char *text)
         most = strtoul(end + 1, &end, 10);
     if (!good || *end || most < least)
         usage_reject("--ranks %.40s cannot be used: allowed are numbers such as 16, and ranges such as 16-64", text);
-    condition_add(request, "size >= ?", NULL, (double)least);
-    condition_add(request, "size <= ?", NULL, (double)most);
+    condition_add("size >= ?", NULL, (double)least);
+    condition_add("size <= ?", NULL, (double)most);
 }
 
 static size_t limit_read(const char *text)
@@ -130,92 +132,81 @@ static const char *column_read(const char *text)
                  like.nearest ? "?" : "");
 }
 
-static void option_filter_read(struct request *request, int option)
+static void option_filter_read(int option)
 {
     switch (option) {
     case USER:
-        condition_add(request, "user = ?", optarg, 0);
+        condition_add("user = ?", optarg, 0);
         break;
     case PROGRAM:
-        condition_add(request, "program GLOB ?", optarg, 0);
+        condition_add("program GLOB ?", optarg, 0);
         break;
     case HOST:
-        condition_add(request, "' ' || host_names || ' ' GLOB '* ' || ? || ' *'", optarg, 0);
+        condition_add("' ' || host_names || ' ' GLOB '* ' || ? || ' *'", optarg, 0);
         break;
     case SINCE:
-        condition_add(request, "begin >= ?", NULL, time_bound_read("since", optarg));
+        condition_add("begin >= ?", NULL, time_bound_read("since", optarg));
         break;
     case UNTIL:
-        condition_add(request, "begin < ?", NULL, time_bound_read("until", optarg));
+        condition_add("begin < ?", NULL, time_bound_read("until", optarg));
         break;
     case RANKS:
-        size_range_add(request, optarg);
+        size_range_add(optarg);
         break;
     case FINDING:
-        condition_add(request,
-                      "? IN (rule, CASE WHEN ended_badly > 0 THEN trim('died ' || coalesce(rule, ''))"
+        condition_add("? IN (rule, CASE WHEN ended_badly > 0 THEN trim('died ' || coalesce(rule, ''))"
                       " WHEN ranks < size THEN trim('incomplete ' || coalesce(rule, '')) END)",
                       optarg, 0);
         break;
     case DIED:
-        condition_add(request, "ended_badly > 0", NULL, 0);
+        condition_add("ended_badly > 0", NULL, 0);
         break;
     }
 }
 
-static void jobs_request_read(struct request *request, int argc, char *argv[])
+static void jobs_request_read(int argc, char *argv[])
 {
-    *request = (struct request){.sort = "begin", .limit = 50};
     bool limited = false, sorted = false;
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
         switch (option) {
-        case INDEX:
-            request->index = optarg;
-            break;
         case WHERE:
             if (strpbrk(optarg, "?;"))
                 usage_reject("--where: the characters ? and ; are not allowed");
-            condition_add(request, optarg, NULL, 0);
+            condition_add(optarg, NULL, 0);
             break;
         case SORT:
-            request->sort = column_read(optarg);
+            request.sort = column_read(optarg);
             sorted = true;
             break;
         case LIMIT:
-            request->limit = limit_read(optarg);
+            request.limit = limit_read(optarg);
             limited = true;
             break;
-        case USUAL:
-            request->usual = optarg;
-            break;
-        case JSON:
-            request->json = true;
-            break;
         default:
-            option_filter_read(request, option);
+            option_filter_read(option);
         }
     }
-    if (request->usual && (request->used || limited || sorted))
+    if (request.usual && (request.used || limited || sorted))
         usage_reject("--usual takes no filter, --sort or --limit: it compares with all jobs of the program and size");
-    if (request->json && !limited)
-        request->limit = 0;
-    if (optind == argc && !request->index)
+    if (request.json && !limited)
+        request.limit = 0;
+    if (optind == argc && !request.index)
         usage_reject("which jobs? A directory with summaries is missing");
 }
 
-static sqlite3_stmt *jobs_ask(const struct request *request, struct job_table *table)
+static sqlite3_stmt *jobs_ask(struct job_table *table)
 {
     char sql[SQL_BYTES + 256];
     snprintf(sql, sizeof sql,
              "SELECT *, CASE WHEN source LIKE '/%%' THEN source ELSE (SELECT max(file) FROM files WHERE joined = 1 AND "
              "part_of = substr(source, 5)) END FROM jobs WHERE 1%s ORDER BY %s DESC, source",
-             request->sql, request->sort);
+             request.sql, request.sort);
     sqlite3_stmt *ask = job_table_ask(table, sql, "--where");
-    for (size_t i = 0; i < request->count; i++)
-        if (request->values[i].text)
-            sqlite3_bind_text(ask, (int)i + 1, request->values[i].text, -1, SQLITE_STATIC);
+    for (size_t i = 0; i < request.count; i++)
+        if (request.values[i].text)
+            sqlite3_bind_text(ask, (int)i + 1, request.values[i].text, -1, SQLITE_STATIC);
         else
-            sqlite3_bind_double(ask, (int)i + 1, request->values[i].number);
+            sqlite3_bind_double(ask, (int)i + 1, request.values[i].number);
     return ask;
 }
 
@@ -227,38 +218,37 @@ static void json_print(json_t *object)
     json_decref(object);
 }
 
-static void usual_show(const struct request *request, struct job_table *table)
+static void usual_show(struct job_table *table)
 {
     struct usual usual;
     char error[128];
-    if (!usual_find(&usual, table, request->usual, error))
+    if (!usual_find(&usual, table, request.usual, error))
         errx(1, "%s", error);
-    if (request->json)
+    if (request.json)
         json_print(usual_json(&usual));
     else
         usual_print(&usual, stdout);
     usual_release(&usual);
 }
 
-static void jobs_show(const struct request *request, struct job_table *table, const struct job_tree *tree)
+static void jobs_show(struct job_table *table, const struct job_tree *tree)
 {
-    sqlite3_stmt *ask = jobs_ask(request, table);
-    if (request->json)
+    sqlite3_stmt *ask = jobs_ask(table);
+    if (request.json)
         json_print(json_pack("{s:i, s:s, s:i, s:i, s:i, s:o}", "version", 1, "mpit", MPIT_VERSION, "files",
                              (int)tree->files, "read", (int)tree->read, "unreadable", (int)tree->problems, "jobs",
-                             job_list_json(ask, request->limit)));
+                             job_list_json(ask, request.limit)));
     else
-        job_list_print(ask, request->limit, stdout);
+        job_list_print(ask, request.limit, stdout);
     sqlite3_finalize(ask);
 }
 
 int main(int argc, char *argv[])
 {
-    struct request request;
     struct job_tree tree = {.files = 0};
     int failed = 0;
     setlocale(LC_CTYPE, "");
-    jobs_request_read(&request, argc, argv);
+    jobs_request_read(argc, argv);
     struct job_table *table = job_table_open(request.index);
     for (int i = optind; i < argc; i++)
         if (job_tree_read(&tree, table, argv[i]) != 0) {
@@ -269,9 +259,9 @@ int main(int argc, char *argv[])
     if (tree.problems)
         warnx("%zu summaries cannot be read, and are left out", tree.problems);
     if (request.usual)
-        usual_show(&request, table);
+        usual_show(table);
     else
-        jobs_show(&request, table, &tree);
+        jobs_show(table, &tree);
     job_table_close(table);
     output_close();
     return failed;

@@ -11,16 +11,28 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+struct request {
+    struct listing_choice choice;
+    enum mpi_abi abi;
+    bool native, json;
+    const char *run;  /* NULL: variables of an MPI */
+    char **libraries; /* NULL at the end */
+    size_t library_count;
+};
+
+static struct request request = {.abi = ABI_NONE};
+
 static const struct tool_option options[] = {
-    {"mpi", "NAME", 'm', "openmpi or mpich (default: each MPI that mpit was built for)"},
-    {"pvars", NULL, 'p', "performance variables only"},
-    {"cvars", NULL, 'c', "control variables only"},
-    {"load", "FILE", 'l', "load a library with its own variables first (needs --mpi)"},
-    {"native", NULL, 'n', "list without mpit: only the variables of the MPI library"},
+    {"mpi", "NAME", 'm', "openmpi or mpich (default: each MPI that mpit was built for)", NULL},
+    {"pvars", NULL, 'p', "performance variables only", &request.choice.pvars},
+    {"cvars", NULL, 'c', "control variables only", &request.choice.cvars},
+    {"load", "FILE", 'l', "load a library with its own variables first (needs --mpi)", NULL},
+    {"native", NULL, 'n', "list without mpit: only the variables of the MPI library", &request.native},
     {"run", "RUN", 'r',
      "list the variables of a run instead, with their values by process\n"
-     "(the job must have kept its files: trace, MPIT_REDUCE=0, no MPI)"},
-    {"json", NULL, 'j', "as JSON"},
+     "(the job must have kept its files: trace, MPIT_REDUCE=0, no MPI)",
+     &request.run},
+    {"json", NULL, 'j', "as JSON", &request.json},
     {.name = NULL},
 };
 
@@ -41,45 +53,16 @@ static const struct command_line command_line = {
             "          mpit-list --run mpit-run-20261122-1 'mpit_fabric*'\n",
 };
 
-struct request {
-    struct listing_choice choice;
-    enum mpi_abi abi;
-    bool native, json;
-    const char *run;  /* NULL: variables of an MPI */
-    char **libraries; /* NULL at the end */
-    size_t library_count;
-};
-
-static struct request list_options_read(int argc, char *argv[])
+static void list_options_read(int argc, char *argv[])
 {
-    struct request request = {.abi = ABI_NONE, .libraries = calloc((size_t)argc + 1, sizeof *request.libraries)};
+    request.libraries = calloc((size_t)argc + 1, sizeof *request.libraries);
     if (!request.libraries)
         err(1, "no memory");
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        switch (option) {
-        case 'm':
-            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
-            break;
-        case 'l':
+        if (option == 'l')
             request.libraries[request.library_count++] = optarg;
-            break;
-        case 'p':
-            request.choice.pvars = true;
-            break;
-        case 'c':
-            request.choice.cvars = true;
-            break;
-        case 'n':
-            request.native = true;
-            break;
-        case 'r':
-            request.run = optarg;
-            break;
-        case 'j':
-            request.json = true;
-            break;
-        }
+        else if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+            usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
     }
     if (optind + 1 < argc)
         usage_reject("more than one pattern is given ('%s'); allowed is one", argv[optind + 1]);
@@ -91,20 +74,19 @@ static struct request list_options_read(int argc, char *argv[])
     request.choice.pattern = argv[optind];
     if (!request.choice.pvars && !request.choice.cvars)
         request.choice.pvars = request.choice.cvars = true;
-    return request;
 }
 
 /* Asks the selected MPIs. *status becomes 1 if one did not answer. */
-static json_t *listings_ask(const struct request *request, int *status)
+static json_t *listings_ask(int *status)
 {
     json_t *listings = json_array();
     size_t built = 0;
     for (int abi = ABI_FIRST; abi <= ABI_LAST; abi++) {
         char path[PATH_MAX], error[512];
-        if (request->abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request->abi != (enum mpi_abi)abi)
+        if (request.abi == ABI_NONE ? !installed_walker((enum mpi_abi)abi, path) : request.abi != (enum mpi_abi)abi)
             continue;
         built++;
-        json_t *listing = listing_ask((enum mpi_abi)abi, request->native, request->libraries, error);
+        json_t *listing = listing_ask((enum mpi_abi)abi, request.native, request.libraries, error);
         if (listing)
             json_array_append_new(listings, listing);
         else
@@ -127,31 +109,31 @@ static void json_show(json_t *document)
 }
 
 /* Returns the exit status. */
-static int run_show(const struct request *request)
+static int run_show(void)
 {
     char error[512];
-    json_t *list = value_list(request->run, request->choice.pattern, error);
+    json_t *list = value_list(request.run, request.choice.pattern, error);
     if (!list)
         errx(1, "%s", error);
     size_t count = json_array_size(list);
-    if (request->json)
+    if (request.json)
         json_show(json_pack("{s:i, s:O}", "version", 1, "variables", list));
     else
         value_list_print(list, stdout);
-    if (!count && request->choice.pattern)
-        warnx("no variable of %s matches '%s'", request->run, request->choice.pattern);
+    if (!count && request.choice.pattern)
+        warnx("no variable of %s matches '%s'", request.run, request.choice.pattern);
     json_decref(list);
     output_close();
-    return count || !request->choice.pattern ? 0 : 1;
+    return count || !request.choice.pattern ? 0 : 1;
 }
 
 int main(int argc, char *argv[])
 {
-    struct request request = list_options_read(argc, argv);
     int status = 0;
+    list_options_read(argc, argv);
     if (request.run)
-        return run_show(&request);
-    json_t *listings = listings_ask(&request, &status);
+        return run_show();
+    json_t *listings = listings_ask(&status);
     size_t variables = 0;
     for (size_t i = 0; i < json_array_size(listings); i++)
         variables += listing_choose(json_array_get(listings, i), &request.choice);

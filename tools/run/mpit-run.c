@@ -30,32 +30,49 @@
 #include <string.h>
 #include <unistd.h>
 
+struct request {
+    const char *output, *spool, *summary, *sample_ranks;
+    const char *knobs[KNOB_COUNT]; /* values of settings. NULL: not given */
+    bool otf2, quiet, full;
+    bool strict;      /* do not run without recording */
+    bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
+    enum mpi_abi abi; /* ABI_NONE: none is named */
+    char **words;
+};
+
+static struct request request = {.abi = ABI_NONE};
+
+/* An option that gives a setting its value has this number and that of the setting. */
+enum { OF_KNOB = 256 };
+
 static const struct tool_option options[] = {
-    {"output", "DIR", 'o', "directory of results (default: mpit-run-DATE-TIME-PID)"},
-    {"spool", "DIR", 'd', "local directory of live files (default: /dev/shm)"},
-    {"trace", NULL, 't', NULL},
-    {"otf2", NULL, 'a', "record every event; also write an archive to DIR/otf2"},
-    {"trace-limit", "BYTES", 'l', NULL},
-    {"trace-seconds", "N", 'j', "limits of the trace of a process"},
-    {"trace-policy", "POLICY", 'p', "at the limit drop new events (stop) or old ones (ring)"},
-    {"clock-sync", "WAY", 'y', "clocks of nodes by tcp, or none"},
-    {"filter", "LIST", 'f',
+    {"output", "DIR", 'o', "directory of results (default: mpit-run-DATE-TIME-PID)", &request.output},
+    {"spool", "DIR", 'd', "local directory of live files (default: /dev/shm)", &request.spool},
+    {"trace", NULL, OF_KNOB + KNOB_TRACE, NULL, NULL},
+    {"otf2", NULL, 'a', "record every event; also write an archive to DIR/otf2", NULL},
+    {"trace-limit", "BYTES", OF_KNOB + KNOB_TRACE_LIMIT_BYTES, NULL, NULL},
+    {"trace-seconds", "N", OF_KNOB + KNOB_TRACE_LIMIT_SECONDS, "limits of the trace of a process", NULL},
+    {"trace-policy", "POLICY", OF_KNOB + KNOB_TRACE_POLICY, "at the limit drop new events (stop) or old ones (ring)",
+     NULL},
+    {"clock-sync", "WAY", OF_KNOB + KNOB_CLOCK_SYNC, "clocks of nodes by tcp, or none", NULL},
+    {"filter", "LIST", OF_KNOB + KNOB_FILTER,
      "record only these, or with a leading - all others:\n"
      "\"p2p,coll\", \"-io,-MPI_Iprobe\", \"start*\"; classes are\n"
-     "p2p completion coll comm rma io process other"},
-    {"timing", "0", 'n', NULL},
-    {"call-depth", "N", 'w', "no times; at most N frames of a call path"},
-    {"start-paused", NULL, 'i', "begin without recording; MPI_Pcontrol(1) starts it"},
-    {"sample", "HZ", 'z', "sample the stacks of threads HZ times a second (100)"},
-    {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-"},
-    {"fabric", NULL, 'b', NULL},
-    {"os", NULL, 'k', NULL},
-    {"papi", "EVENTS", 'e', "count below MPI; in the kernel; PAPI events"},
-    {"summary", "FILE", 's', "write the summary as text, or JSON if FILE is *.json"},
-    {"full", NULL, 'u', NULL},
-    {"quiet", NULL, 'q', NULL},
-    {"strict", NULL, 'x', "all tables; no summary; fail if it cannot record"},
-    {"mpi", "NAME", 'm', "openmpi or mpich, for programs that load none"},
+     "p2p completion coll comm rma io process other",
+     NULL},
+    {"timing", "0", OF_KNOB + KNOB_TIMING, NULL, NULL},
+    {"call-depth", "N", OF_KNOB + KNOB_CALL_DEPTH, "no times; at most N frames of a call path", NULL},
+    {"start-paused", NULL, OF_KNOB + KNOB_RECORDING, "begin without recording; MPI_Pcontrol(1) starts it", NULL},
+    {"sample", "HZ", OF_KNOB + KNOB_SAMPLE_HZ, "sample the stacks of threads HZ times a second (100)", NULL},
+    {"sample-ranks", "LIST", 'r', "sample only these ranks: 0,4-7,12-", &request.sample_ranks},
+    {"fabric", NULL, OF_KNOB + KNOB_FABRIC, NULL, NULL},
+    {"os", NULL, OF_KNOB + KNOB_OS, NULL, NULL},
+    {"papi", "EVENTS", OF_KNOB + KNOB_PAPI_EVENTS, "count below MPI; in the kernel; PAPI events", NULL},
+    {"summary", "FILE", 's', "write the summary as text, or JSON if FILE is *.json", &request.summary},
+    {"full", NULL, 'u', NULL, &request.full},
+    {"quiet", NULL, 'q', NULL, &request.quiet},
+    {"strict", NULL, 'x', "all tables; no summary; fail if it cannot record", &request.strict},
+    {"mpi", "NAME", 'm', "openmpi or mpich, for programs that load none", NULL},
     {.name = NULL},
 };
 
@@ -73,27 +90,6 @@ static const struct command_line command_line = {
             "Example:  mpit-run --otf2 --output run mpirun -n 4 ./app && mpit-dump run\n",
 };
 
-struct request {
-    const char *output, *spool, *summary, *filter, *timing, *trace_limit, *trace_seconds, *trace_policy, *clock_sync,
-        *sample, *sample_ranks, *papi, *call_depth;
-    bool trace, otf2, quiet, full, fabric, os, start_paused;
-    bool strict;      /* do not run without recording */
-    bool silent;      /* mpit-run is one of several after the launcher (launched.h), and another prints the messages */
-    enum mpi_abi abi; /* ABI_NONE: none is named */
-    char **words;
-};
-
-/* For an option that sets a variable. An error ends mpit-run before the command starts. */
-static const char *option_value_check(const char *option, enum knob knob, const char *text)
-{
-    char reason[KNOB_PROBLEM_BYTES];
-    uint64_t value;
-    if (!knob_value_read(knob, text, &value, reason))
-        usage_reject("option --%s: '%.100s'%s cannot be used: %s", option, text, strlen(text) > 100 ? "..." : "",
-                     reason);
-    return text;
-}
-
 /* The rate of --sample. If the next word is no number, it is an option or the command, and the rate is 100. A word
  * before others that is none of these may be a mistyped rate. */
 static const char *rate_take(char *const argv[])
@@ -110,107 +106,61 @@ static const char *rate_take(char *const argv[])
     return "100";
 }
 
-static struct request run_options_read(int argc, char *argv[])
+/* An error ends mpit-run before the command starts. */
+static void knob_take(enum knob knob, char *const argv[])
 {
-    struct request request = {.abi = ABI_NONE};
+    const struct tool_option *option = options;
+    char reason[KNOB_PROBLEM_BYTES];
+    uint64_t value;
+    while (option->value != OF_KNOB + (int)knob)
+        option++;
+    if (knob == KNOB_FABRIC && !MPIT_HAS_FABRIC)
+        usage_reject(
+            "this mpit-run was built without libfabric and UCX (libfabric-dev, libucx-dev), so it has no --fabric");
+    const char *text = !option->argument        ? knob == KNOB_RECORDING ? "0" : "1"
+                       : knob == KNOB_SAMPLE_HZ ? rate_take(argv)
+                                                : optarg;
+    if (!knob_value_read(knob, text, &value, reason))
+        usage_reject("option --%s: '%.100s'%s cannot be used: %s", option->name, text, strlen(text) > 100 ? "..." : "",
+                     reason);
+    request.knobs[knob] = text;
+    if (knob == KNOB_TRACE_LIMIT_BYTES || knob == KNOB_TRACE_LIMIT_SECONDS || knob == KNOB_TRACE_POLICY)
+        request.knobs[KNOB_TRACE] = "1";
+}
+
+static void run_options_read(int argc, char *argv[])
+{
     for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        switch (option) {
-        case 'o':
-            if (!*optarg || strlen(optarg) >= PATH_MAX)
-                usage_reject("'%.60s' is not a name for an output directory", optarg);
-            request.output = optarg;
-            break;
-        case 'a':
-            if (!MPIT_HAS_OTF2)
-                usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev), so it has no --otf2");
-            request.otf2 = request.trace = true;
-            break;
-        case 'd':
-            if (optarg[0] != '/')
-                usage_reject("--spool: '%.100s' cannot be used; allowed is an absolute path, the same on each node",
-                             optarg);
-            request.spool = optarg;
-            break;
-        case 't':
-            request.trace = true;
-            break;
-        case 's':
-            request.summary = optarg;
-            break;
-        case 'f':
-            request.filter = option_value_check("filter", KNOB_FILTER, optarg);
-            break;
-        case 'n':
-            request.timing = option_value_check("timing", KNOB_TIMING, optarg);
-            break;
-        case 'w':
-            request.call_depth = option_value_check("call-depth", KNOB_CALL_DEPTH, optarg);
-            break;
-        case 'l':
-            request.trace_limit = option_value_check("trace-limit", KNOB_TRACE_LIMIT_BYTES, optarg);
-            request.trace = true;
-            break;
-        case 'j':
-            request.trace_seconds = option_value_check("trace-seconds", KNOB_TRACE_LIMIT_SECONDS, optarg);
-            request.trace = true;
-            break;
-        case 'p':
-            request.trace_policy = option_value_check("trace-policy", KNOB_TRACE_POLICY, optarg);
-            request.trace = true;
-            break;
-        case 'y':
-            request.clock_sync = option_value_check("clock-sync", KNOB_CLOCK_SYNC, optarg);
-            break;
-        case 'i':
-            request.start_paused = true;
-            break;
-        case 'z':
-            request.sample = option_value_check("sample", KNOB_SAMPLE_HZ, rate_take(argv));
-            break;
-        case 'r':
-            if (!rank_list_is_good(optarg))
-                usage_reject("option --sample-ranks: '%.100s' is not a list of ranks; " RANK_LIST_ALLOWED, optarg);
-            request.sample_ranks = optarg;
-            break;
-        case 'b':
-            if (!MPIT_HAS_FABRIC)
-                usage_reject("this mpit-run was built without libfabric and UCX (libfabric-dev, libucx-dev), so it has "
-                             "no --fabric");
-            request.fabric = true;
-            break;
-        case 'k':
-            request.os = true;
-            break;
-        case 'e':
-            request.papi = option_value_check("papi", KNOB_PAPI_EVENTS, optarg);
-            break;
-        case 'u':
-            request.full = true;
-            break;
-        case 'q':
-            request.quiet = true;
-            break;
-        case 'x':
-            request.strict = true;
-            break;
-        case 'm':
-            if ((request.abi = mpi_abi_named(optarg)) == ABI_NONE)
-                usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
-            break;
+        if (option >= OF_KNOB)
+            knob_take((enum knob)(option - OF_KNOB), argv);
+        else if (option == 'm' && (request.abi = mpi_abi_named(optarg)) == ABI_NONE)
+            usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
+        else if (option == 'a' && !MPIT_HAS_OTF2)
+            usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev), so it has no --otf2");
+        else if (option == 'a') {
+            request.otf2 = true;
+            request.knobs[KNOB_TRACE] = "1";
         }
     }
-    if (request.sample_ranks && !request.sample && !setting("MPIT_SAMPLE_HZ"))
+    if (request.output && (!*request.output || strlen(request.output) >= PATH_MAX))
+        usage_reject("'%.60s' is not a name for an output directory", request.output);
+    if (request.spool && request.spool[0] != '/')
+        usage_reject("--spool: '%.100s' cannot be used; allowed is an absolute path, the same on each node",
+                     request.spool);
+    if (request.sample_ranks && !rank_list_is_good(request.sample_ranks))
+        usage_reject("option --sample-ranks: '%.100s' is not a list of ranks; " RANK_LIST_ALLOWED,
+                     request.sample_ranks);
+    if (request.sample_ranks && !request.knobs[KNOB_SAMPLE_HZ] && !setting("MPIT_SAMPLE_HZ"))
         usage_reject(
             "--sample-ranks needs --sample HZ; with --sample 0 sampling begins when a program sets mpit_sample_hz");
     if (optind == argc)
         usage_reject("no command follows the options");
     request.words = argv + optind;
-    return request;
 }
 
-static struct refusal refusal_of(const struct request *request)
+static struct refusal refusal_of(void)
 {
-    return (struct refusal){.strict = request->strict, .silent = request->silent};
+    return (struct refusal){.strict = request.strict, .silent = request.silent};
 }
 
 static void command_check(const char *word)
@@ -224,11 +174,11 @@ static void command_check(const char *word)
 }
 
 /* Makes the command's LD_PRELOAD. Returns false if the libraries cannot be preloaded, which it has reported. */
-static bool preload_choose(const struct request *request, char preload[2 * PATH_MAX])
+static bool preload_choose(char preload[2 * PATH_MAX])
 {
     char library[PATH_MAX], sampler[PATH_MAX] = "";
-    const struct refusal refusal = refusal_of(request);
-    bool sampled = request->sample || setting("MPIT_SAMPLE_HZ");
+    const struct refusal refusal = refusal_of();
+    bool sampled = request.knobs[KNOB_SAMPLE_HZ] || setting("MPIT_SAMPLE_HZ");
     if (!installed_preload(library) || (sampled && !installed_sampler(sampler))) {
         refusal_say(&refusal, "this installation of mpit is not complete: %s does not exist",
                     sampler[0] ? sampler : library);
@@ -244,14 +194,14 @@ static bool preload_choose(const struct request *request, char preload[2 * PATH_
 
 /* For programs that load MPI only when they run. Returns false if there is no recorder for it, which it has
  * reported. */
-static bool abi_check(const struct request *request)
+static bool abi_check(void)
 {
     char recorder[PATH_MAX];
-    const struct refusal refusal = refusal_of(request);
-    if (request->abi == ABI_NONE || installed_library(request->abi, recorder))
+    const struct refusal refusal = refusal_of();
+    if (request.abi == ABI_NONE || installed_library(request.abi, recorder))
         return true;
     refusal_say(&refusal, "--mpi names it, but this mpit was built without %s: %s does not exist",
-                mpi_abi_title(request->abi), recorder);
+                mpi_abi_title(request.abi), recorder);
     return false;
 }
 
@@ -300,32 +250,34 @@ static char *output_quoted(const char *output)
     return quoted;
 }
 
-static void environment_set(const struct request *request, const char *library, const char *output)
+static void variable_set(const char *name, const char *value)
+{
+    if (setenv(name, value, 1) != 0)
+        err(EXIT_USAGE, "no memory");
+}
+
+static void environment_set(const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
-    char *preload;
+    char *preload, name[KNOB_VARIABLE_BYTES];
     if (asprintf(&preload, "%s%s%s", library, present && *present ? ":" : "", present ? present : "") < 0)
         err(EXIT_USAGE, "no memory");
-    if (setenv("LD_PRELOAD", preload, 1) != 0 || !sanitizer_set() ||
-        (request->abi != ABI_NONE && setenv("MPIT_MPI", mpi_abi_name(request->abi), 1) != 0) ||
-        setenv("MPIT_OUTPUT", output_quoted(output), 1) != 0 ||
-        /* the site's bound is not for one's own runs */
-        (setting_is_of_site("MPIT_SUMMARY_LIMIT_BYTES") && setenv("MPIT_SUMMARY_LIMIT_BYTES", "0", 1) != 0) ||
-        (request->trace && setenv("MPIT_TRACE", "1", 1) != 0) ||
-        (request->filter && setenv("MPIT_FILTER", request->filter, 1) != 0) ||
-        (request->timing && setenv("MPIT_TIMING", request->timing, 1) != 0) ||
-        (request->call_depth && setenv("MPIT_CALL_DEPTH", request->call_depth, 1) != 0) ||
-        (request->start_paused && setenv("MPIT_RECORDING", "0", 1) != 0) ||
-        (request->trace_limit && setenv("MPIT_TRACE_LIMIT_BYTES", request->trace_limit, 1) != 0) ||
-        (request->trace_seconds && setenv("MPIT_TRACE_LIMIT_SECONDS", request->trace_seconds, 1) != 0) ||
-        (request->trace_policy && setenv("MPIT_TRACE_POLICY", request->trace_policy, 1) != 0) ||
-        (request->clock_sync && setenv("MPIT_CLOCK_SYNC", request->clock_sync, 1) != 0) ||
-        (request->fabric && setenv("MPIT_FABRIC", "1", 1) != 0) || (request->os && setenv("MPIT_OS", "1", 1) != 0) ||
-        (request->papi && setenv("MPIT_PAPI_EVENTS", request->papi, 1) != 0) ||
-        (request->sample && setenv("MPIT_SAMPLE_HZ", request->sample, 1) != 0) ||
-        (request->sample_ranks && setenv("MPIT_SAMPLE_RANKS", request->sample_ranks, 1) != 0))
-        err(EXIT_USAGE, "no memory");
+    variable_set("LD_PRELOAD", preload);
     free(preload);
+    if (!sanitizer_set())
+        err(EXIT_USAGE, "no memory");
+    if (request.abi != ABI_NONE)
+        variable_set("MPIT_MPI", mpi_abi_name(request.abi));
+    variable_set("MPIT_OUTPUT", output_quoted(output));
+    if (setting_is_of_site("MPIT_SUMMARY_LIMIT_BYTES")) /* the site's bound is not for one's own runs */
+        variable_set("MPIT_SUMMARY_LIMIT_BYTES", "0");
+    for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
+        knob_variable(knob, name);
+        if (request.knobs[knob])
+            variable_set(name, request.knobs[knob]);
+    }
+    if (request.sample_ranks)
+        variable_set("MPIT_SAMPLE_RANKS", request.sample_ranks);
 }
 
 /* For launchers, which take the environment to other nodes (src/preload/launchers.h). */
@@ -333,8 +285,8 @@ static void fork_agent_set(void)
 {
     char agent[PATH_MAX];
     unsetenv("MPIT_FORK_AGENT");
-    if (installed_agent(agent) && setenv("MPIT_FORK_AGENT", agent, 1) != 0)
-        err(EXIT_USAGE, "no memory");
+    if (installed_agent(agent))
+        variable_set("MPIT_FORK_AGENT", agent);
 }
 
 /* If the command begins with `env LD_PRELOAD=...`, puts mpit's library before the value. */
@@ -383,20 +335,20 @@ static const char *output_of_environment(void)
 }
 
 /* Returns false if there is no directory for the recording, which it has reported. */
-static bool output_choose(const struct request *request, const struct launched *place, struct output_dir *output)
+static bool output_choose(const struct launched *place, struct output_dir *output)
 {
-    return output_dir_make(output, &(struct output_wish){.directory = request->output,
-                                                         .summary = request->silent ? NULL : request->summary,
-                                                         .archive = request->otf2,
+    return output_dir_make(output, &(struct output_wish){.directory = request.output,
+                                                         .summary = request.silent ? NULL : request.summary,
+                                                         .archive = request.otf2,
                                                          .launched = place,
-                                                         .refusal = refusal_of(request)});
+                                                         .refusal = refusal_of()});
 }
 
-static void policy_explain(const struct request *request)
+static void policy_explain(void)
 {
-    if (!request->quiet && request->trace_policy && strcmp(request->trace_policy, "ring") == 0 &&
-        !request->trace_limit && !request->trace_seconds && !setting("MPIT_TRACE_LIMIT_BYTES") &&
-        !setting("MPIT_TRACE_LIMIT_SECONDS"))
+    if (!request.quiet && request.knobs[KNOB_TRACE_POLICY] && strcmp(request.knobs[KNOB_TRACE_POLICY], "ring") == 0 &&
+        !request.knobs[KNOB_TRACE_LIMIT_BYTES] && !request.knobs[KNOB_TRACE_LIMIT_SECONDS] &&
+        !setting("MPIT_TRACE_LIMIT_BYTES") && !setting("MPIT_TRACE_LIMIT_SECONDS"))
         warnx("note: --trace-policy ring has no effect without a limit; --trace-limit and --trace-seconds set one");
 }
 
@@ -417,34 +369,33 @@ static void settings_check(bool silent)
 
 /* Explains a filter that the user may have misunderstood. The processes then do not report it again. They do so only if
  * MPIT_RECORD_LOCAL_CALLS is not set. */
-static void filter_explain(const struct request *request)
+static void filter_explain(void)
 {
     char word[FILTER_WORD_BYTES], problem[KNOB_PROBLEM_BYTES];
     static const char name[] = "MPIT_RECORD_LOCAL_CALLS";
     const char *meant, *other;
     uint64_t local = 0;
-    if (!request->filter)
+    if (!request.knobs[KNOB_FILTER])
         return;
-    if (!request->quiet && !request->silent && filter_is_narrow(request->filter, word, &meant, &other))
+    if (!request.quiet && !request.silent && filter_is_narrow(request.knobs[KNOB_FILTER], word, &meant, &other))
         warnx("note: --filter: '%s' selects only the function %s; use %s* to include %s", word, meant, word, other);
-    if (!filter_wants_local(request->filter, word) || line_sets(request->words, name) ||
+    if (!filter_wants_local(request.knobs[KNOB_FILTER], word) || line_sets(request.words, name) ||
         (knob_from_environment(KNOB_RECORD_LOCAL_CALLS, &local, problem) && local))
         return;
-    if (!request->silent)
+    if (!request.silent)
         warnx("--filter: '%s' selects only local functions, which are not recorded; set %s=1 to record them", word,
               name);
-    if (setenv(name, "0", 1) != 0)
-        err(EXIT_USAGE, "no memory");
+    variable_set(name, "0");
 }
 
 /* Sets all variables of the command's environment. */
-static void command_prepare(const struct request *request, const char *library, const struct output_dir *output)
+static void command_prepare(const char *library, const struct output_dir *output)
 {
-    environment_set(request, library, output->path);
+    environment_set(library, output->path);
     fork_agent_set();
-    env_extend(request->words, library);
-    settings_check(request->silent);
-    filter_explain(request);
+    env_extend(request.words, library);
+    settings_check(request.silent);
+    filter_explain();
 }
 
 /* Prepares the place of the live files of this node's processes, so that their deaths are seen. Reports a place that
@@ -467,14 +418,13 @@ __attribute__((noreturn)) static void program_become(char *const words[])
 }
 
 /* Runs the command with the environment of mpit, and then restores mpit-run's own. */
-static int command_run(const struct request *request, const char *library, const struct output_dir *output,
-                       int *killed_by)
+static int command_run(const char *library, const struct output_dir *output, int *killed_by)
 {
     const char *before = getenv("LD_PRELOAD");
     char *restored = before ? strdup(before) : NULL;
-    command_prepare(request, library, output);
+    command_prepare(library, output);
     struct deathwatch *watch = output->spool[0] ? deathwatch_start(output->spool) : NULL;
-    int status = child_run(request->words, killed_by);
+    int status = child_run(request.words, killed_by);
     deathwatch_stop(watch);
     if (restored) /* later commands of mpit-run are not recorded */
         setenv("LD_PRELOAD", restored, 1);
@@ -485,24 +435,24 @@ static int command_run(const struct request *request, const char *library, const
 }
 
 /* A program of libfabric or UCX without MPI has nothing else to record. */
-static void below_choose(struct request *request)
+static void below_choose(void)
 {
     char library[PROGRAM_WORD_BYTES];
-    const char *program = request->fabric ? NULL : program_below(request->words, library);
+    const char *program = request.knobs[KNOB_FABRIC] ? NULL : program_below(request.words, library);
     if (!program)
         return;
-    request->fabric = true;
-    if (!request->quiet && !request->silent)
+    request.knobs[KNOB_FABRIC] = "1";
+    if (!request.quiet && !request.silent)
         warnx("note: %s itself is linked to no MPI library, but to %s, whose calls are recorded (--fabric)", program,
               library);
 }
 
 int main(int argc, char *argv[])
 {
-    setlocale(LC_CTYPE, "");
-    struct request request = run_options_read(argc, argv);
     struct launched launched;
     char library[2 * PATH_MAX];
+    setlocale(LC_CTYPE, "");
+    run_options_read(argc, argv);
     command_check(request.words[0]);
     /* before a launcher it does not count as a process of a job, even if it is inside one */
     const struct launched *place = launched_find(&launched) && !launcher_begins(request.words) ? &launched : NULL;
@@ -510,22 +460,22 @@ int main(int argc, char *argv[])
     if (!request.silent && !is_below_another())
         environment_check();
     if (!request.silent)
-        policy_explain(&request);
+        policy_explain();
     if (!request.output)
         request.output = output_of_environment();
-    below_choose(&request);
+    below_choose();
     struct output_dir output;
-    if (!preload_choose(&request, library) || !abi_check(&request) || !output_choose(&request, place, &output))
+    if (!preload_choose(library) || !abi_check() || !output_choose(place, &output))
         program_become(request.words);
-    if (request.spool && setenv("MPIT_SPOOL", request.spool, 1) != 0)
-        err(EXIT_USAGE, "no memory");
+    if (request.spool)
+        variable_set("MPIT_SPOOL", request.spool);
     if (!request.silent)
         spool_prepare(&output);
     if (request.silent) {
-        command_prepare(&request, library, &output);
+        command_prepare(library, &output);
         program_become(request.words);
     }
-    int killed_by, status = command_run(&request, library, &output, &killed_by);
+    int killed_by, status = command_run(library, &output, &killed_by);
     if (place && status == 0) /* otherwise the launcher must see the status, and ends the others */
         postmortem_await(output.spool);
 
@@ -536,7 +486,7 @@ int main(int argc, char *argv[])
                               .disabled = recording_disabled(request.words),
                               .behind = place != NULL,
                               .summary = request.summary,
-                              .sample_ranks = request.sample ? request.sample_ranks : NULL,
+                              .sample_ranks = request.knobs[KNOB_SAMPLE_HZ] ? request.sample_ranks : NULL,
                               .otf2 = request.otf2,
                               .quiet = request.quiet,
                               .full = request.full};

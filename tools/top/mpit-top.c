@@ -23,16 +23,28 @@
 #include <time.h>
 #include <unistd.h>
 
+struct request {
+    bool once, json, all_users;
+    double interval;
+    const char *ranks;
+    char **paths;
+    size_t path_count;
+};
+
+static struct request request = {.interval = 1};
+
 static const struct tool_option options[] = {
-    {"interval", "SECONDS", 'i', "time between updates (0.1 to 3600; default 1)"},
-    {"all-users", NULL, 'u', "jobs of all users, for root"},
-    {"ranks", "LIST", 'r', "only these ranks: 0,4-7,12-"},
+    {"interval", "SECONDS", 'i', "time between updates (0.1 to 3600; default 1)", NULL},
+    {"all-users", NULL, 'u', "jobs of all users, for root", &request.all_users},
+    {"ranks", "LIST", 'r', "only these ranks: 0,4-7,12-", &request.ranks},
     {"once", NULL, 'o',
      "print one screen as text, after one interval (the default\n"
-     "if standard output is not a terminal)"},
+     "if standard output is not a terminal)",
+     &request.once},
     {"json", NULL, 'j',
      "print a line of JSON for each update; with --once one\n"
-     "object. With RUN, until the run has ended"},
+     "object. With RUN, until the run has ended",
+     &request.json},
     {.name = NULL},
 };
 
@@ -57,14 +69,6 @@ static const struct command_line command_line = {
 
 enum { WIDTH_WITHOUT_TERMINAL = 200, PAGE_COMMS_MOST = 8, INTERVAL_MOST = 3600 };
 
-struct request {
-    bool once, json, all_users;
-    double interval;
-    const char *ranks;
-    char **paths;
-    size_t path_count;
-};
-
 static double interval_read(const char *text)
 {
     char *end;
@@ -75,33 +79,14 @@ static double interval_read(const char *text)
     return value;
 }
 
-static struct request top_options_read(int argc, char *argv[])
+static void top_options_read(int argc, char *argv[])
 {
-    struct request request = {.interval = 1};
-    for (int option; (option = command_line_next(&command_line, argc, argv)) != -1;) {
-        switch (option) {
-        case 'i':
-            request.interval = interval_read(optarg);
-            break;
-        case 'r':
-            if (!rank_list_is_good(optarg))
-                usage_reject("--ranks: '%s' is not a list of ranks; " RANK_LIST_ALLOWED, optarg);
-            request.ranks = optarg;
-            break;
-        case 'u':
-            request.all_users = true;
-            break;
-        case 'o':
-            request.once = true;
-            break;
-        case 'j':
-            request.json = true;
-            break;
-        }
-    }
+    while (command_line_next(&command_line, argc, argv) != -1)
+        request.interval = interval_read(optarg);
+    if (request.ranks && !rank_list_is_good(request.ranks))
+        usage_reject("--ranks: '%s' is not a list of ranks; " RANK_LIST_ALLOWED, request.ranks);
     request.paths = argv + optind;
     request.path_count = (size_t)(argc - optind);
-    return request;
 }
 
 struct looker {
@@ -169,10 +154,10 @@ static void interval_pass(double seconds)
 
 /* ---- for scripts ------------------------------------------------------------------------------------------------- */
 
-static void json_say(const struct top_model *model, const struct looker *looker, const struct request *request)
+static void json_say(const struct top_model *model, const struct looker *looker)
 {
-    json_t *document = top_json(model, &looker->live, request->ranks);
-    char *text = document ? json_dumps(document, request->once ? JSON_INDENT(2) : JSON_COMPACT) : NULL;
+    json_t *document = top_json(model, &looker->live, request.ranks);
+    char *text = document ? json_dumps(document, request.once ? JSON_INDENT(2) : JSON_COMPACT) : NULL;
     if (!text)
         errx(1, "no memory");
     if (printf("%s\n", text) < 0 || fflush(stdout) != 0)
@@ -204,25 +189,25 @@ static int32_t rank_missing(const struct top_model *model, const char *list)
 
 /* A selected rank that does not exist makes an empty output. With a single look it is an error, or a warning if others
  * exist. With several, the rank may come later. */
-static void ranks_check(const struct top_model *model, const struct request *request)
+static void ranks_check(const struct top_model *model)
 {
     char here[RANKS_TEXT_BYTES] = "";
     bool missed = true;
     for (size_t i = 0; i < model->job_count; i++) {
-        missed = missed && top_ranks_missed(&model->jobs[i], request->ranks);
+        missed = missed && top_ranks_missed(&model->jobs[i], request.ranks);
         top_ranks_here(here, &model->jobs[i]);
     }
-    int32_t missing = here[0] ? rank_missing(model, request->ranks) : -1;
+    int32_t missing = here[0] ? rank_missing(model, request.ranks) : -1;
     if (missing < 0)
         return;
     if (!missed) {
-        warnx("rank %" PRId32 " of --ranks %s is not on this node", missing, request->ranks);
+        warnx("rank %" PRId32 " of --ranks %s is not on this node", missing, request.ranks);
         return;
     }
     if (model->job_count > 1)
-        errx(EXIT_USAGE, "no rank of --ranks %s is in any of the %zu jobs; the last one has %s", request->ranks,
+        errx(EXIT_USAGE, "no rank of --ranks %s is in any of the %zu jobs; the last one has %s", request.ranks,
              model->job_count, here);
-    errx(EXIT_USAGE, "no rank of --ranks %s is on this node, only %s", request->ranks, here);
+    errx(EXIT_USAGE, "no rank of --ranks %s is on this node, only %s", request.ranks, here);
 }
 
 /* Returns whether some process lives, or no file can be read yet. A new run file is empty for a moment. */
@@ -239,21 +224,20 @@ static bool goes_on(const struct top_model *model)
 }
 
 /* Runs as long as the output has a reader. For a named run, it stops when the run has ended. */
-static int json_run(struct looker *looker, struct top_view *view, struct top_model *model,
-                    const struct request *request)
+static int json_run(struct looker *looker, struct top_view *view, struct top_model *model)
 {
     int missing = paths_first_look(looker, view, model);
     if (view->message)
         errx(1, "%s", view->message);
     do {
-        interval_pass(request->interval);
+        interval_pass(request.interval);
         look_or_end(looker, view, model);
-        if (request->once)
-            ranks_check(model, request);
-        json_say(model, looker, request);
-    } while (!request->once && (!request->path_count || goes_on(model)));
+        if (request.once)
+            ranks_check(model);
+        json_say(model, looker);
+    } while (!request.once && (!request.path_count || goes_on(model)));
     output_close();
-    return missing | (request->once ? unreadable_report(&looker->live) : 0);
+    return missing | (request.once ? unreadable_report(&looker->live) : 0);
 }
 
 static int page_width(void)
@@ -291,19 +275,18 @@ static void job_print(struct top_view *view, struct top_model *model, const stru
     top_page_clear(&page);
 }
 
-static int text_run(struct looker *looker, struct top_view *view, struct top_model *model,
-                    const struct request *request)
+static int text_run(struct looker *looker, struct top_view *view, struct top_model *model)
 {
     int missing = paths_first_look(looker, view, model);
     interval_pass(view->interval);
     look_or_end(looker, view, model);
     if (view->message || !model->job_count)
         errx(1, "%s",
-             view->message        ? view->message
-             : request->all_users ? "no job that this user can see runs with mpit on this node"
-                                  : "no job of yours runs with mpit on this node");
-    ranks_check(model, request);
-    bool list = !request->path_count || model->job_count > 1;
+             view->message       ? view->message
+             : request.all_users ? "no job that this user can see runs with mpit on this node"
+                                 : "no job of yours runs with mpit on this node");
+    ranks_check(model);
+    bool list = !request.path_count || model->job_count > 1;
     if (list)
         jobs_list_print(view, model);
     for (size_t i = 0; i < 2 * model->job_count; i++) { /* running jobs come first, and the newest of them */
@@ -322,10 +305,10 @@ static int text_run(struct looker *looker, struct top_view *view, struct top_mod
 int main(int argc, char *argv[])
 {
     static struct top_view view = {.kind = VIEW_JOBS, .sort = -1};
-    struct request request = top_options_read(argc, argv);
     struct top_model model = {0};
     struct looker looker;
     int number = 0, status = 0;
+    top_options_read(argc, argv);
     setlocale(LC_CTYPE, "");
     view.interval = request.interval;
     view.ranks = request.ranks;
@@ -335,9 +318,9 @@ int main(int argc, char *argv[])
     if (request.all_users)
         live_of_all_users(&looker.live);
     if (request.json)
-        status = json_run(&looker, &view, &model, &request);
+        status = json_run(&looker, &view, &model);
     else if (request.once || !top_screen_open())
-        status = text_run(&looker, &view, &model, &request);
+        status = text_run(&looker, &view, &model);
     else {
         number = top_screen_run(&view, &model, look, &looker);
         top_screen_close();

@@ -172,20 +172,18 @@ static int put_escaped(const char *bytes, size_t count, void *out)
 
 static int page_put(json_t *document, FILE *out)
 {
-    size_t head_bytes, tail_bytes;
-    const char *head = page_template_head(&head_bytes), *tail = page_template_tail(&tail_bytes);
-    return fwrite(head, 1, head_bytes, out) != head_bytes ||
+    size_t head = (size_t)(page_template[1] - page_template[0]), tail = (size_t)(page_template[3] - page_template[2]);
+    return fwrite(page_template[0], 1, head, out) != head ||
            json_dump_callback(document, put_escaped, out, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(12)) !=
                0 ||
-           fwrite(tail, 1, tail_bytes, out) != tail_bytes;
+           fwrite(page_template[2], 1, tail, out) != tail;
 }
 
 /* Returns NULL after a message. */
 static FILE *page_open(const char *target)
 {
     char error[OUTPUT_ERROR_BYTES] = "";
-    size_t bytes;
-    if (!page_template_head(&bytes)) {
+    if (!page_template[0]) {
         warnx("--html: this mpit was built without the plotting library D3; install it (Debian: node-d3), then "
               "configure and build mpit again");
         return NULL;

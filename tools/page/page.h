@@ -69,10 +69,9 @@ json_t *page_timeline(const struct run_job *job);
 json_t *page_analysis(const struct run_job *job);
 json_t *page_profile(const struct run_job *job); /* null: there are no samples */
 
-/* The template (page_template.c): the parts before and after the document. NULL if this mpit was built without a
- * plotting library. */
-const char *page_template_head(size_t *bytes);
-const char *page_template_tail(size_t *bytes);
+/* The template (page_template.c): the begin and end of the part before the document, and of the part after it. NULL if
+ * this mpit was built without a plotting library. */
+extern const char *const page_template[4];
 
 /* Writes the page to `target` ("-": standard output). Returns the exit status. Prints errors itself. */
 int page_write(const struct run_dir *dir, const char *target);

@@ -3,58 +3,46 @@
 #include "page/page.h"
 #include "page/page_places.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 int page_calls_open(struct page_calls *calls, const struct run_job *job)
 {
-    *calls = (struct page_calls){.heap = calloc(PAGE_CALLS, sizeof *calls->heap),
+    *calls = (struct page_calls){.list = calloc(2 * PAGE_CALLS, sizeof *calls->list),
                                  .places = call_places_open(job->names),
                                  .summary = job->summary};
-    return calls->heap && calls->places ? 0 : -1;
+    return calls->list && calls->places ? 0 : -1;
 }
 
-/* Of calls of one length the first one counts as longer, so the list does not depend on the order in the heap. */
-static bool is_shorter(const struct page_call *a, const struct page_call *b)
+/* The longest first. Of calls of one length it is the first one, so the list does not depend on the order in which they
+ * came. */
+static int length_order(const void *one, const void *other)
 {
+    const struct page_call *a = one, *b = other;
     if (a->ns != b->ns)
-        return a->ns < b->ns;
+        return a->ns > b->ns ? -1 : 1;
     if (a->begin_ns != b->begin_ns)
-        return a->begin_ns > b->begin_ns;
-    return a->rank != b->rank ? a->rank > b->rank : a->thread > b->thread;
+        return a->begin_ns < b->begin_ns ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-static void call_rise(struct page_call *heap, size_t at)
+static void calls_cut(struct page_calls *calls)
 {
-    for (size_t above; at > 0 && is_shorter(&heap[at], &heap[above = (at - 1) / 2]); at = above) {
-        struct page_call call = heap[above];
-        heap[above] = heap[at];
-        heap[at] = call;
-    }
-}
-
-static void call_sink(struct page_call *heap, size_t count)
-{
-    for (size_t at = 0, below; (below = 2 * at + 1) < count; at = below) {
-        below += below + 1 < count && is_shorter(&heap[below + 1], &heap[below]);
-        if (!is_shorter(&heap[below], &heap[at]))
-            return;
-        struct page_call call = heap[below];
-        heap[below] = heap[at];
-        heap[at] = call;
-    }
+    if (calls->count)
+        qsort(calls->list, calls->count, sizeof *calls->list, length_order);
+    calls->cut = calls->count >= PAGE_CALLS;
+    calls->count = calls->cut ? PAGE_CALLS : calls->count;
 }
 
 void page_calls_add(struct page_calls *calls, const struct page_call *call)
 {
     calls->all++;
-    if (calls->count < PAGE_CALLS) {
-        calls->heap[calls->count] = *call;
-        call_rise(calls->heap, calls->count++);
-    } else if (is_shorter(&calls->heap[0], call)) {
-        calls->heap[0] = *call;
-        call_sink(calls->heap, calls->count);
-    }
+    if (calls->cut && length_order(call, &calls->list[PAGE_CALLS - 1]) > 0)
+        return;
+    if (calls->count == 2 * PAGE_CALLS)
+        calls_cut(calls);
+    calls->list[calls->count++] = *call;
 }
 
 static int page_call_order(const void *one, const void *other)
@@ -83,12 +71,13 @@ json_t *page_calls_json(struct page_calls *calls)
     size_t numbers[CALL_COUNT] = {0};
     json_t *functions = json_array(), *list = json_array();
     struct page_places places;
-    uint64_t shortest = calls->count ? calls->heap[0].ns : 0;
+    calls_cut(calls);
+    uint64_t shortest = calls->count ? calls->list[calls->count - 1].ns : 0;
     page_places_open(&places, calls->places, calls->summary);
     if (calls->count)
-        qsort(calls->heap, calls->count, sizeof *calls->heap, page_call_order);
+        qsort(calls->list, calls->count, sizeof *calls->list, page_call_order);
     for (size_t i = 0; i < calls->count; i++) {
-        const struct page_call *call = &calls->heap[i];
+        const struct page_call *call = &calls->list[i];
         json_array_append_new(list,
                               json_pack("[o, o, o, o, o, o, o]", count_json(call->rank), count_json(call->thread),
                                         count_json(call->begin_ns), count_json(call->ns), count_json(call->stall_ns),
@@ -101,6 +90,6 @@ json_t *page_calls_json(struct page_calls *calls)
 
 void page_calls_close(struct page_calls *calls)
 {
-    free(calls->heap);
+    free(calls->list);
     call_places_close(calls->places);
 }

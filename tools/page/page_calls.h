@@ -1,7 +1,9 @@
 /*
  * Single calls for the timeline: the longest ones of all ranks.
  *
- *   calls of the walk ──> heap of the PAGE_CALLS longest ──> list by rank and time, with the place of each call
+ *   calls of the walk ──> the PAGE_CALLS longest ──> list by rank and time, with the place of each call
+ *
+ * Twice as many are collected. Then the shorter half goes, and later calls must be longer than all that went.
  *
  * If the job has no more calls, the list is complete.
  */
@@ -12,6 +14,7 @@
 #include "job/rundir.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct page_call {
     uint64_t begin_ns, ns, stall_ns;
@@ -19,8 +22,9 @@ struct page_call {
 };
 
 struct page_calls {
-    struct page_call *heap; /* the shortest first */
+    struct page_call *list; /* if it was cut, the longest first up to PAGE_CALLS, then others */
     size_t count;
+    bool cut;
     uint64_t all;
     struct call_places *places;
     const struct summary *summary;

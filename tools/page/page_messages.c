@@ -2,7 +2,6 @@
 
 #include "page/page.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 enum { HALF = PAGE_MESSAGES / 2 };
@@ -10,42 +9,34 @@ enum { HALF = PAGE_MESSAGES / 2 };
 int page_messages_open(struct page_messages *messages)
 {
     *messages = (struct page_messages){
-        .heap = calloc(HALF, sizeof *messages->heap), .thin = calloc(HALF, sizeof *messages->thin), .step = 1};
-    return messages->heap && messages->thin ? 0 : -1;
+        .list = calloc(2 * HALF, sizeof *messages->list), .thin = calloc(HALF, sizeof *messages->thin), .step = 1};
+    return messages->list && messages->thin ? 0 : -1;
 }
 
-static bool is_cheaper(const struct page_message *a, const struct page_message *b)
+/* The longest wait first. */
+static int wait_order(const void *one, const void *other)
 {
-    return a->waited_ns != b->waited_ns ? a->waited_ns < b->waited_ns : a->number > b->number;
+    const struct page_message *a = one, *b = other;
+    if (a->waited_ns != b->waited_ns)
+        return a->waited_ns > b->waited_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
 }
 
-static void heap_swap(struct page_message *heap, size_t i, size_t k)
+static void messages_cut(struct page_messages *messages)
 {
-    struct page_message message = heap[i];
-    heap[i] = heap[k];
-    heap[k] = message;
+    if (messages->count)
+        qsort(messages->list, messages->count, sizeof *messages->list, wait_order);
+    messages->cut = messages->count >= HALF;
+    messages->count = messages->cut ? HALF : messages->count;
 }
 
-static void heap_add(struct page_messages *messages, const struct page_message *message)
+static void long_add(struct page_messages *messages, const struct page_message *message)
 {
-    struct page_message *heap = messages->heap;
-    size_t count = messages->heap_count;
-    if (count < HALF) {
-        heap[count] = *message;
-        messages->heap_count++;
-        for (size_t at = count; at > 0 && is_cheaper(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2)
-            heap_swap(heap, at, (at - 1) / 2);
+    if (messages->cut && wait_order(message, &messages->list[HALF - 1]) > 0)
         return;
-    }
-    if (!is_cheaper(&heap[0], message))
-        return;
-    heap[0] = *message;
-    for (size_t at = 0, below; (below = 2 * at + 1) < count; at = below) {
-        below += below + 1 < count && is_cheaper(&heap[below + 1], &heap[below]);
-        if (!is_cheaper(&heap[below], &heap[at]))
-            return;
-        heap_swap(heap, at, below);
-    }
+    if (messages->count == 2 * HALF)
+        messages_cut(messages);
+    messages->list[messages->count++] = *message;
 }
 
 /* Keeps every step-th message. If there is no room, every second one goes. */
@@ -70,7 +61,7 @@ void page_messages_add(void *data, const struct analysis_flow *flow)
     struct page_message message = {.flow = *flow, .number = messages->all++};
     uint64_t until = flow->begun_ns < flow->done_ns ? flow->begun_ns : flow->done_ns;
     message.waited_ns = until > flow->got_ns ? until - flow->got_ns : 0;
-    heap_add(messages, &message);
+    long_add(messages, &message);
     thin_add(messages, &message);
 }
 
@@ -91,10 +82,11 @@ json_t *page_messages_json(struct page_messages *messages)
 {
     json_t *list = json_array();
     size_t i = 0, k = 0;
-    if (messages->heap_count)
-        qsort(messages->heap, messages->heap_count, sizeof *messages->heap, by_number);
-    while (i < messages->heap_count || k < messages->thin_count) {
-        const struct page_message *one = i < messages->heap_count ? &messages->heap[i] : NULL;
+    messages_cut(messages);
+    if (messages->count)
+        qsort(messages->list, messages->count, sizeof *messages->list, by_number);
+    while (i < messages->count || k < messages->thin_count) {
+        const struct page_message *one = i < messages->count ? &messages->list[i] : NULL;
         const struct page_message *other = k < messages->thin_count ? &messages->thin[k] : NULL;
         bool first = one && (!other || one->number <= other->number);
         k += other && (!first || one->number == other->number);
@@ -106,6 +98,6 @@ json_t *page_messages_json(struct page_messages *messages)
 
 void page_messages_close(struct page_messages *messages)
 {
-    free(messages->heap);
+    free(messages->list);
     free(messages->thin);
 }

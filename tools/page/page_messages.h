@@ -1,7 +1,7 @@
 /*
  * Single messages for the timeline.
  *
- *   messages of the analysis ──> heap of those with the longest waits ──┐
+ *   messages of the analysis ──> those with the longest waits ──────────┐
  *                           └──> every 2^n-th message ──────────────────┴──> list, in the order of sending
  *
  * So each part of the run has some, and the most expensive ones are there. Each half keeps at most PAGE_MESSAGES / 2.
@@ -12,6 +12,7 @@
 #include "analysis/analysis.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 struct page_message {
     struct analysis_flow flow;
@@ -19,9 +20,10 @@ struct page_message {
 };
 
 struct page_messages {
-    struct page_message *heap; /* the shortest wait first */
+    struct page_message *list; /* as in page_calls.h: if it was cut, the longest waits first */
     struct page_message *thin; /* in the order of their numbers */
-    size_t heap_count, thin_count;
+    size_t count, thin_count;
+    bool cut;
     uint64_t all, step;
 };
 

@@ -1,7 +1,6 @@
 #include "page/page_places.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include "base/array.h"
 
 void page_places_open(struct page_places *places, struct call_places *source, const struct summary *summary)
 {
@@ -22,13 +21,10 @@ static uint64_t summary_number(struct page_places *places, uint32_t place)
 
 static int numbers_grow(struct page_places *places, uint32_t place)
 {
-    size_t capacity = places->capacity ? places->capacity : 64;
-    while (capacity <= place)
-        capacity *= 2;
-    uint32_t *numbers = realloc(places->numbers, capacity * sizeof *numbers);
+    size_t capacity = array_room(places->capacity, 64, (size_t)place + 1);
+    uint32_t *numbers = array_extend(places->numbers, places->capacity, capacity, sizeof *numbers);
     if (!numbers)
         return -1;
-    memset(numbers + places->capacity, 0, (capacity - places->capacity) * sizeof *numbers);
     places->numbers = numbers;
     places->capacity = capacity;
     return 0;

@@ -5,6 +5,7 @@
  */
 #include "page/page.h"
 
+#include "base/array.h"
 #include "profile/profile.h"
 
 #include <stdlib.h>
@@ -32,10 +33,9 @@ static json_t *profile_name_number(struct flame *flame, const struct frame *fram
 {
     if (frame->number >= flame->frame_count) {
         size_t count = 2 * (size_t)frame->number + 64;
-        uint64_t *numbers = realloc(flame->numbers, count * sizeof *numbers);
+        uint64_t *numbers = array_extend(flame->numbers, flame->frame_count, count, sizeof *numbers);
         if (!numbers)
             return json_null();
-        memset(numbers + flame->frame_count, 0, (count - flame->frame_count) * sizeof *numbers);
         flame->numbers = numbers;
         flame->frame_count = count;
     }

@@ -33,25 +33,25 @@ struct row_call {
 };
 enum { ROW_CALL_STEP = sizeof(struct row_call) / sizeof(uint64_t) };
 
-/* The same over all ranks, including ranks that did not call it. */
-struct call_spread {
-    uint64_t ranks; /* that called it */
-    uint64_t sum_ns, min_ns, max_ns;
-    int32_t min_rank, max_rank;
+/* A row: the ranks in it that have a file, and their figures. */
+struct rank_row {
+    uint64_t members;
+    double run_seconds, mpi_seconds, thread_seconds; /* the last: recorded ones for each thread */
+    uint64_t figures[FIGURES];
+    const char *host; /* if a row is a rank */
 };
+enum { ROW_STEP = sizeof(struct rank_row) / sizeof(uint64_t) };
+_Static_assert(sizeof(double) == sizeof(uint64_t), "a row has members of one size");
 
 struct rank_table {
     struct page_rows rows;
-    uint64_t *members;                                  /* by row: ranks with a file */
-    double *run_seconds, *mpi_seconds, *thread_seconds; /* the last: recorded ones for each thread */
-    uint64_t (*figures)[FIGURES];                       /* by row */
-    struct row_call *calls[CALL_COUNT];                 /* by row, or NULL if it was never called */
-    struct call_spread spreads[CALL_COUNT];
+    struct rank_row *list;
+    struct row_call *calls[CALL_COUNT];     /* by row, or NULL if it was never called */
+    struct rank_spread spreads[CALL_COUNT]; /* over all ranks, including ranks that did not call it */
     struct site_spreads sites;
     uint64_t known;
     bool stalls_known;
-    bool from_rows;     /* of the summary */
-    const char **hosts; /* by rank, only if a row is a rank */
+    bool from_rows; /* of the summary */
 };
 
 struct page_rows page_rows_of(uint32_t ranks)
@@ -61,25 +61,11 @@ struct page_rows page_rows_of(uint32_t ranks)
     return (struct page_rows){ranks, (uint32_t)per_row, (uint32_t)((all + per_row - 1) / per_row)};
 }
 
-static void call_spread_add(struct call_spread *spread, uint64_t ns, bool called, int32_t rank, bool first)
-{
-    spread->ranks += called;
-    spread->sum_ns += ns;
-    if (first || ns < spread->min_ns) {
-        spread->min_ns = ns;
-        spread->min_rank = rank;
-    }
-    if (first || ns > spread->max_ns) {
-        spread->max_ns = ns;
-        spread->max_rank = rank;
-    }
-}
-
 static int calls_add(struct rank_table *table, const struct summary *part, int32_t rank, uint32_t row)
 {
     for (size_t kind = 1; kind < CALL_COUNT; kind++) {
         const struct summary_call *call = &part->calls[kind];
-        call_spread_add(&table->spreads[kind], call->time_ns, call->count != 0, rank, table->known == 0);
+        rank_spread_add(&table->spreads[kind], call->time_ns, rank, table->known == 0, call->count != 0);
         if (!call->count)
             continue;
         if (!table->calls[kind] && !(table->calls[kind] = calloc(table->rows.count, sizeof(struct row_call))))
@@ -89,7 +75,7 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
         sum->time_ns += call->time_ns;
         sum->stall_ns += part->call_stall_ns[kind];
         if (!call_is_end((unsigned)kind))
-            table->figures[row][FIGURE_STALL_NS] += part->call_stall_ns[kind];
+            table->list[row].figures[FIGURE_STALL_NS] += part->call_stall_ns[kind];
     }
     return 0;
 }
@@ -97,16 +83,17 @@ static int calls_add(struct rank_table *table, const struct summary *part, int32
 static int page_rank_add(struct rank_table *table, const struct summary *part, const struct run_header *header)
 {
     uint32_t row = (uint32_t)header->world_rank / table->rows.per_row;
-    uint64_t *figures = table->figures[row];
+    struct rank_row *into = &table->list[row];
+    uint64_t *figures = into->figures;
     if (calls_add(table, part, header->world_rank, row) != 0)
         return -1;
     site_spreads_add(&table->sites, part, header->world_rank);
     table->stalls_known = table->stalls_known || part->stall_known;
     table->known++;
-    table->members[row]++;
-    table->run_seconds[row] += part->run_seconds.sum;
-    table->mpi_seconds[row] += part->mpi_seconds.sum;
-    table->thread_seconds[row] += part->recorded_seconds.sum * (double)part->threads;
+    into->members++;
+    into->run_seconds += part->run_seconds.sum;
+    into->mpi_seconds += part->mpi_seconds.sum;
+    into->thread_seconds += part->recorded_seconds.sum * (double)part->threads;
     figures[FIGURE_THREADS] += part->threads;
     for (size_t i = 0; i < part->comm_count; i++) {
         const struct summary_comm *comm = &part->comms[i];
@@ -118,7 +105,7 @@ static int page_rank_add(struct rank_table *table, const struct summary *part, c
         figures[FIGURE_COLL_BYTES] += comm->coll_bytes;
     }
     if (table->rows.per_row == 1)
-        table->hosts[row] = header->host;
+        into->host = header->host;
     return 0;
 }
 
@@ -146,20 +133,20 @@ static int table_fill(struct rank_table *table, const struct run_job *job)
 /* A row has the figures of a rank that the summary shows. A process that was killed early has none. */
 static void row_take(struct rank_table *table, const struct summary *summary, const struct summary_row *from)
 {
-    uint32_t row = (uint32_t)from->rank / table->rows.per_row;
+    struct rank_row *row = &table->list[(uint32_t)from->rank / table->rows.per_row];
     table->known++;
-    table->members[row]++;
-    table->run_seconds[row] += (double)from->run_ns * 1e-9;
-    table->mpi_seconds[row] += (double)from->mpi_ns * 1e-9;
-    table->thread_seconds[row] += (double)row_recorded_ns(from) * 1e-9 * (double)from->threads;
-    table->figures[row][FIGURE_THREADS] += from->threads;
-    table->figures[row][FIGURE_STALL_NS] += from->stall_ns;
-    table->figures[row][FIGURE_SEND_COUNT] += from->sent;
-    table->figures[row][FIGURE_SEND_BYTES] += from->sent_bytes;
-    table->figures[row][FIGURE_RECV_COUNT] += from->received;
-    table->figures[row][FIGURE_RECV_BYTES] += from->received_bytes;
+    row->members++;
+    row->run_seconds += (double)from->run_ns * 1e-9;
+    row->mpi_seconds += (double)from->mpi_ns * 1e-9;
+    row->thread_seconds += (double)row_recorded_ns(from) * 1e-9 * (double)from->threads;
+    row->figures[FIGURE_THREADS] += from->threads;
+    row->figures[FIGURE_STALL_NS] += from->stall_ns;
+    row->figures[FIGURE_SEND_COUNT] += from->sent;
+    row->figures[FIGURE_SEND_BYTES] += from->sent_bytes;
+    row->figures[FIGURE_RECV_COUNT] += from->received;
+    row->figures[FIGURE_RECV_BYTES] += from->received_bytes;
     if (table->rows.per_row == 1)
-        table->hosts[row] = summary->hosts[from->host].name;
+        row->host = summary->hosts[from->host].name;
 }
 
 static bool rank_has_figures(const struct rank_table *table, const struct summary_row *row)
@@ -185,11 +172,12 @@ static void page_rows_take(struct rank_table *table, const struct summary *summa
             row_take(table, summary, &summary->rows[i]);
 }
 
+/* A member of all rows. */
 static json_t *reals_json(const double *list, size_t count)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(array, list[i] - list[i] == 0 ? json_real(list[i]) : json_null());
+        json_array_append_new(array, figure_json(list[i * ROW_STEP]));
     return array;
 }
 
@@ -208,7 +196,7 @@ const char *page_class_key(unsigned call_class)
 
 static json_t *call_spread_json(const struct rank_table *table, size_t kind)
 {
-    const struct call_spread *spread = &table->spreads[kind];
+    const struct rank_spread *spread = &table->spreads[kind];
     const uint64_t *cells = (const uint64_t *)table->calls[kind];
     size_t rows = table->rows.count;
     json_t *object = json_object();
@@ -235,7 +223,7 @@ static bool figure_is_known(const struct rank_table *table, enum rank_figure fig
 
 static json_t *figure_list_json(const struct rank_table *table, enum rank_figure figure)
 {
-    return figure_is_known(table, figure) ? page_counts(&table->figures[0][figure], table->rows.count, FIGURES)
+    return figure_is_known(table, figure) ? page_counts(&table->list->figures[figure], table->rows.count, ROW_STEP)
                                           : json_null();
 }
 
@@ -244,8 +232,9 @@ static json_t *hosts_json(const struct rank_table *table)
     char clean[2 * sizeof(((struct run_header *)0)->host)];
     json_t *array = json_array();
     for (size_t i = 0; i < table->rows.count; i++) {
-        label_clean(clean, sizeof clean, table->hosts[i] ? table->hosts[i] : "", sizeof clean / 2);
-        json_array_append_new(array, table->hosts[i] ? json_string(clean) : json_null());
+        const char *host = table->list[i].host;
+        label_clean(clean, sizeof clean, host ? host : "", sizeof clean / 2);
+        json_array_append_new(array, host ? json_string(clean) : json_null());
     }
     return array;
 }
@@ -259,12 +248,12 @@ static json_t *rank_table_json(const struct rank_table *table, bool anew)
     json_object_set_new(object, "known", count_json(table->known));
     json_object_set_new(object, "from", json_string(table->from_rows ? "summary" : "files"));
     json_object_set_new(object, "per_row", count_json(table->rows.per_row));
-    json_object_set_new(object, "members", page_counts(table->members, rows, 1));
+    json_object_set_new(object, "members", page_counts(&table->list->members, rows, ROW_STEP));
     if (table->rows.per_row == 1)
         json_object_set_new(object, "hosts", hosts_json(table));
-    json_object_set_new(object, "run_seconds", anew ? json_null() : reals_json(table->run_seconds, rows));
-    json_object_set_new(object, "mpi_seconds", reals_json(table->mpi_seconds, rows));
-    json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(table->thread_seconds, rows));
+    json_object_set_new(object, "run_seconds", anew ? json_null() : reals_json(&table->list->run_seconds, rows));
+    json_object_set_new(object, "mpi_seconds", reals_json(&table->list->mpi_seconds, rows));
+    json_object_set_new(object, "thread_seconds", anew ? json_null() : reals_json(&table->list->thread_seconds, rows));
     for (size_t i = 0; i < FIGURES; i++)
         json_object_set_new(object, figure_keys[i], figure_list_json(table, i));
     for (size_t kind = 1; kind < CALL_COUNT; kind++)
@@ -280,12 +269,7 @@ static void table_release(struct rank_table *table)
     for (size_t kind = 0; kind < CALL_COUNT; kind++)
         free(table->calls[kind]);
     site_spreads_release(&table->sites);
-    free(table->members);
-    free(table->run_seconds);
-    free(table->mpi_seconds);
-    free(table->thread_seconds);
-    free(table->figures);
-    free(table->hosts);
+    free(table->list);
     free(table);
 }
 
@@ -299,16 +283,9 @@ json_t *page_ranks(const struct run_job *job)
     if (!table)
         return NULL;
     table->rows = page_rows_of(ranks);
-    size_t rows = table->rows.count + 1;
-    table->members = calloc(rows, sizeof *table->members);
-    table->run_seconds = calloc(rows, sizeof *table->run_seconds);
-    table->mpi_seconds = calloc(rows, sizeof *table->mpi_seconds);
-    table->thread_seconds = calloc(rows, sizeof *table->thread_seconds);
-    table->figures = calloc(rows, sizeof *table->figures);
-    table->hosts = calloc(rows, sizeof *table->hosts);
+    table->list = calloc(table->rows.count + (size_t)1, sizeof *table->list);
     json_t *json = NULL;
-    bool ready = table->members && table->run_seconds && table->mpi_seconds && table->thread_seconds &&
-                 table->figures && table->hosts && site_spreads_open(&table->sites, job->summary) == 0;
+    bool ready = table->list && site_spreads_open(&table->sites, job->summary) == 0;
     if (ready && rows_know_more(table, job))
         page_rows_take(table, job->summary);
     else

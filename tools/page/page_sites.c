@@ -8,11 +8,24 @@
 
 /* The time of a place on the ranks that call there. */
 struct site_spread {
-    uint64_t ranks, min_ns, max_ns;
-    int32_t min_rank, max_rank;
+    struct rank_spread of;
     uint64_t rank_ns; /* of the rank that is being added */
     bool called;      /* by this rank */
 };
+
+void rank_spread_add(struct rank_spread *spread, uint64_t ns, int32_t rank, bool first, bool counts)
+{
+    spread->ranks += counts;
+    spread->sum_ns += ns;
+    if (first || ns < spread->min_ns) {
+        spread->min_ns = ns;
+        spread->min_rank = rank;
+    }
+    if (first || ns > spread->max_ns) {
+        spread->max_ns = ns;
+        spread->max_rank = rank;
+    }
+}
 
 int site_spreads_open(struct site_spreads *spreads, const struct summary *job)
 {
@@ -37,21 +50,6 @@ static struct site_spread *spread_of(const struct site_spreads *spreads, uint64_
     return &spreads->list[spreads->places[site - spreads->sites->list]];
 }
 
-static void spread_add(struct site_spread *spread, int32_t rank)
-{
-    if (!spread->ranks || spread->rank_ns < spread->min_ns) {
-        spread->min_ns = spread->rank_ns;
-        spread->min_rank = rank;
-    }
-    if (!spread->ranks || spread->rank_ns > spread->max_ns) {
-        spread->max_ns = spread->rank_ns;
-        spread->max_rank = rank;
-    }
-    spread->ranks++;
-    spread->rank_ns = 0;
-    spread->called = false;
-}
-
 void site_spreads_add(struct site_spreads *spreads, const struct summary *part, int32_t rank)
 {
     for (uint64_t i = 0; i < part->sites.count; i++) {
@@ -62,9 +60,13 @@ void site_spreads_add(struct site_spreads *spreads, const struct summary *part, 
         spread->rank_ns += site->time_ns;
         spread->called = true;
     }
-    for (uint64_t i = 0; i < spreads->sites->count; i++)
-        if (spreads->list[i].called)
-            spread_add(&spreads->list[i], rank);
+    for (uint64_t i = 0; i < spreads->sites->count; i++) {
+        struct site_spread *spread = &spreads->list[i];
+        if (spread->called)
+            rank_spread_add(&spread->of, spread->rank_ns, rank, !spread->of.ranks, true);
+        spread->rank_ns = 0;
+        spread->called = false;
+    }
 }
 
 json_t *site_spreads_json(const struct site_spreads *spreads)
@@ -72,7 +74,8 @@ json_t *site_spreads_json(const struct site_spreads *spreads)
     const struct summary_site **order = sites_by_time(spreads->sites);
     json_t *list = json_array();
     for (uint64_t i = 0; order && i < spreads->sites->count; i++) {
-        const struct site_spread *spread = spread_of(spreads, order[i]->hash);
+        const struct site_spread *site = spread_of(spreads, order[i]->hash);
+        const struct rank_spread *spread = site ? &site->of : NULL;
         bool known = spread && spread->ranks && spread->ranks >= order[i]->ranks;
         json_array_append_new(list, known ? json_pack("{s:o, s:i, s:o, s:i}", "min_ns", count_json(spread->min_ns),
                                                       "min_rank", (int)spread->min_rank, "max_ns",

@@ -9,6 +9,17 @@
 #include "summary/summary.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+
+/* A time by rank: the sum, and the ranks with the least and the most. */
+struct rank_spread {
+    uint64_t ranks;
+    uint64_t sum_ns, min_ns, max_ns;
+    int32_t min_rank, max_rank;
+};
+
+/* `first`: no rank was added before. `counts`: the rank is one of `ranks`. */
+void rank_spread_add(struct rank_spread *spread, uint64_t ns, int32_t rank, bool first, bool counts);
 
 struct site_spread;
 struct site_spreads {

@@ -12,27 +12,7 @@
 EMBED(page_head, MPIT_PAGE_HEAD);
 EMBED(page_tail, MPIT_PAGE_TAIL);
 
-const char *page_template_head(size_t *bytes)
-{
-    *bytes = (size_t)(page_head_end - page_head);
-    return page_head;
-}
-
-const char *page_template_tail(size_t *bytes)
-{
-    *bytes = (size_t)(page_tail_end - page_tail);
-    return page_tail;
-}
+const char *const page_template[] = {page_head, page_head_end, page_tail, page_tail_end};
 #else
-const char *page_template_head(size_t *bytes)
-{
-    *bytes = 0;
-    return NULL;
-}
-
-const char *page_template_tail(size_t *bytes)
-{
-    *bytes = 0;
-    return NULL;
-}
+const char *const page_template[] = {NULL, NULL, NULL, NULL};
 #endif

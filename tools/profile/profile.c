@@ -199,7 +199,7 @@ static void ends_take_off(const struct run_reader *run, const uint64_t *times, c
     *mpi_ns -= sessions_ns < *mpi_ns ? sessions_ns : *mpi_ns;
 }
 
-static int functions_take(struct profile *profile, const struct run_reader *run, const uint64_t *times, size_t count)
+static void functions_take(struct profile *profile, const struct run_reader *run, const uint64_t *times, size_t count)
 {
     for (size_t kind = 1; kind < count; kind++)
         for (size_t i = 0; times[kind] && i < profile->calls.capacity; i++)
@@ -208,7 +208,6 @@ static int functions_take(struct profile *profile, const struct run_reader *run,
                 if (strcmp(call->frame->name, run_reader_call_name(run, (unsigned)kind)) == 0)
                     call->exact_ns += times[kind];
             }
-    return 0;
 }
 
 /* Returns how long the threads that have called MPI existed between the ends. */
@@ -247,16 +246,8 @@ static int exact_times_take(struct profile *profile, const struct run_reader *ru
         exact->ns[state] += by_state[state];
     exact->ns[MPIT_STATE_WORK] += mpi_ns > stall_ns ? mpi_ns - stall_ns : 0;
     exact->threads_ns += threads_ns(run);
-    int result = functions_take(profile, run, times, count);
+    functions_take(profile, run, times, count);
     free(times);
-    return result;
-}
-
-static int exact_begin(struct profile *profile)
-{
-    const struct selection *selection = profile->stacks.selection;
-    if (selection && selection_cuts_calls(selection))
-        profile->exact.none = "only a part is selected, but timers are of whole processes";
     return 0;
 }
 
@@ -357,9 +348,9 @@ int profile_open(struct profile *profile, const struct run_job *job, const struc
     profile->root = calloc(1, sizeof *profile->root);
     if (stacks_open(&profile->stacks, job, selection, internal) != 0 || !profile->root)
         return -1;
-    if (exact_begin(profile) != 0 || stacks_walk(&profile->stacks, sample_count, profile) != 0)
-        return -1;
-    return exact_end(profile);
+    if (selection && selection_cuts_calls(selection))
+        profile->exact.none = "only a part is selected, but timers are of whole processes";
+    return stacks_walk(&profile->stacks, sample_count, profile) == 0 ? exact_end(profile) : -1;
 }
 
 void profile_release(struct profile *profile)

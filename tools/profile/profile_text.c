@@ -154,37 +154,44 @@ static int source_line_order(const void *one, const void *other)
     return names ? names : places_compare(a->file, a->line, b->file, b->line);
 }
 
-/* Returns the records of a table in this order, or NULL for none, or without memory. */
-static struct keyed **table_sort(const struct keytable *table, int (*order)(const void *, const void *))
-{
-    struct keyed **list = keytable_sorted(table);
-    if (list)
-        qsort(list, table->count, sizeof(struct keyed *), order);
-    return list;
-}
-
-/* The explanation of mpit's own frames, printed with the first table that has them. */
-struct recorder_note {
-    bool seen, told;
+/* The text while it is made. */
+struct profile_out {
+    const struct profile *profile;
+    FILE *out;
+    bool seen, told; /* mpit's own frames, and their explanation, which comes with the first table that has them */
+    unsigned lines;  /* of paths */
+    uint64_t left_out;
 };
 
-static void recorder_see(struct recorder_note *note, const struct frame *frame)
+static void recorder_see(struct profile_out *to, const struct frame *frame)
 {
-    note->seen = note->seen || (frame && frame->kind == FRAME_RECORDER);
+    to->seen = to->seen || (frame && frame->kind == FRAME_RECORDER);
 }
 
-static void recorder_explain(struct recorder_note *note, const struct profile *profile, FILE *out)
+static void recorder_explain(struct profile_out *to)
 {
-    if (note->seen && !note->told)
-        fprintf(out, "  [mpit] is time in mpit itself: recording, and checks at each poll of a waiting call%s\n",
-                profile->stacks.internal ? "" : "; --internal shows the functions");
-    note->told = note->seen;
+    if (to->seen && !to->told)
+        fprintf(to->out, "  [mpit] is time in mpit itself: recording, and checks at each poll of a waiting call%s\n",
+                to->profile->stacks.internal ? "" : "; --internal shows the functions");
+    to->told = to->seen;
 }
 
-static void more_print(size_t count, FILE *out)
+/* Prints the first records of a table in this order, a line for each. */
+static void profile_table_print(struct profile_out *to, const struct keytable *table,
+                                int (*order)(const void *, const void *), const char *title,
+                                void (*record_print)(struct profile_out *to, const struct keyed *record))
 {
-    if (count > ROWS_MOST)
-        fprintf(out, "  ... and %zu more; --json and --pprof show all\n", count - ROWS_MOST);
+    struct keyed **list = keytable_sorted(table);
+    if (!list)
+        return;
+    qsort(list, table->count, sizeof(struct keyed *), order);
+    fprintf(to->out, "\n%s\n", title);
+    for (size_t i = 0; i < table->count && i < ROWS_MOST; i++)
+        record_print(to, list[i]);
+    if (table->count > ROWS_MOST)
+        fprintf(to->out, "  ... and %zu more; --json and --pprof show all\n", table->count - ROWS_MOST);
+    recorder_explain(to);
+    free(list);
 }
 
 static const char *share_or_none(char text[UNIT_TEXT_BYTES], uint64_t ns, uint64_t whole)
@@ -197,28 +204,20 @@ static bool call_name_is_end(const char *name)
     return strncmp(name, "MPI_Init", 8) == 0 || strcmp(name, "MPI_Finalize") == 0;
 }
 
-static void profile_calls_print(const struct profile *profile, FILE *out)
+static void profile_call_print(struct profile_out *to, const struct keyed *record)
 {
-    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES], e[UNIT_TEXT_BYTES];
-    struct keyed **list = table_sort(&profile->calls, profile_call_order);
+    char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], d[UNIT_TEXT_BYTES];
+    const struct profile *profile = to->profile;
+    const struct profile_call *call = (const struct profile_call *)record;
+    const struct profile_sum *sum = &call->sum;
     double whole = (double)profile->sum.ns, samples = profile_samples(profile);
-    if (!list)
-        return;
-    fprintf(out, "\nMPI functions                  share of time      stalled     on cpu%s\n",
-            profile->exact.none ? "" : "     timers");
-    for (size_t i = 0; i < profile->calls.count && i < ROWS_MOST; i++) {
-        const struct profile_call *call = (const struct profile_call *)list[i];
-        const struct profile_sum *sum = &call->sum;
-        fprintf(out, "  %-28s%8s +- %-8s%8s   %8s", call->frame->name, text_of_share(a, (double)sum->ns, whole),
-                text_of_share(b, profile_error((double)sum->ns, whole, samples, PROFILE_STANDARD_ERRORS), 1),
-                share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
-        if (!profile->exact.none)
-            fprintf(out, "   %8s",
-                    call_name_is_end(call->frame->name) ? "-" : share_or_none(e, call->exact_ns, profile->sum.ns));
-        fprintf(out, "\n");
-    }
-    more_print(profile->calls.count, out);
-    free(list);
+    fprintf(to->out, "  %-28s%8s +- %-8s%8s   %8s", call->frame->name, text_of_share(a, (double)sum->ns, whole),
+            text_of_share(b, profile_error((double)sum->ns, whole, samples, PROFILE_STANDARD_ERRORS), 1),
+            share_or_none(c, profile_stall_ns(sum->state_ns), sum->ns), share_or_none(d, sum->on_cpu_ns, sum->ns));
+    if (!profile->exact.none)
+        fprintf(to->out, "   %8s",
+                call_name_is_end(call->frame->name) ? "-" : share_or_none(a, call->exact_ns, profile->sum.ns));
+    fprintf(to->out, "\n");
 }
 
 static int profile_share_order(const void *one, const void *other)
@@ -253,108 +252,59 @@ static void process_title(char text[PLACE_BYTES], const struct profile_share *sh
         snprintf(text, PLACE_BYTES, "process %" PRIu32, share->pid);
 }
 
-static void shares_print(const struct profile *profile, FILE *out)
+static void profile_process_print(struct profile_out *to, const struct keyed *record)
 {
     char title[PLACE_BYTES], time[UNIT_TEXT_BYTES];
-    struct keyed **list = table_sort(&profile->processes, profile_share_order);
-    if (!list)
-        return;
-    fprintf(out, "\nranks                  sampled  not in MPI       work    stalled     on cpu   (shares of each "
-                 "one's time)\n");
-    for (size_t i = 0; i < profile->processes.count && i < ROWS_MOST; i++) {
-        const struct profile_share *share = (const struct profile_share *)list[i];
-        process_title(title, share);
-        fprintf(out, "  %-18s%10s", title, text_of_ns(time, share->sum.ns));
-        share_states_print(&share->sum, out);
-    }
-    more_print(profile->processes.count, out);
-    free(list);
+    const struct profile_share *share = (const struct profile_share *)record;
+    process_title(title, share);
+    fprintf(to->out, "  %-18s%10s", title, text_of_ns(time, share->sum.ns));
+    share_states_print(&share->sum, to->out);
 }
 
-/* If each process has one thread, the table of processes is enough. */
-static void threads_print(const struct profile *profile, FILE *out)
+static void profile_thread_print(struct profile_out *to, const struct keyed *record)
 {
     char title[PLACE_BYTES], line[PLACE_BYTES + 40], part[UNIT_TEXT_BYTES];
-    if (profile->threads.count == profile->processes.count)
-        return;
-    struct keyed **list = table_sort(&profile->threads, thread_order);
-    if (!list)
-        return;
-    fprintf(out,
-            "\nthreads             share of all  not in MPI       work    stalled     on cpu   (of each one's time)\n");
-    for (size_t i = 0; i < profile->threads.count && i < ROWS_MOST; i++) {
-        const struct profile_share *share = (const struct profile_share *)list[i];
-        process_title(title, share);
-        snprintf(line, sizeof line, "%s: %s %" PRId32, title, share->name[0] ? share->name : "thread", share->tid);
-        fprintf(out, "  %-22s%8s", line, text_of_share(part, (double)share->sum.ns, (double)profile->sum.ns));
-        share_states_print(&share->sum, out);
-    }
-    more_print(profile->threads.count, out);
-    free(list);
+    const struct profile_share *share = (const struct profile_share *)record;
+    process_title(title, share);
+    snprintf(line, sizeof line, "%s: %s %" PRId32, title, share->name[0] ? share->name : "thread", share->tid);
+    fprintf(to->out, "  %-22s%8s", line, text_of_share(part, (double)share->sum.ns, (double)to->profile->sum.ns));
+    share_states_print(&share->sum, to->out);
 }
 
-static void sites_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+static void profile_site_print(struct profile_out *to, const struct keyed *record)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
-    struct keyed **list = table_sort(&profile->sites, site_order);
-    if (!list)
-        return;
-    fprintf(out, "\nplaces that call MPI              share  stalled\n");
-    for (size_t i = 0; i < profile->sites.count && i < ROWS_MOST; i++) {
-        const struct profile_site *site = (const struct profile_site *)list[i];
-        const char *where = place_text(place, site->file, site->line);
-        recorder_see(note, site->caller);
-        fprintf(out, "  %-28s%9s%9s  %s%s%s%s\n", site->call->name,
-                text_of_share(a, (double)site->sum.ns, (double)profile->sum.ns),
-                share_or_none(b, profile_stall_ns(site->sum.state_ns), site->sum.ns),
-                site->caller ? text_of_name(name, site->caller->name) : "[unknown]", where[0] ? " (" : "", where,
-                where[0] ? ")" : "");
-    }
-    more_print(profile->sites.count, out);
-    recorder_explain(note, profile, out);
-    free(list);
+    const struct profile_site *site = (const struct profile_site *)record;
+    const char *where = place_text(place, site->file, site->line);
+    recorder_see(to, site->caller);
+    fprintf(to->out, "  %-28s%9s%9s  %s%s%s%s\n", site->call->name,
+            text_of_share(a, (double)site->sum.ns, (double)to->profile->sum.ns),
+            share_or_none(b, profile_stall_ns(site->sum.state_ns), site->sum.ns),
+            site->caller ? text_of_name(name, site->caller->name) : "[unknown]", where[0] ? " (" : "", where,
+            where[0] ? ")" : "");
 }
 
-static void functions_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+static void profile_function_print(struct profile_out *to, const struct keyed *record)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], name[UNIT_NAME_BYTES];
-    struct keyed **list = table_sort(&profile->functions, function_order);
-    if (!list)
-        return;
-    fprintf(out, "\nfunctions            self  MPI called    total\n");
-    for (size_t i = 0; i < profile->functions.count && i < ROWS_MOST; i++) {
-        const struct profile_function *function = (const struct profile_function *)list[i];
-        recorder_see(note, function->frame);
-        fprintf(out, "  %23s%12s%9s  %s%s%s%s\n", share_or_none(a, function->self_ns, profile->sum.ns),
-                share_or_none(b, function->mpi_ns, profile->sum.ns),
-                share_or_none(c, function->total_ns, profile->sum.ns), text_of_name(name, function->frame->name),
-                function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? " [" : "",
-                function->frame->kind == FRAME_PROGRAM ? function->frame->module : "",
-                function->frame->kind == FRAME_PROGRAM && function->frame->module[0] ? "]" : "");
-    }
-    more_print(profile->functions.count, out);
-    recorder_explain(note, profile, out);
-    free(list);
+    const struct profile_function *function = (const struct profile_function *)record;
+    const char *module = function->frame->kind == FRAME_PROGRAM ? function->frame->module : "";
+    uint64_t whole = to->profile->sum.ns;
+    recorder_see(to, function->frame);
+    fprintf(to->out, "  %23s%12s%9s  %s%s%s%s\n", share_or_none(a, function->self_ns, whole),
+            share_or_none(b, function->mpi_ns, whole), share_or_none(c, function->total_ns, whole),
+            text_of_name(name, function->frame->name), module[0] ? " [" : "", module, module[0] ? "]" : "");
 }
 
-static void lines_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+static void profile_line_print(struct profile_out *to, const struct keyed *record)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
-    struct keyed **list = table_sort(&profile->lines, source_line_order);
-    if (!list)
-        return;
-    fprintf(out, "\nlines                self  MPI called\n");
-    for (size_t i = 0; i < profile->lines.count && i < ROWS_MOST; i++) {
-        const struct profile_line *line = (const struct profile_line *)list[i];
-        const char *where = place_text(place, line->file, line->line);
-        recorder_see(note, line->frame);
-        fprintf(out, "  %23s%12s  %s in %s\n", share_or_none(a, line->self_ns, profile->sum.ns),
-                share_or_none(b, line->mpi_ns, profile->sum.ns), where[0] ? where : "(no line)",
-                text_of_name(name, line->frame->name));
-    }
-    more_print(profile->lines.count, out);
-    recorder_explain(note, profile, out);
-    free(list);
+    const struct profile_line *line = (const struct profile_line *)record;
+    const char *where = place_text(place, line->file, line->line);
+    recorder_see(to, line->frame);
+    fprintf(to->out, "  %23s%12s  %s in %s\n", share_or_none(a, line->self_ns, to->profile->sum.ns),
+            share_or_none(b, line->mpi_ns, to->profile->sum.ns), where[0] ? where : "(no line)",
+            text_of_name(name, line->frame->name));
 }
 
 /* ---- paths ------------------------------------------------------------------------------------------------------- */
@@ -368,27 +318,19 @@ static int node_order(const void *one, const void *other)
     return names ? names : strcmp(a->frame->module, b->frame->module);
 }
 
-struct paths_out {
-    const struct profile *profile;
-    struct recorder_note *note;
-    FILE *out;
-    unsigned lines;
-    uint64_t left_out; /* paths */
-};
-
-static void node_print(struct paths_out *paths, const struct profile_node *node, unsigned depth)
+static void node_print(struct profile_out *to, const struct profile_node *node, unsigned depth)
 {
     char a[UNIT_TEXT_BYTES], b[UNIT_TEXT_BYTES], c[UNIT_TEXT_BYTES], place[PLACE_BYTES], name[UNIT_NAME_BYTES];
-    double whole = (double)paths->profile->sum.ns;
-    recorder_see(paths->note, node->frame);
+    double whole = (double)to->profile->sum.ns;
+    recorder_see(to, node->frame);
     const char *where = place_text(place, node->file, node->several ? 0 : node->line);
-    fprintf(paths->out, "  %8s%9s%9s  %*s%s%s%s%s\n", text_of_share(a, (double)node->sum.ns, whole),
-            share_or_none(b, node->self.ns, paths->profile->sum.ns),
+    fprintf(to->out, "  %8s%9s%9s  %*s%s%s%s%s\n", text_of_share(a, (double)node->sum.ns, whole),
+            share_or_none(b, node->self.ns, to->profile->sum.ns),
             share_or_none(c, profile_stall_ns(node->sum.state_ns), node->sum.ns), (int)(depth < 60 ? depth : 60) * 2,
             "", text_of_name(name, node->frame->name), where[0] ? " (" : "", where, where[0] ? ")" : "");
 }
 
-static int nodes_print(struct paths_out *paths, const struct profile_node *parent, unsigned depth)
+static int nodes_print(struct profile_out *to, const struct profile_node *parent, unsigned depth)
 {
     size_t count = 0;
     for (const struct profile_node *node = parent->first; node; node = node->next)
@@ -402,41 +344,53 @@ static int nodes_print(struct paths_out *paths, const struct profile_node *paren
         list[count++] = node;
     qsort(list, count, sizeof(struct profile_node *), node_order);
     for (size_t i = 0; i < count && result == 0; i++) {
-        if ((double)list[i]->sum.ns < PATH_SHARE_LEAST * (double)paths->profile->sum.ns ||
-            paths->lines == PATH_LINES_MOST) {
-            paths->left_out += count - i;
+        if ((double)list[i]->sum.ns < PATH_SHARE_LEAST * (double)to->profile->sum.ns || to->lines == PATH_LINES_MOST) {
+            to->left_out += count - i;
             break;
         }
-        paths->lines++;
-        node_print(paths, list[i], depth);
-        result = nodes_print(paths, list[i], depth + 1);
+        to->lines++;
+        node_print(to, list[i], depth);
+        result = nodes_print(to, list[i], depth + 1);
     }
     free(list);
     return result;
 }
 
-static int paths_print(const struct profile *profile, struct recorder_note *note, FILE *out)
+static int paths_print(struct profile_out *to)
 {
-    struct paths_out paths = {.profile = profile, .note = note, .out = out};
-    fprintf(out, "\ncall paths\n     total     self  stalled\n");
-    int result = nodes_print(&paths, profile->root, 0);
-    if (paths.left_out)
-        fprintf(out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
-                paths.lines == PATH_LINES_MOST ? ", and more; --json shows all" : "");
-    recorder_explain(note, profile, out);
+    fprintf(to->out, "\ncall paths\n     total     self  stalled\n");
+    int result = nodes_print(to, to->profile->root, 0);
+    if (to->left_out)
+        fprintf(to->out, "  paths below %.1f %% are left out%s\n", PATH_SHARE_LEAST * 100,
+                to->lines == PATH_LINES_MOST ? ", and more; --json shows all" : "");
+    recorder_explain(to);
     return result;
 }
 
 int profile_print(struct profile *profile, FILE *out)
 {
-    struct recorder_note note = {0};
+    struct profile_out to = {.profile = profile, .out = out};
     profile_head_print(profile, out);
     states_print(profile, out);
-    shares_print(profile, out);
-    threads_print(profile, out);
-    profile_calls_print(profile, out);
-    sites_print(profile, &note, out);
-    functions_print(profile, &note, out);
-    lines_print(profile, &note, out);
-    return paths_print(profile, &note, out);
+    profile_table_print(
+        &to, &profile->processes, profile_share_order,
+        "ranks                  sampled  not in MPI       work    stalled     on cpu   (shares of each one's time)",
+        profile_process_print);
+    if (profile->threads.count != profile->processes.count) /* else each process has one thread */
+        profile_table_print(
+            &to, &profile->threads, thread_order,
+            "threads             share of all  not in MPI       work    stalled     on cpu   (of each one's time)",
+            profile_thread_print);
+    profile_table_print(&to, &profile->calls, profile_call_order,
+                        profile->exact.none
+                            ? "MPI functions                  share of time      stalled     on cpu"
+                            : "MPI functions                  share of time      stalled     on cpu     timers",
+                        profile_call_print);
+    profile_table_print(&to, &profile->sites, site_order, "places that call MPI              share  stalled",
+                        profile_site_print);
+    profile_table_print(&to, &profile->functions, function_order, "functions            self  MPI called    total",
+                        profile_function_print);
+    profile_table_print(&to, &profile->lines, source_line_order, "lines                self  MPI called",
+                        profile_line_print);
+    return paths_print(&to);
 }

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "profile/stacks.h"
 
-#include "base/array.h"
 #include "calls.h"
 #include "base/keytable.h"
 #include "base/text.h"
@@ -49,26 +48,14 @@ static int stack_frame_order(const void *one, const void *other)
                                 : strcmp(a->module, b->module);
 }
 
-static void frame_release(struct frame *frame)
+static void frame_release(void *data)
 {
+    struct frame *frame = data;
     if (frame) {
         free(frame->name);
         free(frame->module);
         free(frame);
     }
-}
-
-static int frame_keep(struct stacks *stacks, struct frame *frame)
-{
-    struct frame **frames = array_grow(stacks->frames, stacks->frame_count, sizeof *frames);
-    if (!frames)
-        return -1;
-    stacks->frames = frames;
-    if (!tsearch(frame, &stacks->names, stack_frame_order))
-        return -1;
-    frame->number = stacks->frame_count;
-    stacks->frames[stacks->frame_count++] = frame;
-    return 0;
 }
 
 static const struct frame *stack_frame_of(struct stacks *stacks, enum frame_kind kind, const char *name,
@@ -79,13 +66,12 @@ static const struct frame *stack_frame_of(struct stacks *stacks, enum frame_kind
     if (found)
         return *found;
     struct frame *frame = calloc(1, sizeof *frame);
-    if (frame) {
-        frame->kind = kind;
-        frame->name = strdup(name);
-        frame->module = strdup(module);
-    }
-    if (frame && frame->name && frame->module && frame_keep(stacks, frame) == 0)
+    if (frame)
+        *frame = (struct frame){stacks->frame_count, kind, strdup(name), strdup(module)};
+    if (frame && frame->name && frame->module && tsearch(frame, &stacks->names, stack_frame_order)) {
+        stacks->frame_count++;
         return frame;
+    }
     frame_release(frame);
     return NULL;
 }
@@ -511,18 +497,10 @@ int stacks_open(struct stacks *stacks, const struct run_job *job, const struct s
     return stacks->symbols && timeline_open(&stacks->line, job->files, job->file_count, true) == 0 ? 0 : -1;
 }
 
-static void frame_node_ignore(void *data)
-{
-    (void)data; /* frames are released by number */
-}
-
 void stacks_release(struct stacks *stacks)
 {
-    tdestroy(stacks->names, frame_node_ignore);
+    tdestroy(stacks->names, frame_release);
     tdestroy(stacks->sources, free);
-    for (uint32_t i = 0; i < stacks->frame_count; i++)
-        frame_release(stacks->frames[i]);
-    free(stacks->frames);
     symbols_close(stacks->symbols);
     timeline_release(&stacks->line);
     *stacks = (struct stacks){0};

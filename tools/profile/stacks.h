@@ -63,7 +63,6 @@ struct stacks {
     bool internal;
     struct timeline line;
     struct symbols *symbols;
-    struct frame **frames; /* by number */
     uint32_t frame_count;
     void *names, *sources; /* frames by name and module, and names of files, in trees (search.h) */
     uint32_t source_count;

@@ -63,6 +63,17 @@ uint64_t process_start(uint32_t pid)
     return at ? strtoull(at, NULL, 10) : 0;
 }
 
+uint32_t process_parent(uint32_t pid, char name[PROCESS_NAME_BYTES])
+{
+    char text[PROC_BYTES];
+    const char *begin = strchr(proc_read(pid, "stat", text), '('), *end = strrchr(text, ')');
+    name[0] = '\0';
+    if (!begin || !end || strlen(end) < 4)
+        return 0;
+    snprintf(name, PROCESS_NAME_BYTES, "%.*s", (int)(end - begin - 1), begin + 1);
+    return (uint32_t)strtoul(end + 4, NULL, 10); /* ") S 1234" */
+}
+
 bool process_is_running(uint32_t pid)
 {
     char text[PROC_BYTES];

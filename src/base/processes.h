@@ -13,6 +13,10 @@ bool process_has_program(uint32_t pid);
 /* When it began, in the kernel's ticks since its boot. 0: not known. `pid` 0: this process. */
 uint64_t process_start(uint32_t pid);
 
+/* Its parent, and the name of its program (15 bytes at most). 0: it has none, or is gone, and has no name then. */
+enum { PROCESS_NAME_BYTES = 64 };
+uint32_t process_parent(uint32_t pid, char name[PROCESS_NAME_BYTES]);
+
 /* True if it has a processor, or waits for one. */
 bool process_is_running(uint32_t pid);
 

@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/outputfile.h"
 #include "compare/comparison.h"
+#include "job/jsonvalue.h"
 
 #include <err.h>
 #include <stdlib.h>
@@ -56,11 +57,7 @@ int diff_run(const struct diff_request *request)
             exit(1);
         output_say(request->page);
     } else if (request->json) {
-        json_t *json = comparison_json(&comparison);
-        if (!json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0)
-            err(1, "the comparison cannot be written");
-        putchar('\n');
-        json_decref(json);
+        json_show(comparison_json(&comparison), 12, "the comparison");
     } else {
         comparison_print(&comparison, stdout);
     }

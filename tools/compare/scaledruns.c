@@ -3,6 +3,7 @@
 
 #include "compare/compared.h"
 #include "compare/scaling.h"
+#include "job/jsonvalue.h"
 #include "report/summary_ranks.h"
 #include "summary/efficiency.h"
 
@@ -58,18 +59,6 @@ static struct scaling_run run_figures_of(const struct summary *summary)
     return run;
 }
 
-static void scaling_write(const struct scaling *scaling, bool as_json)
-{
-    json_t *json = as_json ? scaling_json(scaling) : NULL;
-    if (as_json && (!json || json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0))
-        err(1, "the scaling cannot be written");
-    if (as_json)
-        putchar('\n');
-    else
-        scaling_print(scaling, stdout);
-    json_decref(json);
-}
-
 int scaling_run(const struct scaling_request *request)
 {
     struct run_dir *dirs = calloc(request->count, sizeof *dirs);
@@ -94,7 +83,10 @@ int scaling_run(const struct scaling_request *request)
              "all runs have %" PRIu32 " ranks; --scaling needs runs with different numbers of ranks, and --diff "
              "compares runs with equal ones",
              scaling.rows[0].median.ranks);
-    scaling_write(&scaling, request->json);
+    if (request->json)
+        json_show(scaling_json(&scaling), 12, "the scaling");
+    else
+        scaling_print(&scaling, stdout);
     scaling_release(&scaling);
     for (unsigned i = 0; i < request->count; i++)
         run_dir_close(&dirs[i]);

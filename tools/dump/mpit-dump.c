@@ -13,6 +13,7 @@
 #include "dump/eventcsv.h"
 #include "dump/eventlist.h"
 #include "job/jobpart.h"
+#include "job/jsonvalue.h"
 #include "base/options.h"
 #include "base/outputfile.h"
 #include "dump/pathlist.h"
@@ -156,14 +157,10 @@ static int analyze(const struct run_dir *dir, const struct request *request)
         if (json)
             json_array_append_new(jobs, json);
     }
-    if (request->json) {
-        json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
-        if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
-            err(1, "the analysis cannot be written");
-        json_decref(document);
-    } else {
+    if (request->json)
+        json_show(json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs), 0, "the analysis");
+    else
         json_decref(jobs);
-    }
     return status;
 }
 

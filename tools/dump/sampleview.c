@@ -2,6 +2,7 @@
 #include "dump/sampleview.h"
 
 #include "base/outputfile.h"
+#include "job/jsonvalue.h"
 #include "profile/pprof.h"
 #include "profile/profile.h"
 
@@ -80,10 +81,7 @@ int sampleview_profile(const struct run_dir *dir, const struct sample_request *r
         json_decref(jobs);
         return 0;
     }
-    json_t *document = json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs);
-    if (!document || json_dumpf(document, stdout, JSON_INDENT(2)) != 0 || putchar('\n') == EOF)
-        err(1, "the profile cannot be written");
-    json_decref(document);
+    json_show(json_pack("{s:i, s:s, s:o}", "version", 1, "mpit", MPIT_VERSION, "jobs", jobs), 0, "the profile");
     return 0;
 }
 

@@ -3,7 +3,9 @@
 
 #include "format/label.h"
 
+#include <err.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,4 +53,12 @@ json_t *instant_json(uint64_t ns)
     if (!ns || !gmtime_r(&seconds, &utc) || !strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc))
         return json_null();
     return json_string(text);
+}
+
+void json_show(json_t *document, size_t digits, const char *what)
+{
+    if (!document || json_dumpf(document, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(digits)) != 0 ||
+        putchar('\n') == EOF)
+        err(1, "%s cannot be written", what);
+    json_decref(document);
 }

@@ -23,6 +23,10 @@ json_t *known_count_json(bool known, uint64_t count);
 /* Seconds. Likewise. */
 json_t *known_seconds_json(bool known, uint64_t ns);
 
+/* Prints a document with a line end, and releases it. `digits` of reals: 0 for all. If that fails, or without memory
+ * (NULL), ends the tool: "WHAT cannot be written". */
+void json_show(json_t *document, size_t digits, const char *what);
+
 /* JSON has no infinities. An invalid figure (of a damaged file) becomes null. */
 json_t *figure_json(double figure);
 

@@ -14,44 +14,22 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const job_column_names[JOB_COLUMNS] = {"job",
-                                                   "source",
-                                                   "begin",
-                                                   "user",
-                                                   "scheduler_job",
-                                                   "program",
-                                                   "path",
-                                                   "command",
-                                                   "mpi",
-                                                   "size",
-                                                   "ranks",
-                                                   "hosts",
-                                                   "host_names",
-                                                   "ended_badly",
-                                                   "seconds",
-                                                   "mpi_share",
-                                                   "parallel_efficiency",
-                                                   "load_balance",
-                                                   "communication_efficiency",
-                                                   "messages",
-                                                   "bytes",
-                                                   "rule",
-                                                   "finding"};
+#define COLUMN_NAME(id, name, type) name,
+#define COLUMN_SQL(id, name, type) name " " type ", "
+const char *const job_column_names[JOB_COLUMNS] = {JOB_COLUMN_LIST(COLUMN_NAME)};
 
 /* Says that a file is an index of mpit-jobs, and of which version. */
 enum { APPLICATION = 0x6d70696a, VERSION = 1 };
 
 static const char schema[] =
-    "CREATE TABLE jobs (job TEXT, source TEXT PRIMARY KEY, begin REAL, user TEXT, scheduler_job TEXT, program TEXT,"
-    " path TEXT, command TEXT, mpi TEXT, size INTEGER, ranks INTEGER, hosts INTEGER, host_names TEXT,"
-    " ended_badly INTEGER, seconds REAL, mpi_share REAL, parallel_efficiency REAL, load_balance REAL,"
-    " communication_efficiency REAL, messages INTEGER, bytes INTEGER, rule TEXT, finding TEXT);"
-    "CREATE INDEX jobs_begin ON jobs (begin);"
-    "CREATE INDEX jobs_program ON jobs (program, size);"
-    "CREATE TABLE files (file TEXT PRIMARY KEY, changed INTEGER, bytes INTEGER, part_of TEXT, part INTEGER, joined "
-    "INTEGER);"
-    "CREATE INDEX files_part ON files (joined, part_of);"
-    "PRAGMA application_id = 0x6d70696a; PRAGMA user_version = 1";
+    "CREATE TABLE jobs (" JOB_COLUMN_LIST(COLUMN_SQL) "PRIMARY KEY (source));"
+                                                      "CREATE INDEX jobs_begin ON jobs (begin);"
+                                                      "CREATE INDEX jobs_program ON jobs (program, size);"
+                                                      "CREATE TABLE files (file TEXT PRIMARY KEY, changed INTEGER, "
+                                                      "bytes INTEGER, part_of TEXT, part INTEGER, joined "
+                                                      "INTEGER);"
+                                                      "CREATE INDEX files_part ON files (joined, part_of);"
+                                                      "PRAGMA application_id = 0x6d70696a; PRAGMA user_version = 1";
 
 struct job_table {
     sqlite3 *database;

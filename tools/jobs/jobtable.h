@@ -16,32 +16,35 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-enum job_column {
-    JOB_NUMBER,
-    JOB_SOURCE,
-    JOB_BEGIN,
-    JOB_USER,
-    JOB_SCHEDULER,
-    JOB_PROGRAM,
-    JOB_PATH,
-    JOB_COMMAND,
-    JOB_MPI,
-    JOB_SIZE,
-    JOB_RANKS,
-    JOB_HOSTS,
-    JOB_HOST_NAMES,
-    JOB_ENDED_BADLY,
-    JOB_SECONDS,
-    JOB_MPI_SHARE,
-    JOB_PARALLEL,
-    JOB_BALANCE,
-    JOB_COMMUNICATION,
-    JOB_MESSAGES,
-    JOB_BYTES,
-    JOB_RULE,
-    JOB_FINDING,
-    JOB_COLUMNS
-};
+/* X(name here, name in the table, type) */
+#define JOB_COLUMN_LIST(X)                                                                                             \
+    X(NUMBER, "job", "TEXT")                                                                                           \
+    X(SOURCE, "source", "TEXT")                                                                                        \
+    X(BEGIN, "begin", "REAL")                                                                                          \
+    X(USER, "user", "TEXT")                                                                                            \
+    X(SCHEDULER, "scheduler_job", "TEXT")                                                                              \
+    X(PROGRAM, "program", "TEXT")                                                                                      \
+    X(PATH, "path", "TEXT")                                                                                            \
+    X(COMMAND, "command", "TEXT")                                                                                      \
+    X(MPI, "mpi", "TEXT")                                                                                              \
+    X(SIZE, "size", "INTEGER")                                                                                         \
+    X(RANKS, "ranks", "INTEGER")                                                                                       \
+    X(HOSTS, "hosts", "INTEGER")                                                                                       \
+    X(HOST_NAMES, "host_names", "TEXT")                                                                                \
+    X(ENDED_BADLY, "ended_badly", "INTEGER")                                                                           \
+    X(SECONDS, "seconds", "REAL")                                                                                      \
+    X(MPI_SHARE, "mpi_share", "REAL")                                                                                  \
+    X(PARALLEL, "parallel_efficiency", "REAL")                                                                         \
+    X(BALANCE, "load_balance", "REAL")                                                                                 \
+    X(COMMUNICATION, "communication_efficiency", "REAL")                                                               \
+    X(MESSAGES, "messages", "INTEGER")                                                                                 \
+    X(BYTES, "bytes", "INTEGER")                                                                                       \
+    X(RULE, "rule", "TEXT")                                                                                            \
+    X(FINDING, "finding", "TEXT")
+
+#define JOB_COLUMN(id, ...) JOB_##id,
+enum job_column { JOB_COLUMN_LIST(JOB_COLUMN) JOB_COLUMNS };
+#undef JOB_COLUMN
 extern const char *const job_column_names[JOB_COLUMNS];
 
 struct job_table;

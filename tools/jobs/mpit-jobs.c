@@ -6,6 +6,7 @@
 #include "base/age.h"
 #include "base/options.h"
 #include "base/spelling.h"
+#include "job/jsonvalue.h"
 #include "jobs/joblist.h"
 #include "jobs/jobtree.h"
 #include "jobs/usual.h"
@@ -210,14 +211,6 @@ static sqlite3_stmt *jobs_ask(struct job_table *table)
     return ask;
 }
 
-static void json_print(json_t *object)
-{
-    if (!object || json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(16)) != 0)
-        errx(1, "no memory, or standard output failed");
-    putchar('\n');
-    json_decref(object);
-}
-
 static void usual_show(struct job_table *table)
 {
     struct usual usual;
@@ -225,7 +218,7 @@ static void usual_show(struct job_table *table)
     if (!usual_find(&usual, table, request.usual, error))
         errx(1, "%s", error);
     if (request.json)
-        json_print(usual_json(&usual));
+        json_show(usual_json(&usual), 16, "the comparison");
     else
         usual_print(&usual, stdout);
     usual_release(&usual);
@@ -235,9 +228,10 @@ static void jobs_show(struct job_table *table, const struct job_tree *tree)
 {
     sqlite3_stmt *ask = jobs_ask(table);
     if (request.json)
-        json_print(json_pack("{s:i, s:s, s:i, s:i, s:i, s:o}", "version", 1, "mpit", MPIT_VERSION, "files",
-                             (int)tree->files, "read", (int)tree->read, "unreadable", (int)tree->problems, "jobs",
-                             job_list_json(ask, request.limit)));
+        json_show(json_pack("{s:i, s:s, s:i, s:i, s:i, s:o}", "version", 1, "mpit", MPIT_VERSION, "files",
+                            (int)tree->files, "read", (int)tree->read, "unreadable", (int)tree->problems, "jobs",
+                            job_list_json(ask, request.limit)),
+                  16, "the list");
     else
         job_list_print(ask, request.limit, stdout);
     sqlite3_finalize(ask);

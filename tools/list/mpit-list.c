@@ -5,6 +5,7 @@
 #include "run/installation.h"
 #include "list/listing.h"
 #include "base/options.h"
+#include "job/jsonvalue.h"
 #include "job/valuelist.h"
 
 #include <err.h>
@@ -101,13 +102,6 @@ static json_t *listings_ask(int *status)
     return listings;
 }
 
-static void json_show(json_t *document)
-{
-    json_dumpf(document, stdout, JSON_INDENT(2));
-    putchar('\n');
-    json_decref(document);
-}
-
 /* Returns the exit status. */
 static int run_show(void)
 {
@@ -117,7 +111,7 @@ static int run_show(void)
         errx(1, "%s", error);
     size_t count = json_array_size(list);
     if (request.json)
-        json_show(json_pack("{s:i, s:O}", "version", 1, "variables", list));
+        json_show(json_pack("{s:i, s:O}", "version", 1, "variables", list), 0, "the list");
     else
         value_list_print(list, stdout);
     if (!count && request.choice.pattern)
@@ -138,7 +132,7 @@ int main(int argc, char *argv[])
     for (size_t i = 0; i < json_array_size(listings); i++)
         variables += listing_choose(json_array_get(listings, i), &request.choice);
     if (request.json) {
-        json_show(json_pack("{s:i, s:O}", "version", 1, "mpis", listings));
+        json_show(json_pack("{s:i, s:O}", "version", 1, "mpis", listings), 0, "the list");
     } else {
         for (size_t i = 0; i < json_array_size(listings); i++) {
             if (i > 0)

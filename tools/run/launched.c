@@ -2,6 +2,7 @@
 #include "run/launched.h"
 
 #include "base/hash.h"
+#include "base/processes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +17,6 @@
 
 enum {
     ANCESTORS_MOST = 32,
-    STAT_BYTES = 512,
     CLAIM_TRIES = 100,
     CLAIM_PAUSE_MS = 20,
     CLAIM_MINUTES = 5, /* more than a launcher needs to start a job on all hosts, and their clocks may differ */
@@ -74,35 +74,6 @@ static void node_key_set(struct launched *launched)
              hash_text(HASH_BEGIN, daemon));
 }
 
-struct process {
-    char name[STAT_BYTES]; /* in the kernel's form */
-    pid_t parent;
-    uint64_t begin; /* clock ticks since the boot */
-};
-
-/* Returns false if there is no such process. */
-static bool process_status_read(pid_t pid, struct process *process)
-{
-    char path[64], text[STAT_BYTES];
-    snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
-    FILE *stat = fopen(path, "re");
-    size_t bytes = stat ? fread(text, 1, sizeof text - 1, stat) : 0;
-    if (stat)
-        fclose(stat);
-    text[bytes] = '\0';
-    char *begin = strchr(text, '('), *end = strrchr(text, ')'); /* the name may have brackets in it */
-    long parent;
-    if (!begin || !end || end < begin ||
-        sscanf(end + 1,
-               " %*c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %" SCNu64, /* proc(5) */
-               &parent, &process->begin) != 2)
-        return false;
-    *end = '\0';
-    snprintf(process->name, sizeof process->name, "%s", begin + 1);
-    process->parent = (pid_t)parent;
-    return true;
-}
-
 /* Returns seconds since the epoch, or 0 if unknown. */
 static time_t boot_time(void)
 {
@@ -122,19 +93,19 @@ static void hydra_id(struct launched *launched)
 {
     if (environment_number("MPI_LOCALNRANKS") != launched->size)
         return; /* there are other proxies on other nodes */
-    pid_t pid = getppid();
-    struct process process;
-    for (int i = 0; i < ANCESTORS_MOST && process_status_read(pid, &process); i++) {
-        if (strcmp(process.name, "hydra_pmi_proxy") == 0) {
-            time_t begin = boot_time() + (time_t)(process.begin / (uint64_t)sysconf(_SC_CLK_TCK));
-            char stamp[32], number[32];
+    char name[PROCESS_NAME_BYTES], number[32], stamp[32];
+    uint32_t pid = (uint32_t)getppid();
+    for (int i = 0; i < ANCESTORS_MOST && pid; i++) {
+        uint32_t parent = process_parent(pid, name);
+        if (strcmp(name, "hydra_pmi_proxy") == 0) {
+            time_t begin = boot_time() + (time_t)(process_start(pid) / (uint64_t)sysconf(_SC_CLK_TCK));
             struct tm local;
             strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S-", localtime_r(&begin, &local));
-            snprintf(number, sizeof number, "%ld", (long)pid);
+            snprintf(number, sizeof number, "%" PRIu32, pid);
             id_set(launched, stamp, number, NULL);
             return;
         }
-        pid = process.parent;
+        pid = parent;
     }
 }
 

@@ -1,38 +1,21 @@
 #define _GNU_SOURCE
 #include "top/topmodel.h"
 
+#include "base/processes.h"
 #include "base/processlife.h"
 #include "base/spools.h"
 #include "run/launcher.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { ANCESTORS_MOST = 64, STAT_BYTES = 512, PROGRAM_BYTES = 64 };
-
-/* Reads the parent of a process, and the name of its program (of 15 bytes at most). Returns 0 if it is gone. */
-static uint32_t process_parent(uint32_t pid, char program[PROGRAM_BYTES])
-{
-    char path[48], text[STAT_BYTES];
-    snprintf(path, sizeof path, "/proc/%" PRIu32 "/stat", pid);
-    FILE *file = fopen(path, "re");
-    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[bytes] = '\0';
-    char *begin = strchr(text, '('), *end = strrchr(text, ')'); /* the name may have parentheses */
-    if (!begin || !end || end < begin || strlen(end) < 4)
-        return 0;
-    snprintf(program, PROGRAM_BYTES, "%.*s", (int)(end - begin - 1), begin + 1);
-    return (uint32_t)strtoul(end + 4, NULL, 10); /* ") S 1234" */
-}
+enum { ANCESTORS_MOST = 64 };
 
 /* Returns the nearest ancestor that is a launcher, or 0. A daemon of a launcher on another node has none here. */
 static uint32_t launcher_of(uint32_t pid)
 {
-    char program[PROGRAM_BYTES];
+    char program[PROCESS_NAME_BYTES];
     uint32_t parent = process_parent(pid, program);
     for (int i = 0; i < ANCESTORS_MOST && parent > 1; i++) {
         pid = parent;

@@ -318,25 +318,27 @@ static bool selection_move(struct screen *screen, int key)
     switch (key) {
     case KEY_UP:
         *at -= *at > 0;
-        return true;
+        break;
     case KEY_DOWN:
         ++*at;
-        return true;
+        break;
     case KEY_PPAGE:
         *at -= *at > page ? page : *at;
-        return true;
+        break;
     case KEY_NPAGE:
         *at += page;
-        return true;
+        break;
     case KEY_HOME:
         *at = 0;
-        return true;
+        break;
     case KEY_END:
         *at = SIZE_MAX / 2;
-        return true;
+        break;
     default:
         return false;
     }
+    memset(screen->key, 0, sizeof screen->key); /* the next painting finds the new one */
+    return true;
 }
 
 /* Views of one job need a job. */
@@ -353,14 +355,6 @@ static bool key_job_view(struct screen *screen, int key)
             return true;
         }
     return false;
-}
-
-static bool key_move(struct screen *screen, int key)
-{
-    if (!selection_move(screen, key))
-        return false;
-    memset(screen->key, 0, sizeof screen->key); /* the next painting finds the new one */
-    return true;
 }
 
 static bool key_view(struct screen *screen, int key)
@@ -433,7 +427,7 @@ static void keys_take(struct screen *screen)
             continue;
         if (screen->editing)
             filter_edit(screen, key);
-        else if (!key_move(screen, key) && !key_view(screen, key))
+        else if (!selection_move(screen, key) && !key_view(screen, key))
             key_other(screen, key);
     }
 }

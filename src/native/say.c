@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "native.h"
 
+#include "base/systemclock.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -24,9 +26,7 @@ __attribute__((constructor(101))) static void output_note(void)
 
 static int64_t monotonic_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(monotonic_ns() / 1000000);
 }
 
 /* Waits until a pipe or the like is read, but not too long. */

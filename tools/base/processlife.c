@@ -2,6 +2,7 @@
 #include "base/processlife.h"
 
 #include "base/processes.h"
+#include "base/systemclock.h"
 #include "clock/clock.h"
 #include "writer/spool.h"
 
@@ -143,11 +144,7 @@ uint64_t realtime_now(void)
 
 uint64_t process_ticks_now(const struct run_header *header)
 {
-    struct timespec now;
-    if (header->clock_kind == CLOCK_KIND_TSC)
-        return clock_counter();
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    return header->clock_kind == CLOCK_KIND_TSC ? clock_counter() : monotonic_ns();
 }
 
 uint64_t process_now(const struct run_header *header)

@@ -1,18 +1,12 @@
 #define _GNU_SOURCE
 #include "exporter/httpclients.h"
 
+#include "base/systemclock.h"
+
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
-
-static uint64_t client_time_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static struct http_peer peer_of(int socket, const struct sockaddr *address)
 {
@@ -60,7 +54,7 @@ struct http_client *http_client_add(struct http_clients *clients, int socket, co
     struct http_client *client = calloc(1, sizeof *client), **place = &clients->first;
     if (!client)
         return NULL;
-    *client = (struct http_client){.socket = socket, .begin_ns = client_time_ns(), .peer = peer_of(socket, address)};
+    *client = (struct http_client){.socket = socket, .begin_ns = monotonic_ns(), .peer = peer_of(socket, address)};
     while (*place)
         place = &(*place)->next;
     *place = client;
@@ -81,7 +75,7 @@ void http_client_remove(struct http_clients *clients, struct http_client *client
 
 static uint64_t age_ns(const struct http_client *client)
 {
-    return client_time_ns() - client->begin_ns;
+    return monotonic_ns() - client->begin_ns;
 }
 
 void http_clients_age(struct http_clients *clients)

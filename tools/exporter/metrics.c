@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "exporter/metrics.h"
 
+#include "base/text.h"
 #include "figures/bucket.h"
 #include "format/label.h"
 
@@ -92,15 +93,6 @@ static struct metric_family *metric_family(struct emission *emission, size_t num
     return emission->families[number];
 }
 
-static void value_add(struct metric_family *family, const struct metric *metric, const struct textbuffer *labels,
-                      uint64_t value)
-{
-    if (metric->time)
-        family_add_seconds(family, labels, value);
-    else
-        family_add(family, labels, value);
-}
-
 /* With `zeros`, a variable with one value is exported from the beginning, so that its first growth is visible. */
 static void slots_add(struct emission *emission, struct figure_set *set, size_t number, bool zeros)
 {
@@ -121,7 +113,7 @@ static void slots_add(struct emission *emission, struct figure_set *set, size_t 
         if (metric->shape != SHAPE_NUMBER)
             text_label(&emission->labels, metric->label,
                        metric_slot_name(&emission->observation->metrics, metric, i, text), SLOT_NAME_BYTES);
-        value_add(family, metric, &emission->labels, row->values[i]);
+        (metric->time ? family_add_seconds : family_add)(family, &emission->labels, row->values[i]);
         emission->labels.used = used;
     }
 }
@@ -233,32 +225,24 @@ static void metric_figures_add(struct emission *emission)
  * ----------------------------------------------------------------------------------------------
  */
 
-static struct metric_family *family_get(struct emission *emission, const char *name, enum metric_type type,
-                                        const char *unit, const char *help)
+/* Adds one sample, in nanoseconds if its name ends with _seconds. */
+static void sample_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
+                       uint64_t value)
 {
-    return exposition_family(emission->exposition, name, type, unit, help);
+    bool time = text_ends(name, "_seconds");
+    struct metric_family *family = exposition_family(emission->exposition, name, type, time ? "seconds" : "", help);
+    if (family)
+        (time ? family_add_seconds : family_add)(family, &emission->labels, value);
 }
 
-/* Adds one sample of a family of the exporter itself. */
 static void gauge_add(struct emission *emission, const char *name, const char *help, uint64_t value)
 {
-    struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "", help);
-    if (family)
-        family_add(family, &emission->labels, value);
+    sample_add(emission, name, METRIC_GAUGE, help, value);
 }
 
-static void seconds_add(struct emission *emission, const char *name, const char *help, uint64_t ns)
+static void counter_add(struct emission *emission, const char *name, const char *help, uint64_t value)
 {
-    struct metric_family *family = family_get(emission, name, METRIC_GAUGE, "seconds", help);
-    if (family)
-        family_add_seconds(family, &emission->labels, ns);
-}
-
-static void time_add(struct emission *emission, const char *name, const char *help, uint64_t ns)
-{
-    struct metric_family *family = family_get(emission, name, METRIC_COUNTER, "seconds", help);
-    if (family)
-        family_add_seconds(family, &emission->labels, ns);
+    sample_add(emission, name, METRIC_COUNTER, help, value);
 }
 
 /* JOB_SERIES. */
@@ -275,8 +259,8 @@ static void job_series_add(struct emission *emission, const struct observed_job 
     gauge_add(emission, "mpit_job_processes", "Running processes of the job on this node.", alive);
     gauge_add(emission, "mpit_job_stall_known",
               "1: stalls and work are known apart. 0: all time in calls counts as work.", job->stall_known);
-    seconds_add(emission, "mpit_job_longest_call_seconds", "Duration of the oldest call now in progress on this node.",
-                longest);
+    gauge_add(emission, "mpit_job_longest_call_seconds", "Duration of the oldest call now in progress on this node.",
+              longest);
     text_label(&emission->labels, "program", job->program, sizeof job->program);
     text_label(&emission->labels, "mpi", job->mpi, sizeof job->mpi);
     labels_add(&emission->labels, "user", job->user);
@@ -297,18 +281,18 @@ static void process_series_add(struct emission *emission, const struct observed_
     process_labels(labels, job, process);
     gauge_add(emission, "mpit_process_up", "1: the process runs. 0: it has ended, and the values are its last ones.",
               !process->gone_ns);
-    seconds_add(emission, "mpit_process_start_time_seconds",
-                "When the recorder of the process began, since 1970-01-01 00:00 UTC.", process->begin_realtime_ns);
-    seconds_add(emission, "mpit_process_call_age_seconds",
-                "Duration of the oldest call now in progress. 0: no call is in progress.", process->call_ns);
+    gauge_add(emission, "mpit_process_start_time_seconds",
+              "When the recorder of the process began, since 1970-01-01 00:00 UTC.", process->begin_realtime_ns);
+    gauge_add(emission, "mpit_process_call_age_seconds",
+              "Duration of the oldest call now in progress. 0: no call is in progress.", process->call_ns);
     if (process->time.known) {
-        time_add(
+        counter_add(
             emission, "mpit_process_run_seconds",
             "Run time of the process while recording was on, from the end of MPI_Init to the begin of MPI_Finalize.",
             process->time.run_ns);
-        time_add(emission, "mpit_process_useful_seconds",
-                 "Of the run time, the part outside of MPI: the mean of the threads that call MPI.",
-                 process->time.useful_ns);
+        counter_add(emission, "mpit_process_useful_seconds",
+                    "Of the run time, the part outside of MPI: the mean of the threads that call MPI.",
+                    process->time.useful_ns);
     }
     size_t used = labels->used;
     for (unsigned i = 0; i < ACTIVITY_COUNT; i++) {
@@ -371,27 +355,12 @@ static void jobs_add(struct emission *emission)
  * ---------------------------------------------------------------------------------------------
  */
 
-static void counter_add(struct emission *emission, const char *name, const char *help, uint64_t value)
-{
-    struct metric_family *family = family_get(emission, name, METRIC_COUNTER, "", help);
-    if (family)
-        family_add(family, NULL, value);
-}
-
 static size_t samples_count(const struct exposition *exposition)
 {
     size_t samples = 0;
     for (size_t i = 0; i < exposition->count; i++)
         samples += exposition->families[i]->samples;
     return samples;
-}
-
-static void single_number_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
-                              double value)
-{
-    struct metric_family *family = family_get(emission, name, type, "seconds", help);
-    if (family)
-        family_add_number(family, NULL, value);
 }
 
 static void exporter_add(struct emission *emission, const struct exporter_facts *facts)
@@ -424,13 +393,13 @@ static void exporter_add(struct emission *emission, const struct exporter_facts 
     counter_add(emission, "mpit_exporter_errors", "Run files that could not be read, and scans that failed.",
                 observation->unreadable + observation->looks_failed);
     counter_add(emission, "mpit_exporter_scrapes", "Requests for metrics.", facts->scrapes);
-    single_number_add(emission, "mpit_exporter_look_duration_seconds", METRIC_GAUGE,
-                      "Time to scan all processes and read their values.", facts->look_seconds);
+    gauge_add(emission, "mpit_exporter_look_duration_seconds", "Time to scan all processes and read their values.",
+              facts->look_ns);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    single_number_add(emission, "mpit_exporter_cpu_seconds", METRIC_COUNTER, "Processor time of the exporter.",
-                      (double)used.tv_sec + (double)used.tv_nsec / 1e9);
-    single_number_add(emission, "mpit_exporter_start_time_seconds", METRIC_GAUGE,
-                      "When the exporter began, since 1970-01-01 00:00 UTC.", facts->start_seconds);
+    counter_add(emission, "mpit_exporter_cpu_seconds", "Processor time of the exporter.",
+                (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec);
+    gauge_add(emission, "mpit_exporter_start_time_seconds", "When the exporter began, since 1970-01-01 00:00 UTC.",
+              facts->start_ns);
     labels_add(&emission->labels, "version", MPIT_VERSION);
     gauge_add(emission, "mpit_exporter_info", "The exporter.", 1);
 }

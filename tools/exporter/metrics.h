@@ -26,9 +26,9 @@ struct metrics_choice {
 
 /* Facts of the exporter about itself. */
 struct exporter_facts {
-    double look_seconds;  /* that this look took */
-    uint64_t users_cut;   /* livefind.h */
-    double start_seconds; /* since the epoch */
+    uint64_t look_ns;   /* that this look took */
+    uint64_t users_cut; /* livefind.h */
+    uint64_t start_ns;  /* since the epoch */
     uint64_t scrapes;
 };
 

@@ -51,14 +51,10 @@ static const char *metric_unit_of(const struct variable_record *record)
 
 static enum metric_type type_of(const struct variable_record *record)
 {
-    switch (record->class) {
-    case VARIABLE_COUNTER:
-    case VARIABLE_AGGREGATE:
-    case VARIABLE_TIMER: /* a span from a first to a last moment cannot be added up */
-        return record->combine == COMBINE_SPAN ? METRIC_GAUGE : METRIC_COUNTER;
-    default:
-        return METRIC_GAUGE;
-    }
+    bool counts =
+        record->class == VARIABLE_COUNTER || record->class == VARIABLE_AGGREGATE || record->class == VARIABLE_TIMER;
+    /* a span from a first to a last moment cannot be added up */
+    return counts && record->combine != COMBINE_SPAN ? METRIC_COUNTER : METRIC_GAUGE;
 }
 
 static enum metric_shape shape_of(const char *name, const struct variable_record *record)
@@ -100,27 +96,12 @@ static void family_name(struct metric *metric)
 
 static const char *label_of(enum variable_names names)
 {
-    switch (names) {
-    case NAMES_CALL:
-        return "call";
-    case NAMES_COLL:
-        return "collective";
-    case NAMES_LOSS:
-        return "cause";
-    case NAMES_STATE:
-        return "reason";
-    case NAMES_FABRIC:
-        return "operation";
-    case NAMES_FABRIC_FUNCTION:
-        return "function";
-    case NAMES_PLACE:
-        return "place";
-    case NAMES_SWITCH:
-    case NAMES_FAULT:
-        return "kind";
-    default:
-        return "slot";
-    }
+    static const char *const labels[] = {
+        [NAMES_CALL] = "call",    [NAMES_COLL] = "collective",  [NAMES_LOSS] = "cause",
+        [NAMES_STATE] = "reason", [NAMES_FABRIC] = "operation", [NAMES_FABRIC_FUNCTION] = "function",
+        [NAMES_PLACE] = "place",  [NAMES_SWITCH] = "kind",      [NAMES_FAULT] = "kind"};
+    bool known = names < sizeof labels / sizeof *labels && labels[names];
+    return known ? labels[names] : "slot";
 }
 
 /* ---- what is said of it

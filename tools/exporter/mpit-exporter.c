@@ -7,9 +7,11 @@
  */
 #define _GNU_SOURCE
 #include "exporter/httpserver.h"
+#include "collect/processlife.h"
 #include "job/livefind.h"
 #include "exporter/metrics.h"
 #include "base/options.h"
+#include "base/systemclock.h"
 
 #include <err.h>
 #include <errno.h>
@@ -21,7 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LISTEN_DEFAULT "127.0.0.1:16748"
@@ -166,13 +167,6 @@ static void exporter_options_read(int argc, char *argv[])
  * -----------------------------------------------------------------------------------------------------------
  */
 
-static double clock_seconds(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 /* Reports a problem, but not the same one again. */
 static void problem_tell(struct exporter *exporter, const char *problem)
 {
@@ -184,14 +178,14 @@ static void problem_tell(struct exporter *exporter, const char *problem)
 static bool exporter_look(struct exporter *exporter)
 {
     char error[512] = "";
-    double begin = clock_seconds(CLOCK_MONOTONIC);
+    uint64_t begin = monotonic_ns();
     exporter->observation.problem[0] = '\0';
     if (live_look(&exporter->live, error) != 0)
         exporter->observation.looks_failed++;
     bool taken = observation_take(&exporter->observation, &exporter->live) == 0;
     problem_tell(exporter, error[0] ? error : exporter->observation.problem);
     exporter->facts.users_cut = exporter->live.finder->users_cut;
-    exporter->facts.look_seconds = clock_seconds(CLOCK_MONOTONIC) - begin;
+    exporter->facts.look_ns = monotonic_ns() - begin;
     return taken;
 }
 
@@ -274,14 +268,13 @@ static void serve(struct exporter *exporter)
         err(1, "waiting for signals failed");
     server_open(&server);
     struct pollfd waits[] = {{.fd = signals, .events = POLLIN}, {.fd = http_descriptor(&server), .events = POLLIN}};
-    uint64_t scrapes = 0;
-    double looked = clock_seconds(CLOCK_MONOTONIC);
+    uint64_t scrapes = 0, looked = monotonic_ns();
     while (!waits[0].revents) {
         if (poll(waits, 2, http_timeout(&server, IDLE_LOOK_MS)) < 0 && errno != EINTR)
             err(1, "poll");
         http_run(&server);
-        double now = clock_seconds(CLOCK_MONOTONIC);
-        if (scrapes == exporter->facts.scrapes && (now - looked) * 1000 >= IDLE_LOOK_MS)
+        uint64_t now = monotonic_ns();
+        if (scrapes == exporter->facts.scrapes && (now - looked) / 1000000 >= IDLE_LOOK_MS)
             exporter_look(exporter);
         else if (scrapes == exporter->facts.scrapes)
             continue;
@@ -312,7 +305,7 @@ int main(int argc, char *argv[])
     exporter_options_read(argc, argv);
     exporter.observation.choice = request.observation;
     exporter.choice = request.metrics;
-    exporter.facts.start_seconds = clock_seconds(CLOCK_REALTIME);
+    exporter.facts.start_ns = realtime_now();
     if (live_files_open(&exporter.live, (const char *const *)argv + optind, (size_t)(argc - optind)) != 0)
         errx(1, "out of memory");
     if (request.all_users)

@@ -2,6 +2,7 @@
 #include "exporter/observation.h"
 
 #include "base/array.h"
+#include "base/systemclock.h"
 #include "format/label.h"
 #include "job/livefind.h"
 
@@ -334,7 +335,7 @@ static void metrics_keep(struct observation *observation)
 
 int observation_take(struct observation *observation, struct live *live)
 {
-    uint64_t now = live_monotonic_ns();
+    uint64_t now = monotonic_ns();
     int result = 0;
     size_t kept = 0;
     observation->looks++;

@@ -4,7 +4,6 @@
 #include "base/array.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,15 +149,6 @@ void family_add_seconds(struct metric_family *family, const struct textbuffer *l
 {
     text_format(sample_begin(family, type_suffix(family->type), labels, ""), " %" PRIu64 ".%09" PRIu64 "\n",
                 ns / 1000000000, ns % 1000000000);
-}
-
-void family_add_number(struct metric_family *family, const struct textbuffer *labels, double value)
-{
-    struct textbuffer *text = sample_begin(family, type_suffix(family->type), labels, "");
-    if (isfinite(value))
-        text_format(text, " %.15g\n", value);
-    else
-        text_format(text, " %s\n", isnan(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf");
 }
 
 size_t histogram_samples(const struct histogram *histogram)

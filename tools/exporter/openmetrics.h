@@ -52,7 +52,6 @@ void labels_add(struct textbuffer *labels, const char *name, const char *value);
 /* Adds a sample. That of a counter gets _total. labels: NULL for none. */
 void family_add(struct metric_family *family, const struct textbuffer *labels, uint64_t value);
 void family_add_seconds(struct metric_family *family, const struct textbuffer *labels, uint64_t ns);
-void family_add_number(struct metric_family *family, const struct textbuffer *labels, double value);
 
 /* A histogram: counts[i] observations that were at most limits[i] and over limits[i - 1]. The last has no limit. They
  * are exported cumulatively, and only for the indices in `buckets` (ascending, the last one is count - 1). */

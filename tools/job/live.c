@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/pair.h"
+#include "base/systemclock.h"
 #include "figures/figures.h"
 #include "jobfile/jobindex.h"
 #include "job/livefind.h"
@@ -363,7 +364,7 @@ int live_look(struct live *live, char error[512])
     jobs_release(live);
     live->looks++;
     live->realtime_ns = realtime_now();
-    uint64_t now_ns = live_monotonic_ns();
+    uint64_t now_ns = monotonic_ns();
     int result = live_find(finder, live->paths, live->path_count);
     size_t count = finder->files.count;
     struct keyed **files = result == 0 && count ? keytable_sorted(&finder->files) : NULL;

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/processlife.h"
 #include "base/spools.h"
+#include "base/systemclock.h"
 #include "base/text.h"
 #include "reader/regularfile.h"
 #include "writer/spool.h"
@@ -39,13 +40,6 @@ struct live_directory {
     struct keyed keyed; /* hash of its path, user who named it */
     char path[];
 };
-
-uint64_t live_monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
@@ -314,7 +308,7 @@ static int path_look(struct live_finder *finder, const char *path)
 
 int live_find(struct live_finder *finder, char *const *paths, size_t count)
 {
-    uint64_t begin = live_monotonic_ns(), pause = SCAN_SHARE * finder->cost_ns;
+    uint64_t begin = monotonic_ns(), pause = SCAN_SHARE * finder->cost_ns;
     if (pause < LIVE_SCAN_NS)
         pause = LIVE_SCAN_NS;
     bool none =
@@ -335,7 +329,7 @@ int live_find(struct live_finder *finder, char *const *paths, size_t count)
     keytable_release(&finder->directories, NULL);
     keytable_release(&finder->users, NULL);
     finder->scanned_ns = begin;
-    finder->cost_ns = live_monotonic_ns() - begin;
+    finder->cost_ns = monotonic_ns() - begin;
     return result;
 }
 

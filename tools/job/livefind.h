@@ -56,7 +56,4 @@ static inline struct run_extent live_file_extent(const struct live_file *file)
     return (struct run_extent){.device = file->keyed.key[0], .inode = file->keyed.key[1]};
 }
 void live_finder_release(struct live_finder *finder);
-/* CLOCK_MONOTONIC */
-uint64_t live_monotonic_ns(void);
-
 #endif

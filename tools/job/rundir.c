@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "job/rundir.h"
 
+#include "base/systemclock.h"
 #include "base/text.h"
 #include "format/packedrun.h"
 #include "format/label.h"
@@ -277,28 +278,22 @@ static bool some_are_missing(const struct run_dir *dir)
     return false;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* Returns whether the number of files has changed before that time. */
-static bool files_await(const char *path, long before, int64_t until_ms)
+static bool files_await(const char *path, long before, uint64_t until_ns)
 {
     enum { LOOK_NS = 50000000 };
-    while (run_dir_count(path) == before && now_ms() < until_ms)
+    while (run_dir_count(path) == before && monotonic_ns() < until_ns)
         nanosleep(&(struct timespec){.tv_nsec = LOOK_NS}, NULL);
     return run_dir_count(path) != before;
 }
 
 int run_dir_open_whole(struct run_dir *dir, const char *path, int wait_ms, char error[512])
 {
-    int64_t end_ms = now_ms() + (int64_t)RUN_DIR_WAITS * wait_ms;
+    uint64_t wait_ns = (uint64_t)wait_ms * 1000000, end_ns = monotonic_ns() + RUN_DIR_WAITS * wait_ns;
     long before = run_dir_count(path);
     int opened = run_dir_open(dir, path, error);
-    while (opened == 0 && now_ms() < end_ms && some_are_missing(dir) && files_await(path, before, now_ms() + wait_ms)) {
+    while (opened == 0 && monotonic_ns() < end_ns && some_are_missing(dir) &&
+           files_await(path, before, monotonic_ns() + wait_ns)) {
         run_dir_close(dir);
         before = run_dir_count(path);
         opened = run_dir_open(dir, path, error);

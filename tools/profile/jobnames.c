@@ -1,5 +1,6 @@
 #include "profile/jobnames.h"
 
+#include "base/systemclock.h"
 #include "jobfile/summaryfile.h"
 #include "job/join.h"
 #include "profile/stacks.h"
@@ -8,27 +9,19 @@
 #include <err.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { SAY_SECONDS = 2 };
 
 struct naming {
     struct symbols *symbols;
-    time_t begin;
+    uint64_t begin_ns;
     bool quiet, said, over;
 };
-
-static time_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec;
-}
 
 /* Returns whether there is still time. */
 static bool time_is_left(struct naming *naming)
 {
-    time_t passed = now() - naming->begin;
+    uint64_t passed = (monotonic_ns() - naming->begin_ns) / 1000000000;
     if (passed >= SAY_SECONDS && !naming->said && !naming->quiet)
         fprintf(stderr, "mpit-run: looking up the names of functions, for at most %d s\n", JOB_NAMES_SECONDS);
     naming->said |= passed >= SAY_SECONDS;
@@ -86,7 +79,7 @@ static bool names_write(const struct run_dir *dir, const struct run_job *job, co
 
 void job_names_store(const struct run_dir *dir, bool quiet)
 {
-    struct naming naming = {.begin = now(), .quiet = quiet};
+    struct naming naming = {.begin_ns = monotonic_ns(), .quiet = quiet};
     bool whole = true;
     for (size_t i = 0; i < dir->job_count && whole; i++) {
         const struct run_job *job = &dir->jobs[i];

@@ -7,6 +7,7 @@
 #include "job/livefind.h"
 #include "base/options.h"
 #include "base/ranklist.h"
+#include "base/systemclock.h"
 #include "top/topjson.h"
 #include "top/topscreen.h"
 #include "waiting/ward.h"
@@ -98,14 +99,14 @@ struct looker {
 static bool look(void *context, struct top_view *view, struct top_model *model)
 {
     struct looker *looker = context;
-    uint64_t begin = live_monotonic_ns();
+    uint64_t begin = monotonic_ns();
     int result = live_look(&looker->live, looker->error);
     view->message = result != 0 && !looker->live.job_count ? looker->error : NULL;
     if (top_model_update(model, &looker->live) != 0)
         return false;
     top_view_follow(view, model);
     top_focus_update(view, model);
-    model->look_ns = live_monotonic_ns() - begin;
+    model->look_ns = monotonic_ns() - begin;
     return true;
 }
 

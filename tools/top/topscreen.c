@@ -2,6 +2,7 @@
 #define NCURSES_WIDECHAR 1
 #include "top/topscreen.h"
 
+#include "base/systemclock.h"
 #include "job/livefind.h"
 
 #include <curses.h>
@@ -447,15 +448,15 @@ int top_screen_run(struct top_view *view, struct top_model *model, top_look *loo
     struct screen screen = {.view = view, .model = model};
     uint64_t due = 0;
     while (!screen.quit && !ended_by) {
-        uint64_t now = live_monotonic_ns();
+        uint64_t now = monotonic_ns();
         if (now >= due && !view->paused) {
             if (!look(context, view, model))
                 break;
-            uint64_t cost = live_monotonic_ns() - now, pause = (uint64_t)(view->interval * 1e9);
+            uint64_t cost = monotonic_ns() - now, pause = (uint64_t)(view->interval * 1e9);
             due = now + (pause > PAUSE_SHARE * cost ? pause : PAUSE_SHARE * cost);
         }
         screen_paint(&screen);
-        now = live_monotonic_ns();
+        now = monotonic_ns();
         int ms = view->paused ? 1000 : due > now ? (int)((due - now) / 1000000 + 1) : 0;
         if (!keys_await(ms))
             ended_by = SIGHUP;

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "top/topmodel.h"
+#include "base/systemclock.h"
 #include "top/toptext.h"
 
 #include "job/livefind.h"
@@ -125,7 +126,7 @@ static void waits_look(struct top_job *job, const struct live_job *live)
 
 void top_waits_find(struct top_job *job, const struct live_job *live)
 {
-    uint64_t begin = live_monotonic_ns();
+    uint64_t begin = monotonic_ns();
     bool hangs = somebody_hangs(job);
     if (hangs && begin < job->waits_due_ns)
         return;
@@ -138,5 +139,5 @@ void top_waits_find(struct top_job *job, const struct live_job *live)
     if (!hangs || live->count > WAITS_FILES_MOST)
         return;
     waits_look(job, live);
-    job->waits_due_ns = begin + WAITS_SHARE * (live_monotonic_ns() - begin);
+    job->waits_due_ns = begin + WAITS_SHARE * (monotonic_ns() - begin);
 }

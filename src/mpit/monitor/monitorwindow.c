@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "monitor/monitorwindow.h"
 
+#include "base/systemclock.h"
 #include "registry/commreuse.h"
 #include "settings/demand.h"
 #include "settings/knobs.h"
@@ -100,13 +101,6 @@ bool monitor_is_time(void)
     const struct run_header *header = book.run.header;
     return header && !book.run.detached && __atomic_load_n(&header->phase, __ATOMIC_ACQUIRE) == RUN_RUNNING &&
            !__atomic_load_n(&native.ending, __ATOMIC_ACQUIRE) && !__atomic_load_n(&native.finalizing, __ATOMIC_ACQUIRE);
-}
-
-static uint64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 /* ---- delivering -------------------------------------------------------------------------------------------------- */

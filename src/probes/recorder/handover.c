@@ -6,6 +6,7 @@
 #include "base/cancel.h"
 #include "recorder/collectstart.h"
 #include "base/processes.h"
+#include "base/systemclock.h"
 #include "native.h"
 #include "recorder/opening.h"
 #include "writer/spool.h"
@@ -72,9 +73,7 @@ static bool is_last(const char *spool)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(monotonic_ns() / 1000000);
 }
 
 /* Reads the available output. False: that was the end. */

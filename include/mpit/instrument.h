@@ -413,8 +413,7 @@ MPIT_INSTRUMENT_INLINE void mpit_region_leave(struct mpit_region *region)
     mpit_cell_region_leave(__atomic_load_n(&region->cell, __ATOMIC_ACQUIRE));
 }
 
-/* ---- control variables
- * ----------------------------------------------------------------------------------------------- */
+/* ---- control variables ------------------------------------------------------------------------------------------- */
 
 /* Returns the value that a tool wrote last, or else the initial value. Wait-free, async-signal-safe. */
 MPIT_INSTRUMENT_INLINE uint64_t mpit_control_bits(const struct mpit_control *control)
@@ -464,8 +463,7 @@ MPIT_INSTRUMENT_INLINE const uint64_t *mpit_control_bind(struct mpit_control *co
     return interface_ ? interface_->control_bind(control, comm) : MPIT_INSTRUMENT_NULL;
 }
 
-/* ---- events
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 /* Raises an event with the data of one instance, `bytes` long. If no tool listens, this costs two loads. */
 MPIT_INSTRUMENT_INLINE void mpit_cell_event_raise(struct mpit_cell *cell, const void *data)

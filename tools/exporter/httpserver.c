@@ -11,9 +11,7 @@ enum { CONNECTIONS_MOST = 128, CONNECTION_BYTES = 32 * 1024, SILENCE_SECONDS = 5
 
 _Static_assert((int)CONNECTIONS_MOST > (int)CLIENT_MOST, "there is room for those that are being ended");
 
-/* ---- requests
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- requests ---------------------------------------------------------------------------------------------------- */
 
 static enum MHD_Result page_send(struct MHD_Connection *connection, const struct page *page, const char *name,
                                  const char *value)
@@ -87,9 +85,7 @@ static void connection_note(void *context, struct MHD_Connection *connection, vo
         *client = http_client_add(&server->clients, socket->connect_fd, peer ? peer->client_addr : NULL);
 }
 
-/* ---- the server
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- the server -------------------------------------------------------------------------------------------------- */
 
 int http_open(struct http_server *server, const char *where, char error[512])
 {

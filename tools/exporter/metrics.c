@@ -36,9 +36,7 @@ static const char *run_phase_name(uint32_t phase, bool gone)
     return phase >= RUN_STARTING && phase <= RUN_EXITED ? names[phase] : "unknown";
 }
 
-/* ---- labels
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
 
 static void number_label(struct textbuffer *labels, const char *name, int64_t value)
 {
@@ -75,9 +73,7 @@ static void process_labels(struct textbuffer *labels, const struct observed_job 
     number_label(labels, "rank", process->rank);
 }
 
-/* ---- variables
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- variables --------------------------------------------------------------------------------------------------- */
 
 static bool series_admit(struct emission *emission, size_t series)
 {
@@ -221,9 +217,7 @@ static void metric_figures_add(struct emission *emission)
         }
 }
 
-/* ---- jobs and processes
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- jobs and processes ------------------------------------------------------------------------------------------ */
 
 /* Adds one sample, in nanoseconds if its name ends with _seconds. */
 static void sample_add(struct emission *emission, const char *name, enum metric_type type, const char *help,
@@ -351,9 +345,7 @@ static void jobs_add(struct emission *emission)
     }
 }
 
-/* ---- the exporter itself
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- the exporter itself ----------------------------------------------------------------------------------------- */
 
 static size_t samples_count(const struct exposition *exposition)
 {

@@ -16,9 +16,7 @@ enum { CALLS_MOST = METRIC_SLOTS_MOST };
 
 static const char size_suffix[] = "_size_count";
 
-/* ---- what it is
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- what it is -------------------------------------------------------------------------------------------------- */
 
 /* Returns whether the variable is counted only on request. Its record may have no room for that. */
 static bool is_asked(const struct variable_record *record)
@@ -104,9 +102,7 @@ static const char *label_of(enum variable_names names)
     return known ? labels[names] : "slot";
 }
 
-/* ---- what is said of it
- * ----------------------------------------------------------------------------------------------
- */
+/* ---- what is said of it ------------------------------------------------------------------------------------------ */
 
 static void words_cut(char *text, const char *words, const char *instead)
 {
@@ -163,9 +159,7 @@ static void help_make(struct metric *metric, const struct variable *known, const
         text_tidy(metric->help, sizeof metric->help);
 }
 
-/* ---- the table
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 bool name_matches(const char *name, const char *patterns)
 {
@@ -313,9 +307,7 @@ uint64_t metric_joined(enum variable_combine combine, uint64_t one, uint64_t oth
     return one > other ? one : other;
 }
 
-/* ---- slots
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- slots ------------------------------------------------------------------------------------------------------- */
 
 /* Two names that look the same are one. */
 static size_t call_slot(struct metric_table *table, const char *raw)

@@ -94,9 +94,7 @@ struct exporter {
     char told[512]; /* the last problem that was reported */
 };
 
-/* ---- the command line
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the command line -------------------------------------------------------------------------------------------- */
 
 static size_t option_number_read(const char *option, const char *text)
 {
@@ -163,9 +161,7 @@ static void exporter_options_read(int argc, char *argv[])
     request.metrics.shared = request.all_users && !request.observation.named;
 }
 
-/* ---- pages
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
 
 /* Reports a problem, but not the same one again. */
 static void problem_tell(struct exporter *exporter, const char *problem)
@@ -226,9 +222,7 @@ static struct page page_make(void *context, const char *path)
     return page_of(500, "text/plain; charset=utf-8", "out of memory\n");
 }
 
-/* ---- serving
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- serving ----------------------------------------------------------------------------------------------------- */
 
 /* Makes SIGTERM and SIGINT readable from a descriptor. */
 static int signals_open(void)

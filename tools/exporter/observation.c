@@ -11,9 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- sets of figures
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- sets of figures --------------------------------------------------------------------------------------------- */
 
 uint64_t figure_neutral(const struct metric *metric)
 {
@@ -78,9 +76,7 @@ static int figures_join(const struct metric_table *table, struct figure_set *to,
     return 0;
 }
 
-/* ---- processes
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- processes --------------------------------------------------------------------------------------------------- */
 
 static void process_free(struct observed_process *process)
 {
@@ -167,9 +163,7 @@ static struct observed_process *process_find(struct observed_job *job, const str
     return NULL;
 }
 
-/* ---- what its threads do
- * ---------------------------------------------------------------------------------------------
- */
+/* ---- what its threads do ----------------------------------------------------------------------------------------- */
 
 static void current_call_take(struct observed_process *process, const struct run_reader *run,
                               const struct live_thread *thread)
@@ -204,9 +198,7 @@ static void activity_clear(struct observed_process *process)
     process->call[0] = process->call_comm[0] = '\0';
 }
 
-/* ---- a look
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- a look ------------------------------------------------------------------------------------------------------ */
 
 /* The file of the process cannot be read at this look. That is not the end of the process. */
 static void process_excuse(struct observation *observation, const struct live_process *live, const char *reason)

@@ -37,9 +37,7 @@ static bool comms_changed(const struct run_reader *run)
     return now != run->header.comm_changes || (now & 1);
 }
 
-/* ---- who is who
- * ------------------------------------------------------------------------------------------------------
- */
+/* ---- who is who -------------------------------------------------------------------------------------------------- */
 
 static size_t comm_find(const struct observed_process *process, const char *name)
 {
@@ -105,9 +103,7 @@ static int order_make(struct reading *reading, const struct observation_choice *
     return 0;
 }
 
-/* ---- cells
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- cells ------------------------------------------------------------------------------------------------------- */
 
 static void slot_take(const struct reading *reading, const struct variable_record *record, uint32_t slot, size_t count)
 {
@@ -155,9 +151,7 @@ static void variable_cells_take(const struct reading *reading, const struct vari
     }
 }
 
-/* ---- figures
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
 
 static void part_join(const struct variable_record *record, uint64_t *to, const uint64_t *from, size_t count)
 {
@@ -254,9 +248,7 @@ static int variable_read(struct observation *observation, struct reading *readin
     return result;
 }
 
-/* ---- a process
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- a process --------------------------------------------------------------------------------------------------- */
 
 static void reading_end(struct reading *reading)
 {

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- escapes
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- escapes ----------------------------------------------------------------------------------------------------- */
 
 static void escaped_add(struct textbuffer *text, const char *value)
 {
@@ -39,9 +37,7 @@ void labels_add(struct textbuffer *labels, const char *name, const char *value)
     text_put(labels, "\"");
 }
 
-/* ---- families
- * --------------------------------------------------------------------------------------------------------
- */
+/* ---- families ---------------------------------------------------------------------------------------------------- */
 
 static struct metric_family *family_make(struct exposition *exposition, const char *name, const char *help)
 {
@@ -115,9 +111,7 @@ void exposition_free(struct exposition *exposition)
     *exposition = (struct exposition){0};
 }
 
-/* ---- samples
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------------------------------- */
 
 /* Writes the name and its labels. `more` is another finished label, or "". */
 static struct textbuffer *sample_begin(struct metric_family *family, const char *suffix,

@@ -137,8 +137,7 @@ void summary_instruments_print(const struct summary *summary, FILE *out)
                 summary->instruments_left_out, SUMMARY_INSTRUMENTS_MAX);
 }
 
-/* ---- JSON
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- JSON -------------------------------------------------------------------------------------------------------- */
 
 static json_t *instrument_figure_json(const struct summary_instrument *line, double figure)
 {

@@ -37,8 +37,7 @@ bool top_view_wants(const struct top_view *view, int32_t rank, const char *text)
     return rank_list_is_good(view->filter) ? rank_list_has(view->filter, rank) : strcasestr(text, view->filter) != NULL;
 }
 
-/* ---- pages --------------------------------------------------------------------------------------------------------
- */
+/* ---- pages ------------------------------------------------------------------------------------------------------- */
 
 void top_page_clear(struct top_page *page)
 {
@@ -124,8 +123,7 @@ void top_page_print(const struct top_page *page, FILE *out)
     }
 }
 
-/* ---- what is looked at --------------------------------------------------------------------------------------------
- */
+/* ---- what is looked at ------------------------------------------------------------------------------------------- */
 
 void top_view_choose(struct top_view *view, const struct top_job *job)
 {
@@ -179,8 +177,7 @@ struct top_rank *top_view_rank(const struct top_view *view, const struct top_job
     return NULL;
 }
 
-/* ---- head of a job ------------------------------------------------------------------------------------------------
- */
+/* ---- head of a job ----------------------------------------------------------------------------------------------- */
 
 enum { LINE_BYTES = 1024, HEAD_PROGRAM_COLUMNS = 30, SHORT_PAGE_LINES = 12, CIRCLE_LINES = 3 };
 
@@ -277,8 +274,7 @@ static void head_add(struct top_page *page, const struct top_job *job)
     top_page_wrap(page, STYLE_BAD, 0, circle);
 }
 
-/* ---- the page -----------------------------------------------------------------------------------------------------
- */
+/* ---- the page ---------------------------------------------------------------------------------------------------- */
 
 static void help_add(struct top_page *page)
 {

@@ -89,8 +89,7 @@ static struct neighbour *neighbours_find(const struct ward *ward, size_t **place
     return list;
 }
 
-/* ---- as text -------------------------------------------------------------------------------------------------------
- */
+/* ---- as text ----------------------------------------------------------------------------------------------------- */
 
 static const char *ending(const struct patient *patient)
 {
@@ -325,8 +324,7 @@ size_t postmortem_print_all(const struct run_job *job, const struct selection *s
     return job_print(job, selection, SIZE_MAX, firsts, out);
 }
 
-/* ---- when the command has ended ------------------------------------------------------------------------------------
- */
+/* ---- when the command has ended ---------------------------------------------------------------------------------- */
 
 /* Opens a run file whose process has not reached its end. Returns -1 if it is not such a file. */
 static int unfinalized_open(const char *path, struct run_header *header)

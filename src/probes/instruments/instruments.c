@@ -164,8 +164,7 @@ static void update(struct mpit_cell *cell, enum mpit_operation operation, union 
     }
 }
 
-/* ---- timers and regions
- * ------------------------------------------------------------------------------------------------ */
+/* ---- timers and regions ------------------------------------------------------------------------------------------ */
 
 static uint64_t timer_clock(void)
 {
@@ -264,8 +263,7 @@ static void event_raise(struct mpit_cell *cell, const void *data)
     instances_deliver(&raised, 1, context_here());
 }
 
-/* ---- registering
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- registering ------------------------------------------------------------------------------------------------- */
 
 /* Finds the name of the file that contains the object, or else the caller (a constructor may have jumped here). Not
  * under the register's lock: the loader's lock is held around constructors. */

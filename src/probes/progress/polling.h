@@ -57,8 +57,7 @@ HOT void poll_quick_end(struct log *log, uint64_t after, bool found)
         poll_quick_leave(log, found);
 }
 
-/* ---- all others ---------------------------------------------------------------------------------------------------
- */
+/* ---- all others -------------------------------------------------------------------------------------------------- */
 
 /* Returns NULL if the thread is in no call that may wait. */
 HOT struct log *poll_begin(void)

@@ -151,8 +151,7 @@ static __attribute__((noinline)) void opal_progress_watched(const void *caller)
         poll_end(log, false);
 }
 
-/* ---- the watch and its rest ---------------------------------------------------------------------------------------
- */
+/* ---- the watch and its rest -------------------------------------------------------------------------------------- */
 
 enum { EIGHTH = 8, UNLEARNED = 64, ENOUGH = 16, ENOUGH_MOST = 1 << 20 };
 

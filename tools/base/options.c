@@ -76,7 +76,8 @@ void usage_reject(const char *format, ...)
     exit(EXIT_USAGE);
 }
 
-void text_and_exit(const char *text)
+/* Writes the help or the version, and ends the tool: 0, or 1 when standard output fails. */
+__attribute__((noreturn)) static void text_and_exit(const char *text)
 {
     fputs(text, stdout);
     output_close();

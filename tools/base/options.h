@@ -35,9 +35,6 @@ int command_line_next(const struct command_line *line, int argc, char *argv[]);
 /* For any other error in the command line. */
 __attribute__((noreturn, format(printf, 1, 2))) void usage_reject(const char *format, ...);
 
-/* Writes the help or the version, and ends the tool: 0, or 1 when standard output fails. */
-__attribute__((noreturn)) void text_and_exit(const char *text);
-
 /* Closes standard output. If a write has failed, ends the tool with a message and status 1. */
 void output_close(void);
 

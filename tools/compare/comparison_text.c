@@ -73,52 +73,44 @@ void comparison_head_print(const struct comparison *comparison, FILE *out)
                 text_of_seconds(d, new->most));
 }
 
-static void comparison_times_print(const struct comparison *comparison, enum comparison_kind kind, const char *title,
-                                   FILE *out)
+static bool counts_are_shown(const struct comparison *comparison, const struct comparison_row *row)
 {
-    size_t shown = 0, left = 0;
-    for (size_t i = 0; i < comparison->count; i++) {
-        const struct comparison_row *row = &comparison->rows[i];
-        if (row->kind != kind || !comparison_time_differs(comparison, row))
-            continue;
-        if (shown == LINES_MOST) {
-            left++;
-            continue;
-        }
-        if (shown++ == 0)
-            fprintf(out, "\n%s\n", title);
-        time_print(row, out);
-    }
-    if (left)
-        fprintf(out, "  %zu more: --json\n", left);
+    (void)comparison;
+    return comparison_counts_differ(row);
 }
 
-static void counts_print(const struct comparison *comparison, FILE *out)
+/* Prints the first rows of two kinds that differ. Returns whether there are some. */
+static bool rows_print(const struct comparison *comparison, enum comparison_kind kind, enum comparison_kind other,
+                       bool (*differs)(const struct comparison *, const struct comparison_row *),
+                       void (*print)(const struct comparison_row *, FILE *), const char *title, FILE *out)
 {
-    size_t shown = 0, left = 0;
+    size_t found = 0;
     for (size_t i = 0; i < comparison->count; i++) {
         const struct comparison_row *row = &comparison->rows[i];
-        if ((row->kind != COMPARED_RUN && row->kind != COMPARED_SITE) || !comparison_counts_differ(row))
+        if ((row->kind != kind && row->kind != other) || !differs(comparison, row))
             continue;
-        if (shown == LINES_MOST) {
-            left++;
-            continue;
-        }
-        if (shown++ == 0)
-            fprintf(out, "\nCounts that differ: calls, or messages\n");
-        count_print(row, out);
+        if (!found)
+            fprintf(out, "\n%s\n", title);
+        if (found++ < LINES_MOST)
+            print(row, out);
     }
-    if (left)
-        fprintf(out, "  %zu more: --json\n", left);
-    if (!shown)
-        fprintf(out, "\nCalls, messages and bytes are the same everywhere.\n");
+    if (found > LINES_MOST)
+        fprintf(out, "  %zu more: --json\n", found - LINES_MOST);
+    return found > 0;
 }
 
 void comparison_print(const struct comparison *comparison, FILE *out)
 {
+    static const struct {
+        enum comparison_kind kind;
+        const char *title;
+    } times[] = {{COMPARED_SITE, "Call sites whose time changed, over all ranks"},
+                 {COMPARED_RANK, "Ranks whose time outside of MPI changed"},
+                 {COMPARED_COMM, "Communicators whose time changed, over all ranks"}};
     comparison_head_print(comparison, out);
-    comparison_times_print(comparison, COMPARED_SITE, "Call sites whose time changed, over all ranks", out);
-    comparison_times_print(comparison, COMPARED_RANK, "Ranks whose time outside of MPI changed", out);
-    comparison_times_print(comparison, COMPARED_COMM, "Communicators whose time changed, over all ranks", out);
-    counts_print(comparison, out);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        rows_print(comparison, times[i].kind, times[i].kind, comparison_time_differs, time_print, times[i].title, out);
+    if (!rows_print(comparison, COMPARED_RUN, COMPARED_SITE, counts_are_shown, count_print,
+                    "Counts that differ: calls, or messages", out))
+        fprintf(out, "\nCalls, messages and bytes are the same everywhere.\n");
 }

@@ -113,7 +113,8 @@ static void words_cut(char *text, const char *words, const char *instead)
     }
 }
 
-void help_shorten(char help[METRIC_HELP_BYTES], const char *description)
+/* Copies the catalogue's description of a variable, without the parts that apply only to MPI_T. */
+static void help_shorten(char help[METRIC_HELP_BYTES], const char *description)
 {
     snprintf(help, METRIC_HELP_BYTES, "%s", description);
     char *end = strstr(help, ". ");

@@ -74,8 +74,6 @@ const char *metric_slot_name(const struct metric_table *table, const struct metr
 /* Returns whether the name matches one of the shell patterns (separated by commas), and no later pattern that begins
  * with "!". If `patterns` is NULL, every name matches. */
 bool name_matches(const char *name, const char *patterns);
-/* Copies the catalogue's description of a variable, without the parts that apply only to MPI_T. */
-void help_shorten(char help[METRIC_HELP_BYTES], const char *description);
 
 /* Frees the metrics that are not `used`. */
 void metric_table_keep(struct metric_table *table, const bool used[METRICS_MOST]);

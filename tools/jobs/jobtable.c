@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "jobs/jobtable.h"
 
+#include "base/text.h"
 #include "base/username.h"
 #include "format/label.h"
 #include "report/findings.h"
@@ -255,14 +256,13 @@ void job_table_add(struct job_table *table, const char *source, const struct sum
     const struct summary_origin *origin = &summary->origin;
     sqlite3_stmt *row = table->add;
     char number[24];
-    const char *slash = strrchr(summary->program, '/');
     snprintf(number, sizeof number, "%016" PRIx64, summary->job);
     text_column_set(row, JOB_NUMBER, number);
     text_column_set(row, JOB_SOURCE, source);
     figure_put(row, JOB_BEGIN, origin->begin_ns > 0, (double)origin->begin_ns * 1e-9);
     user_put(row, origin, owner);
     text_column_set(row, JOB_SCHEDULER, origin->scheduler_job);
-    text_column_set(row, JOB_PROGRAM, slash ? slash + 1 : summary->program);
+    text_column_set(row, JOB_PROGRAM, path_base(summary->program));
     text_column_set(row, JOB_PATH, summary->program);
     text_column_set(row, JOB_COMMAND, origin->command);
     text_column_set(row, JOB_MPI, summary->mpi);

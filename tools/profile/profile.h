@@ -21,7 +21,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { PROFILE_STATES = MPIT_STATE_STALL_OTHER + 1, PROFILE_CALLS_MOST = 1 << 16 };
+enum { PROFILE_STATES = MPIT_STATE_STALL_OTHER + 1 };
 
 struct profile_sum {
     uint64_t samples, ns, on_cpu_ns;

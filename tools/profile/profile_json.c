@@ -1,7 +1,6 @@
 /* The profile as JSON, described in share/doc/profile.md. */
 #include "profile/profile.h"
 
-#include "format/label.h"
 #include "job/jsonvalue.h"
 
 #include <inttypes.h>
@@ -11,15 +10,6 @@
 
 static const char *const state_keys[PROFILE_STATES] = {"not_in_mpi", "work",       "stall_send", "stall_recv",
                                                        "stall_coll", "stall_wait", "stall_other"};
-
-static json_t *label_json(const char *text)
-{
-    char clean[RUN_PAGE_BYTES];
-    if (!text)
-        return json_null();
-    label_clean(clean, sizeof clean, text, sizeof clean - 1);
-    return json_string(clean);
-}
 
 static json_t *sum_json(const struct profile_sum *sum)
 {
@@ -75,14 +65,14 @@ static json_t *table_json(const struct keytable *table, json_t *(*record_json)(c
 static json_t *call_json(const struct keyed *keyed)
 {
     const struct profile_call *call = (const struct profile_call *)keyed;
-    return json_pack("{s:o, s:o}", "name", label_json(call->frame->name), "time", sum_json(&call->sum));
+    return json_pack("{s:o, s:o}", "name", text_json(call->frame->name), "time", sum_json(&call->sum));
 }
 
 static json_t *profile_site_json(const struct keyed *keyed)
 {
     const struct profile_site *site = (const struct profile_site *)keyed;
-    return json_pack("{s:o, s:o, s:o, s:I, s:o}", "call", label_json(site->call->name), "function",
-                     label_json(site->caller ? site->caller->name : NULL), "file", label_json(site->file), "line",
+    return json_pack("{s:o, s:o, s:o, s:I, s:o}", "call", text_json(site->call->name), "function",
+                     text_json(site->caller ? site->caller->name : NULL), "file", text_json(site->file), "line",
                      (json_int_t)site->line, "time", sum_json(&site->sum));
 }
 
@@ -102,22 +92,22 @@ static json_t *thread_json(const struct keyed *keyed)
 {
     const struct profile_share *share = (const struct profile_share *)keyed;
     return json_pack("{s:o, s:I, s:I, s:o, s:o}", "rank", share_rank_json(share), "process", (json_int_t)share->pid,
-                     "thread", (json_int_t)share->tid, "name", label_json(share->name), "time", sum_json(&share->sum));
+                     "thread", (json_int_t)share->tid, "name", text_json(share->name), "time", sum_json(&share->sum));
 }
 
 static json_t *function_json(const struct keyed *keyed)
 {
     const struct profile_function *function = (const struct profile_function *)keyed;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", label_json(function->frame->name), "module",
-                     label_json(function->frame->module), "self_ns", count_json(function->self_ns), "mpi_ns",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", text_json(function->frame->name), "module",
+                     text_json(function->frame->module), "self_ns", count_json(function->self_ns), "mpi_ns",
                      count_json(function->mpi_ns), "total_ns", count_json(function->total_ns));
 }
 
 static json_t *line_json(const struct keyed *keyed)
 {
     const struct profile_line *line = (const struct profile_line *)keyed;
-    return json_pack("{s:o, s:o, s:I, s:o, s:o}", "function", label_json(line->frame->name), "file",
-                     label_json(line->file), "line", (json_int_t)line->line, "self_ns", count_json(line->self_ns),
+    return json_pack("{s:o, s:o, s:I, s:o, s:o}", "function", text_json(line->frame->name), "file",
+                     text_json(line->file), "line", (json_int_t)line->line, "self_ns", count_json(line->self_ns),
                      "mpi_ns", count_json(line->mpi_ns));
 }
 
@@ -125,8 +115,8 @@ static json_t *paths_json(const struct profile_node *parent)
 {
     json_t *list = json_array();
     for (const struct profile_node *node = parent->first; node; node = node->next)
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", label_json(node->frame->name),
-                                              "module", label_json(node->frame->module), "time", sum_json(&node->sum),
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", text_json(node->frame->name),
+                                              "module", text_json(node->frame->module), "time", sum_json(&node->sum),
                                               "self_ns", count_json(node->self.ns), "calls", paths_json(node)));
     return list;
 }
@@ -136,7 +126,7 @@ static json_t *notes_json(const struct profile *profile)
     char note[SYMBOLS_NOTE_BYTES];
     json_t *list = json_array();
     for (size_t i = 0; symbols_note(profile->stacks.symbols, i, note); i++)
-        json_array_append_new(list, label_json(note));
+        json_array_append_new(list, text_json(note));
     return list;
 }
 
@@ -144,7 +134,7 @@ json_t *profile_json(struct profile *profile)
 {
     const struct run_job *job = profile->stacks.job;
     json_t *json = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:f, s:o}", "program",
-                             label_json(job->file_count ? job->files[0].header.program : ""), "processes",
+                             text_json(job->file_count ? job->files[0].header.program : ""), "processes",
                              count_json(profile->ranks), "threads", count_json(profile->streams), "period_ns",
                              count_json(profile->period_least_ns), "lost", count_json(profile->stacks.lost),
                              "damaged_threads", count_json(profile->stacks.damaged), "notes", notes_json(profile),

@@ -254,7 +254,7 @@ static const char *stand_in(const struct spot *spot, const char **module)
         return NULL;
     bool prefixed = text_begins(shown->frame->name, prefix);
     const char *name = shown->frame->name + (prefixed ? strlen(prefix) : 0);
-    const char *slash = shown->file ? strrchr(shown->file, '/') : NULL, *file = slash ? slash + 1 : shown->file;
+    const char *file = shown->file ? path_base(shown->file) : NULL;
     bool stands = prefixed || text_begins(name, "MPI_T_"); /* or the library's own work inside it */
     *module = "libc.so.6";
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "run/launcher.h"
 
+#include "base/text.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,12 +25,6 @@ static bool is_one_of(const char *const names[], const char *name)
         if (strcmp(*names, name) == 0)
             return true;
     return false;
-}
-
-const char *path_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
 }
 
 static int executable_check(const char *path)
@@ -63,12 +59,18 @@ int program_find(const char *word, char path[PATH_MAX])
 
 bool launcher_named(const char *word)
 {
-    return is_one_of(launcher_names, path_name(word));
+    return is_one_of(launcher_names, path_base(word));
 }
 
 bool prefix_named(const char *word)
 {
-    return is_one_of(prefix_names, path_name(word));
+    return is_one_of(prefix_names, path_base(word));
+}
+
+bool shell_named(const char *word)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh", NULL};
+    return is_one_of(shells, path_base(word));
 }
 
 bool launcher_begins(char *const words[])

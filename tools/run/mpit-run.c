@@ -18,6 +18,7 @@
 #include "run/programs.h"
 #include "waiting/postmortem.h"
 #include "base/ranklist.h"
+#include "base/text.h"
 #include "run/runrefusal.h"
 #include "writer/spool.h"
 
@@ -293,7 +294,7 @@ static void fork_agent_set(void)
 static void env_extend(char *words[], const char *library)
 {
     static const char name[] = "LD_PRELOAD=";
-    for (size_t i = 1; strcmp(path_name(words[0]), "env") == 0 && words[i]; i++) {
+    for (size_t i = 1; strcmp(path_base(words[0]), "env") == 0 && words[i]; i++) {
         const char *value = words[i] + sizeof name - 1;
         if (strncmp(words[i], name, sizeof name - 1) == 0 &&
             asprintf(&words[i], "%s%s%s%s", name, library, *value ? ":" : "", value) < 0)

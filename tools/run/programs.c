@@ -9,16 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool is_shell(const char *word)
-{
-    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh"};
-    const char *name = path_name(word);
-    for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
-        if (strcmp(name, shells[i]) == 0)
-            return true;
-    return false;
-}
-
 /* The loader then preloads only libraries of the system. */
 static bool has_rights_of_another(const char *path)
 {
@@ -104,7 +94,7 @@ void programs_explain(char *const words[], int status, char reason[PROGRAM_REASO
     struct elf_kind kind;
     const char *mpi = mpi_word(words), *word = mpi ? mpi : program_word(words);
     const char *missing = word || !status ? NULL : missing_word(words);
-    bool read = word && (mpi || !is_shell(word)) && program_read(word, &kind, path);
+    bool read = word && (mpi || !shell_named(word)) && program_read(word, &kind, path);
     const char *hindrance = read ? hindrance_of(&kind, path) : NULL;
     if (missing)
         snprintf(reason, PROGRAM_REASON_BYTES, "%.500s does not exist on this host", missing);

@@ -84,7 +84,9 @@ static void call_read(const struct top_reading *reading, const struct live_threa
         return;
     label_clean(call->name, sizeof call->name, run_reader_call_name(reading->run, state->call), CALL_NAME_BYTES);
     call->peer = state->peer;
-    top_comm_title(reading->run, state->comm, state->since, call->comm);
+    const struct comm_record *comm = run_reader_comm_record(reading->run, state->comm, state->since);
+    if (comm)
+        comm_title(call->comm, comm->name, comm->label);
     call->place = call_place_find(reading->places, reading->run, state->path);
     call_place_text(reading->places, call->place, CALLERS_SHOWN, call->where);
 }
@@ -171,13 +173,6 @@ static int threads_read(const struct top_reading *reading, struct top_rank *rank
 }
 
 /* ---- communicators ----------------------------------------------------------------------------------------------- */
-
-const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES])
-{
-    const struct comm_record *record = run_reader_comm_record(run, slot, ticks);
-    title[0] = '\0';
-    return record ? comm_title(title, record->name, record->label) : title;
-}
 
 static double growth_rate(uint64_t now, uint64_t before, double seconds)
 {

@@ -11,10 +11,9 @@
 static void job_program_text(const void *item, char *text, size_t bytes)
 {
     const struct top_job *job = item;
-    const char *slash = strrchr(job->program, '/');
-    const char *program = slash && slash[1] ? slash + 1 : job->program[0] ? job->program : "(starting)";
-    snprintf(text, bytes, "%s%s%s%s", program, job->user[0] && !job->own ? " (" : "",
-             job->user[0] && !job->own ? job->user : "", job->user[0] && !job->own ? ")" : "");
+    bool foreign = job->user[0] && !job->own;
+    snprintf(text, bytes, "%s%s%s%s", top_job_program(job), foreign ? " (" : "", foreign ? job->user : "",
+             foreign ? ")" : "");
 }
 
 /* The time of today, or the date. */

@@ -2,6 +2,7 @@
 
 #include "base/hash.h"
 #include "base/array.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@ const char *top_state_name(enum top_state state)
         [TOP_ABORTED] = "aborted",   [TOP_EXITED] = "exited",   [TOP_DEAD] = "dead", [TOP_UNREADABLE] = "unreadable",
     };
     return names[state];
+}
+
+const char *top_job_program(const struct top_job *job)
+{
+    return job->program[0] ? path_base(job->program) : "(starting)";
 }
 
 static enum top_state process_state(const struct live_process *process)

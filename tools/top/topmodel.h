@@ -180,10 +180,10 @@ int top_model_update(struct top_model *model, const struct live *live);
 void top_model_release(struct top_model *model);
 
 const char *top_state_name(enum top_state state);
+/* The name of its program, without its directory. */
+const char *top_job_program(const struct top_job *job);
 /* Returns whether the rank's shares of the last interval are known. */
 bool top_rank_has_shares(const struct top_rank *rank);
-/* Returns the process's own name of the communicator in a slot, with its label, or "" for slot 0. */
-const char *top_comm_title(const struct run_reader *run, uint32_t slot, uint64_t ticks, char title[COMM_TITLE_BYTES]);
 
 /* topwaits.c: finds the ranks for which other ranks wait, if these have been in a call for long. Sets waits and
  * circle. */
@@ -198,7 +198,6 @@ void top_origin_find(struct top_job *job, const struct live_job *live);
 void top_finding_make(struct top_job *job);
 
 /* topfigures.c: reads the counters of one process. */
-struct top_reading;
 /* -1: no memory */
 int top_rank_read(struct top_rank *rank, struct live_process *process, struct call_places *places);
 

@@ -183,8 +183,7 @@ enum { LINE_BYTES = 1024, HEAD_PROGRAM_COLUMNS = 30, SHORT_PAGE_LINES = 12, CIRC
 
 static void head_program(char text[LINE_BYTES], const struct top_job *job)
 {
-    const char *slash = strrchr(job->program, '/');
-    const char *name = slash && slash[1] ? slash + 1 : job->program[0] ? job->program : "(starting)";
+    const char *name = top_job_program(job);
     char dots[4];
     size_t bytes = top_text_cut(name, HEAD_PROGRAM_COLUMNS, dots);
     snprintf(text, LINE_BYTES, "%c%.*s%s%c", STYLE_TITLE, (int)bytes, name, dots, STYLE_PLAIN);

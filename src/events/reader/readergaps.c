@@ -114,11 +114,6 @@ static uint64_t table_count(const struct gap_table *table)
     return count < GAP_RECORDS_MOST ? count : GAP_RECORDS_MOST;
 }
 
-bool run_gaps_told(const struct run_reader *reader)
-{
-    return table_count(table_of(reader)) != 0;
-}
-
 /* How many of the events first .. end - 1 of the thread are in the record. */
 static uint64_t record_part(const struct gap_record *record, uint32_t thread, uint64_t first, uint64_t end)
 {

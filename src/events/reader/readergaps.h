@@ -32,8 +32,6 @@ struct run_gaps {
 int run_gaps_find(struct run_gaps *gaps, const struct run_reader *reader);
 void run_gaps_release(struct run_gaps *gaps);
 
-/* Returns whether the file names causes of gaps. */
-bool run_gaps_told(const struct run_reader *reader);
 /*
  * For run_reader_open: subtracts from reader->header.lost the events that the file still has. The recorder counts a block
  * when the trace does not take it. Then the block is still in the buffer of its thread, which is a part of the file.

@@ -8,6 +8,7 @@
 #include "waiting/postmortem.h"
 #include "profile/jobnames.h"
 #include "base/ranklist.h"
+#include "base/text.h"
 #include "job/join.h"
 #include "job/rundir.h"
 #include "writer/spool.h"
@@ -27,12 +28,6 @@ enum {
     LINES_MOST = 6,
     OTHERS_MS = 2000 /* results of other hosts may come later */
 };
-
-static bool is_json(const char *path)
-{
-    size_t bytes = strlen(path);
-    return bytes > 5 && strcmp(path + bytes - 5, ".json") == 0;
-}
 
 static void nothing_say(const struct outcome *outcome)
 {
@@ -70,7 +65,7 @@ static int summary_to_file(const struct run_dir *dir, const char *path)
     if (!out)
         return errno;
     errno = 0;
-    int result = is_json(path) ? summary_write_json(dir, out) : summaries_write(dir, true, out), problem = errno;
+    int result = text_ends(path, ".json") ? summary_write_json(dir, out) : summaries_write(dir, true, out), problem = errno;
     if (fclose(out) != 0)
         return errno;
     return result == 0 ? 0 : problem ? problem : EIO;

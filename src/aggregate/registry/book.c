@@ -109,7 +109,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
         pthread_mutex_unlock(&book.lock);
         return false;
     }
-    ledger->plain_handle = PLAIN_NEVER;
+    ledger->last.handle = HANDLE_NEVER;
     ledger->index = book.thread_count;
     __atomic_store_n(&book.thread_count, ledger->index + 1, __ATOMIC_RELAXED); /* other threads read the number */
     ledger->record = record;
@@ -132,12 +132,9 @@ bool book_ledger_open(struct ledger *ledger, int tid)
 void book_share(void)
 {
     pthread_mutex_lock(&book.lock);
-    book.plain = false;
     book.concurrent = true;
-    for (struct ledger *l = book.threads; l; l = l->next) {
+    for (struct ledger *l = book.threads; l; l = l->next)
         l->tally.concurrent = true;
-        RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
-    }
     pthread_mutex_unlock(&book.lock);
 }
 
@@ -313,16 +310,14 @@ static void comm_mark(struct comm *comm, bool freed)
 /*
  * Removes the handle from all threads' caches. Another thread may use its cache meanwhile, but not for this handle:
  * using a communicator while it is freed is an error of the program. That thread may have taken the entry for another
- * handle when the 0 is stored. It must search for that again. The view in the entry stays, since it may be the other
+ * handle when that one is removed. It must search for that again. The view in the entry stays, since it may be the other
  * one's.
  */
 static void caches_forget(uint64_t handle)
 {
     for (struct ledger *l = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE); l; l = l->next) {
-        if (RELAXED_LOAD(&l->last.handle) == handle) {
-            RELAXED_STORE(&l->plain_handle, PLAIN_NEVER);
-            RELAXED_STORE(&l->last.handle, 0);
-        }
+        if (RELAXED_LOAD(&l->last.handle) == handle)
+            RELAXED_STORE(&l->last.handle, HANDLE_NEVER);
         struct comm_cache_entry *known = ledger_cache(l, handle);
         if (RELAXED_LOAD(&known->handle) == handle)
             RELAXED_STORE(&known->handle, 0);

@@ -87,12 +87,11 @@ struct comm_cache_entry {
 };
 
 /* A handle that is never a communicator's. */
-#define PLAIN_NEVER UINT64_MAX
+#define HANDLE_NEVER UINT64_MAX
 
 struct ledger {
     struct tally tally;
-    uint64_t plain_handle; /* last.handle while a call on it needs no more than the hot case (probes/wrappers/hot.h) */
-    struct comm_cache_entry last;                     /* the communicator of the thread's last call, */
+    struct comm_cache_entry last;                     /* the communicator of the thread's last call, or HANDLE_NEVER, */
     struct comm_cache_entry cache[COMM_CACHE_PLACES]; /* and of some before. Emptied when a communicator is freed */
     struct ledger *next;
     uint32_t index;
@@ -147,8 +146,7 @@ struct book {
     struct objects windows, files;
     const struct counter_table *counters; /* counters that the user named. NULL: none */
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
-    bool concurrent;
-    bool plain; /* one thread at a time, and the clock is the counter: probes/wrappers/hot.h may be used */
+    bool concurrent;              /* several threads may be in MPI at once */
     uint64_t difference[DIFFERENCE_TOTAL + 1]; /* as in comm, for unbound variables */
     bool totals_wanted;  /* totals are read, maybe in a signal handler (livevariables.h). Under the lock */
     uint64_t full_limit; /* memory_limit when there was no memory for a communicator. 0 = there is */

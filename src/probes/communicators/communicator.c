@@ -4,13 +4,6 @@
 #include "thread/raising.h"
 #include "umq/umq.h"
 
-/* Stores the communicator of this call, where the next call looks first. */
-static void last_set(struct log *log, uint64_t handle, struct view *view)
-{
-    log->own.last = (struct comm_cache_entry){handle, view};
-    RELAXED_STORE(&log->own.plain_handle, book.plain ? handle : PLAIN_NEVER);
-}
-
 /* A call without a time enters the buffer with the last time that its thread knows. That time must be in the life of
  * this communicator, and not of the one that had the slot before. */
 static void comm_time_know(struct log *log, const struct comm *comm)
@@ -24,8 +17,7 @@ static struct view *cache_put(struct log *log, uint64_t handle, struct comm *com
     struct view *view = book_view(&log->own, comm);
     comm_time_know(log, comm);
     if (view) {
-        *ledger_cache(&log->own, handle) = (struct comm_cache_entry){handle, view};
-        last_set(log, handle, view);
+        *ledger_cache(&log->own, handle) = log->own.last = (struct comm_cache_entry){handle, view};
     }
     return view;
 }
@@ -34,7 +26,7 @@ struct view *comm_view_find(struct log *log, uint64_t handle)
 {
     const struct comm_cache_entry *known = ledger_cache(&log->own, handle);
     if (handle && known->handle == handle) {
-        last_set(log, handle, known->view);
+        log->own.last = (struct comm_cache_entry){handle, known->view};
         return known->view;
     }
     if (log->freeing_comm && handle && log->freeing_comm->comm->handle == handle)

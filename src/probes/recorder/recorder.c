@@ -315,7 +315,6 @@ static void facts_learn(struct log *log)
         threads_share();
     if (log)
         log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
-    book.plain = !book.concurrent && clock_is_counter;
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
     const bool *yields = native_symbol("opal_progress_yield_when_idle"); /* Open MPI has decided */

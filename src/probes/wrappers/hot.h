@@ -3,14 +3,16 @@
  * hot case of nearly all such calls is here, in as few instructions as possible.
  *
  *     before the call   The thread has a log and is in no other call. Its last call was on the same communicator, or
- *                       its request is the first in its bucket. Threads do not run at once. The clock is the
- *                       processor's counter.
+ *                       its request is the first in its bucket.
  *     after the call    It succeeded and did not take long. Its peer is a rank. Its message is not large.
  *
  * If a condition before the call fails, the call goes to the body of the wrapper. If a condition after it fails, it
  * goes to that body's leave. Both do all that is done here, and the rest. So only speed is lost. A listener sets
- * knob_rare_ticks to 0, so each call takes long. A call that is not recorded as usual does not come here
- * (switchboard.h). With mpit_timing 0 a call on one message comes here, and reads no clock. `timed` is a constant.
+ * knob_rare_ticks to 0, so each call takes long. A call that is not recorded as usual does not come here, nor does any
+ * call while threads run at once or while the clock is not the processor's counter (switchboard.h). A thread may open a
+ * session while a call of another thread is here. So the leave of a call on requests asks whether threads run at once.
+ * Messages without requests have no part in what threads share. With mpit_timing 0 a call on one message comes here, and
+ * reads no clock. `timed` is a constant.
  */
 #ifndef MPIT_PROBES_HOT_H
 #define MPIT_PROBES_HOT_H
@@ -45,7 +47,7 @@ HOT bool hot_enter(struct hot *hot, enum call kind, MPI_Comm comm, int32_t peer)
     struct log *log = hot->log = thread_log_or_none;
     if (!log_in_usually(log))
         return false;
-    if (__builtin_expect(COMPARED_LOAD(&log->own.plain_handle) != abi_handle_of_comm(comm), 0))
+    if (__builtin_expect(COMPARED_LOAD(&log->own.last.handle) != abi_handle_of_comm(comm), 0))
         return log_out(log, 0), false;
     hot->view = log->own.last.view;
     hot_begin(hot, kind, hot->view->slot, peer);

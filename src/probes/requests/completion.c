@@ -313,8 +313,8 @@ static bool end_is_wanted(const struct completion *c)
     return false;
 }
 
-/* Writes the call's own event, or its substitute before the records. */
-HOT void flush_begin(struct completion *c, int result)
+/* Writes the call's own event, or its substitute before the records. `end`: as in probe_leave_at. */
+HOT void flush_begin(struct completion *c, int result, uint64_t end)
 {
     struct log *log = c->probe.log;
     struct event event = {.kind = (uint16_t)c->kind, .peer = c->done_count, .tag = c->count, .bytes = tested_begin(c)};
@@ -325,7 +325,7 @@ HOT void flush_begin(struct completion *c, int result)
     }
     if (end_is_wanted(c))
         log_end_now(log);
-    probe_leave(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0);
+    probe_leave_at(&c->probe, FOLD_COMPLETION, 0, NULL, result, event, 0, end);
 }
 
 static void quiet_finish(struct completion *c, int result)
@@ -364,12 +364,17 @@ void completion_records(struct completion *c, int result)
     completion_end(c);
 }
 
-void completion_flush(struct completion *c, int result)
+HOT void flush_at(struct completion *c, int result, uint64_t end)
 {
     if (c->taken)
         untaken_put_back(c);
-    flush_begin(c, result);
+    flush_begin(c, result, end);
     completion_records(c, result);
+}
+
+void completion_flush(struct completion *c, int result)
+{
+    flush_at(c, result, 0);
 }
 
 void completion_any(struct completion *c, int index, int result, const MPI_Status *status)
@@ -379,10 +384,10 @@ void completion_any(struct completion *c, int index, int result, const MPI_Statu
     completion_flush(c, result);
 }
 
-void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses)
+void completion_flush_all(struct completion *c, int result, const MPI_Status *statuses, uint64_t end)
 {
     completion_done_all(c, result, statuses);
-    completion_flush(c, result);
+    flush_at(c, result, end);
 }
 
 void request_told(struct log *log, uint64_t handle, uint64_t begin)

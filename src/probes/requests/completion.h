@@ -66,8 +66,9 @@ void completion_done_some(struct completion *completion, int result, int outcoun
 void completion_any(struct completion *completion, int index, int result, const MPI_Status *status);
 /* Leaves the call. */
 void completion_flush(struct completion *completion, int result);
-/* Leaves a call that has completed all of them. If statuses have an error, pending requests stay. */
-void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses);
+/* Leaves a call that has completed all of them. If statuses have an error, pending requests stay. `end`: when it returned,
+ * if the caller has read the counter. Else 0. */
+void completion_flush_all(struct completion *completion, int result, const MPI_Status *statuses, uint64_t end);
 
 /* Leaves MPI_Startall: the requests are under way. */
 void completion_started(struct completion *completion, int result);

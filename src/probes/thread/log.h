@@ -521,9 +521,10 @@ HOT struct tally tally_unseen(const struct log *log)
     return (struct tally){.cells = log->own.tally.cells, .unseen = true, .path = path};
 }
 
-/* Leaves a call: completes its event, folds it, keeps it. `result` is the return value of the call. */
-HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
-                     struct event event, uint64_t bytes_out)
+/* Leaves a call: completes its event, folds it, keeps it. `result` is the return value of the call. `end`: when it
+ * returned, if the caller has read the counter. 0: now. */
+HOT void probe_leave_at(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
+                        struct event event, uint64_t bytes_out, uint64_t end)
 {
     struct log *log = probe->log;
     bool bound = shape != FOLD_CALL && shape != FOLD_COMPLETION && shape != FOLD_START;
@@ -535,7 +536,7 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         probe_leave_unusual(probe, view, result, rare, bytes_out);
         return;
     }
-    uint64_t duration = clock_counter() - probe->begin;
+    uint64_t duration = (end ? end : clock_counter()) - probe->begin;
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || (bound && !view) ||
                              duration >= COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
@@ -566,6 +567,12 @@ HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned 
         event.bytes &= EVENT_BYTES_MASK;
     log_commit_call(log, &event);
     RELAXED_STORE(&log->state->call, CALL_NONE);
+}
+
+HOT void probe_leave(const struct probe *probe, enum fold_shape shape, unsigned op, struct view *view, int result,
+                     struct event event, uint64_t bytes_out)
+{
+    probe_leave_at(probe, shape, op, view, result, event, bytes_out, 0);
 }
 
 /* A completion call that is not recorded has completed `requests` recorded ones. Their records follow. */

@@ -78,7 +78,7 @@ HOT const MPI_Status *statuses_known(const MPI_Status *statuses)
 HOT void leave_all(struct completion *c, int result, bool ended, const MPI_Status *statuses)
 {
     if (ended)
-        completion_flush_all(c, result, statuses_known(statuses));
+        completion_flush_all(c, result, statuses_known(statuses), 0);
     else
         completion_flush(c, result);
 }

@@ -408,19 +408,19 @@ HOT bool hot_enter_waitall(struct hot *hot, struct hot_many *many, enum call kin
     return true;
 }
 
-/* `taken`: the requests are out of the table. */
+/* `end`: when the call returned, and its requests were taken out of the table. 0: they are in the table, and the end is not known. */
 COLD void hot_all_cold(struct hot hot, enum call kind, int count, MPI_Request *requests, struct hot_many *many,
-                       bool taken, int result, const MPI_Status *statuses)
+                       uint64_t end, int result, const MPI_Status *statuses)
 {
     struct completion c = {.probe = hot_probe(&hot),
                            .kind = kind,
                            .count = count,
                            .handles = requests,
                            .saved = many->saved,
-                           .taken = taken ? many->taken : NULL,
+                           .taken = end ? many->taken : NULL,
                            .done = many->done,
                            .status = many->status};
-    leave_all(&c, result, true, statuses);
+    completion_flush_all(&c, result, statuses_known(statuses), end);
 }
 
 /* True if the message of a receive is not large, and was not canceled. */
@@ -513,7 +513,7 @@ HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum ca
     struct log *log = hot->log;
     if (__builtin_expect(
             result != MPI_SUCCESS || log->stall.times || book.concurrent || log->cursor + count + 1 >= log->limit, 0)) {
-        hot_all_cold(*hot, kind, count, requests, many, false, result, statuses);
+        hot_all_cold(*hot, kind, count, requests, many, 0, result, statuses);
         return;
     }
     uint64_t end = clock_counter(), duration = end - hot->begin;
@@ -522,7 +522,7 @@ HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum ca
     if (__builtin_expect(view && duration < COMPARED_LOAD(&knob_rare_ticks), 1))
         hot_all_waited(hot, many, kind, count, duration, view, statuses);
     else
-        hot_all_cold(*hot, kind, count, requests, many, true, result, statuses);
+        hot_all_cold(*hot, kind, count, requests, many, end, result, statuses);
 }
 
 #endif

@@ -26,17 +26,17 @@ static void fold_unfinished(struct tally *tally, struct comm_tally *comm, const 
         return;
     if (event->tag) { /* 1: a receive */
         if (event->peer != PEER_PROC_NULL)
-            level_subtract(tally->concurrent, &comm->shared->recvs, 1);
+            level_subtract(tally_is_shared(tally), &comm->shared->recvs, 1);
     } else if (event->peer >= 0) {
-        level_subtract(tally->concurrent, &comm->shared->sends, 1);
-        level_subtract(tally->concurrent, &comm->shared->bytes, event->bytes);
+        level_subtract(tally_is_shared(tally), &comm->shared->sends, 1);
+        level_subtract(tally_is_shared(tally), &comm->shared->bytes, event->bytes);
     }
 }
 
 /* One half of a request. Its share of the call's time goes to the receive. */
 static void fold_half_done(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
-    struct tally none = {.end = tally->end, .concurrent = tally->concurrent, .path = tally->path};
+    struct tally none = {.end = tally->end, .concurrent = tally_is_shared(tally), .path = tally->path};
     fold_send_done(&none, comm, event);
 }
 

@@ -71,6 +71,12 @@ FOLD void cell_lower(uint64_t *cell, uint64_t value)
         cell_store(cell, value);
 }
 
+/* Another thread may say so at any time (book_share). */
+FOLD bool tally_is_shared(const struct tally *tally)
+{
+    return COMPARED_LOAD(&tally->concurrent);
+}
+
 /* Out of line, only under MPI_THREAD_MULTIPLE. */
 void level_change_locked(struct level_cells *level, uint64_t delta);
 
@@ -225,8 +231,8 @@ FOLD void fold_span_posted(const struct tally *tally, struct comm_tally *comm, c
 FOLD void fold_posted_send(const struct tally *tally, struct comm_tally *comm, const struct event *event)
 {
     fold_sent(tally, comm, event);
-    level_add(tally->concurrent, &comm->shared->sends, 1);
-    level_add(tally->concurrent, &comm->shared->bytes, event->bytes);
+    level_add(tally_is_shared(tally), &comm->shared->sends, 1);
+    level_add(tally_is_shared(tally), &comm->shared->bytes, event->bytes);
 }
 
 FOLD void fold_collective(const struct tally *tally, struct comm_tally *comm, unsigned op, uint64_t in, uint64_t out,
@@ -328,7 +334,7 @@ FOLD void fold_call(enum fold_shape shape, unsigned op, struct tally *tally, str
     if (shape == FOLD_POST_RECV) {
         if (event->peer == PEER_PROC_NULL)
             return;
-        level_add(tally->concurrent, &comm->shared->recvs, 1);
+        level_add(tally_is_shared(tally), &comm->shared->recvs, 1);
     } else if (shape == FOLD_COLL) {
         fold_collective(tally, comm, op, event->bytes, event_bytes_out(event, more), duration);
     } else if (shape != FOLD_POST_COLL) {
@@ -358,8 +364,8 @@ FOLD void fold_send_ended(const struct tally *tally, struct comm_tally *comm, co
 {
     if (event->peer < 0)
         return;
-    level_subtract(tally->concurrent, &comm->shared->sends, 1);
-    level_subtract(tally->concurrent, &comm->shared->bytes, event->bytes);
+    level_subtract(tally_is_shared(tally), &comm->shared->sends, 1);
+    level_subtract(tally_is_shared(tally), &comm->shared->bytes, event->bytes);
     if (!(event->kind & EVENT_FAILED))
         fold_transfer_posted(tally, comm, event);
     fold_span_posted(tally, comm, event);
@@ -369,7 +375,7 @@ FOLD void fold_recv_ended(const struct tally *tally, struct comm_tally *comm, co
 {
     if (event->peer == PEER_PROC_NULL)
         return;
-    level_subtract(tally->concurrent, &comm->shared->recvs, 1);
+    level_subtract(tally_is_shared(tally), &comm->shared->recvs, 1);
     if (event_is_message(event)) {
         fold_received(tally, comm, event);
         fold_transfer_posted(tally, comm, event);
@@ -414,7 +420,7 @@ FOLD void fold_recv_posted(struct tally *tally, struct comm_tally *comm, const s
     cell_add(&comm->cells->p2p_time, fold_share(tally));
     if (event->peer == PEER_PROC_NULL)
         return;
-    level_add(tally->concurrent, &comm->shared->recvs, 1);
+    level_add(tally_is_shared(tally), &comm->shared->recvs, 1);
     fold_span_posted(tally, comm, event);
 }
 
@@ -508,9 +514,9 @@ FOLD void fold_fabric_level(const struct tally *tally, uint64_t up, uint64_t dow
     struct level_cells *const levels[] = {tally->fabric.pending, tally->fabric.pending_all};
     for (unsigned i = 0; i < 2; i++) {
         if (levels[i] && up)
-            level_add(tally->concurrent, levels[i], up);
+            level_add(tally_is_shared(tally), levels[i], up);
         else if (levels[i])
-            level_subtract(tally->concurrent, levels[i], down);
+            level_subtract(tally_is_shared(tally), levels[i], down);
     }
 }
 

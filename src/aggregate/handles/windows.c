@@ -199,7 +199,7 @@ uint64_t windows_span_take(struct comm *comm)
 static void writers_fence(void)
 {
     const struct ledger *first = GET(book.threads);
-    if (book.concurrent || !first || (!first->next && book_thread_state == &first->record->state))
+    if (book_is_shared() || !first || (!first->next && book_thread_state == &first->record->state))
         return;
     int error = errno;
     syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);

@@ -114,7 +114,7 @@ bool book_ledger_open(struct ledger *ledger, int tid)
     __atomic_store_n(&book.thread_count, ledger->index + 1, __ATOMIC_RELAXED); /* other threads read the number */
     ledger->record = record;
     ledger->tally.cells = (struct thread_cells *)(block + 1);
-    ledger->tally.concurrent = book.concurrent;
+    ledger->tally.concurrent = book_is_shared();
     record->index = ledger->index;
     record->tid = tid;
     record->begin_ticks = clock_now();
@@ -132,9 +132,9 @@ bool book_ledger_open(struct ledger *ledger, int tid)
 void book_share(void)
 {
     pthread_mutex_lock(&book.lock);
-    book.concurrent = true;
+    RELAXED_STORE(&book.concurrent, true);
     for (struct ledger *l = book.threads; l; l = l->next)
-        l->tally.concurrent = true;
+        RELAXED_STORE(&l->tally.concurrent, true);
     pthread_mutex_unlock(&book.lock);
 }
 

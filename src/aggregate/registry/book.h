@@ -146,7 +146,7 @@ struct book {
     struct objects windows, files;
     const struct counter_table *counters; /* counters that the user named. NULL: none */
     struct comm_map *partitioned; /* by handles of partitioned requests: the communicator that each was made on */
-    bool concurrent;              /* several threads may be in MPI at once */
+    bool concurrent;              /* book_is_shared */
     uint64_t difference[DIFFERENCE_TOTAL + 1]; /* as in comm, for unbound variables */
     bool totals_wanted;  /* totals are read, maybe in a signal handler (livevariables.h). Under the lock */
     uint64_t full_limit; /* memory_limit when there was no memory for a communicator. 0 = there is */
@@ -182,6 +182,11 @@ int book_open(void);
 
 /* From here on several threads may be in MPI at once. Call it before that can happen. */
 void book_share(void);
+/* True since then. Another thread may call book_share at any time: ask once if two answers must not differ. */
+static inline bool book_is_shared(void)
+{
+    return COMPARED_LOAD(&book.concurrent);
+}
 
 /*
  * Opens the thread state of a new thread, in zeroed memory that is never freed. Returns false without memory (counted).

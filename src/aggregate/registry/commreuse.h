@@ -37,7 +37,7 @@ void comm_abandoned(struct comm *comm);
 
 static inline void comm_hold(struct comm *comm)
 {
-    if (book.concurrent)
+    if (book_is_shared())
         __atomic_add_fetch(&comm->holds, 1, __ATOMIC_RELAXED);
     else
         comm->holds++;
@@ -46,7 +46,7 @@ static inline void comm_hold(struct comm *comm)
 /* Drops a reference. Release and acquire: all accesses by the other holders are done. */
 static inline void comm_let_go(struct comm *comm)
 {
-    uint32_t left = book.concurrent ? __atomic_sub_fetch(&comm->holds, 1, __ATOMIC_ACQ_REL) : --comm->holds;
+    uint32_t left = book_is_shared() ? __atomic_sub_fetch(&comm->holds, 1, __ATOMIC_ACQ_REL) : --comm->holds;
     if (__builtin_expect(left == 0, 0))
         comm_abandoned(comm);
 }

@@ -82,7 +82,7 @@ static struct waiting waiting(const struct comm *comm, struct source *source, ui
 static bool is_alone(void)
 {
     const struct ledger *only = __atomic_load_n(&book.threads, __ATOMIC_ACQUIRE);
-    return !book.concurrent && only && !only->next && book_thread_state == &only->record->state;
+    return !book_is_shared() && only && !only->next && book_thread_state == &only->record->state;
 }
 
 /* The processes with waiting messages, as many as fit. */

@@ -464,10 +464,10 @@ def wrapper_print(call, name, types, large):
         body_print(f"HOT int hot_{name}({more}const struct next *next, bool timed)", HOT_SHAPES[call.shape], words,
                    f"body_{name}({given}next)", hot=True)
         untimed = "" if call.shape in ("sendrecv", "waitall") else (
-            f"    if (call_modes[{words['kind']}] == MODE_UNTIMED && !book.concurrent)\n        return hot_{name}({given}&next_of_c, false);\n")
+            f"    if (COMPARED_LOAD(&call_modes[{words['kind']}]) == MODE_UNTIMED && !book_is_shared())\n        return hot_{name}({given}&next_of_c, false);\n")
         print(f"static int general_{name}({parameters})\n{{\n{untimed}    return {usual};\n}}\n")
         usual = f"hot_{name}({given}&next_of_c, true)"
-        fortran = f"call_modes[{words['kind']}] || book.concurrent ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
+        fortran = f"COMPARED_LOAD(&call_modes[{words['kind']}]) || book_is_shared() ? {fortran} : hot_{name}({given}&next_of_fortran, true)"
     print(f"GATE({name});\nint {name}({parameters})\n{{\n    return {usual};\n}}\n")
     if call.shape in ("init", "init_thread", "finalize"):
         return None

@@ -44,7 +44,7 @@ MPI_Info hint_number_info(const char *key, uint64_t value)
  */
 static bool errors_return(MPI_Errhandler *before)
 {
-    return native.world && !book.concurrent && native.Comm_get_errhandler(native.comm_world, before) == MPI_SUCCESS &&
+    return native.world && !book_is_shared() && native.Comm_get_errhandler(native.comm_world, before) == MPI_SUCCESS &&
            native.Comm_set_errhandler(native.comm_world, native.errors_return) == MPI_SUCCESS;
 }
 

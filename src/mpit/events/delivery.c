@@ -24,7 +24,7 @@ MPI_T_cb_safety delivery_safety(void)
 {
     if (delivered || delivered_native)
         return delivered_safety;
-    if (book.concurrent)
+    if (book_is_shared())
         return MPI_T_CB_REQUIRE_THREAD_SAFE;
     bool in_mpi = book_thread_state && RELAXED_LOAD(&book_thread_state->call) != CALL_NONE;
     return in_mpi ? MPI_T_CB_REQUIRE_MPI_RESTRICTED : MPI_T_CB_REQUIRE_NONE;

@@ -271,7 +271,7 @@ static void again_add(struct log *log, struct event *again, const struct event *
 /* Changes the number of outstanding operations. Returns the number before. */
 static int64_t outstanding_add(const struct log *log, struct fabric_provider *provider, int64_t change)
 {
-    if (log->own.tally.concurrent)
+    if (tally_is_shared(&log->own.tally))
         return __atomic_fetch_add(&provider->outstanding, change, __ATOMIC_ACQ_REL);
     int64_t before = RELAXED_LOAD(&provider->outstanding);
     RELAXED_STORE(&provider->outstanding, before + change);
@@ -388,7 +388,7 @@ static void done_add(struct log *log, struct event *done, struct fabric_provider
     int64_t before = outstanding_add(log, provider, -(int64_t)completed);
     int64_t most = before > 0 ? before : 0;
     if (completed > most) {
-        int64_t low = before - completed, lowest = log->own.tally.concurrent ? -threads_inside() : 0;
+        int64_t low = before - completed, lowest = tally_is_shared(&log->own.tally) ? -threads_inside() : 0;
         if (low < lowest)
             outstanding_add(log, provider, lowest - low);
         completed = (uint32_t)most;

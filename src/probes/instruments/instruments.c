@@ -244,7 +244,7 @@ static void region_leave(struct mpit_cell *cell)
 static enum delivery_context context_here(void)
 {
     const struct thread_state *state = book_thread_state;
-    if (book.concurrent)
+    if (book_is_shared())
         return CONTEXT_THREADS;
     bool within = __atomic_load_n(&recorder_on, __ATOMIC_ACQUIRE) && state;
     return within && state->call == CALL_NONE ? CONTEXT_FREE : CONTEXT_IN_MPI;

@@ -131,7 +131,7 @@ static void run_begin(bool session)
 {
     life_set(LIFE_BEGUN);
     opened.by_session = session;
-    book.concurrent = session; /* other threads may open theirs at once */
+    RELAXED_STORE(&book.concurrent, session); /* other threads may open theirs at once */
     if (run_start(&opened)) {
         log_fork_prepare();
         __atomic_store_n(&recorder_on, true, __ATOMIC_RELEASE);
@@ -313,14 +313,12 @@ static void facts_learn(struct log *log)
     /* other threads may have their logs already: MPI_Initialized is a call, too */
     if (level == MPI_THREAD_MULTIPLE)
         threads_share();
-    if (log)
-        log->own.tally.concurrent = book.concurrent; /* it is true where a session was opened */
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
     const bool *yields = native_symbol("opal_progress_yield_when_idle"); /* Open MPI has decided */
     stall_scale(log, book.scale, yields && *yields);
     stall_learn();
-    if (!book.concurrent && stall_patience)
+    if (!book_is_shared() && stall_patience)
         stall_opal_rest(true);
     native_types_find();
     umq_pending_visit = request_pending_visit;
@@ -512,7 +510,7 @@ void recorder_finished(struct probe *probe, int result)
 /* With a session other threads may come into MPI, at any level of MPI_Init. The caller holds the lock. */
 static void threads_expect(void)
 {
-    if (book.concurrent)
+    if (book_is_shared())
         return;
     threads_share();
     stall_opal_rest(false);

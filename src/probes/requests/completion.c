@@ -73,7 +73,7 @@ void completion_take(struct completion *c, enum call kind, int count, MPI_Reques
     c->handles = handles;
     c->count = count > 0 && handles ? count : 0;
     c->done_count = c->quiet_count = 0;
-    bool takes = book.concurrent; /* once: another thread's first session may change it */
+    bool takes = RELAXED_LOAD(&book.concurrent); /* once: another thread's first session may change it */
     if (c->count <= COMPLETION_FEW)
         few_lay(c, own_statuses, takes);
     else
@@ -133,7 +133,7 @@ void completion_take_freed(struct completion *c, enum call kind, MPI_Request *ha
  * that MPI has freed may already be a request of that thread. Then only the request of this variable is taken. */
 static struct request *request_left(uint64_t handle, const MPI_Request *where)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take_there(handle, where) : request_take(handle, where);
+    return __builtin_expect(book_is_shared(), 0) ? request_take_there(handle, where) : request_take(handle, where);
 }
 
 /* Ends a request whose record is written. A persistent request stays. */

@@ -82,13 +82,13 @@ void single_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint
 
 HOT struct request *single_take(uint64_t saved, const MPI_Request *handle)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take(saved, handle) : LEFT_THERE;
+    return __builtin_expect(book_is_shared(), 0) ? request_take(saved, handle) : LEFT_THERE;
 }
 
 /* The same for MPI_Start. */
 HOT struct request *start_take(uint64_t saved)
 {
-    return __builtin_expect(book.concurrent, 0) ? request_take_idle(saved, true) : LEFT_THERE;
+    return __builtin_expect(book_is_shared(), 0) ? request_take_idle(saved, true) : LEFT_THERE;
 }
 
 void start_leave(struct probe *probe, enum call kind, MPI_Request *handle, uint64_t saved, struct request *taken,

@@ -26,7 +26,7 @@ static __attribute__((noinline)) void table_wait(void)
  * table must not unlock it. Acquire pairs with the release in table_unlock. */
 HOT bool table_lock(void)
 {
-    bool locks = book.concurrent;
+    bool locks = RELAXED_LOAD(&book.concurrent);
     if (locks && __atomic_exchange_n(&request_table.locked, true, __ATOMIC_ACQUIRE))
         table_wait();
     return locks;
@@ -182,7 +182,7 @@ struct request *request_make(const struct posted *posted)
         request->more = request_number(more);
         *request_more(request) = (struct request_more){.bytes_out = posted->bytes_out};
     }
-    if (book.concurrent || posted->persistent) /* it may start long after its communicator was freed */
+    if (book_is_shared() || posted->persistent) /* it may start long after its communicator was freed */
         request_hold(request);
     return request;
 }
@@ -330,7 +330,7 @@ static void table_insert(struct request *request, struct log *log)
 {
     uint64_t handle = request->handle;
     struct request **bucket = request_bucket(handle);
-    if (!book.concurrent && !*bucket && !request_table.crowd) {
+    if (!book_is_shared() && !*bucket && !request_table.crowd) {
         *bucket = request;
         return;
     }
@@ -360,7 +360,7 @@ bool request_link(struct log *log, struct request *request)
     const struct request *head = *request_bucket(request->handle);
     struct request **bucket = request_bucket(request_variable_key(request->where));
     struct request_crowd *crowd = crowd_of(request->handle);
-    if (!book.concurrent && crowd && !*bucket && head->handle == request->handle && !head->crowded &&
+    if (!book_is_shared() && crowd && !*bucket && head->handle == request->handle && !head->crowded &&
         head->where != request->where) {
         crowd_link(crowd, request);
         *bucket = request;
@@ -438,9 +438,9 @@ HOT struct request *take_crowded(uint64_t handle, const void *where)
 struct request *request_take(uint64_t handle, const void *where)
 {
     struct request *request = NULL;
-    if (!book.concurrent && request_table.crowd)
+    if (!book_is_shared() && request_table.crowd)
         request = take_crowded(handle, where);
-    if (!request && !book.concurrent && handle)
+    if (!request && !book_is_shared() && handle)
         request = take_alone(handle, where);
     return request ? request : take(handle, where, TAKE);
 }
@@ -525,7 +525,7 @@ static bool is_empty(const struct request *request, const MPI_Status *status)
 bool request_has_ended(const struct request *request, const MPI_Status *status)
 {
     enum { YIELDS_MOST = 100000 };
-    if (!request->persistent || !book.concurrent)
+    if (!request->persistent || !book_is_shared())
         return request->state == REQUEST_ACTIVE;
     if (is_empty(request, status))
         return false;
@@ -575,7 +575,7 @@ static void comm_visit(struct request *request, void *data)
 void request_comm_visit(void (*found)(struct comm *comm))
 {
     struct comm_visit visit = {found};
-    if (!book.concurrent)
+    if (!book_is_shared())
         table_visit(comm_visit, &visit);
 }
 

@@ -42,7 +42,7 @@ static void started_record(struct completion *c, struct request *request)
 
 void starting_announce(enum call kind, int count, const MPI_Request *requests, wrapper_call call)
 {
-    struct log *log = call_modes[kind] & MODE_QUIET || log_refused() ? NULL : log_get();
+    struct log *log = COMPARED_LOAD(&call_modes[kind]) & MODE_QUIET || log_refused() ? NULL : log_get();
     uintptr_t outer;
     if (!log || !log_in(log, stack_entered(), &outer))
         return;

@@ -7,7 +7,7 @@
 
 static enum delivery_context delivery_context_of(const struct log *log)
 {
-    if (book.concurrent)
+    if (book_is_shared())
         return CONTEXT_THREADS;
     return log->state->call == CALL_NONE && log->raised.by != CALL_MPI_Finalize ? CONTEXT_FREE : CONTEXT_IN_MPI;
 }

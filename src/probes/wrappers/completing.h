@@ -51,7 +51,7 @@ HOT bool enter_many(struct completion *c, enum call kind, int count, MPI_Request
 {
     if (!enter_call(&c->probe, kind))
         return false;
-    if (__builtin_expect((unsigned)count - 1 >= COMPLETION_FEW || !requests || book.concurrent, 0)) {
+    if (__builtin_expect((unsigned)count - 1 >= COMPLETION_FEW || !requests || book_is_shared(), 0)) {
         completion_take(c, kind, count, requests, own_statuses);
         return true;
     }

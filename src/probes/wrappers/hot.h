@@ -227,7 +227,7 @@ HOT bool hot_posted(const struct hot *hot, enum fold_shape shape, enum request_t
                     const MPI_Request *where)
 {
     struct request *request = request_table.spare, **bucket;
-    if (__builtin_expect(!request || book.concurrent, 0)) /* a session may have come during the call */
+    if (__builtin_expect(!request || book_is_shared(), 0)) /* a session may have come during the call */
         return false;
     if (shape == FOLD_POST_SEND)
         view_page_select(hot->view, event.peer);
@@ -327,7 +327,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
     struct log *log = hot->log;
     struct request *request = hot->request, **bucket = request_bucket(hot->saved);
     struct tally tally = tally_unseen(log);
-    if (__builtin_expect(*bucket != request || log->stall.times || book.concurrent, 0) ||
+    if (__builtin_expect(*bucket != request || log->stall.times || book_is_shared(), 0) ||
         !hot_is_plain(request, hot->saved, where))
         return false;
     uint64_t end = hot->timed ? clock_counter() : 0, posted = request->posted.begin;
@@ -511,8 +511,9 @@ HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum ca
                            MPI_Request *requests, int result, const MPI_Status *statuses)
 {
     struct log *log = hot->log;
-    if (__builtin_expect(
-            result != MPI_SUCCESS || log->stall.times || book.concurrent || log->cursor + count + 1 >= log->limit, 0)) {
+    if (__builtin_expect(result != MPI_SUCCESS || log->stall.times || book_is_shared() ||
+                             log->cursor + count + 1 >= log->limit,
+                         0)) {
         hot_all_cold(*hot, kind, count, requests, many, 0, result, statuses);
         return;
     }

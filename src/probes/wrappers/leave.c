@@ -46,7 +46,7 @@ void leave_cancel(struct probe *probe, enum call kind, int result, const MPI_Req
 void leave_get_status(struct probe *probe, enum call kind, int result, MPI_Request request, const int *flag)
 {
     uint64_t handle = abi_handle_of_request(request);
-    bool pending = result == MPI_SUCCESS && !*flag && !book.concurrent;
+    bool pending = result == MPI_SUCCESS && !*flag && !book_is_shared();
     leave_named(probe, kind, result, pending ? request_begin(handle) : 0);
     if (result == MPI_SUCCESS && *flag)
         request_told(probe->log, handle, probe->begin);
@@ -102,7 +102,7 @@ void collective_announce(enum call kind, MPI_Comm comm, wrapper_call call)
 {
     struct log *log = log_refused() ? NULL : log_get();
     uintptr_t outer;
-    if (!log || (call_modes[kind] & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
+    if (!log || (COMPARED_LOAD(&call_modes[kind]) & MODE_QUIET) || !log_in(log, stack_entered(), &outer))
         return;
     const struct path_way *before = path_announce(log, kind, call);
     raise_begin(log, comm_view(log, comm), kind);

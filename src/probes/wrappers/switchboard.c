@@ -12,8 +12,11 @@
 static bool left_out[CALL_COUNT];
 static bool opened, closed, passed;
 
+/* Until a run begins nothing is recorded, and neither the filter nor the clock is known: a mode that leads to the body. */
 static unsigned mode_of(enum call kind)
 {
+    if (!__atomic_load_n(&opened, __ATOMIC_ACQUIRE))
+        return MODE_CLOCK;
     bool process = call_table[kind].class == CLASS_PROCESS; /* begin and end of a run are always recorded */
     unsigned mode = 0;
     bool local = call_table[kind].local && !knob_load(KNOB_RECORD_LOCAL_CALLS);
@@ -35,7 +38,7 @@ static void *body_of(const struct wrapped *w, unsigned mode)
         return NULL;
     if ((mode & MODE_QUIET) && !w->keeps)
         return NULL;
-    return mode || book.concurrent ? w->general : w->usual;
+    return mode || book_is_shared() ? w->general : w->usual;
 }
 
 static void gate_set(void **gate, void *where)
@@ -63,9 +66,11 @@ static void switches_set(void)
     for (size_t i = 0; i < wrapped_count; i++)
         wrapped_set(&wrapped[i]);
     callpaths_check();
+    if (!__atomic_load_n(&opened, __ATOMIC_ACQUIRE))
+        return;
     struct run_header *header = book.run.header;
     uint32_t timed = __atomic_load_n(&knob_timed, __ATOMIC_SEQ_CST);
-    if (!opened || book.run.detached || __atomic_load_n(&header->timed, __ATOMIC_RELAXED) == timed)
+    if (book.run.detached || __atomic_load_n(&header->timed, __ATOMIC_RELAXED) == timed)
         return;
     __atomic_store_n(&header->timed, timed, __ATOMIC_RELAXED);
     __atomic_store_n(&header->timed_changed, 1, __ATOMIC_RELAXED);
@@ -91,7 +96,7 @@ void switchboard_open(void)
     if (filter_read(header->filter, left_out, problem, sizeof problem) != 0)
         memset(left_out, 0, sizeof left_out); /* it was checked before it was taken over */
     header->timed = __atomic_load_n(&knob_timed, __ATOMIC_SEQ_CST);
-    opened = true;
+    __atomic_store_n(&opened, true, __ATOMIC_RELEASE);
     __atomic_store_n(&knobs_changed, switchboard_set, __ATOMIC_RELEASE);
     switchboard_set();
 }

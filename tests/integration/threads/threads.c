@@ -27,7 +27,10 @@ enum {
     EARLY = 4,
     CANCELLED = 8,
     KEYED = 6,
-    SENDERS_FIRST_TAG = 1000
+    REUSERS = 4,
+    REUSES = 100,
+    SENDERS_FIRST_TAG = 1000,
+    HERE_FIRST_TAG = 6000
 };
 
 enum { ISEND, IRECV, SENDRECV, WAIT, WAITALL, TESTALL, BARRIER, CALLS };
@@ -150,16 +153,20 @@ struct handed {
 
 static struct handed handed[HANDED];
 
-static void *post(void *argument)
+static void post(struct handed *h, int from, int to)
 {
-    struct handed *h = argument;
     h->in = -1;
     h->out = h->tag + rank;
     MADE(IRECV);
-    MPI_Irecv(&h->in, 1, MPI_INT, left, h->tag, comm, &h->requests[0]);
+    MPI_Irecv(&h->in, 1, MPI_INT, from, h->tag, comm, &h->requests[0]);
     MADE(ISEND);
-    MPI_Isend(&h->out, 1, MPI_INT, right, h->tag, comm, &h->requests[1]);
+    MPI_Isend(&h->out, 1, MPI_INT, to, h->tag, comm, &h->requests[1]);
     sent(sizeof h->out);
+}
+
+static void *post_ring(void *argument)
+{
+    post(argument, left, right);
     return NULL;
 }
 
@@ -204,7 +211,7 @@ static void hand_over(void)
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < HANDED; i++) {
             handed[i].tag = SENDERS_FIRST_TAG + i;
-            thread_start(&threads[i], post, &handed[i]);
+            thread_start(&threads[i], post_ring, &handed[i]);
         }
         for (int i = 0; i < HANDED; i++)
             pthread_join(threads[i], NULL);
@@ -221,6 +228,29 @@ static void hand_over(void)
             if (handed[i].in != handed[i].tag + left)
                 fault("a message whose request was handed over");
     }
+}
+
+/* ---- posted by some while others wait: the library gives a handle of one thread to the next at once -------------- */
+
+static void *post_and_wait(void *argument)
+{
+    struct handed h = {.tag = HERE_FIRST_TAG + (int)(long)argument};
+    for (int i = 0; i < REUSES; i++) {
+        post(&h, rank, rank);
+        wait_for_both(&h);
+        if (h.in != h.tag + rank)
+            fault("a message whose handle was another thread's");
+    }
+    return NULL;
+}
+
+static void reuse(void)
+{
+    pthread_t threads[REUSERS];
+    for (int t = 0; t < REUSERS; t++)
+        thread_start(&threads[t], post_and_wait, (void *)(long)t);
+    for (int t = 0; t < REUSERS; t++)
+        pthread_join(threads[t], NULL);
 }
 
 /* ---- threads that begin before MPI_Init and end behind MPI_Finalize ---------------------------------------------- */
@@ -395,6 +425,7 @@ static void all_cases(int threads)
     churn(threads);
     bursts(BURSTS);
     hand_over();
+    reuse();
 #if !defined(__SANITIZE_THREAD__) /* which does not bear that a thread leaves its interceptors so */
     ended_early();
 #endif

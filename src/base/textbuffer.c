@@ -1,12 +1,20 @@
 #include "base/textbuffer.h"
 
+#include "base/invariant.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+static bool textbuffer_is_valid(const struct textbuffer *text)
+{
+    return text->bytes ? text->used < text->room : !text->used && !text->room;
+}
+
 bool text_reserve(struct textbuffer *text, size_t more)
 {
+    MPIT_ASSERT(textbuffer_is_valid(text));
     if (text->failed)
         return false;
     if (text->room - text->used > more)
@@ -60,6 +68,7 @@ void text_format(struct textbuffer *text, const char *format, ...)
 
 void text_clear(struct textbuffer *text)
 {
+    MPIT_ASSERT(textbuffer_is_valid(text));
     text->used = 0;
     if (text->bytes)
         text->bytes[0] = '\0';
@@ -67,6 +76,7 @@ void text_clear(struct textbuffer *text)
 
 void text_free(struct textbuffer *text)
 {
+    MPIT_ASSERT(textbuffer_is_valid(text));
     free(text->bytes);
     *text = (struct textbuffer){0};
 }

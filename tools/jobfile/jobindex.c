@@ -2,6 +2,7 @@
 #include "jobfile/jobindex.h"
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "format/runfile.h"
 #include "reader/regularfile.h"
 
@@ -189,8 +190,15 @@ bool job_file_is_of(const char *path, uint64_t job)
     return job_header_read(path, (struct run_extent){0}, &header) && header.job == job;
 }
 
+static bool job_index_is_valid(const struct job_index *index)
+{
+    const struct section_entry *last = index->list + index->count - 1;
+    return !index->count || (index->list && last->begin <= index->end && last->bytes <= index->end - last->begin);
+}
+
 const struct section_entry *job_index_find(const struct job_index *index, enum section_kind kind)
 {
+    MPIT_ASSERT(job_index_is_valid(index));
     for (size_t i = 0; i < index->count; i++)
         if (index->list[i].kind == kind)
             return &index->list[i];
@@ -206,6 +214,7 @@ const struct section_entry *job_index_total(const struct job_index *index)
 struct run_extent job_index_extent(const struct job_index *index, const struct section_entry *entry)
 {
     struct run_extent extent = index->file;
+    MPIT_ASSERT(job_index_is_valid(index) && entry >= index->list && entry < index->list + index->count);
     extent.begin = entry->begin;
     extent.bytes = entry->bytes;
     return extent;

@@ -2,6 +2,7 @@
 #include "jobfile/jobwriter.h"
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "format/runfile.h"
 #include "jobfile/jobindex.h"
 #include "jobfile/packing.h"
@@ -29,8 +30,15 @@ static int bytes_put_at(int fd, const char *bytes, size_t count, uint64_t place)
     return 0;
 }
 
+static bool job_writer_is_valid(const struct job_writer *writer)
+{
+    return writer->buffer && writer->used <= BUFFER_BYTES && writer->count <= writer->room &&
+           writer->end <= job_writer_place(writer);
+}
+
 int job_writer_flush(struct job_writer *writer)
 {
+    MPIT_ASSERT(job_writer_is_valid(writer));
     if (bytes_put_at(writer->fd, writer->buffer, writer->used, writer->written) != 0)
         return -1;
     writer->written += writer->used;
@@ -40,6 +48,7 @@ int job_writer_flush(struct job_writer *writer)
 
 int job_writer_put(struct job_writer *writer, const void *bytes, size_t count)
 {
+    MPIT_ASSERT(job_writer_is_valid(writer));
     for (size_t done = 0, n; done < count; done += n) {
         if (writer->used == BUFFER_BYTES && job_writer_flush(writer) != 0)
             return -1;
@@ -78,10 +87,10 @@ int job_writer_begin(struct job_writer *writer, int fd, uint64_t job, uint64_t p
 {
     struct job_header header = {.version = JOB_VERSION, .byte_order = RUN_BYTE_ORDER, .job = job, .parts = parts};
     job_header_seal(&header);
-    if (job_writer_open(writer, fd, 0) != 0)
+    if (job_writer_open(writer, fd, 0) != 0 || job_writer_put(writer, &header, sizeof header) != 0)
         return -1;
     writer->end = sizeof header;
-    return job_writer_put(writer, &header, sizeof header);
+    return 0;
 }
 
 static int section_note(struct job_writer *writer, const struct section_entry *entry)
@@ -134,6 +143,7 @@ static void rest_drop(struct job_writer *writer)
 
 void job_writer_undo(struct job_writer *writer)
 {
+    MPIT_ASSERT(job_writer_is_valid(writer) && writer->count);
     writer->end = writer->list[--writer->count].begin;
     rest_drop(writer);
 }
@@ -142,6 +152,7 @@ void job_writer_undo(struct job_writer *writer)
 static int section_settle(struct job_writer *writer, const struct section_entry *entry, int result)
 {
     int problem = errno;
+    MPIT_ASSERT(job_writer_is_valid(writer));
     if (result == 0 && section_note(writer, entry) == 0) {
         writer->end = entry->begin + entry->bytes;
         return 0;

@@ -1,6 +1,7 @@
 #include "registry/book.h"
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "base/signals.h"
 #include "registry/commmap.h"
 #include "registry/commreuse.h"
@@ -86,6 +87,24 @@ struct tally_block *book_block_make(enum block_kind kind, uint32_t thread, uint3
 void book_block_link(struct tally_block *block, uint64_t offset)
 {
     run_link(&book.run, &book.run.header->first_block, &block->next, offset);
+}
+
+static bool comm_is_valid(const struct comm *comm)
+{
+    return comm->slot && comm->slot < __atomic_load_n(&book.comm_count, __ATOMIC_ACQUIRE) &&
+           __atomic_load_n(&book.comms[comm->slot], __ATOMIC_ACQUIRE) == comm && comm->record && comm->shared;
+}
+
+static bool ledger_is_valid(const struct ledger *ledger)
+{
+    return ledger->tally.cells && ledger->record && !ledger->views == !ledger->view_count &&
+           ledger->index < __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED);
+}
+
+static bool view_is_valid(const struct view *view)
+{
+    return view->root && view->tally.cells && view->slot == view->comm->slot &&
+           view->tally.shared == view->comm->shared;
 }
 
 uint64_t book_events_unfiled(void)
@@ -327,6 +346,7 @@ static void caches_forget(uint64_t handle)
 void book_comm_retire(struct comm *comm)
 {
     pthread_mutex_lock(&book.lock);
+    MPIT_ASSERT(comm_is_valid(comm));
     if (!comm->freed) {
         comm_map_remove(book.map, comm->handle, comm);
         comm_mark(comm, true);
@@ -348,6 +368,7 @@ void book_comm_restore(struct comm *comm)
 void book_comm_release(struct comm *comm)
 {
     struct comm *up = comm->up;
+    MPIT_ASSERT(comm_is_valid(comm));
     comm_let_go(comm);
     if (up)
         comm_let_go(up);
@@ -357,6 +378,7 @@ struct view *book_view_make(struct ledger *ledger, struct comm *comm)
 {
     uint32_t peers = (uint32_t)(comm->remote_size ? comm->remote_size : comm->size);
     uint64_t offset;
+    MPIT_ASSERT(ledger_is_valid(ledger) && comm_is_valid(comm));
     struct view *view = calloc(1, sizeof *view);
     struct peer_leaf **root = calloc((size_t)1 << comm_room(comm->size, comm->remote_size), sizeof *root);
     struct tally_block *block = view && root ? book_block_make(BLOCK_COMM, ledger->index, comm->slot, 0,
@@ -401,6 +423,7 @@ static bool views_extend(struct ledger *ledger, uint32_t slot)
 
 struct view *book_view(struct ledger *ledger, struct comm *comm)
 {
+    MPIT_ASSERT(ledger_is_valid(ledger) && comm_is_valid(comm));
     if (comm->slot >= ledger->view_count && !views_extend(ledger, comm->slot))
         return NULL;
     struct view *view = ledger->views[comm->slot];
@@ -416,6 +439,7 @@ struct view *book_view(struct ledger *ledger, struct comm *comm)
 struct peer_cells *book_view_page(struct view *view, uint32_t number)
 {
     struct peer_leaf **leaf = &view->root[number / LEAF_PAGES];
+    MPIT_ASSERT(view_is_valid(view));
     if (!*leaf) {
         struct peer_leaf *fresh = calloc(1, sizeof *fresh);
         if (!fresh) {
@@ -440,6 +464,7 @@ struct peer_cells *book_view_page(struct view *view, uint32_t number)
 void view_page_turn(struct view *view, uint32_t peer)
 {
     static struct peer_cells lost_page;
+    MPIT_ASSERT(view_is_valid(view));
     struct peer_cells *page = peer < view->tally.peers ? book_view_page(view, peer / PEERS_PER_PAGE) : NULL;
     view->tally.page = page ? page : &lost_page;
     view->tally.page_number = page ? peer / PEERS_PER_PAGE : UINT32_MAX;
@@ -463,6 +488,7 @@ static bool regions_extend(struct ledger *ledger, uint32_t id)
 
 struct region_cells *book_region(struct ledger *ledger, uint32_t id, uint32_t slot)
 {
+    MPIT_ASSERT(ledger_is_valid(ledger));
     if (id < ledger->region_count && ledger->regions[id])
         return ledger->regions[id];
     if (id >= ledger->region_count && !regions_extend(ledger, id)) {

@@ -1,5 +1,7 @@
 #include "registry/commmap.h"
 
+#include "base/invariant.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -13,6 +15,12 @@ struct comm_map {
     struct comm_map *older; /* the one that it replaced, which readers may still use */
     struct comm_place places[];
 };
+
+/* A search ends at an empty place. */
+static bool comm_map_is_valid(const struct comm_map *map)
+{
+    return !(map->mask & (map->mask + 1)) && 2 * map->used <= map->mask;
+}
 
 static uint64_t handle_home(uint64_t handle)
 {
@@ -41,6 +49,7 @@ struct comm *comm_map_find(struct comm_map *const *where, uint64_t handle)
 static struct comm_place *place_for(struct comm_map *map, uint64_t handle)
 {
     struct comm_place *vacated = NULL;
+    MPIT_ASSERT(comm_map_is_valid(map));
     for (uint64_t i = handle_home(handle);; i++) {
         struct comm_place *place = &map->places[i & map->mask];
         if (place->handle == handle)

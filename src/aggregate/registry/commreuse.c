@@ -1,6 +1,7 @@
 #include "registry/commreuse.h"
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "registry/commpast.h"
 #include "registry/commsum.h"
 #include "instruments/instrument.h"
@@ -25,9 +26,17 @@ static uint64_t looks = 1;
 
 /* ---- the queues of freed ones ------------------------------------------------------------------------------------ */
 
+static bool comm_queue_is_valid(const struct comm_queue *queue)
+{
+    return !queue->count ? !queue->first && !queue->last
+                         : queue->first && queue->first->queued && queue->last && !queue->last->behind &&
+                               queue->count <= book.freed_count;
+}
+
 static void queue_push(struct comm *comm)
 {
     struct comm_queue *queue = &book.freed[comm_room(comm->size, comm->remote_size)];
+    MPIT_ASSERT(comm_queue_is_valid(queue) && !comm->queued);
     comm->behind = NULL;
     comm->queued = true;
     if (queue->last)
@@ -42,6 +51,7 @@ static void queue_push(struct comm *comm)
 static struct comm *queue_pop(struct comm_queue *queue)
 {
     struct comm *comm = queue->first;
+    MPIT_ASSERT(comm_queue_is_valid(queue));
     if (!comm)
         return NULL;
     queue->first = comm->behind;

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reader/runmap.h"
 
+#include "base/invariant.h"
 #include "reader/reader.h"
 #include "reader/regularfile.h"
 
@@ -22,6 +23,13 @@ static pthread_mutex_t resting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct run_map *maps;
 static struct sigaction unguarded;
 static size_t page_bytes;
+
+/* The caller holds the lock. */
+static bool run_map_is_valid(const struct run_map *map)
+{
+    return (map->base || !map->awake) && map->fd >= -1 &&
+           (!map->place || (map->place <= RUN_MAPS_MOST && resting[map->place - 1] == map));
+}
 
 /* The file's descriptor, or -1 with a reason. */
 static int map_file_open(const char *path, struct run_extent which, struct stat *st, char *error, size_t room)
@@ -228,6 +236,7 @@ void run_map_rest(struct run_map *map)
 {
     map_read_end(map);
     pthread_mutex_lock(&resting_lock);
+    MPIT_ASSERT(run_map_is_valid(map));
     if (map->awake)
         madvise(map->base - map->lead, map->lead + map->bytes, MADV_DONTNEED);
     if (map->awake && !map->holds && !map->place)
@@ -238,6 +247,7 @@ void run_map_rest(struct run_map *map)
 void run_map_hold(struct run_map *map, bool held)
 {
     pthread_mutex_lock(&resting_lock);
+    MPIT_ASSERT(run_map_is_valid(map) && (held || map->holds));
     held ? map->holds++ : map->holds--;
     if (held && map->place)
         resting[map->place - 1] = NULL;
@@ -295,6 +305,7 @@ static int map_wake(struct run_map *map, char error[128])
 void run_map_sleep(struct run_map *map)
 {
     pthread_mutex_lock(&resting_lock);
+    MPIT_ASSERT(run_map_is_valid(map));
     if (map->place)
         resting[map->place - 1] = NULL;
     map_drop(map);
@@ -304,6 +315,7 @@ void run_map_sleep(struct run_map *map)
 int run_map_wake(struct run_map *map, bool *came, char error[128])
 {
     pthread_mutex_lock(&resting_lock);
+    MPIT_ASSERT(run_map_is_valid(map));
     *came = !map->awake;
     int result = map_wake(map, error);
     pthread_mutex_unlock(&resting_lock);

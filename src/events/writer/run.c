@@ -2,6 +2,7 @@
 #include "writer/run.h"
 
 #include "base/cancel.h"
+#include "base/invariant.h"
 #include "base/processes.h"
 #include "writer/filesize.h"
 #include "writer/runguard.h"
@@ -53,6 +54,13 @@ int run_directory_make(const char *dir, void (*made)(char *path, bool last))
     if (stat(dir, &st) != 0)
         return errno;
     return S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+}
+
+bool run_is_valid(const struct run *run)
+{
+    return run->arena_used <= run->arena_size && run->memory_bytes <= run->memory_limit &&
+           run->trace_bytes <= run->appended_bytes && run->fd >= -1 &&
+           (!run->arena_offset || run->arena_offset + run->arena_size <= run->virtual_bytes);
 }
 
 /* True if the descriptor is still the file that we opened. */
@@ -184,6 +192,7 @@ static int file_grow(struct run *run, size_t bytes)
 static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
 {
     *offset = 0;
+    MPIT_ASSERT(run_is_valid(run));
     if (run->memory_bytes + bytes > run->memory_limit) {
         run_lost(run, LOSS_NO_MEMORY, 1);
         return NULL;
@@ -208,6 +217,7 @@ static void *run_grow(struct run *run, size_t bytes, uint64_t *offset)
 bool run_memory_take(struct run *run, size_t bytes)
 {
     pthread_mutex_lock(&run->lock);
+    MPIT_ASSERT(run_is_valid(run));
     bool fits = run->memory_bytes + bytes <= run->memory_limit;
     run->memory_bytes += fits ? bytes : 0;
     pthread_mutex_unlock(&run->lock);
@@ -217,6 +227,7 @@ bool run_memory_take(struct run *run, size_t bytes)
 void run_memory_give(struct run *run, size_t bytes)
 {
     pthread_mutex_lock(&run->lock);
+    MPIT_ASSERT(run_is_valid(run) && bytes <= run->memory_bytes);
     run->memory_bytes -= bytes;
     pthread_mutex_unlock(&run->lock);
 }
@@ -420,6 +431,7 @@ void *run_alloc(struct run *run, size_t bytes, uint64_t *offset)
         return object ? memset(object, 0, bytes) : NULL;
     }
     pthread_mutex_lock(&run->lock);
+    MPIT_ASSERT(run_is_valid(run));
     if (run->arena_size - run->arena_used >= bytes || arena_renew(run, bytes)) {
         object = run->arena + run->arena_used;
         *offset = run->arena_offset ? run->arena_offset + run->arena_used : 0;

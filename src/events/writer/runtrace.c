@@ -19,6 +19,7 @@
 #include "writer/runtrace.h"
 
 #include "base/array.h"
+#include "base/invariant.h"
 #include "clock/clock.h"
 #include "writer/filesize.h"
 #include "writer/room.h"
@@ -43,6 +44,11 @@ struct trace_places {
     size_t count, capacity, hand;
     bool full; /* the file cannot grow any more */
 };
+
+static bool trace_places_is_valid(const struct trace_places *places)
+{
+    return places->count <= places->capacity && places->hand <= places->count && !places->list == !places->capacity;
+}
 
 void run_trace_policy(struct run *run, enum trace_policy policy)
 {
@@ -124,6 +130,7 @@ static int place_write(int fd, struct trace_move *move, uint64_t offset, size_t 
 
 static bool place_insert(struct trace_places *places, size_t at, struct trace_place place)
 {
+    MPIT_ASSERT(trace_places_is_valid(places) && at <= places->count);
     struct trace_place *list = array_reserve(places->list, &places->capacity, places->count, sizeof *list);
     if (!list)
         return false;
@@ -136,6 +143,7 @@ static bool place_insert(struct trace_places *places, size_t at, struct trace_pl
 
 static void places_remove(struct trace_places *places, size_t at)
 {
+    MPIT_ASSERT(trace_places_is_valid(places) && at < places->count);
     memmove(&places->list[at], &places->list[at + 1], (--places->count - at) * sizeof *places->list);
     places->hand -= places->hand > at;
 }
@@ -201,6 +209,7 @@ static int places_free(struct run *run, int fd, size_t first, size_t end)
 {
     struct trace_places *places = run->places;
     uint64_t bytes = 0;
+    MPIT_ASSERT(trace_places_is_valid(places) && first < end && end <= places->count);
     for (size_t i = first; i < end; i++)
         bytes += places->list[i].bytes;
     int error = free_write(fd, bytes, places->list[first].offset);
@@ -434,6 +443,7 @@ static bool trace_step(struct run *run, struct trace_move *move, enum step step,
 {
     int error = 0;
     pthread_mutex_lock(&run->lock);
+    MPIT_ASSERT(run_is_valid(run) && move->done <= move->bytes);
     if (!run_has_file(run) || run->closed) {
         error = ENOENT;
         run->cause = LOSS_NO_FILE;

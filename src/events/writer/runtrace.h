@@ -12,6 +12,8 @@ static inline size_t run_pages(size_t bytes)
     return (bytes + RUN_PAGE_BYTES - 1) / RUN_PAGE_BYTES * RUN_PAGE_BYTES;
 }
 
+bool run_is_valid(const struct run *run);
+
 /* Returns the file's descriptor, which the caller must release. -1 with errno. */
 int run_file_hold(struct run *run);
 void run_file_release(const struct run *run, int fd);

@@ -2,6 +2,7 @@
 #include "callpaths/callpath.h"
 
 #include "backends.h"
+#include "base/invariant.h"
 #include "native.h"
 #include "base/pages.h"
 #include "base/signals.h"
@@ -38,6 +39,14 @@ struct way_slab {
     struct way_slab *next;
     size_t used;
 };
+
+static bool callpaths_is_valid(const struct callpaths *paths)
+{
+    const struct way_slab *slab = paths->slabs;
+    return paths->table && paths->none && paths->mask >= TABLE_LEAST - 1 && !(paths->mask & (paths->mask + 1)) &&
+           paths->low <= paths->high && (!slab || (slab->used >= sizeof *slab && slab->used <= SLAB_BYTES)) &&
+           (slab || !paths->count);
+}
 
 static struct path_way *way_make(struct callpaths *paths, size_t words)
 {
@@ -108,6 +117,7 @@ void callpaths_continue(struct log *log)
 {
     struct callpaths *paths = &log->paths;
     uintptr_t low = paths->low, high = paths->high;
+    MPIT_ASSERT(callpaths_is_valid(paths));
     stack_find(paths);
     log->path = paths->none;
     if (low != paths->low || high != paths->high)
@@ -313,6 +323,7 @@ const struct path_way *callpath_find(struct log *log, enum call kind, wrapper_ca
     const uint64_t *frame = wrapper_frame(call);
     unsigned depth = (unsigned)knob_load(KNOB_CALL_DEPTH);
     struct path_way key = {.key = RELAXED_LOAD(&callpath_generation) + kind, .caller = frame[1], .call = call};
+    MPIT_ASSERT(callpaths_is_valid(paths));
     if (!frame[1])
         return paths->none;
     if (paths->others)

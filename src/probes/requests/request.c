@@ -1,5 +1,6 @@
 #include "requests/request.h"
 
+#include "base/invariant.h"
 #include "requests/requestarena.h"
 #include "umq/umq.h"
 
@@ -10,6 +11,29 @@ enum { FIRST_BITS = 8, SPINS_MOST = 1000, LOAD_MOST = 4 };
 
 static struct request *first_buckets[1 << FIRST_BITS];
 struct request_table request_table = {.buckets = first_buckets, .shift = 64 - FIRST_BITS};
+
+/* The caller holds the table. */
+static bool request_table_is_valid(void)
+{
+    bool crowded = false;
+    for (int i = 0; i < CROWDS_MOST; i++) {
+        const struct request_crowd *crowd = &request_table.crowds[i];
+        if (!crowd->oldest != !crowd->youngest || (crowd->oldest && !crowd->handle))
+            return false;
+        crowded = crowded || crowd->oldest;
+    }
+    return crowded == (request_table.crowd != 0) && request_table.buckets && request_table.shift &&
+           request_table.shift <= 64 - FIRST_BITS && (!request_table.spare || !request_table.spare->handle);
+}
+
+/* Of a request that only the caller has, or that is in the table, which the caller holds. */
+static bool request_is_valid(const struct request *request)
+{
+    uint32_t number = request_number(request), count = arena_count();
+    return number && number < count && request->type <= REQUEST_PAIR && request->state <= REQUEST_STARTING &&
+           !(request->extended && (request->crowded || !request->more || request->more >= count)) &&
+           (request->crowded || !request->hidden) && (request->posted.comm || !request->holds);
+}
 
 /* ---- the lock ---------------------------------------------------------------------------------------------------- */
 
@@ -29,6 +53,7 @@ HOT bool table_lock(void)
     bool locks = RELAXED_LOAD(&book.concurrent);
     if (locks && __atomic_exchange_n(&request_table.locked, true, __ATOMIC_ACQUIRE))
         table_wait();
+    MPIT_ASSERT(request_table_is_valid());
     return locks;
 }
 
@@ -189,6 +214,7 @@ struct request *request_make(const struct posted *posted)
 
 void request_release(struct request *request)
 {
+    MPIT_ASSERT(request_is_valid(request) && !request->handle);
     struct comm *comm = request->holds ? book.comms[request->posted.comm] : NULL;
     bool locked = table_lock();
     if (request->extended)
@@ -201,6 +227,7 @@ void request_release(struct request *request)
 
 void request_hold(struct request *request)
 {
+    MPIT_ASSERT(request_is_valid(request));
     if (request->holds || !request->posted.comm)
         return;
     request->holds = true;
@@ -296,6 +323,7 @@ static void crowd_add(struct request_crowd *crowd, struct request *request)
 
 static void table_remove(struct request *request)
 {
+    MPIT_ASSERT(request_is_valid(request) && request->handle);
     if (!request->hidden)
         chain_remove(request);
     if (request->crowded)
@@ -330,6 +358,7 @@ static void table_insert(struct request *request, struct log *log)
 {
     uint64_t handle = request->handle;
     struct request **bucket = request_bucket(handle);
+    MPIT_ASSERT(request_is_valid(request));
     if (!book_is_shared() && !*bucket && !request_table.crowd) {
         *bucket = request;
         return;
@@ -411,6 +440,7 @@ static struct request *take(uint64_t handle, const void *where, enum take how)
 HOT struct request *take_alone(uint64_t handle, const void *where)
 {
     struct request **bucket = request_bucket(handle), *request = *bucket;
+    MPIT_ASSERT(request_table_is_valid());
     if (!request || request->handle != handle || request->chain || request->crowded ||
         (request_table.crowd && request->where != where))
         return NULL;
@@ -425,6 +455,7 @@ HOT struct request *take_alone(uint64_t handle, const void *where)
 HOT struct request *take_crowded(uint64_t handle, const void *where)
 {
     struct request **bucket = request_bucket(request_variable_key(where)), *request = *bucket;
+    MPIT_ASSERT(request_table_is_valid());
     if (!request || !request->crowded || request->handle != handle || request->where != where || request->persistent ||
         request->chain)
         return NULL;

@@ -1,5 +1,7 @@
 #include "requests/requestarena.h"
 
+#include "base/invariant.h"
+
 #include <sys/mman.h>
 
 enum { STEP_BYTES = ARENA_STEP * sizeof(struct request), STEPS_MOST = 1 << 14 };
@@ -25,8 +27,14 @@ static bool arena_reserve(void)
     return false;
 }
 
+static bool arena_is_valid(void)
+{
+    return request_arena ? steps_made <= steps_most : !steps_made;
+}
+
 struct request *arena_extend(void)
 {
+    MPIT_ASSERT(arena_is_valid());
     if ((!request_arena && !arena_reserve()) || steps_made == steps_most || !run_memory_take(&book.run, STEP_BYTES))
         return NULL;
     struct request *made = request_arena + (size_t)steps_made * ARENA_STEP;

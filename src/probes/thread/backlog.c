@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "thread/backlog.h"
 
+#include "base/invariant.h"
 #include "thread/log.h"
 #include "instruments/instruments.h"
 #include "handles/moment.h"
@@ -27,6 +28,14 @@ struct packing {
 static struct event *backlog_place_of(const struct log *log, uint32_t number)
 {
     return (struct event *)(log->buffer.chunk + 1) + number;
+}
+
+/* Between two events. After a jump out of the recorder the cursor is wrong (backlog_repair). */
+static bool backlog_is_valid(const struct log *log)
+{
+    const struct backlog *backlog = &log->backlog;
+    return backlog->begin < backlog->end && backlog->end <= backlog->capacity && log->cursor <= log->limit &&
+           log->cursor >= backlog_place_of(log, backlog->begin) && log->limit <= backlog_place_of(log, backlog->end);
 }
 
 /* Sets begin and end to the places of block number `block`. */
@@ -225,6 +234,7 @@ void backlog_turn(struct log *log)
     struct backlog *backlog = &log->backlog;
     uint32_t at = (uint32_t)(log->cursor - backlog_place_of(log, 0)), capacity = log->backlog.capacity;
     uint64_t events = cell_load(&log->own.tally.cells->events);
+    MPIT_ASSERT(backlog_is_valid(log) && log->cursor == log->limit);
     if (at == backlog->end) {
         block_end(log, events);
         block_at(log, at % capacity);

@@ -9,6 +9,7 @@ const PATTERNS = {
   early_reduce: ["Early Reduce", "the root, until the last rank enters"],
   early_scan: ["Early Scan", "until the last lower rank enters"],
   wait_at_creation: ["Wait at Communicator Creation", "until the last rank enters"],
+  wait_for_lock: ["Wait for Lock", "until another rank releases it"],
 };
 
 function commAt(analysis, index) {

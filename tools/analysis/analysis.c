@@ -17,6 +17,7 @@ const struct pattern_text pattern_texts[WAIT_PATTERNS] = {
     [WAIT_EARLY_REDUCE] = {"Early Reduce", "early_reduce"},
     [WAIT_EARLY_SCAN] = {"Early Scan", "early_scan"},
     [WAIT_AT_CREATION] = {"Wait at Communicator Creation", "wait_at_creation"},
+    [WAIT_FOR_LOCK] = {"Wait for Lock", "wait_for_lock"},
 };
 
 const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
@@ -329,7 +330,7 @@ static int trace_read(struct analysis *analysis)
     if (result == 0 && !analysis->judging) {
         analysis->has_times = analysis->untimed == 0;
         critical_path_find(analysis, &lanes);
-        ideal_find(analysis, &lanes);
+        worlds_find(analysis, &lanes);
         doubts_tell(analysis, &lanes);
     }
     analysis_lanes_release(&lanes);
@@ -354,23 +355,33 @@ static void tables_release(struct analysis *analysis)
     keytable_release(&analysis->doubts, NULL);
     keytable_release(&analysis->unclear, NULL);
     segments_release(&analysis->segments);
+    place_works_release(&analysis->works);
     delays_release(&analysis->delays);
+}
+
+/* A further reading of the same trace. */
+static struct analysis *reading_make(const struct analysis *analysis)
+{
+    struct analysis *reading = calloc(1, sizeof *reading);
+    if (!reading)
+        return NULL;
+    *reading = (struct analysis){.job = analysis->job,
+                                 .comms = analysis->comms,
+                                 .selection = analysis->selection,
+                                 .places = analysis->places,
+                                 .has_messages = analysis->has_messages,
+                                 .has_collectives = analysis->has_collectives};
+    reading->matching.paths = reading->gatherings.paths = reading->joints.paths = &reading->paths;
+    return reading;
 }
 
 /* The first reading of a job whose recording was off for a while. */
 static int pauses_judge(struct analysis *analysis)
 {
-    struct analysis *first = calloc(1, sizeof *first);
+    struct analysis *first = reading_make(analysis);
     if (!first)
         return report_no_memory(&analysis->report);
-    *first = (struct analysis){.job = analysis->job,
-                               .comms = analysis->comms,
-                               .selection = analysis->selection,
-                               .places = analysis->places,
-                               .has_messages = analysis->has_messages,
-                               .has_collectives = analysis->has_collectives,
-                               .judging = true};
-    first->matching.paths = first->gatherings.paths = first->joints.paths = &first->paths;
+    first->judging = true;
     first->matching.doubts = &first->doubts;
     int result = trace_read(first);
     if (result != 0)
@@ -382,6 +393,22 @@ static int pauses_judge(struct analysis *analysis)
         analysis->has_messages = analysis->has_collectives = false;
     tables_release(first);
     free(first);
+    return result;
+}
+
+int analysis_replay(const struct analysis *analysis, const struct world_plan *plan, double run_ns[WORLDS_MOST])
+{
+    struct analysis *reading = reading_make(analysis);
+    if (!reading)
+        return -1;
+    reading->plan = plan;
+    int result = trace_read(reading);
+    memcpy(run_ns, reading->ideal.world_ns, sizeof reading->ideal.world_ns);
+    tables_release(reading);
+    free(reading->path);
+    free(reading->useful_ns);
+    free(reading->work_ns);
+    free(reading);
     return result;
 }
 
@@ -444,6 +471,8 @@ void analysis_release(struct analysis *analysis)
     analysis_phases_release(analysis);
     call_places_close(analysis->places);
     free(analysis->path);
+    free(analysis->useful_ns);
+    free(analysis->work_ns);
     trace_comms_release(&analysis->comms);
     trace_job_release(&analysis->job);
 }

@@ -21,10 +21,11 @@
 
 #include "analysis/delays.h"
 #include "analysis/gathering.h"
-#include "analysis/idealrun.h"
+#include "analysis/placework.h"
 #include "analysis/segments.h"
-#include "trace/tracecomms.h"
+#include "analysis/worlds.h"
 #include "report/callplaces.h"
+#include "trace/tracecomms.h"
 #include "job/select.h"
 
 enum wait_pattern {
@@ -36,6 +37,7 @@ enum wait_pattern {
     WAIT_EARLY_REDUCE,
     WAIT_EARLY_SCAN,
     WAIT_AT_CREATION,
+    WAIT_FOR_LOCK,
     WAIT_PATTERNS
 };
 
@@ -142,7 +144,7 @@ struct analysis {
     struct paths paths;
     struct matching matching;
     struct gatherings gatherings;
-    struct gatherings joints; /* calls on windows and files that all members make, for the ideal run */
+    struct gatherings joints; /* calls on windows and files that all members make, for the worlds */
     struct keytable waits,
         causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited process */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
@@ -179,9 +181,16 @@ struct analysis {
     size_t path_count;
     uint64_t path_ns;
     int32_t path_rank; /* where it ends */
+    const struct world_plan
+        *plan; /* worlds of this reading. NULL: the fixed ones. Then the courses of segments and the work by
+                                    * place are kept */
+    struct place_works works;
     struct ideal_run ideal;
     struct ideal_split split;
-    const char *no_ideal; /* why the split is not known, or NULL */
+    const char *no_worlds; /* why the worlds are not known, or NULL */
+    const char *no_ideal;  /* why the split is not known, or NULL */
+    double *useful_ns;     /* by rank, if the worlds are known: between calls, */
+    double *work_ns;       /* and in them, without waits */
     bool no_memory;
     /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);
@@ -224,6 +233,9 @@ int analysis_open_flows(struct analysis *analysis, const struct run_reader *runs
 int analysis_open_watched(struct analysis *analysis, const struct run_reader *runs, size_t count,
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch);
+
+/* Reads the trace of an open analysis again, in the worlds of a plan. Returns 0 with their run times, or -1. */
+int analysis_replay(const struct analysis *analysis, const struct world_plan *plan, double run_ns[WORLDS_MOST]);
 
 /* Why messages, or messages and collectives, are not matched. */
 const char *analysis_no_partners(const struct analysis *analysis);

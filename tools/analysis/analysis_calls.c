@@ -3,6 +3,7 @@
 #include "trace/pending.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A request that is under way. */
 struct request_object {
@@ -78,10 +79,10 @@ static bool lane_is_shown(const struct analysis *analysis, const struct analysis
                               (int64_t)lane->end_ns);
 }
 
-static struct moment lane_moment(const struct analysis *analysis, const struct analysis_lane *lane)
+struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane)
 {
     return (struct moment){lane->begin_ns,
-                           path_hold(lane->path),
+                           path_mark(&analysis->paths, &lane->path, lane->clock.times),
                            lane->cursor_ns,
                            lane->thread,
                            lane_is_shown(analysis, lane),
@@ -89,8 +90,15 @@ static struct moment lane_moment(const struct analysis *analysis, const struct a
                            lane->place,
                            lane->longest_segment,
                            lane->longest_from_ns,
-                           lane->longest_ns,
-                           lane->ideal.now};
+                           lane->longest_ns};
+}
+
+static struct moment send_moment(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    struct moment moment = lane_moment(lanes->analysis, lane);
+    path_drop(&lanes->analysis->paths, moment.path);
+    moment.path = worlds_mark_send(lanes, lane);
+    return moment;
 }
 
 static bool is_partitioned(unsigned function)
@@ -142,7 +150,7 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
     else if (pause_hides_message(analysis, &envelope))
         analysis->unmatched[UNMATCHED_SEND_OFF]++;
     else
-        return matching_send(&analysis->matching, envelope, event->bytes, lane_moment(analysis, lane));
+        return matching_send(&analysis->matching, envelope, event->bytes, send_moment(lanes, lane));
     return NULL;
 }
 
@@ -167,7 +175,7 @@ static struct receive *receive_begin(struct analysis_lanes *lanes, struct analys
                                 .tag = event->tag == TAG_ANY ? OF_ANY_TAG : event->tag,
                                 .partitioned = is_partitioned(function),
                                 .stretch = process->stretch};
-    probe_settle(analysis, lane, &envelope);
+    probe_settle(lanes, lane, &envelope);
     if (process->torn)
         analysis->unanalysed++;
     else if (process->untold[place.number])
@@ -309,7 +317,7 @@ static void lane_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     const struct trace_rank *rank = &analysis->job.ranks[lane->process->world_rank];
     const struct analysis_lane *first = lane->process->first;
     lane->started = true;
-    ideal_start(analysis, lane);
+    worlds_start(lanes, lane);
     if (first != lane && first->started) {
         lane->path = path_hold(first->path); /* a thread of the process that the first one has led to here */
         lane->cursor_ns = first->cursor_ns;
@@ -357,11 +365,13 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane_start(lanes, lane);
     lane->number = call_is_mark(&lane->call) ? 0 : ++lanes->analysis->calls;
     lane->operation = 0;
-    ideal_begin(lanes, lane);
     segment_end(lanes->analysis, lane);
+    worlds_begin(lanes, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     if (kind == EVENT_SWITCHED)
         pause_turn(lane);
+    worlds_join(lanes, lane);
+    lock_begin(lanes, lane);
     lane->finalized = lane->finalized || kind == CALL_MPI_Finalize;
     switch (call_shape(&lane->call)) {
     case FOLD_SEND:
@@ -404,7 +414,7 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
     if (!message || function == CALL_MPI_Bsend || function == CALL_MPI_Ibsend || function == CALL_MPI_Bsend_init)
         return;
     const struct moment *posted = matching_posted(&lanes->analysis->matching, message);
-    ideal_sent(lanes, lane, message, function, posted, &blame->need);
+    need_sent(lanes, lane, message, function, posted);
     if (posted && posted->ns < lane->end_ns)
         blame_offer(blame, WAIT_LATE_RECEIVER, message->envelope.comm,
                     &(struct arrival){*posted, message->envelope.dest}, NULL);
@@ -424,7 +434,7 @@ void analysis_flow_tell(void *data, const struct receive *receive)
                                                                     .dest_thread = receive->done_thread});
 }
 
-static void received_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, struct receive *receive,
+static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *lane, struct receive *receive,
                            const struct event *event, struct blame *blame)
 {
     struct analysis *analysis = lanes->analysis;
@@ -439,16 +449,17 @@ static void received_offer(struct analysis_lanes *lanes, const struct analysis_l
         if (!receive->channel && event_place_find(lanes, lane->process, event, &place))
             lane->process->untold[place.number] = true;
         matching_gone(&analysis->matching, receive, false);
-        ideal_request_unknown(lanes, event, &blame->need);
+        need_request_unknown(lanes, event);
         return;
     }
+    lane->received = true;
     receive->got_ns = lane->begin_ns;
     receive->done_call = lane->number;
     receive->done_thread = lane->thread;
     receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
     receive->late = !receive->matched;
-    ideal_received(lanes, receive, &blame->need);
+    need_received(lanes, receive);
     if (!receive->matched)
         return;
     analysis->decided++;
@@ -462,7 +473,7 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
 {
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
-    ideal_gathered(lanes, gathering, who, known, &blame->need);
+    need_gathered(lanes, gathering, who, known);
     if (known == CAUSE_UNKNOWN)
         (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
     if (known == CAUSE_UNKNOWN && gathering->form != FORM_UNKNOWN)
@@ -494,7 +505,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     unsigned kind = event_kind(event);
     int class = request_class_ended(event);
     if (class < 0) {
-        ideal_access_done(lanes, event, &blame->need);
+        need_access_done(lanes, event);
         return;
     }
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED) {
@@ -503,7 +514,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     }
     struct request_object *object = posted_request_take(lane->process, (enum request_class) class, event);
     if (!object) {
-        ideal_request_unknown(lanes, event, &blame->need);
+        need_request_unknown(lanes, event);
         return;
     }
     sent_offer(lanes, lane, object->sent, object->function, blame);
@@ -538,6 +549,8 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         return;
     }
     lane->left_count = 0;
+    lane->received = lane->received && call_is_mark(&lane->call);
+    memset(lanes->need, 0, lanes->worlds * sizeof *lanes->need);
     sent_offer(lanes, lane, lane->sent, kind, &blame);
     if (call_shape(&lane->call) == FOLD_RECV)
         received_offer(lanes, lane, lane->receive, &lane->call.event, &blame);
@@ -552,11 +565,12 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         else
             part_end(lanes, lane, event, &blame);
     }
-    ideal_others(lanes, lane, &blame.need);
-    ideal_end(lanes, lane, &blame.need);
+    lock_end(lanes, lane, &blame);
+    need_others(lanes, lane);
+    worlds_end(lanes, lane);
     struct place place;
     if (call_probes(&lane->call) && event_place_find(lanes, lane->process, &lane->call.event, &place))
-        probe_remember(analysis, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
+        probe_remember(lanes, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
     wait_settle(analysis, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
     segment_begin(lane);

@@ -118,11 +118,12 @@ static int analysis_lanes_open(struct analysis_lanes *lanes, struct analysis *an
     *lanes = (struct analysis_lanes){.analysis = analysis};
     for (int32_t r = 0; r < job->size; r++)
         most += job->ranks[r].run ? job->ranks[r].run->thread_count : 0;
+    lanes->capacity = most;
     lanes->processes = calloc((size_t)job->size + 1, sizeof *lanes->processes);
     lanes->list = calloc(most + 1, sizeof *lanes->list);
     lanes->heap = calloc(most + 1, sizeof *lanes->heap);
     lanes->broken = calloc(analysis->comms.count + 1, sizeof *lanes->broken);
-    if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->broken)
+    if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->broken || worlds_open(lanes) != 0)
         return -1;
     for (size_t c = 0; c < analysis->comms.count; c++)
         lanes->broken[c] = comm_has_absent(job, &analysis->comms.list[c]);
@@ -180,9 +181,11 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
     }
     for (int32_t r = 0; lanes->processes && r < lanes->analysis->job.size; r++)
         analysis_process_release(lanes->analysis, &lanes->processes[r]);
+    locks_release(lanes);
     free(lanes->processes);
     free(lanes->list);
     free(lanes->heap);
     free(lanes->broken);
+    worlds_release(lanes);
     *lanes = (struct analysis_lanes){0};
 }

@@ -45,7 +45,8 @@ struct lane_probe {
     struct path *path; /* before it, held */
     uint64_t call;     /* its number */
     uint32_t place;
-    uint64_t useful_ns; /* of the ideal clock */
+    uint64_t useful_ns;    /* of the clock */
+    double *began, *ended; /* its times, by world */
 };
 
 /* Where a record belongs. */
@@ -66,7 +67,6 @@ struct blame {
     struct gathering *gathering;
     bool found;
     bool earliest; /* the call needed only one of them: the first */
-    struct ideal need;
 };
 
 struct analysis_lane {
@@ -79,15 +79,19 @@ struct analysis_lane {
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */
     uint64_t missing;          /* records, so far */
-    struct ideal_clock ideal;
+    struct world_clock clock;
     struct path *path;
     bool begun, started, finalized;
     uint32_t thread;
     uint32_t place;           /* of the call, and */
-    uint32_t segment;         /* that ended with it, or 0 */
+    uint32_t segment;         /* that ended with it, or 0, */
+    uint64_t visit;           /* and how often the rank was there before */
+    uint32_t locks;           /* on windows that the thread holds, */
+    uint64_t locked_ns;       /* and how long it has computed since it has them */
     uint32_t last_place;      /* of the call before, */
     uint64_t last_ns;         /* its end, */
     uint64_t last_off_ns;     /* and the time without recording until then */
+    bool received;            /* the last call got a message: what is computed after it may need that */
     bool passed;              /* the call did not wait, though it could, and no rank waited for it there */
     uint32_t longest_segment; /* the longest computation since the last call that could wait and did not pass, */
     uint64_t longest_from_ns; /* when it began, */
@@ -114,13 +118,25 @@ struct analysis_lanes {
     struct analysis *analysis;
     struct analysis_process *processes; /* by rank */
     struct analysis_lane *list;
-    size_t count;
+    size_t count, capacity;
     struct lane_turn *heap;
     size_t heap_count;
-    bool *broken;         /* by communicator: the trace of a member is missing, or incomplete */
-    uint64_t ideal_ahead; /* latest ideal time of all ranks */
-    bool leaves_the_job;  /* calls may wait for processes of other jobs */
+    bool *broken;                   /* by communicator: the trace of a member is missing, or incomplete */
+    size_t worlds;                  /* how many */
+    double *times;                  /* of all lanes, */
+    double *before;                 /* of the lane whose call ends, before that, */
+    double *need;                   /* and the latest of what the call needs */
+    double ahead;                   /* latest time of all ranks on the free network */
+    uint64_t zero_ns;               /* where the times of worlds begin */
+    struct keytable locks, windows; /* analysis_locks.c */
+    bool leaves_the_job;            /* calls may wait for processes of other jobs */
 };
+
+/* A time of the time line, for the clocks of worlds. */
+static inline double world_time(const struct analysis_lanes *lanes, uint64_t ns)
+{
+    return ns >= lanes->zero_ns ? (double)(ns - lanes->zero_ns) : -(double)(lanes->zero_ns - ns);
+}
 
 /* Reads the whole trace. Returns 0, or -1 without memory. Release it in both cases. */
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis);
@@ -130,6 +146,8 @@ void analysis_lanes_release(struct analysis_lanes *lanes);
 /* Finds where the record belongs. Returns false if that is not known. */
 bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
                       const struct event *event, struct place *place);
+/* The begin of the lane's call. The caller drops its path. */
+struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane);
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* Called when the message of a completed receive is known. `data` is the analysis. */
 void analysis_flow_tell(void *data, const struct receive *receive);
@@ -148,22 +166,43 @@ bool pause_hides_operations(const struct analysis *analysis, uint32_t comm, uint
 void pause_doubt_operation(struct analysis *analysis, const struct gathering *gathering);
 /* For the end of the first reading. A message or receive has no other end. */
 void pause_doubt_rest(struct analysis_lanes *lanes, const struct envelope *envelope, bool sent);
-/* analysis_ideal.c: the ideal run. Called at the first call of a thread, at the begin and at the end of a call. */
-void ideal_start(const struct analysis *analysis, struct analysis_lane *lane);
-void ideal_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
-void ideal_end(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct ideal *need);
-/* Each adds what a call needs, or may need: a completed send, receive, collective, an unknown
+/* analysis_worlds.c: the clocks of all worlds. Called at the first call of a thread, at the begin and at the end of a
+ * call. */
+/* Returns 0, or -1 without memory. */
+int worlds_open(struct analysis_lanes *lanes);
+void worlds_release(struct analysis_lanes *lanes);
+void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* Joins what all members of a window or file call together. */
+void worlds_join(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* The lane's place on its path, with the times at which a send of it begins. The caller drops it. */
+struct path *worlds_mark_send(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* The same of the release of a lock. */
+struct path *worlds_mark_release(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* A probe in the past needed a message that began at these times. */
+void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, const double *from);
+/* Each adds what a call needs, or may need, to lanes->need: a completed send, receive, collective, an unknown
  * request, an access to a window or file, and the rest. */
-void ideal_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
-                unsigned function, const struct moment *posted, struct ideal *need);
-void ideal_received(struct analysis_lanes *lanes, const struct receive *receive, struct ideal *need);
-void ideal_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
-                    enum cause_known known, struct ideal *need);
-void ideal_request_unknown(struct analysis_lanes *lanes, const struct event *ended, struct ideal *need);
-void ideal_access_done(struct analysis_lanes *lanes, const struct event *ended, struct ideal *need);
-void ideal_others(struct analysis_lanes *lanes, struct analysis_lane *lane, struct ideal *need);
+void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
+               unsigned function, const struct moment *posted);
+void need_received(struct analysis_lanes *lanes, const struct receive *receive);
+void need_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
+                   enum cause_known known);
+void need_released(struct analysis_lanes *lanes, const struct moment *released);
+/* The call may have waited for any rank. */
+void need_unknown(struct analysis_lanes *lanes);
+void need_request_unknown(struct analysis_lanes *lanes, const struct event *ended);
+void need_access_done(struct analysis_lanes *lanes, const struct event *ended);
+void need_others(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* At the end: the result. */
-void ideal_find(struct analysis *analysis, struct analysis_lanes *lanes);
+void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes);
+
+/* analysis_locks.c. Called where a window is made, and at the begin and at the end of each call. */
+void lock_window_made(struct analysis_lanes *lanes, const struct analysis_lane *lane, uint64_t joint);
+void lock_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void lock_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct blame *blame);
+void locks_release(struct analysis_lanes *lanes);
 
 /* analysis_waits.c */
 /* Called at the begin and at the end of a call: the segments before and after it. */
@@ -179,8 +218,8 @@ void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, 
 void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame);
 /* Returns whether it is a blocking probe. */
 bool call_probes(const struct traced_call *call);
-void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint32_t comm, int32_t source);
+void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, uint32_t comm, int32_t source);
 /* Called before a receive is posted, since it may take a probed message. */
-void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const struct envelope *envelope);
+void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope);
 
 #endif

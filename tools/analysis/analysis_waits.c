@@ -1,5 +1,7 @@
 #include "analysis/analysis_lanes.h"
 
+#include <string.h>
+
 enum wait_pattern gathering_pattern(const struct gathering *gathering)
 {
     if (!call_table[gathering->function].op)
@@ -38,7 +40,7 @@ void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, 
         return;
     path_hold(cause->moment.path);
     path_drop(blame->paths, blame->cause.moment.path);
-    *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest, blame->need};
+    *blame = (struct blame){blame->paths, pattern, comm, *cause, gathering, true, blame->earliest};
 }
 
 /* Returns whether the call returns only after its event has happened. */
@@ -55,7 +57,8 @@ static bool call_waits(const struct traced_call *call)
         break;
     }
     unsigned kind = event_kind(&call->event);
-    return kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
+    return kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_unlock || kind == CALL_MPI_Win_flush ||
+           kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
 }
 
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
@@ -85,10 +88,12 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
         !selection_has_time(analysis->selection, (int64_t)lane->last_ns, (int64_t)lane->begin_ns))
         return;
     struct segment_sum *sum = segment_of_rank(&analysis->segments, lane->segment, process->world_rank);
-    if (sum) {
-        sum->count++;
-        sum->ns += ns;
-    }
+    if (!sum)
+        return;
+    lane->visit = sum->count++;
+    sum->ns += ns;
+    if (!analysis->plan)
+        segment_visit_add(&analysis->segments, lane->segment, lane->visit, (double)ns);
 }
 
 void segment_begin(struct analysis_lane *lane)
@@ -114,6 +119,7 @@ static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern,
     if (sum) {
         sum->blamed_ns += ns;
         sum->sends_ns += pattern == WAIT_LATE_SENDER ? ns : 0;
+        sum->roots_ns += pattern == WAIT_LATE_BROADCAST ? ns : 0;
     }
     if (!place || !cause->moment.place || place > WAIT_PLACES_MOST || cause->moment.place > WAIT_PLACES_MOST)
         return;
@@ -181,16 +187,19 @@ bool call_probes(const struct traced_call *call)
 static void probe_forget(struct analysis *analysis, struct analysis_lane *lane)
 {
     path_drop(&analysis->paths, lane->probe.path);
-    lane->probe = (struct lane_probe){0};
+    lane->probe = (struct lane_probe){.began = lane->probe.began, .ended = lane->probe.ended};
 }
 
-void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint32_t comm, int32_t source)
+void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, uint32_t comm, int32_t source)
 {
+    struct analysis *analysis = lanes->analysis;
     const struct event *event = &lane->call.event;
     probe_forget(analysis, lane);
     if (event->peer == PEER_PROC_NULL)
         return;
     lane->probe = (struct lane_probe){.waits = true,
+                                      .began = lane->probe.began,
+                                      .ended = lane->probe.ended,
                                       .function = event_kind(event),
                                       .asked = {.comm = comm,
                                                 .source = event->peer == PEER_ANY ? FROM_ANY : source,
@@ -201,11 +210,14 @@ void probe_remember(struct analysis *analysis, struct analysis_lane *lane, uint3
                                       .end_ns = lane->end_ns,
                                       .cursor_ns = lane->cursor_ns,
                                       .path = path_hold(lane->path),
-                                      .useful_ns = lane->ideal.useful_ns};
+                                      .useful_ns = lane->clock.useful_ns};
+    memcpy(lane->probe.began, lanes->before, lanes->worlds * sizeof *lanes->before);
+    memcpy(lane->probe.ended, lane->clock.times, lanes->worlds * sizeof *lanes->before);
 }
 
-void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const struct envelope *envelope)
+void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct envelope *envelope)
 {
+    struct analysis *analysis = lanes->analysis;
     struct lane_probe *probe = &lane->probe;
     bool fits = probe->waits && envelope->source != FROM_ANY && envelope->tag != OF_ANY_TAG &&
                 probe->asked.comm == envelope->comm && !envelope->partitioned &&
@@ -215,8 +227,8 @@ void probe_settle(struct analysis *analysis, struct analysis_lane *lane, const s
     if (!fits)
         return;
     int32_t rank = lane->process->world_rank;
-    if (message)
-        ideal_clock_amend(&lane->ideal, message->begun.ideal, lane->ideal.useful_ns - probe->useful_ns);
+    if (message && path_times(message->begun.path))
+        worlds_amend(lanes, lane, path_times(message->begun.path));
     if (message && message->begun.ns > probe->begin_ns && message->begun.ns <= probe->end_ns) {
         const struct moment *begun = &message->begun;
         if (analysis_selects(analysis, rank, envelope->comm, probe->function, probe->begin_ns, probe->end_ns)) {

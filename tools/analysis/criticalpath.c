@@ -13,11 +13,13 @@ struct path {
     size_t references;
     struct path_share *shares; /* by key */
     size_t count, capacity;
+    bool marked;
+    double times[];
 };
 
 struct path *path_begin(struct paths *paths)
 {
-    struct path *path = calloc(1, sizeof *path);
+    struct path *path = calloc(1, sizeof *path + paths->times * sizeof *path->times);
     if (!path) {
         paths->no_memory = true;
         return NULL;
@@ -55,6 +57,37 @@ void path_drop(struct paths *paths, struct path *path)
         node_free(paths, path);
         path = before;
     }
+}
+
+/* The location goes on from here with a node of its own. */
+static bool path_fork(struct paths *paths, struct path **path)
+{
+    struct path *more = path_begin(paths);
+    if (!more)
+        return false;
+    more->before = *path; /* with the reference that the location had */
+    *path = more;
+    if (paths->count > paths->sweep_at)
+        paths_sweep(paths);
+    return true;
+}
+
+struct path *path_mark(struct paths *paths, struct path **path, const double *times)
+{
+    if (!*path)
+        return NULL;
+    size_t bytes = paths->times * sizeof *times;
+    bool others = (*path)->marked && (*path)->references > 1 && memcmp((*path)->times, times, bytes) != 0;
+    if (others && !path_fork(paths, path))
+        return NULL;
+    memcpy((*path)->times, times, bytes);
+    (*path)->marked = true;
+    return path_hold(*path);
+}
+
+const double *path_times(const struct path *path)
+{
+    return path && path->marked ? path->times : NULL;
 }
 
 static int key_order(const void *key, const void *share)
@@ -121,15 +154,8 @@ void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns
 {
     if (!*path || ns == 0)
         return;
-    if ((*path)->references > 1) {
-        struct path *more = path_begin(paths);
-        if (!more)
-            return;
-        more->before = *path; /* with the reference that the location had */
-        *path = more;
-        if (paths->count > paths->sweep_at)
-            paths_sweep(paths);
-    }
+    if ((*path)->references > 1 && !path_fork(paths, path))
+        return;
     share_add(paths, *path, key, ns);
     before_absorb(paths, *path);
 }

@@ -28,6 +28,7 @@ struct paths {
     struct path *live; /* all nodes */
     size_t count;      /* of them */
     size_t sweep_at;   /* number of nodes that makes a sweep worthwhile */
+    size_t times;      /* of a marked place. Set before the first path */
     bool no_memory;    /* shares are missing */
 };
 
@@ -37,6 +38,10 @@ struct path *path_begin(struct paths *paths);
  * place. */
 struct path *path_hold(struct path *path);
 void path_drop(struct paths *paths, struct path *path);
+/* The same as path_hold. The place keeps a copy of these `paths->times` times. NULL: no path, or no memory. */
+struct path *path_mark(struct paths *paths, struct path **path, const double *times);
+/* The times of a marked place. NULL: none. */
+const double *path_times(const struct path *path);
 /* Extends the path by `ns` for `key`. */
 void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns);
 /* Replaces the path by `other`, as it was when `other` was held. */

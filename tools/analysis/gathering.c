@@ -1,31 +1,39 @@
 #include "analysis/gathering.h"
 
+#include "analysis/worlds.h"
+
 #include <stdlib.h>
 
 enum { NOBODY = -1 };
 
 static struct gathering *gathering_make(struct gatherings *gatherings, const struct gathering *like, uint64_t number)
 {
+    size_t times = gatherings->paths->times;
     struct gathering *gathering = malloc(sizeof *gathering);
     struct arrival *members = NULL;
+    double *latest = calloc(2 * times + 1, sizeof *latest);
     if (like->form == FORM_PREFIX) {
         members = calloc((size_t)like->size[0], sizeof *members);
         for (int32_t i = 0; members && i < like->size[0]; i++)
             members[i].world_rank = NOBODY;
     }
-    if (!gathering || (like->form == FORM_PREFIX && !members)) {
+    if (!gathering || !latest || (like->form == FORM_PREFIX && !members)) {
         free(gathering);
+        free(latest);
         free(members);
         return NULL;
     }
     *gathering = *like;
     gathering->members = members;
+    gathering->latest[0] = latest;
+    gathering->latest[1] = latest + times;
     gathering->number = ++gatherings->made;
     gathering->last[0] = gathering->last[1] = gathering->root = (struct arrival){.world_rank = NOBODY};
     gathering->first_ns = UINT64_MAX;
     if (keytable_put(&gatherings->open, &gathering->keyed, like->comm, number) == 0)
         return gathering;
     free(members);
+    free(latest);
     free(gathering);
     return NULL;
 }
@@ -48,7 +56,8 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
     struct arrival *last = &gathering->last[who->side];
     gathering->mixed |= gathering->operation != like->operation;
     gathering->come[who->side]++;
-    ideal_need(&gathering->ideal_last[who->side], moment.ideal);
+    if (path_times(moment.path))
+        world_times_join(gathering->latest[who->side], path_times(moment.path), gatherings->paths->times);
     if (moment.ns < gathering->first_ns)
         gathering->first_ns = moment.ns;
     if (last->world_rank == NOBODY || moment.ns > last->moment.ns)
@@ -114,20 +123,13 @@ enum cause_known gathering_cause(const struct gathering *gathering, const struct
     return all && cause->world_rank != NOBODY ? CAUSE_KNOWN : CAUSE_UNKNOWN;
 }
 
-void gathering_ideal(const struct gathering *gathering, const struct attendee *who, enum cause_known known,
-                     struct ideal *need)
+const double *gathering_need(const struct gathering *gathering, const struct attendee *who)
 {
-    if (known == CAUSE_UNKNOWN) {
-        ideal_may_need(need, gathering->ideal_last[0]);
-        ideal_may_need(need, gathering->ideal_last[1]);
-    } else if (known == CAUSE_KNOWN && gathering->form == FORM_ONE_TO_ALL) {
-        ideal_need(need, gathering->root.moment.ideal);
-    } else if (known == CAUSE_KNOWN && gathering->form == FORM_PREFIX) {
-        for (int32_t i = 0; i < who->rank; i++)
-            ideal_need(need, gathering->members[i].moment.ideal);
-    } else if (known == CAUSE_KNOWN) {
-        ideal_need(need, gathering->ideal_last[gathering->inter ? !who->side : 0]);
-    }
+    if (gathering->form == FORM_ONE_TO_ALL)
+        return path_times(gathering->root.moment.path);
+    if (gathering->form == FORM_PREFIX)
+        return NULL;
+    return gathering->latest[gathering->inter ? !who->side : 0];
 }
 
 bool gathering_leave(struct gathering *gathering)
@@ -143,6 +145,7 @@ static void contents_release(struct paths *paths, struct gathering *gathering)
     for (int32_t i = 0; gathering->members && i < gathering->size[0]; i++)
         path_drop(paths, gathering->members[i].moment.path);
     free(gathering->members);
+    free(gathering->latest[0]);
 }
 
 void gathering_release(struct gatherings *gatherings, struct gathering *gathering)

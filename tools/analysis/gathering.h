@@ -48,9 +48,9 @@ struct gathering {
     int32_t size[2], come[2];
     int64_t left;
     struct arrival last[2], root;
-    struct arrival *members;    /* FORM_PREFIX: by rank */
-    uint32_t stretch;           /* how often recording was off before, in its members */
-    struct ideal ideal_last[2]; /* the latest arrivals on the ideal network, by group */
+    struct arrival *members; /* FORM_PREFIX: by rank */
+    uint32_t stretch;        /* how often recording was off before, in its members */
+    double *latest[2];       /* times of the latest arrivals in each world, by group (worlds.h) */
     uint64_t first_ns;
     uint64_t waited_ns; /* by all */
 };
@@ -70,9 +70,9 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
                                   const struct attendee *who, struct moment moment);
 /* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
-/* Adds what this attendee needs on an ideal network. `known` is its cause. */
-void gathering_ideal(const struct gathering *gathering, const struct attendee *who, enum cause_known known,
-                     struct ideal *need);
+/* The arrivals that this attendee needs, whose cause is known. Returns the times of the latest, by world. NULL: members
+ * 0 to who->rank - 1 of a prefix operation. */
+const double *gathering_need(const struct gathering *gathering, const struct attendee *who);
 bool gathering_is_complete(const struct gathering *gathering);
 /* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);

@@ -19,7 +19,6 @@
 #define MPIT_TOOLS_MATCHING_H
 
 #include "analysis/criticalpath.h"
-#include "analysis/idealrun.h"
 #include "base/keytable.h"
 
 enum { FROM_ANY = -1, OF_ANY_TAG = -1 };
@@ -38,7 +37,7 @@ enum { STRETCHES_MOST = (1 << 21) - 1 };
 /* One end of a message: its time, and the location's path then. */
 struct moment {
     uint64_t ns;
-    struct path *path; /* held by the owner of the moment, or NULL if not known */
+    struct path *path; /* held by the owner of the moment, or NULL if not known. It has the times of all worlds */
     uint64_t path_ns;  /* end of that path */
     uint32_t thread;
     bool shown;       /* the call is selected and takes time */
@@ -46,7 +45,6 @@ struct moment {
     uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
     uint32_t segment; /* the longest one since the thread's last call that waited (segments.h), or 0 for none */
     uint64_t busy_from_ns, busy_ns; /* the longest computation since then. 0: not known, or none */
-    struct ideal ideal;
 };
 
 struct receive;

@@ -1,6 +1,12 @@
 #include "analysis/segments.h"
 
+#include "base/array.h"
+
 #include <stdlib.h>
+#include <string.h>
+
+/* Of all segments. 24 bytes each. */
+enum { VISITS_MOST = 1 << 23 };
 
 uint32_t segment_find(struct segments *segments, uint32_t from, uint32_t to)
 {
@@ -15,12 +21,58 @@ uint32_t segment_find(struct segments *segments, uint32_t from, uint32_t to)
     return pair->number;
 }
 
+const struct segment_pair *segment_pair_of(const struct segments *segments, uint32_t number)
+{
+    for (size_t i = 0; number && i < segments->pairs.capacity; i++)
+        for (const struct keyed *keyed = segments->pairs.buckets[i]; keyed; keyed = keyed->next)
+            if (((const struct segment_pair *)keyed)->number == number)
+                return (const struct segment_pair *)keyed;
+    return NULL;
+}
+
 struct segment_sum *segment_of_rank(struct segments *segments, uint32_t number, int32_t rank)
 {
     struct segment_sum *sum =
         number ? keytable_make(&segments->sums, number, (uint64_t)(uint32_t)rank, sizeof *sum) : NULL;
     segments->no_memory |= number && !sum;
     return sum;
+}
+
+static struct segment_course *course_make(struct segments *segments, uint32_t number)
+{
+    if (number >= segments->course_capacity) {
+        size_t capacity = 2 * (size_t)number + 64;
+        struct segment_course *courses = realloc(segments->courses, capacity * sizeof *courses);
+        if (!courses)
+            return NULL;
+        memset(courses + segments->course_capacity, 0, (capacity - segments->course_capacity) * sizeof *courses);
+        segments->courses = courses;
+        segments->course_capacity = capacity;
+    }
+    return &segments->courses[number];
+}
+
+void segment_visit_add(struct segments *segments, uint32_t number, uint64_t visit, double ns)
+{
+    struct segment_course *course = course_make(segments, number);
+    if (!course || (visit >= course->count && segments->visits + (visit - course->count) >= VISITS_MOST))
+        return;
+    for (; course->count <= visit; segments->visits++) {
+        struct segment_visit *visits = array_reserve(course->visits, &course->capacity, course->count, sizeof *visits);
+        if (!visits)
+            return;
+        course->visits = visits;
+        course->visits[course->count++] = (struct segment_visit){0, 0, 0};
+    }
+    struct segment_visit *at = &course->visits[visit];
+    at->ns += ns;
+    at->most_ns = ns > at->most_ns ? ns : at->most_ns;
+    at->ranks++;
+}
+
+const struct segment_course *segment_course_of(const struct segments *segments, uint32_t number)
+{
+    return number < segments->course_capacity && segments->courses[number].count ? &segments->courses[number] : NULL;
 }
 
 static void figures_add(struct segment_figures *figures, const struct segment_sum *sum)
@@ -72,6 +124,9 @@ struct segment_figures *segments_by_cost(const struct segments *segments, size_t
 
 void segments_release(struct segments *segments)
 {
+    for (size_t i = 0; i < segments->course_capacity; i++)
+        free(segments->courses[i].visits);
+    free(segments->courses);
     keytable_release(&segments->pairs, NULL);
     keytable_release(&segments->sums, NULL);
 }

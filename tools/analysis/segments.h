@@ -18,6 +18,7 @@ struct segment_sum {
     uint64_t critical_ns; /* on the critical path */
     uint64_t blamed_ns;   /* of waits of other ranks for this rank that it came before */
     uint64_t sends_ns;    /* of these, for late sends */
+    uint64_t roots_ns;    /* and for the root of a collective that goes from one to all */
 };
 
 struct segment_pair {
@@ -25,8 +26,22 @@ struct segment_pair {
     uint32_t number;
 };
 
+/* The visits of all ranks to a segment: the k-th of each rank. */
+struct segment_visit {
+    double ns, most_ns; /* of all, and of one rank */
+    uint32_t ranks;
+};
+
+struct segment_course {
+    struct segment_visit *visits;
+    size_t count, capacity;
+};
+
 struct segments {
     struct keytable pairs, sums;
+    struct segment_course *courses; /* by number */
+    size_t course_capacity;
+    uint64_t visits; /* in all courses */
     bool no_memory;
 };
 
@@ -41,8 +56,14 @@ struct segment_figures {
 
 /* The number of a segment. 0: there is no memory, or there are too many. */
 uint32_t segment_find(struct segments *segments, uint32_t from, uint32_t to);
+/* NULL: there is none with this number. */
+const struct segment_pair *segment_pair_of(const struct segments *segments, uint32_t number);
 /* The sums of a rank, to add to. NULL: number 0, or no memory. */
 struct segment_sum *segment_of_rank(struct segments *segments, uint32_t number, int32_t rank);
+/* Adds a visit of a rank that was there `visit` times before to the course. */
+void segment_visit_add(struct segments *segments, uint32_t number, uint64_t visit, double ns);
+/* NULL: none is kept. */
+const struct segment_course *segment_course_of(const struct segments *segments, uint32_t number);
 /* All segments, those with the longest time of a rank first, which the caller frees. NULL: none, or no memory. */
 struct segment_figures *segments_by_cost(const struct segments *segments, size_t *count);
 void segments_release(struct segments *segments);

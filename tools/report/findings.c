@@ -140,8 +140,30 @@ static void lack_tell(struct findings *findings, const struct facts *facts)
     if (worst)
         snprintf(findings->lack, sizeof findings->lack,
                  "Ranks on %s had a processor for %s of the time they wanted one: other programs, or a limit, took the "
-                 "rest. So no times are judged. Run it again where nothing else runs.",
-                 facts->summary->hosts[worst - facts->loads].name, text_of_share(share, worst->had, worst->wanted));
+                 "rest. %s Run it again where nothing else runs.",
+                 facts->summary->hosts[worst - facts->loads].name, text_of_share(share, worst->had, worst->wanted),
+                 facts->summary->traced.replayed ? "So gains are of this run, and may differ in another."
+                                                 : "So no times are judged.");
+}
+
+/* The rules on sums. What a replay of the trace tells, they leave to it. */
+static void rules_apply(struct findings *findings, struct facts *facts)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        struct finding *finding = &findings->list[findings->count];
+        bool told = facts->summary->traced.replayed && !rules[i].outside;
+        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].outside};
+        if ((findings->lack[0] && i > 0) || (told && rules[i].find != find_slow_node) ||
+            !rules[i].find(facts, finding) || told)
+            continue;
+        if (!rules[i].outside && finding->seconds > facts->run - facts->efficiency.mean)
+            finding->seconds = facts->run - facts->efficiency.mean;
+        if (finding->seconds < LEAST_SHARE * facts->run)
+            continue;
+        finding->share_of_run = finding->seconds / facts->run;
+        facts->explained += rules[i].of_calls ? finding->seconds : 0;
+        findings->count++;
+    }
 }
 
 static int by_cost(const void *one, const void *other)
@@ -161,19 +183,10 @@ void findings_find(struct findings *findings, const struct summary *summary)
     facts.loads = loads;
     if (findings->known)
         lack_tell(findings, &facts);
-    for (size_t i = 0; findings->known && i < sizeof rules / sizeof *rules; i++) {
-        struct finding *finding = &findings->list[findings->count];
-        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].outside};
-        if ((findings->lack[0] && i > 0) || !rules[i].find(&facts, finding))
-            continue;
-        if (!rules[i].outside && finding->seconds > facts.run - facts.efficiency.mean)
-            finding->seconds = facts.run - facts.efficiency.mean;
-        if (finding->seconds < LEAST_SHARE * facts.run)
-            continue;
-        finding->share_of_run = finding->seconds / facts.run;
-        facts.explained += rules[i].of_calls ? finding->seconds : 0;
-        findings->count++;
-    }
+    if (findings->known)
+        rules_apply(findings, &facts);
     qsort(findings->list, findings->count, sizeof *findings->list, by_cost);
+    for (size_t i = 0; findings->known && i < summary->traced.cure_count; i++)
+        finding_of_cure(&facts, &summary->traced.cures[i], &findings->list[findings->count++]);
     free(loads);
 }

@@ -20,8 +20,9 @@ struct finding {
     double seconds, share_of_run;  /* what it costs at most */
     int32_t ranks[FINDING_RANKS_MAX];
     size_t rank_count;
-    const struct summary_site *site; /* NULL: none. It belongs to the summary */
-    bool note;                       /* no fault of the program: a "!" line above the findings */
+    const struct summary_site *site; /* where it shows: that waits, or costs. NULL: none. It belongs to the summary */
+    const struct summary_site *causes[2]; /* the calls around what causes it. NULL: not known */
+    bool note;                            /* no fault of the program: a "!" line above the findings */
 };
 
 struct findings {

@@ -2,6 +2,7 @@
 
 #include "base/units.h"
 #include "calls.h"
+#include "report/callgroups.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 /* The least number of calls of a rank that are many, and sizes that are small. */
-enum { MANY_CALLS = 100, MANY_BARRIERS = 10, SMALL_COLLECTIVE_BYTES = 64, SMALL_IO_BYTES = 65536 };
+enum { MANY_CALLS = 100, MANY_BARRIERS = 10 };
 enum { COST_TEXT_BYTES = 2 * UNIT_TEXT_BYTES + 40 };
 
 /* ---- sums over call sites ---------------------------------------------------------------------------------------- */
@@ -120,16 +121,6 @@ static const char *cost_text(double own, double whole, char text[COST_TEXT_BYTES
     return text;
 }
 
-static bool name_has(unsigned kind, const char *part)
-{
-    return strstr(call_table[kind].name, part) != NULL;
-}
-
-static double bytes_a_call(uint64_t bytes, uint64_t count)
-{
-    return count ? (double)bytes / (double)count : 0;
-}
-
 /* A send that returns when its message is on its way. MPI_Bsend does not wait for that. */
 static bool is_blocking_send(const struct summary_site *site)
 {
@@ -149,38 +140,12 @@ static double imbalance_of(const struct facts *facts, int32_t rank)
     return most;
 }
 
-/* A trace tells who waited until its receive was posted, and where most of these waits were. */
-static bool late_receives_of_trace(const struct facts *facts, struct finding *finding)
-{
-    char waits[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], besides[UNIT_TEXT_BYTES + 32] = "", share[UNIT_TEXT_BYTES],
-                                                                                 place[PLACE_TEXT_BYTES];
-    const struct summary_traced *traced = &facts->summary->traced;
-    if (traced->late_receiver_rank < 0)
-        return false;
-    double seconds = seconds_of(traced->late_receiver_ns), imbalance = imbalance_of(facts, traced->late_receiver_rank);
-    finding->seconds = seconds - imbalance;
-    finding->site = summary_site_of(&facts->summary->sites, traced->late_receiver_site);
-    finding_rank_add(finding, traced->late_receiver_rank);
-    if (imbalance > LEAST_SHARE * seconds)
-        snprintf(besides, sizeof besides, " (%s besides load imbalance)", text_of_seconds(own, finding->seconds));
-    snprintf(finding->text, sizeof finding->text,
-             "Rank %" PRId32 " waits %s%s for receives that come late.%s%s%s %s of all messages are sent before their "
-             "receive is posted.",
-             traced->late_receiver_rank, text_of_seconds(waits, seconds), besides,
-             finding->site ? " Most such waits are in " : "",
-             finding->site ? finding_place_text(facts, finding->site, place) : "", finding->site ? "." : "",
-             text_of_share(share, (double)traced->unexpected, (double)traced->messages));
-    return true;
-}
-
 bool find_late_receives(struct facts *facts, struct finding *finding)
 {
     char waits[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     struct site_sum sum = sites_sum(facts, is_blocking_send);
     if (facts->hot_rank >= 0) /* its receives are late, because it is busy */
         return false;
-    if (facts->summary->traced.waits)
-        return late_receives_of_trace(facts, finding);
     finding->site = sum.stalled;
     if (!facts->stalls || !sum.stalled)
         return false;
@@ -193,8 +158,7 @@ bool find_late_receives(struct facts *facts, struct finding *finding)
 
 static bool sends_small(const struct summary_site *site)
 {
-    uint64_t messages = site->sent + site->received;
-    return messages && site->bytes_out + site->bytes_in < messages * PATH_SMALL_BYTES;
+    return call_group_of(site) == GROUP_SMALL_MESSAGES;
 }
 
 bool find_small_messages(struct facts *facts, struct finding *finding)
@@ -212,11 +176,9 @@ bool find_small_messages(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* Probes in vain are not counted. At least those are that found no message which this site, or another, received. */
 static bool is_poll(const struct summary_site *site)
 {
-    bool probe = site->kind == CALL_MPI_Iprobe || site->kind == CALL_MPI_Improbe;
-    return probe || (site->empty && site->empty >= site->count - site->count / 10);
+    return call_group_of(site) == GROUP_POLLS;
 }
 
 static uint64_t messages_received(const struct summary *summary)
@@ -246,8 +208,7 @@ bool find_polling(struct facts *facts, struct finding *finding)
 
 static bool is_small_collective(const struct summary_site *site)
 {
-    return call_table[site->kind].class == CLASS_COLLECTIVE && site->kind != CALL_MPI_Barrier &&
-           site->kind != CALL_MPI_Ibarrier && bytes_a_call(larger_bytes(site), site->count) <= SMALL_COLLECTIVE_BYTES;
+    return call_group_of(site) == GROUP_SMALL_COLLECTIVES;
 }
 
 /* If more than half of all calls are at one place, some of them follow each other. */
@@ -275,7 +236,7 @@ bool find_many_small_collectives(struct facts *facts, struct finding *finding)
 
 static bool is_barrier(const struct summary_site *site)
 {
-    return site->kind == CALL_MPI_Barrier;
+    return call_group_of(site) == GROUP_BARRIERS;
 }
 
 bool find_barriers(struct facts *facts, struct finding *finding)
@@ -292,17 +253,9 @@ bool find_barriers(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* Making an object, and making it go away. */
 static bool makes_object(const struct summary_site *site)
 {
-    static const char *const parts[] = {"MPI_Comm_dup",     "MPI_Comm_split", "MPI_Comm_create",  "MPI_Cart_create",
-                                        "MPI_Graph_create", "MPI_Dist_graph", "MPI_Intercomm_",   "MPI_Comm_free",
-                                        "MPI_Comm_idup",    "MPI_Win_create", "MPI_Win_allocate", "MPI_Win_free",
-                                        "MPI_File_open",    "MPI_File_close", "MPI_Type_",        "MPI_Cart_sub"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (name_has(site->kind, parts[i]))
-            return true;
-    return false;
+    return call_group_of(site) == GROUP_OBJECTS;
 }
 
 bool find_made_in_loop(struct facts *facts, struct finding *finding)
@@ -323,9 +276,7 @@ bool find_made_in_loop(struct facts *facts, struct finding *finding)
 
 static bool is_small_io(const struct summary_site *site)
 {
-    bool transfer =
-        name_has(site->kind, "MPI_File_") && (name_has(site->kind, "read") || name_has(site->kind, "write"));
-    return transfer && bytes_a_call(site->bytes_out + site->bytes_in, site->count) < SMALL_IO_BYTES;
+    return call_group_of(site) == GROUP_SMALL_IO;
 }
 
 bool find_small_io(struct facts *facts, struct finding *finding)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A hot spot receives so many times as much as the others on average. */
-enum { HOT_TIMES = 3, SEGMENT_TEXT_BYTES = 2 * PLACE_TEXT_BYTES + 16 };
+enum { HOT_TIMES = 3 };
 
 /* Time that is not a stall: outside of MPI, or at work in MPI. */
 static double busy_of(const struct summary_row *row)
@@ -55,37 +55,6 @@ static void long_ranks_add(const struct facts *facts, struct finding *finding, d
     }
 }
 
-/* Between which calls of MPI a rank computes, or "". */
-static const char *segment_text(const struct facts *facts, const struct summary_segment *segment,
-                                char text[SEGMENT_TEXT_BYTES])
-{
-    char from[PLACE_TEXT_BYTES], to[PLACE_TEXT_BYTES];
-    const struct summary_site *begin = summary_site_of(&facts->summary->sites, segment->from);
-    const struct summary_site *end = summary_site_of(&facts->summary->sites, segment->to);
-    text[0] = '\0';
-    if (!segment->from || !begin || !end)
-        return text;
-    finding_place_text(facts, begin, from);
-    finding_place_text(facts, end, to);
-    if (strcmp(from, to) == 0) { /* calls in a function that others call */
-        finding_caller_text(facts, begin, from);
-        finding_caller_text(facts, end, to);
-    }
-    if (strcmp(from, to) == 0)
-        snprintf(text, SEGMENT_TEXT_BYTES, "between one %s and the next", from);
-    else
-        snprintf(text, SEGMENT_TEXT_BYTES, "between %s and %s", from, to);
-    return text;
-}
-
-static bool finding_has_rank(const struct finding *finding, int32_t rank)
-{
-    for (size_t i = 0; i < finding->rank_count; i++)
-        if (finding->ranks[i] == rank)
-            return true;
-    return false;
-}
-
 /* The useful time of a rank without imbalance. A slow node is a finding of its own. */
 static double even_level(const struct facts *facts)
 {
@@ -94,8 +63,7 @@ static double even_level(const struct facts *facts)
 
 bool find_load_imbalance(struct facts *facts, struct finding *finding)
 {
-    char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES],
-        where[SEGMENT_TEXT_BYTES];
+    char ranks[RANKS_TEXT_BYTES], place[PLACE_TEXT_BYTES], most[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
     const struct efficiency *is = &facts->efficiency;
     double level = even_level(facts);
     long_ranks_add(facts, finding, level, is->max);
@@ -109,11 +77,7 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
                         finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "",
                         text_of_seconds(most, is->max), text_of_seconds(mean, level));
     char *rest = finding->text + used;
-    if (finding_has_rank(finding, facts->summary->traced.uneven.rank) &&
-        segment_text(facts, &facts->summary->traced.uneven, where)[0])
-        snprintf(rest, sizeof finding->text - (size_t)used, ". Rank %" PRId32 " exceeds the others most %s.",
-                 facts->summary->traced.uneven.rank, where);
-    else if (facts->waiting)
+    if (facts->waiting)
         snprintf(rest, sizeof finding->text - (size_t)used, "; most waiting is in %s.",
                  finding_place_text(facts, facts->waiting, place));
     else
@@ -203,57 +167,12 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* The cost of load imbalance, if it is told with a place of this rank. */
-static double imbalance_told(const struct facts *facts, int32_t rank)
-{
-    if (facts->summary->traced.uneven.rank != rank)
-        return 0;
-    const struct efficiency *is = &facts->efficiency;
-    double level = even_level(facts);
-    for (size_t i = 0; i < facts->summary->row_count; i++) {
-        const struct summary_row *row = &facts->summary->rows[i];
-        if (row->rank == rank && row_has_figures(row) && useful_of(row) > (level + is->max) / 2)
-            return useful_of(row) - level;
-    }
-    return 0;
-}
-
-/* A trace tells who waits for a rank, and what the rank does before. */
-static bool late_rank_of_trace(struct facts *facts, struct finding *finding)
-{
-    char waits[UNIT_TEXT_BYTES], own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES],
-        where[SEGMENT_TEXT_BYTES];
-    const struct summary_traced *traced = &facts->summary->traced;
-    const struct summary_segment *before = &traced->before;
-    bool even = facts->imbalance < LEAST_SHARE * facts->run; /* then ranks compute in turn */
-    if (traced->late_rank < 0 || (traced->late_is_most && even) || traced->late_rank == facts->hot_rank ||
-        !segment_text(facts, before, where)[0])
-        return false;
-    double waited = seconds_of(traced->late_ns), longer = seconds_of(before->ns) - seconds_of(before->others_ns);
-    double a_rank = facts->ranks > 1 ? waited / (facts->ranks - 1) : waited;
-    finding->seconds = (a_rank < longer ? a_rank : longer) - imbalance_told(facts, traced->late_rank);
-    facts->explained += waited < longer ? waited : longer; /* ranks that wait in turn for it */
-    finding->site = summary_site_of(&facts->summary->sites, traced->late_site);
-    finding_rank_add(finding, traced->late_rank);
-    finding->advice = "Let it compute less there, or send first. mpit-dump --analyze shows all waits.";
-    snprintf(finding->text, sizeof finding->text,
-             "Rank %" PRId32
-             " %s late: the others wait %s for it on average, most in %s. Before, it computes %s %s, %s%s.",
-             traced->late_rank, traced->late_sends ? "sends" : "comes", text_of_seconds(waits, a_rank),
-             finding_place_text(facts, finding->site, place), text_of_ns(own, before->ns), where,
-             before->others_ns ? "the others " : "and no other rank does so",
-             before->others_ns ? text_of_ns(others, before->others_ns) : "");
-    return true;
-}
-
 /* The rank that waits least is late. If it computes longer than others, that is load imbalance. */
 bool find_late_rank(struct facts *facts, struct finding *finding)
 {
     char place[PLACE_TEXT_BYTES], own[UNIT_TEXT_BYTES], mean[UNIT_TEXT_BYTES];
     const struct summary_row *late = NULL;
     double sum = 0;
-    if (facts->summary->traced.late_ns && late_rank_of_trace(facts, finding))
-        return true;
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         if (!row_has_figures(row))
@@ -342,28 +261,10 @@ bool find_slow_node(struct facts *facts, struct finding *finding)
     return true;
 }
 
-/* A trace tells how long the run takes on a network that takes no time. */
-static bool serialization_of_trace(const struct facts *facts, struct finding *finding)
-{
-    char ideal[UNIT_TEXT_BYTES], most[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    const struct efficiency *is = &facts->efficiency;
-    finding->seconds = is->ideal - is->max - facts->explained;
-    finding->site = facts->waiting;
-    finding->advice = "Let ranks work at the same time. mpit-dump --analyze shows who waits for whom.";
-    snprintf(finding->text, sizeof finding->text,
-             "Ranks wait for each other in turn, most in %s. Even with a network that takes no time the run would take "
-             "%s, though no rank computes longer than %s.",
-             finding_place_text(facts, facts->waiting, place), text_of_seconds(ideal, is->ideal),
-             text_of_seconds(most, is->max));
-    return true;
-}
-
 /* All ranks wait, though none of the other rules knows why. */
 bool find_serialization(struct facts *facts, struct finding *finding)
 {
     char least[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    if (facts->efficiency.split)
-        return serialization_of_trace(facts, finding);
     if (!facts->stalls || facts->ranks < 2)
         return false;
     for (uint32_t i = 0; i < facts->summary->host_count; i++)

@@ -4,6 +4,7 @@
  *   findings.c         facts, the table of rules
  *   findings_ranks.c   rules on figures by rank and host
  *   findings_calls.c   rules on call sites
+ *   findings_cures.c   what a replay of the trace has found, in place of both
  */
 #ifndef MPIT_TOOLS_FINDINGS_RULES_H
 #define MPIT_TOOLS_FINDINGS_RULES_H
@@ -78,6 +79,9 @@ bool find_hot_spot(struct facts *facts, struct finding *finding);
 bool find_late_rank(struct facts *facts, struct finding *finding);
 bool find_long_init(struct facts *facts, struct finding *finding);
 bool find_serialization(struct facts *facts, struct finding *finding);
+
+/* findings_cures.c: the finding of a replay. */
+void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding);
 
 /* findings_calls.c */
 const struct summary_site *find_waiting(const struct facts *facts);

@@ -26,7 +26,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
 {
     char text[2 * FINDING_TEXT_BYTES], share[16];
     size_t shown = 0;
-    if (!findings->known || findings->lack[0])
+    if (!findings->known || (findings->lack[0] && !findings->count))
         return;
     fprintf(out, "\nWhat stands out (of run, at most)\n");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
@@ -61,10 +61,14 @@ static json_t *finding_json(const struct summary *summary, const struct finding 
     json_t *ranks = json_array();
     for (size_t i = 0; i < finding->rank_count; i++)
         json_array_append_new(ranks, json_integer(finding->ranks[i]));
-    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:b}", "rule", finding->rule, "text",
+    json_t *causes = json_array();
+    for (size_t i = 0; i < 2; i++)
+        if (finding->causes[i] && site_frame(&summary->sites, finding->causes[i]))
+            json_array_append_new(causes, place_json(summary, finding->causes[i]));
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:o, s:b}", "rule", finding->rule, "text",
                      text_json(finding->text), "advice", finding->advice, "seconds", finding->seconds, "share_of_run",
-                     finding->share_of_run, "ranks", ranks, "place", place_json(summary, finding->site), "note",
-                     finding->note);
+                     finding->share_of_run, "ranks", ranks, "place", place_json(summary, finding->site), "places",
+                     causes, "note", finding->note);
 }
 
 void summary_findings_put(json_t *json, const struct summary *summary)

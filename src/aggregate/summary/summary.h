@@ -131,23 +131,29 @@ struct summary_segment {
     int32_t rank;
 };
 
+/* What would make the run shorter, found by a replay of the trace (tools/analysis/cures.h). */
+enum { CURES_KEPT = 6, CURE_RANKS_MAX = 64 };
+struct summary_cure {
+    int kind;         /* enum cure_kind: what is changed */
+    int group;        /* enum call_group, of calls */
+    bool moves;       /* another rank is late at each visit */
+    uint64_t gain_ns; /* shorter run, */
+    uint64_t run_ns;  /* and how long it takes then: with the cures before this one, too */
+    int32_t ranks[CURE_RANKS_MAX];
+    size_t rank_count;
+    uint64_t from, to;          /* hashes of the sites around the computation, or of the calls that cause it. 0: none */
+    uint64_t own_ns, others_ns; /* of the first rank there, and of the others on average */
+    uint64_t waits;             /* hash of the site that waits longest because of it. 0: none */
+};
+
 /* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
 struct summary_traced {
     bool there;        /* the job has a trace, though perhaps one that cannot tell the figures below */
     bool split;        /* ideal_ns is known */
     uint64_t ideal_ns; /* run time on a network that takes no time */
-    bool waits;        /* the others are known */
-    int32_t late_receiver_rank;
-    uint64_t late_receiver_site;   /* a hash: where most of these waits of all ranks are */
-    uint64_t late_receiver_ns;     /* the longest of any rank: sends that waited until their receive was posted */
-    uint64_t messages, unexpected; /* received. Of these, sent before their receive was posted */
-    int32_t late_rank;             /* others wait for it, because it computes longer before. -1: none */
-    bool late_sends;               /* they wait for its sends */
-    bool late_is_most;             /* no computation is more uneven */
-    uint64_t late_ns;              /* that others wait because of this computation, all together */
-    uint64_t late_site;            /* hash of the site that waits longest for the rank. 0: not known */
-    struct summary_segment before; /* the computation. from = 0: not known */
-    struct summary_segment uneven; /* the rank computes longer than others, most in this one. Likewise */
+    bool replayed;     /* the rest is known */
+    struct summary_cure cures[CURES_KEPT]; /* in the order of their gains */
+    size_t cure_count;
 };
 
 struct summary {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "analysis/worlds.h"
 #include "report/findings.h"
 #include "report/summary_screen.h"
 #include "summary/summarysites.h"
@@ -421,26 +422,6 @@ static void findings_are_ordered_by_cost(void **state)
 }
 
 /* Fills in all that has a line on the screen: notes, oversubscription, findings, sites with long names. */
-/* On an ideal network the run takes 8 s. No rank computes longer than 3 s. */
-static void trace_tells_how_long_ranks_wait_in_turn(void **state)
-{
-    (void)state;
-    ranks_add(2, 3, 7);
-    site_add(CALL_MPI_Recv, 10, 14, 14);
-    job.traced = (struct summary_traced){.split = true, .ideal_ns = 8 * SECOND};
-    first_check("serialization", 5,
-                "most in MPI_Recv (halo.c:72 exchange). Even with a network that takes no time the run would take 8.00 "
-                "s, though "
-                "no rank computes longer than 3.00 s");
-    assert_non_null(strstr(found.list[0].advice, "work at the same time"));
-    job.traced.ideal_ns = 3 * SECOND; /* it is the network */
-    absent_check("serialization");
-    job.traced.ideal_ns = 8 * SECOND;
-    job.sites.list[0].kind = CALL_MPI_Barrier; /* another rule explains it */
-    job.sites.list[0].count = 200;
-    absent_check("serialization");
-}
-
 static void late_receives_let_sends_wait(void **state)
 {
     (void)state;
@@ -455,27 +436,6 @@ static void late_receives_let_sends_wait(void **state)
     job.sites.list[0].kind = CALL_MPI_Send;
     job.rows[1].useful_ns = 10 * SECOND; /* it computes longer: no wonder */
     job.rows[1].mpi_ns = job.rows[1].stall_ns = 0;
-    absent_check("late_receives");
-}
-
-static void trace_tells_which_sends_wait(void **state)
-{
-    (void)state;
-    ranks_add(2, 5, 5);
-    struct summary_site *site = site_add(CALL_MPI_Send, 10, 4, 4);
-    job.traced = (struct summary_traced){.waits = true,
-                                         .late_receiver_site = site->hash,
-                                         .late_receiver_rank = 1,
-                                         .late_receiver_ns = 3 * SECOND,
-                                         .messages = 40,
-                                         .unexpected = 30};
-    first_check(
-        "late_receives", 3,
-        "Rank 1 waits 3.00 s for receives that come late. Most such waits are in MPI_Send (halo.c:72 exchange). 75.0 % "
-        "of all messages are sent before their receive is posted.");
-    assert_int_equal(found.list[0].ranks[0], 1);
-    job.traced.late_receiver_ns = 0;
-    job.traced.late_receiver_rank = -1;
     absent_check("late_receives");
 }
 
@@ -640,47 +600,139 @@ static void first_screen_splits_communication_with_a_trace(void **state)
     free(text);
 }
 
-static void trace_tells_who_sends_late(void **state)
+/* A run of 10 s that a replay makes 4 s shorter. */
+static void cure_check(struct summary_cure cure, const char *rule, const char *text, const char *advice)
 {
-    (void)state;
-    ranks_add(3, 4, 0);
-    struct summary_site *wait = site_add(CALL_MPI_Waitall, 100, 10, 10);
-    job.traced = (struct summary_traced){.waits = true,
-                                         .late_receiver_rank = -1,
-                                         .late_rank = 1,
-                                         .late_sends = true,
-                                         .late_ns = 3 * SECOND,
-                                         .late_site = wait->hash,
-                                         .before = {2, 1, 2 * SECOND, SECOND, 1}};
-    site_add(CALL_MPI_Allreduce, 100, 1, 1);
-    first_check("late_rank", 1, /* 2 s - 1 s, though 3 s are waited */
-                "Rank 1 sends late: the others wait 1.50 s for it on average, most in MPI_Waitall (halo.c:72 "
-                "exchange). Before, it "
-                "computes 2.00 s between MPI_Allreduce (halo.c:72 exchange) and MPI_Waitall (halo.c:72 exchange), the "
-                "others 1.00 s.");
-    assert_int_equal(found.list[0].rank_count, 1);
-    assert_int_equal(found.list[0].ranks[0], 1);
-    assert_ptr_equal(found.list[0].site, &job.sites.list[0]);
-    job.traced.late_sends = false;
-    first_check("late_rank", 1, "Rank 1 comes late: the others wait 1.50 s for it");
-    job.traced.before.ns = job.traced.before.others_ns; /* it computes no longer than the others */
-    absent_check("late_rank");
+    cure.gain_ns = 4 * SECOND;
+    cure.run_ns = 6 * SECOND;
+    job.traced = (struct summary_traced){.there = true, .replayed = true, .cures = {cure}, .cure_count = 1};
+    first_check(rule, 4, text);
+    assert_non_null(strstr(found.list[0].advice, advice));
+    assert_true(found.list[0].share_of_run > 0.39 && found.list[0].share_of_run < 0.41);
 }
 
-static void trace_tells_where_a_rank_computes_longer(void **state)
+static void replay_tells_who_takes_longer(void **state)
 {
     (void)state;
-    ranks_add(2, 2, 0);
-    job.rows[1].useful_ns = 8 * SECOND;
-    site_add(CALL_MPI_Send, 10, 1, 1);
-    site_add(CALL_MPI_Recv, 10, 1, 1);
-    job.traced = (struct summary_traced){.waits = true, .uneven = {1, 2, 7 * SECOND, SECOND, 1}};
-    first_check("load_imbalance", 3,
-                "Rank 1 computes 8.00 s outside of MPI, the mean is 5.00 s. Rank 1 exceeds the others most between "
-                "MPI_Send (halo.c:72 exchange) "
-                "and MPI_Recv (halo.c:72 exchange).");
-    job.traced.uneven.rank = 0;
-    first_check("load_imbalance", 3, "; most waiting is in ");
+    ranks_add(3, 4, 6);
+    site_add(CALL_MPI_Send, 300, 1, 1);
+    site_add(CALL_MPI_Recv, 300, 1, 1);
+    struct summary_cure cure = {.kind = CURE_BALANCED,
+                                .ranks = {2},
+                                .rank_count = 1,
+                                .from = 1,
+                                .to = 2,
+                                .own_ns = 8 * SECOND,
+                                .others_ns = 2 * SECOND,
+                                .waits = 2};
+    cure_check(cure, "load_imbalance",
+               "If rank 2 took as long as the others between MPI_Send (halo.c:72 exchange) and MPI_Recv (halo.c:72 "
+               "exchange), the run would take 6.00 s in place of 10.0 s. Rank 2 takes 8.00 s there, the others 2.00 s. "
+               "Most waiting is in MPI_Recv (halo.c:72 exchange).",
+               "less work");
+    assert_int_equal(found.list[0].rank_count, 1);
+    assert_int_equal(found.list[0].ranks[0], 2);
+    assert_ptr_equal(found.list[0].causes[0], &job.sites.list[0]);
+    assert_ptr_equal(found.list[0].causes[1], &job.sites.list[1]);
+    assert_ptr_equal(found.list[0].site, &job.sites.list[1]);
+    cure.kind = CURE_AS_OTHERS;
+    cure_check(cure, "late_root", "If rank 2 took as long as the others between", "ahead");
+    job.rows[2].received = 1000;
+    cure.kind = CURE_EVEN;
+    cure_check(cure, "hot_spot", "If rank 2 took as long", "several ranks");
+    cure.kind = CURE_EVEN_WORK;
+    cure_check(cure, "hot_spot", "If rank 2 worked in MPI as long as the others, the run", "several ranks");
+    job.rows[2].received = 0;
+    cure_check(cure, "late_rank", "Rank 2 works 8.00 s there, without its waits.", "other ranks");
+    cure.kind = CURE_BALANCED;
+    cure.moves = true;
+    cure.rank_count = 0;
+    cure_check(cure, "moving_imbalance", "Another rank takes long each time between MPI_Send", "each step");
+    cure.moves = false;
+    cure.rank_count = 1;
+    cure.to = 1;
+    cure_check(cure, "load_imbalance", "between one MPI_Send (halo.c:72 exchange) and the next", "less work");
+}
+
+static void replay_tells_what_need_not_be(void **state)
+{
+    (void)state;
+    static const struct {
+        struct summary_cure cure;
+        enum call call;
+        const char *rule, *text, *advice;
+    } cases[] = {
+        {{.kind = CURE_CHEAP, .group = GROUP_SMALL_MESSAGES},
+         CALL_MPI_Send,
+         "small_messages",
+         "If the 1,000 small messages of a rank cost nothing, the run would take 6.00 s in place of 10.0 s. Most are "
+         "in "
+         "MPI_Send (halo.c:72 exchange).",
+         "into one"},
+        {{.kind = CURE_CHEAP, .group = GROUP_SMALL_COLLECTIVES},
+         CALL_MPI_Allreduce,
+         "many_small_collectives",
+         "small collectives of a rank did no work",
+         "Combine"},
+        {{.kind = CURE_FREE, .group = GROUP_BARRIERS},
+         CALL_MPI_Barrier,
+         "barriers",
+         "barriers of a rank were not there",
+         "Leave out"},
+        {{.kind = CURE_FREE, .group = GROUP_OBJECTS},
+         CALL_MPI_Comm_dup,
+         "made_in_loop",
+         "make or free objects",
+         "once"},
+        {{.kind = CURE_CHEAP, .group = GROUP_SMALL_IO}, CALL_MPI_File_write, "small_io", "reads and writes", "larger"},
+        {{.kind = CURE_CHEAP, .group = GROUP_POLLS}, CALL_MPI_Iprobe, "polling", "polls of a rank", "Test less"},
+        {{.kind = CURE_RECEIVES_EARLY},
+         CALL_MPI_Send,
+         "late_receives",
+         "If receives were posted before their sends, the run",
+         "MPI_Irecv"},
+        {{.kind = CURE_SENDS_EARLY},
+         CALL_MPI_Recv,
+         "late_sender",
+         "If sends came before the computation",
+         "Send first"},
+        {{.kind = CURE_LOCKS_SHORT}, CALL_MPI_Win_lock, "lock_contention", "while it holds a lock", "before the lock"},
+        {{.kind = CURE_AT_ONCE}, CALL_MPI_Recv, "serialization", "in turn, the run would take", "at the same time"},
+    };
+    ranks_add(2, 4, 6);
+    struct summary_site *site = site_add(CALL_MPI_Send, 2000, 6, 1);
+    site->sent = 2000;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct summary_cure cure = cases[i].cure;
+        site->kind = cases[i].call;
+        site->sent = site->kind == CALL_MPI_Send ? 2000 : 0;
+        cure.waits = site->hash;
+        cure_check(cure, cases[i].rule, cases[i].text, cases[i].advice);
+        assert_ptr_equal(found.list[0].site, site);
+    }
+}
+
+/* Cures come in their order, each with the run after those before it, and rules on sums say nothing beside. */
+static void replayed_cures_add_up(void **state)
+{
+    (void)state;
+    ranks_add(2, 4, 6);
+    site_add(CALL_MPI_Barrier, 2000, 6, 1);
+    job.traced = (struct summary_traced){
+        .there = true,
+        .replayed = true,
+        .cure_count = 2,
+        .cures = {{.kind = CURE_RECEIVES_EARLY, .gain_ns = 2 * SECOND, .run_ns = 8 * SECOND},
+                  {.kind = CURE_FREE, .group = GROUP_BARRIERS, .gain_ns = 3 * SECOND, .run_ns = 5 * SECOND}}};
+    findings_find(&found, &job);
+    assert_int_equal(found.count, 2);
+    assert_string_equal(found.list[0].rule, "late_receives");
+    assert_non_null(strstr(found.list[1].text, "after the changes above the run would take 5.00 s in place of 8.00 s"));
+    job.traced.cure_count = 0;
+    findings_find(&found, &job);
+    assert_int_equal(found.count, 0);
+    job.traced.replayed = false;
+    first_check("barriers", 3, "barriers of a rank");
 }
 
 /* Sums over threads count as means of a rank's threads, as useful time does. */
@@ -717,29 +769,6 @@ static void run_that_was_cut_short_tells_nothing(void **state)
     assert_false(found.known);
 }
 
-static void place_in_a_wrapper_has_its_caller(void **state)
-{
-    (void)state;
-    ranks_add(2, 2, 0);
-    job.rows[1].useful_ns = 8 * SECOND;
-    site_add(CALL_MPI_Send, 10, 1, 1);
-    struct summary_sites *sites = &job.sites;
-    sites->list[0].frame_count = 2;
-    sites->frames = realloc(sites->frames, 2 * sizeof *sites->frames);
-    assert_non_null(sites->frames);
-    sites->frames[1] = sites->frames[0];
-    sites->frames[1].line = 90;
-    sites->frame_count = 2;
-    job.traced = (struct summary_traced){.waits = true, .uneven = {1, 1, 7 * SECOND, SECOND, 1}};
-    first_check("load_imbalance", 3, "between one MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and the next.");
-    site_add(CALL_MPI_Send, 10, 1, 1);
-    sites->list[1].first_frame = 0;
-    sites->list[1].frame_count = 1; /* its caller is not known */
-    job.traced.uneven.to = 2;
-    first_check("load_imbalance", 3,
-                "between MPI_Send (halo.c:72 exchange < halo.c:90 exchange) and MPI_Send (halo.c:72 exchange).");
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -764,14 +793,12 @@ int main(void)
         TEST(crowded_ranks_lack_what_others_take),
         TEST(all_ranks_of_a_slow_node_are_slow),
         TEST(ranks_that_all_wait_may_wait_in_turn),
-        TEST(trace_tells_how_long_ranks_wait_in_turn),
         TEST(late_receives_let_sends_wait),
-        TEST(trace_tells_which_sends_wait),
-        TEST(trace_tells_who_sends_late),
-        TEST(trace_tells_where_a_rank_computes_longer),
+        TEST(replay_tells_who_takes_longer),
+        TEST(replay_tells_what_need_not_be),
+        TEST(replayed_cures_add_up),
         TEST(threads_of_a_rank_share_its_cost),
         TEST(run_that_was_cut_short_tells_nothing),
-        TEST(place_in_a_wrapper_has_its_caller),
         TEST(hot_spot_receives_for_all),
         TEST(costs_below_two_percent_are_not_said),
         TEST(findings_are_ordered_by_cost),

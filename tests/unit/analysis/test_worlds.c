@@ -1,4 +1,5 @@
-/* Traces made by hand -> serialization and transfer, to the nanosecond. Each rank's MPI_Init returns at time 0. */
+/* Traces made by hand -> serialization, transfer, and the gain of each cure, to the nanosecond. Each rank's MPI_Init returns
+ * at time 0. */
 #define _GNU_SOURCE
 #include <stdarg.h>
 #include <stddef.h>
@@ -70,6 +71,7 @@ static void split_check(int count, uint64_t run, uint64_t useful, uint64_t ideal
     assert_int_equal(analysis.ideal.ideal_ns.least, ideal);
     assert_int_equal(analysis.ideal.ideal_ns.most, ideal);
     assert_int_equal(analysis.ideal.unsure, 0);
+    assert_true(fabs(analysis.ideal.world_ns[WORLD_RECORDED] - (double)run) < 1e-6);
     assert_true(fabs(analysis.split.communication - (double)useful / (double)run) < 1e-12);
     assert_true(fabs(analysis.split.serialization - (double)useful / (double)ideal) < 1e-12);
     assert_true(fabs(analysis.split.transfer - (double)ideal / (double)run) < 1e-12);
@@ -448,6 +450,212 @@ static void partial_traces_are_unknown(void **state)
     }
 }
 
+/* ---- worlds ------------------------------------------------------------------------------------------------------ */
+
+/* What the cure gains. `group`: of all calls. */
+static void gain_check(int count, struct cure cure, const double *factors, double gain)
+{
+    double run_ns[WORLDS_MOST], usual_ns = 1e9;
+    uint8_t group = (uint8_t)cure.group;
+    struct world_plan plan = {.count = WORLDS_FIXED + 1,
+                              .factors = factors,
+                              .work_factors = factors,
+                              .groups = &group,
+                              .usual_ns = &usual_ns,
+                              .place_count = 1};
+    plan.worlds[WORLDS_FIXED] = (struct world){{cure}, 1};
+    assert_null(analysis.no_worlds);
+    assert_int_equal(world_plan_open(&plan), 0);
+    assert_int_equal(analysis_replay(&analysis, &plan, run_ns), 0);
+    world_plan_release(&plan);
+    assert_true(fabs(run_ns[WORLD_RECORDED] - (double)analysis.ideal.run_ns) < 1e-6);
+    if (fabs(run_ns[WORLD_RECORDED] - run_ns[WORLDS_FIXED] - gain) > 1e-6)
+        fail_msg("it gains %g", run_ns[WORLD_RECORDED] - run_ns[WORLDS_FIXED]);
+    release(count);
+}
+
+/* 4,000 against 2,000 before a barrier. */
+static void even_computation_gains_what_the_longest_has_more(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 2000, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 4000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 4100);
+    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){1.5, 0.75}, 1000);
+}
+
+/* The rank is late by its work in MPI: 2,900 against 1,000. Each has 100 in the barrier. */
+static void even_work_gains_what_the_longest_has_more(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 0, 1000, CALL_MPI_Pack, .peer = PEER_NONE);
+    AT(1, 0, 2900, CALL_MPI_Pack, .peer = PEER_NONE);
+    AT(0, 1000, 2000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 2900, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 3000);
+    gain_check(2, (struct cure){.kind = CURE_EVEN_WORK}, (const double[]){2, 0.5}, 800);
+}
+
+/* The send waits 3,000 for its receive, and transfers for 500. */
+static void early_receives_gain_the_wait_of_the_send(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 3500, CALL_MPI_Send, .peer = 1);
+    AT(1, 4000, 500, CALL_MPI_Recv, .peer = 0);
+    ended(0, 6500);
+    ended(1, 4500);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_RECEIVES_EARLY}, NULL, 2000); /* then rank 1 ends last */
+}
+
+/* The receive waits 2,500 for a send that comes after 3,000 of computation. */
+static void early_sends_gain_the_computation_before(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 3000, 100, CALL_MPI_Send, .peer = 1);
+    AT(1, 500, 2700, CALL_MPI_Recv, .peer = 0);
+    ended(0, 3100);
+    ended(1, 9200);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_SENDS_EARLY}, NULL, 2500);
+}
+
+/* A message that came before may be what is computed with. */
+static void early_sends_come_after_a_receive(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 0, 0, CALL_MPI_Send, .peer = 1, .tag = 1);
+    AT(1, 0, 100, CALL_MPI_Recv, .peer = 0, .tag = 1);
+    AT(1, 3000, 100, CALL_MPI_Send, .peer = 0, .tag = 2);
+    AT(0, 500, 2700, CALL_MPI_Recv, .peer = 1, .tag = 2);
+    ended(1, 3100);
+    ended(0, 9200);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_SENDS_EARLY}, NULL, 0);
+}
+
+/* Each rank computes 3,000 in its turn. */
+static void ranks_in_turn_could_work_at_once(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 3000, 100, CALL_MPI_Send, .peer = 1);
+    AT(1, 0, 3200, CALL_MPI_Recv, .peer = 0);
+    ended(0, 3100);
+    ended(1, 6200);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_AT_ONCE}, NULL, 3000);
+}
+
+/* Work alternates: the sums are even, and each barrier waits for another rank. */
+static void barriers_let_even_work_wait(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    AT(0, 1000, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 3000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(0, 6100, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 4100, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 6200);
+    gain_check(2, (struct cure){.kind = CURE_FREE, .group = GROUP_BARRIERS}, NULL, 2200);
+}
+
+/* Three messages of 100. The loop between them is gone, too. The wait for the first one stays. */
+static void small_messages_cost_their_work_and_their_loop(void **state)
+{
+    (void)state;
+    ranks_make(2);
+    for (int i = 0; i < 3; i++) {
+        AT(0, 6000 + 150 * i, 100, CALL_MPI_Send, .peer = 1);
+        AT(1, i ? 6100 + 150 * i : 0, i ? 100 : 6150, CALL_MPI_Recv, .peer = 0);
+    }
+    ended(0, 13000);
+    ended(1, 13500);
+    analyse(2);
+    gain_check(2, (struct cure){.kind = CURE_CHEAP, .group = GROUP_SMALL_MESSAGES}, NULL, 500);
+}
+
+/* Two ranks compute 2,000 while they hold the lock of rank 0. The second waits for the first. */
+static void short_locks_gain_the_computation_of_others(void **state)
+{
+    (void)state;
+    ranks_make(3);
+    for (int r = 0; r < 3; r++)
+        AT(r, 0, 100, CALL_MPI_Win_create, .peer = PEER_NONE, .tag = 1);
+    AT(1, 200, 100, CALL_MPI_Win_lock, .peer = 0, .tag = 1);
+    AT(1, 2300, 100, CALL_MPI_Win_unlock, .peer = 0, .tag = 1);
+    AT(2, 200, 2200, CALL_MPI_Win_lock, .peer = 0, .tag = 1);
+    AT(2, 4400, 100, CALL_MPI_Win_unlock, .peer = 0, .tag = 1);
+    ended(0, 200);
+    ended(1, 2400);
+    ended(2, 4500);
+    analyse(3);
+    assert_int_equal(analysis.ideal.unsure, 0);
+    gain_check(3, (struct cure){.kind = CURE_LOCKS_SHORT}, NULL, 2000);
+}
+
+/* Two ranks at two visits: 1,000 and 3,000, then 5,000 and 1,000. */
+static void segments_are_balanced_at_each_visit(void **state)
+{
+    (void)state;
+    static const double times[2][2] = {{1000, 5000}, {3000, 1000}};
+    static const struct {
+        enum cure_kind kind;
+        double wanted[2][2];
+    } cases[] = {
+        {CURE_BALANCED, {{2000, 3000}, {2000, 3000}}},
+        {CURE_LEVELLED, {{3000, 3000}, {2000, 2000}}},
+        {CURE_AS_OTHERS, {{3000, 1000}, {3000, 1000}}}, /* rank 0 */
+    };
+    struct segments segments = {.no_memory = false};
+    uint32_t number = segment_find(&segments, 1, 2);
+    for (int32_t r = 0; r < 2; r++)
+        for (uint64_t visit = 0; visit < 2; visit++) {
+            struct segment_sum *sum = segment_of_rank(&segments, number, r);
+            sum->ns += (uint64_t)times[r][visit];
+            segment_visit_add(&segments, number, sum->count++, times[r][visit]);
+        }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world_plan plan = {.count = WORLDS_FIXED + 1, .figures = &segments, .segment_count = number + 1};
+        plan.worlds[WORLDS_FIXED] = (struct world){{{.kind = cases[i].kind, .segment = number}}, 1};
+        assert_int_equal(world_plan_open(&plan), 0);
+        for (int32_t r = 0; r < 2; r++)
+            for (uint64_t visit = 0; visit < 2; visit++) {
+                double taken[WORLDS_MOST];
+                struct computation is = {r, number, visit, times[r][visit]};
+                world_plan_compute(&plan, &is, taken, plan.count);
+                assert_true(taken[WORLD_RECORDED] == times[r][visit]);
+                assert_true(taken[WORLDS_FIXED] == cases[i].wanted[r][visit]);
+                is.segment = 0; /* another one */
+                world_plan_compute(&plan, &is, taken, plan.count);
+                assert_true(taken[WORLDS_FIXED] == times[r][visit]);
+            }
+        world_plan_release(&plan);
+    }
+    segments_release(&segments);
+}
+
+static void usual_work_is_the_median(void **state)
+{
+    (void)state;
+    struct place_works works = {NULL, 0};
+    assert_true(place_work_usual(&works, 3) == 0);
+    for (int i = 0; i < 100; i++)
+        place_work_add(&works, 3, i < 60 ? 1000 + i : 1e7);
+    assert_true(fabs(place_work_usual(&works, 3) - 1000) < 200);
+    assert_true(place_work_usual(&works, 2) == 0);
+    place_work_add(&works, 5, 0);
+    assert_true(place_work_usual(&works, 5) < 2);
+    place_work_add(&works, 6, 1e300);
+    assert_true(place_work_usual(&works, 6) > 1e11);
+    place_works_release(&works);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
@@ -474,6 +682,17 @@ int main(void)
         TEST(lock_may_wait_for_any_rank),
         TEST(undecided_receive_is_unknown),
         TEST(partial_traces_are_unknown),
+        TEST(even_computation_gains_what_the_longest_has_more),
+        TEST(even_work_gains_what_the_longest_has_more),
+        TEST(early_receives_gain_the_wait_of_the_send),
+        TEST(early_sends_gain_the_computation_before),
+        TEST(early_sends_come_after_a_receive),
+        TEST(ranks_in_turn_could_work_at_once),
+        TEST(barriers_let_even_work_wait),
+        TEST(small_messages_cost_their_work_and_their_loop),
+        TEST(short_locks_gain_the_computation_of_others),
+        TEST(segments_are_balanced_at_each_visit),
+        TEST(usual_work_is_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

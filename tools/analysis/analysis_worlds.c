@@ -1,0 +1,468 @@
+/* The clocks of all worlds: what each call needs, and when it ends in each world. */
+#include "analysis/analysis_lanes.h"
+#include "trace/jointcalls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A call that takes so many times the usual time has lost its processor meanwhile. */
+#define ORDINARY_TIMES 8
+
+/* The time of a loop between two small messages, at most. */
+enum { GAP_NS = 5000 };
+
+enum { LANE_VECTORS = 4 }; /* of a clock, and of a probe */
+
+/* Calls do no work there. */
+#define WORLDS_FREE ((world_set)1 << WORLD_FREE_LEAST | (world_set)1 << WORLD_FREE_MOST)
+
+/* ---- clocks of ranks --------------------------------------------------------------------------------------------- */
+
+static uint64_t header_time(const struct analysis *analysis, int32_t rank, uint64_t ticks, uint64_t other)
+{
+    const struct trace_rank *found = &analysis->job.ranks[rank];
+    return ticks ? trace_time(&analysis->job, found, ticks) : other;
+}
+
+/* The begin of the first rank. */
+static uint64_t job_begin_ns(const struct analysis *analysis)
+{
+    uint64_t first = UINT64_MAX;
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        const struct run_reader *run = analysis->job.ranks[r].run;
+        uint64_t ns = run ? header_time(analysis, r, run->header.begin_ticks, 0) : UINT64_MAX;
+        first = ns < first ? ns : first;
+    }
+    return first;
+}
+
+int worlds_open(struct analysis_lanes *lanes)
+{
+    size_t count = lanes->analysis->plan ? lanes->analysis->plan->count : WORLDS_FIXED;
+    lanes->worlds = lanes->analysis->paths.times = count;
+    lanes->zero_ns = job_begin_ns(lanes->analysis);
+    lanes->need = calloc(count, sizeof *lanes->need);
+    lanes->before = calloc(count, sizeof *lanes->before);
+    lanes->times = calloc((lanes->capacity + 1) * LANE_VECTORS * count, sizeof *lanes->times);
+    return lanes->need && lanes->before && lanes->times ? 0 : -1;
+}
+
+void worlds_release(struct analysis_lanes *lanes)
+{
+    free(lanes->need);
+    free(lanes->before);
+    free(lanes->times);
+}
+
+void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct analysis *analysis = lanes->analysis;
+    struct analysis_process *process = lane->process;
+    const struct run_header *header = &analysis->job.ranks[process->world_rank].run->header;
+    double *times = lanes->times + (size_t)(lane - lanes->list) * LANE_VECTORS * lanes->worlds;
+    process->init_ns = header_time(analysis, process->world_rank, header->init_ticks, lanes->zero_ns);
+    process->finalize_ns = header_time(analysis, process->world_rank, header->finalize_ticks, UINT64_MAX);
+    lane->clock = (struct world_clock){.at_ns = process->init_ns, .times = times, .before = times + 3 * lanes->worlds};
+    lane->probe.began = times + lanes->worlds;
+    lane->probe.ended = times + 2 * lanes->worlds;
+    for (size_t k = 0; k < lanes->worlds; k++)
+        times[k] = world_time(lanes, process->init_ns);
+}
+
+static uint64_t in_run(const struct analysis_lane *lane, uint64_t ns)
+{
+    return ns < lane->process->finalize_ns ? ns : lane->process->finalize_ns;
+}
+
+/* The worlds in which the time between two calls goes, too: what a loop of small messages or collectives does between
+ * them. */
+static world_set gap_overhead(const struct analysis_lanes *lanes, const struct analysis_lane *lane, uint64_t ns)
+{
+    const struct world_plan *plan = lanes->analysis->plan;
+    enum call_group group = world_plan_group(plan, lane->place);
+    bool small = group == GROUP_SMALL_MESSAGES || group == GROUP_SMALL_COLLECTIVES;
+    return small && ns < GAP_NS && world_plan_group(plan, lane->last_place) == group ? plan->cheap[group] : 0;
+}
+
+/* The computation since the last call. */
+static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *lane, uint64_t until_ns)
+{
+    struct world_clock *clock = &lane->clock;
+    if (until_ns <= clock->at_ns)
+        return;
+    uint64_t ns = until_ns - clock->at_ns;
+    clock->useful_ns += ns;
+    lane->locked_ns += ns;
+    clock->at_ns = until_ns;
+    double taken[WORLDS_MOST];
+    world_plan_compute(lanes->analysis->plan,
+                       &(struct computation){lane->process->world_rank, lane->segment, lane->visit, (double)ns}, taken,
+                       lanes->worlds);
+    for (world_set rest = gap_overhead(lanes, lane, ns); rest; rest &= rest - 1)
+        taken[__builtin_ctzll(rest)] = 0;
+    memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
+    for (size_t k = 0; k < lanes->worlds; k++)
+        clock->times[k] += taken[k];
+}
+
+/* The call ends. In a world it ends when all has begun that it needs, and its own work is done. */
+static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane, uint64_t end_ns)
+{
+    struct world_clock *clock = &lane->clock;
+    const double *need = lanes->need;
+    double end = world_time(lanes, end_ns > clock->at_ns ? end_ns : clock->at_ns), *before = lanes->before;
+    double begin = clock->times[WORLD_RECORDED], ready = need[WORLD_RECORDED] > begin ? need[WORLD_RECORDED] : begin;
+    double work = end > ready ? end - ready : 0;
+    const struct world_plan *plan = lanes->analysis->plan;
+    enum call_group group = world_plan_group(plan, lane->place);
+    clock->work_ns += work;
+    if (!plan)
+        place_work_add(&lanes->analysis->works, lane->place, work);
+    memcpy(before, clock->times, lanes->worlds * sizeof *before);
+    for (size_t k = 0; k < lanes->worlds; k++)
+        clock->times[k] = (need[k] > before[k] ? need[k] : before[k]) + work;
+    double most = group != GROUP_NONE ? ORDINARY_TIMES * plan->usual_ns[lane->place] : work,
+           usual = most < work ? most : work;
+    for (world_set rest = WORLDS_FREE; rest; rest &= rest - 1)
+        clock->times[__builtin_ctzll(rest)] -= work;
+    for (world_set rest = plan ? plan->cheap[group] : 0; rest; rest &= rest - 1)
+        clock->times[__builtin_ctzll(rest)] -= usual;
+    for (world_set rest = plan ? plan->even_work : 0; rest; rest &= rest - 1)
+        clock->times[__builtin_ctzll(rest)] += work * (plan->work_factors[lane->process->world_rank] - 1);
+    for (world_set rest = plan ? plan->free[group] : 0; rest; rest &= rest - 1)
+        clock->times[__builtin_ctzll(rest)] = before[__builtin_ctzll(rest)];
+    clock->times[WORLD_RECORDED] = end;
+    clock->at_ns = end_ns > clock->at_ns ? end_ns : clock->at_ns;
+}
+
+/* The times at which a send begins. The caller drops the path. */
+struct path *worlds_mark_send(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct world_clock *clock = &lane->clock;
+    double times[WORLDS_MOST];
+    world_set rest = lanes->analysis->plan && !lane->received ? lanes->analysis->plan->sends_early : 0;
+    memcpy(times, clock->times, lanes->worlds * sizeof *times);
+    for (; rest; rest &= rest - 1)
+        times[__builtin_ctzll(rest)] = clock->before[__builtin_ctzll(rest)];
+    return path_mark(&lanes->analysis->paths, &lane->path, times);
+}
+
+struct path *worlds_mark_release(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    double times[WORLDS_MOST];
+    world_set rest = lanes->analysis->plan ? lanes->analysis->plan->locks_short : 0;
+    memcpy(times, lane->clock.times, lanes->worlds * sizeof *times);
+    for (; rest; rest &= rest - 1)
+        times[__builtin_ctzll(rest)] -= (double)lane->locked_ns;
+    return path_mark(&lanes->analysis->paths, &lane->path, times);
+}
+
+void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, const double *from)
+{
+    const struct lane_probe *probe = &lane->probe;
+    double begin = probe->began[WORLD_RECORDED], end = probe->ended[WORLD_RECORDED];
+    double since = (double)(lane->clock.useful_ns - probe->useful_ns);
+    double ready = from[WORLD_RECORDED] > begin ? from[WORLD_RECORDED] : begin, work = end > ready ? end - ready : 0;
+    for (size_t k = WORLD_RECORDED + 1; k < lanes->worlds; k++) {
+        double own = k == WORLD_FREE_LEAST || k == WORLD_FREE_MOST ? 0 : work;
+        double right = (from[k] > probe->began[k] ? from[k] : probe->began[k]) + own, *now = &lane->clock.times[k];
+        if (right < probe->ended[k])
+            *now -= probe->ended[k] - right;
+        else if (right + since > *now)
+            *now = right + since;
+    }
+}
+
+/* The calls on windows and files that no member leaves before all have come. */
+static struct gathering *joint_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct event *event = &lane->call.event;
+    struct analysis_process *process = lane->process;
+    unsigned kind = event_kind(event);
+    struct place place;
+    if (!call_gathers(kind) || call_makes_comm(kind) || kind == CALL_MPI_Finalize || kind == CALL_MPI_Comm_free ||
+        (event->kind & EVENT_FAILED))
+        return NULL;
+    if (!event_place_find(lanes, process, event, &place)) {
+        lanes->leaves_the_job = true;
+        return NULL;
+    }
+    uint64_t number = process->joints[place.number]++;
+    lock_window_made(lanes, lane, number);
+    const struct trace_comm *comm = place.comm;
+    if (comm->self || comm->size + comm->remote_size == 1)
+        return NULL;
+    struct gathering like = {.comm = place.index,
+                             .function = kind,
+                             .operation = kind,
+                             .form = FORM_ALL_TO_ALL,
+                             .inter = comm->inter,
+                             .size = {comm->size, comm->inter ? comm->remote_size : 0}};
+    lane->attendee = (struct attendee){.world_rank = process->world_rank, .rank = place.rank, .side = place.side};
+    struct moment moment = {.ns = lane->begin_ns,
+                            .path = path_mark(&lanes->analysis->paths, &lane->path, lane->clock.times)};
+    struct gathering *joint = gathering_enter(&lanes->analysis->joints, &like, number, &lane->attendee, moment);
+    path_drop(&lanes->analysis->paths, moment.path);
+    return joint;
+}
+
+void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    if (lane->finalized || call_is_mark(&lane->call))
+        return;
+    clock_compute(lanes, lane, in_run(lane, lane->begin_ns));
+}
+
+void worlds_join(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    lane->joint = lane->finalized || call_is_mark(&lane->call) ? NULL : joint_begin(lanes, lane);
+}
+
+void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    if (lane->finalized || call_is_mark(&lane->call))
+        return;
+    clock_call(lanes, lane, in_run(lane, lane->end_ns));
+    if (lane->clock.times[WORLD_FREE_MOST] > lanes->ahead)
+        lanes->ahead = lane->clock.times[WORLD_FREE_MOST];
+}
+
+/* ---- what a call needs ------------------------------------------------------------------------------------------- */
+
+static void need_add(struct analysis_lanes *lanes, const double *times)
+{
+    if (times)
+        world_times_join(lanes->need, times, lanes->worlds);
+}
+
+/* In these worlds it needs nothing. */
+static void need_add_but(struct analysis_lanes *lanes, const double *times, world_set without)
+{
+    double need[WORLDS_MOST];
+    if (!times)
+        return;
+    memcpy(need, lanes->need, lanes->worlds * sizeof *need);
+    need_add(lanes, times);
+    for (; without; without &= without - 1)
+        lanes->need[__builtin_ctzll(without)] = need[__builtin_ctzll(without)];
+}
+
+/* What a call needs, or not. */
+static void may_need(struct analysis_lanes *lanes, double free_most)
+{
+    if (free_most > lanes->need[WORLD_FREE_MOST])
+        lanes->need[WORLD_FREE_MOST] = free_most;
+}
+
+/* What has begun on a rank, it has begun until its present time. */
+static void rank_may_need(struct analysis_lanes *lanes, int32_t rank)
+{
+    const struct analysis_lane *lane = lanes->processes[rank].first;
+    lanes->analysis->ideal.unsure++;
+    if (lane && lane->started)
+        may_need(lanes, lane->clock.times[WORLD_FREE_MOST]);
+}
+
+static void any_may_need(struct analysis_lanes *lanes)
+{
+    lanes->analysis->ideal.unsure++;
+    may_need(lanes, lanes->ahead);
+}
+
+static bool send_is_synchronous(unsigned function)
+{
+    return function == CALL_MPI_Ssend || function == CALL_MPI_Issend || function == CALL_MPI_Ssend_init;
+}
+
+/* A standard send needs its receive if the recorded call returned only after that was posted. */
+void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
+               unsigned function, const struct moment *posted)
+{
+    if (send_is_synchronous(function) && !posted)
+        rank_may_need(lanes, message->envelope.dest);
+    else if (posted && (send_is_synchronous(function) || (posted->ns > lane->begin_ns && posted->ns < lane->end_ns)))
+        need_add_but(lanes, path_times(posted->path),
+                     lanes->analysis->plan ? lanes->analysis->plan->receives_early : 0);
+}
+
+/* The parts of a partitioned message come at any time after its begin. */
+void need_received(struct analysis_lanes *lanes, const struct receive *receive)
+{
+    if (receive->matched)
+        need_add_but(lanes, path_times(receive->begun.path),
+                     lanes->analysis->plan ? lanes->analysis->plan->at_once : 0);
+    if (!receive->matched || receive->envelope.partitioned)
+        rank_may_need(lanes, receive->envelope.source);
+}
+
+void need_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
+                   enum cause_known known)
+{
+    if (known == CAUSE_UNKNOWN) {
+        lanes->analysis->ideal.unsure++;
+        may_need(lanes, gathering->latest[0][WORLD_FREE_MOST]);
+        may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
+    } else if (known == CAUSE_KNOWN && gathering->form == FORM_PREFIX) {
+        for (int32_t i = 0; i < who->rank; i++)
+            need_add(lanes, path_times(gathering->members[i].moment.path));
+    } else if (known == CAUSE_KNOWN) {
+        need_add(lanes, gathering_need(gathering, who));
+    }
+}
+
+void need_released(struct analysis_lanes *lanes, const struct moment *released)
+{
+    need_add(lanes, path_times(released->path));
+}
+
+static bool file_call_is_collective(const char *name)
+{
+    static const char *const parts[] = {"_all", "_ordered", "atomicity", "seek_shared"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(name, parts[i]))
+            return true;
+    return false;
+}
+
+/* These calls may wait for ranks that the analysis does not know. */
+static bool call_waits_for_any(const struct event *event)
+{
+    unsigned kind = event_kind(event);
+    switch (kind) {
+    case CALL_MPI_Comm_create_group:
+    case CALL_MPI_Comm_create_from_group:
+    case CALL_MPI_Intercomm_create:
+    case CALL_MPI_Win_start:
+    case CALL_MPI_Win_complete:
+    case CALL_MPI_Win_wait:
+    case CALL_MPI_Win_lock_all:
+    case CALL_MPI_Win_unlock_all:
+    case CALL_MPI_Win_flush_all:
+        return true;
+    default:
+        return call_table[kind].class == CLASS_IO && file_call_is_collective(call_table[kind].name);
+    }
+}
+
+void need_unknown(struct analysis_lanes *lanes)
+{
+    any_may_need(lanes);
+}
+
+void need_access_done(struct analysis_lanes *lanes, const struct event *ended)
+{
+    if (event_kind(ended) == RECORD_IO_DONE && ended->duration < CALL_COUNT &&
+        file_call_is_collective(call_table[ended->duration].name))
+        any_may_need(lanes);
+}
+
+static bool call_leaves_the_job(unsigned kind)
+{
+    return kind == CALL_MPI_Comm_spawn || kind == CALL_MPI_Comm_spawn_multiple || kind == CALL_MPI_Comm_accept ||
+           kind == CALL_MPI_Comm_connect || kind == CALL_MPI_Comm_join;
+}
+
+void need_others(struct analysis_lanes *lanes, struct analysis_lane *lane)
+{
+    const struct event *event = &lane->call.event;
+    if (call_is_mark(&lane->call))
+        return;
+    lanes->leaves_the_job |= call_leaves_the_job(event_kind(event));
+    if ((event->kind & EVENT_FAILED) || call_waits_for_any(event))
+        any_may_need(lanes);
+    if (!lane->joint)
+        return;
+    struct arrival last;
+    need_gathered(lanes, lane->joint, &lane->attendee, gathering_cause(lane->joint, &lane->attendee, &last));
+    if (gathering_leave(lane->joint))
+        gathering_release(&lanes->analysis->joints, lane->joint);
+    lane->joint = NULL;
+}
+
+void need_request_unknown(struct analysis_lanes *lanes, const struct event *ended)
+{
+    if (event_kind(ended) != RECORD_CANCELLED && event_kind(ended) != RECORD_FREED)
+        any_may_need(lanes);
+}
+
+/* ---- the result -------------------------------------------------------------------------------------------------- */
+
+static const char *header_obstacle(const struct run_header *header)
+{
+    if (header->filter[0])
+        return "some functions are not recorded (mpit_filter)";
+    if (header->spawned)
+        return "calls may wait for processes of other jobs";
+    if (!header->init_ticks)
+        return "the end of MPI_Init is not known";
+    if (header->off_count)
+        return "recording was off for a part of the run";
+    return NULL;
+}
+
+static const char *ranks_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
+{
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        const struct trace_rank *rank = &analysis->job.ranks[r];
+        const char *obstacle = header_obstacle(&rank->run->header);
+        if (obstacle)
+            return obstacle;
+        if (!rank->ended)
+            return "a rank did not end normally";
+    }
+    for (size_t i = 0; i < lanes->count; i++)
+        if (lanes->list[i].started && lanes->list[i].process->first != &lanes->list[i])
+            return "ranks have several threads in MPI: how they wait for each other is not known";
+    return NULL;
+}
+
+static const char *ideal_obstacle(const struct analysis *analysis, const struct analysis_lanes *lanes)
+{
+    uint64_t unmatched = 0;
+    for (int i = UNMATCHED_RECV_NO_FILE; i < UNMATCHED_REASONS; i++)
+        unmatched += analysis->unmatched[i];
+    if (analysis->no_path)
+        return analysis->no_path;
+    if (lanes->leaves_the_job)
+        return "calls may wait for processes of other jobs";
+    if (analysis->unplaced || unmatched)
+        return "messages are not matched";
+    return ranks_obstacle(analysis, lanes);
+}
+
+/* Adds a rank that has ended. */
+static void run_add(struct ideal_run *run, const struct analysis_lanes *lanes, const struct analysis_lane *lane)
+{
+    const double *times = lane->clock.times;
+    uint64_t start_ns = lane->process->init_ns, run_ns = lane->clock.at_ns - start_ns;
+    double start = world_time(lanes, start_ns);
+    uint64_t least = (uint64_t)(times[WORLD_FREE_LEAST] - start), most = (uint64_t)(times[WORLD_FREE_MOST] - start);
+    run->run_ns = run_ns > run->run_ns ? run_ns : run->run_ns;
+    run->useful_ns = lane->clock.useful_ns > run->useful_ns ? lane->clock.useful_ns : run->useful_ns;
+    run->ideal_ns.least = least > run->ideal_ns.least ? least : run->ideal_ns.least;
+    run->ideal_ns.most = most > run->ideal_ns.most ? most : run->ideal_ns.most;
+    for (size_t k = 0; k < lanes->worlds; k++)
+        run->world_ns[k] = times[k] - start > run->world_ns[k] ? times[k] - start : run->world_ns[k];
+}
+
+void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
+{
+    analysis->no_worlds = analysis->no_ideal = ideal_obstacle(analysis, lanes);
+    analysis->useful_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->useful_ns);
+    analysis->work_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->work_ns);
+    analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns;
+    if (analysis->no_memory)
+        return;
+    for (size_t i = 0; !analysis->no_ideal && i < lanes->count; i++) {
+        struct analysis_lane *lane = &lanes->list[i];
+        if (!lane->started)
+            continue;
+        if (!lane->finalized && lane->process->finalize_ns != UINT64_MAX)
+            clock_compute(lanes, lane, lane->process->finalize_ns);
+        run_add(&analysis->ideal, lanes, lane);
+        analysis->useful_ns[lane->process->world_rank] = (double)lane->clock.useful_ns;
+        analysis->work_ns[lane->process->world_rank] = lane->clock.work_ns;
+    }
+    if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))
+        analysis->no_ideal = "the trace does not tell for which ranks some calls waited";
+}

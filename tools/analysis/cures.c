@@ -1,0 +1,446 @@
+#include "analysis/cures.h"
+
+#include "summary/summarysites.h"
+
+#include <math.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the run: a smaller gain is no finding. */
+#define LEAST_GAIN 0.02
+/* The same, of a cure that the program's data may not allow. */
+#define LEAST_DOUBTFUL_GAIN 0.05
+/* Gains are about the same from this share on. */
+#define SAME_GAIN 0.8
+/* Others take so much less in a segment that only one rank has work there. */
+#define ALONE_SHARE 0.1
+
+enum { SEGMENTS_TRIED = 8 };
+
+struct cure_search {
+    const struct analysis *analysis;
+    struct summary *summary;
+    struct segment_figures *segments; /* the uneven ones first */
+    size_t segment_count;
+    double run_ns;
+    double *factors, *work_factors; /* by rank */
+    uint8_t *groups;
+    double *usual_ns;
+    struct cure tried[WORLDS_MOST];
+    size_t tried_count;
+    struct world base; /* the cures found so far */
+};
+
+static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
+{
+    struct summary_sites sites;
+    const struct summary_site *site = call_place_site(analysis->places, place, &sites);
+    return site ? site->hash : SITE_OTHERS;
+}
+
+/* ---- figures ----------------------------------------------------------------------------------------------------- */
+
+/* The time of the longest rank beyond the mean, at each visit. */
+static double excess_of(const struct analysis *analysis, const struct segment_figures *figures)
+{
+    const struct segment_course *course = segment_course_of(&analysis->segments, figures->number);
+    double sum = 0;
+    for (size_t i = 0; course && i < course->count; i++)
+        sum += course->visits[i].most_ns -
+               course->visits[i].ns / (figures->ranks > 1 ? course->visits[i].ranks : INFINITY);
+    return sum;
+}
+
+struct excess {
+    struct segment_figures figures;
+    double ns;
+};
+
+static int by_excess(const void *one, const void *other)
+{
+    double a = ((const struct excess *)one)->ns, b = ((const struct excess *)other)->ns;
+    return a < b ? 1 : a > b ? -1 : 0;
+}
+
+static void segments_sort(struct cure_search *search)
+{
+    size_t count = search->segment_count;
+    struct excess *list = calloc(count + 1, sizeof *list);
+    for (size_t i = 0; list && i < count; i++)
+        list[i] = (struct excess){search->segments[i], excess_of(search->analysis, &search->segments[i])};
+    if (list)
+        qsort(list, count, sizeof *list, by_excess);
+    search->segment_count = 0;
+    for (size_t i = 0; list && i < count && i < SEGMENTS_TRIED && list[i].ns > LEAST_GAIN * search->run_ns; i++)
+        search->segments[search->segment_count++] = list[i].figures;
+    free(list);
+}
+
+/* The factor of each rank that makes its time the mean. */
+static void factors_fill(double *factors, const double *times, int32_t size)
+{
+    double mean = 0;
+    for (int32_t r = 0; r < size; r++)
+        mean += times[r] / size;
+    for (int32_t r = 0; r < size; r++)
+        factors[r] = times[r] > 0 ? mean / times[r] : 1;
+}
+
+static int search_open(struct cure_search *search, const struct analysis *analysis, struct summary *summary)
+{
+    uint32_t places = call_places_count(analysis->places);
+    *search = (struct cure_search){.analysis = analysis, .summary = summary, .run_ns = (double)analysis->ideal.run_ns};
+    search->segments = segments_by_cost(&analysis->segments, &search->segment_count);
+    search->segment_count = search->segments ? search->segment_count : 0;
+    search->work_factors = calloc((size_t)analysis->job.size + 1, sizeof *search->work_factors);
+    search->factors = calloc((size_t)analysis->job.size + 1, sizeof *search->factors);
+    search->groups = calloc((size_t)places + 1, 1);
+    search->usual_ns = calloc((size_t)places + 1, sizeof *search->usual_ns);
+    if (!search->work_factors || !search->factors || !search->groups || !search->usual_ns)
+        return -1;
+    factors_fill(search->factors, analysis->useful_ns, analysis->job.size);
+    factors_fill(search->work_factors, analysis->work_ns, analysis->job.size);
+    segments_sort(search);
+    for (uint32_t place = 1; place <= places; place++) {
+        const struct summary_site *site = summary_site_of(&summary->sites, site_hash(analysis, place));
+        search->groups[place] = site ? call_group_of(site) : GROUP_NONE;
+        search->usual_ns[place] = place_work_usual(&analysis->works, place);
+    }
+    return 0;
+}
+
+static void search_release(struct cure_search *search)
+{
+    free(search->segments);
+    free(search->work_factors);
+    free(search->factors);
+    free(search->groups);
+    free(search->usual_ns);
+}
+
+/* ---- candidates -------------------------------------------------------------------------------------------------- */
+
+static void try_add(struct cure_search *search, struct cure cure)
+{
+    if (search->tried_count < WORLDS_MOST - WORLDS_FIXED - 1)
+        search->tried[search->tried_count++] = cure;
+}
+
+/* Only the root of collectives has work there, and all others wait for it. */
+static bool is_of_root(const struct cure_search *search, const struct segment_figures *figures)
+{
+    const struct segment_sum *sum =
+        keytable_find(&search->analysis->segments.sums, figures->number, (uint64_t)(uint32_t)figures->max_rank);
+    double others = figures->ranks > 1 ? (double)(figures->sum_ns - figures->max_ns) / (figures->ranks - 1) : 0;
+    return sum && sum->roots_ns > sum->blamed_ns / 2 && others < ALONE_SHARE * (double)figures->max_ns;
+}
+
+static void segments_try(struct cure_search *search)
+{
+    for (size_t i = 0; i < search->segment_count; i++) {
+        const struct segment_figures *figures = &search->segments[i];
+        if (is_of_root(search, figures)) {
+            try_add(search, (struct cure){CURE_AS_OTHERS, figures->number, figures->max_rank, GROUP_NONE});
+        } else if (figures->ranks > 1) {
+            try_add(search, (struct cure){CURE_BALANCED, figures->number, -1, GROUP_NONE});
+            try_add(search, (struct cure){CURE_LEVELLED, figures->number, -1, GROUP_NONE});
+        }
+    }
+}
+
+static void candidates_make(struct cure_search *search)
+{
+    static const enum cure_kind kinds[CALL_GROUPS] = {
+        [GROUP_SMALL_MESSAGES] = CURE_CHEAP, [GROUP_SMALL_COLLECTIVES] = CURE_CHEAP, [GROUP_BARRIERS] = CURE_FREE,
+        [GROUP_OBJECTS] = CURE_FREE,         [GROUP_SMALL_IO] = CURE_CHEAP,          [GROUP_POLLS] = CURE_CHEAP};
+    try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE});
+    try_add(search, (struct cure){CURE_SENDS_EARLY, 0, -1, GROUP_NONE});
+    try_add(search, (struct cure){CURE_LOCKS_SHORT, 0, -1, GROUP_NONE});
+    for (enum call_group group = GROUP_NONE + 1; group < CALL_GROUPS; group++) {
+        struct group_sum sum = call_group_sum(search->summary, group);
+        if (call_group_is_large(&sum, group, search->analysis->job.size))
+            try_add(search, (struct cure){kinds[group], 0, -1, group});
+    }
+    if (search->analysis->job.size > 1) {
+        try_add(search, (struct cure){CURE_EVEN, 0, -1, GROUP_NONE});
+        try_add(search, (struct cure){CURE_EVEN_WORK, 0, -1, GROUP_NONE});
+        try_add(search, (struct cure){CURE_AT_ONCE, 0, -1, GROUP_NONE});
+    }
+    segments_try(search);
+}
+
+/* ---- what a cure is about ---------------------------------------------------------------------------------------- */
+
+static void cure_rank_add(struct summary_cure *found, int32_t rank)
+{
+    if (found->rank_count < CURE_RANKS_MAX)
+        found->ranks[found->rank_count++] = rank;
+}
+
+static double rank_ns(const struct cure_search *search, uint32_t segment, int32_t rank)
+{
+    const struct segment_sum *sum = keytable_find(&search->analysis->segments.sums, segment, (uint64_t)(uint32_t)rank);
+    return sum ? (double)sum->ns : 0;
+}
+
+/* The ranks that take longest, without those that are like most. */
+static void long_ranks_take(struct summary_cure *found, const double *times, int32_t size)
+{
+    int32_t longest = 0;
+    double mean = 0;
+    for (int32_t r = 0; r < size; r++) {
+        longest = times[r] > times[longest] ? r : longest;
+        mean += times[r] / size;
+    }
+    cure_rank_add(found, longest);
+    for (int32_t r = 0; r < size; r++)
+        if (r != longest && times[r] > (mean + times[longest]) / 2)
+            cure_rank_add(found, r);
+}
+
+static void segment_ranks_take(const struct cure_search *search, struct summary_cure *found, uint32_t segment)
+{
+    int32_t size = search->analysis->job.size;
+    double *times = calloc((size_t)size + 1, sizeof *times);
+    for (int32_t r = 0; times && r < size; r++)
+        times[r] = rank_ns(search, segment, r);
+    if (times)
+        long_ranks_take(found, times, size);
+    free(times);
+}
+
+/* The segment in which this rank exceeds the others most. NULL: none. */
+static const struct segment_figures *longest_segment(const struct cure_search *search, int32_t rank)
+{
+    const struct segment_figures *longest = NULL;
+    double most = 0;
+    for (size_t i = 0; i < search->segment_count; i++) {
+        const struct segment_figures *figures = &search->segments[i];
+        double ns = rank_ns(search, figures->number, rank);
+        double more = ns - ((double)figures->sum_ns - ns) / (search->analysis->job.size - 1);
+        if (more > most) {
+            most = more;
+            longest = figures;
+        }
+    }
+    return longest;
+}
+
+static const struct segment_figures *segment_figures_of(const struct cure_search *search, uint32_t number)
+{
+    for (size_t i = 0; i < search->segment_count; i++)
+        if (search->segments[i].number == number)
+            return &search->segments[i];
+    return NULL;
+}
+
+/* The longest waits of these patterns, for this rank or for any (-1). NULL: none. */
+static const struct wait_place *longest_wait(const struct cure_search *search, int32_t rank, unsigned patterns,
+                                             uint32_t segment)
+{
+    const struct analysis *analysis = search->analysis;
+    const struct wait_place *longest = NULL;
+    for (size_t i = 0; i < analysis->wait_places.capacity; i++)
+        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
+            const struct wait_place *wait = (const struct wait_place *)keyed;
+            bool fits = patterns >> (keyed->key[0] >> 56) & 1 &&
+                        (rank < 0 || (int32_t)(uint32_t)keyed->key[1] == rank) &&
+                        (!segment || wait->segment == segment);
+            if (fits && (!longest || wait->ns > longest->ns))
+                longest = wait;
+        }
+    return longest;
+}
+
+static uint64_t waiting_site(const struct cure_search *search, const struct wait_place *wait)
+{
+    return wait ? site_hash(search->analysis, (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST)) : 0;
+}
+
+/* The rank whose calls others wait for in this pattern, and their place. */
+static void awaited_tell(const struct cure_search *search, struct summary_cure *found, enum wait_pattern pattern)
+{
+    const struct wait_place *longest = longest_wait(search, -1, 1u << pattern, 0);
+    if (!longest)
+        return;
+    const struct segment_pair *pair = segment_pair_of(&search->analysis->segments, longest->segment);
+    found->waits = waiting_site(search, longest);
+    found->to = site_hash(search->analysis, (uint32_t)(longest->keyed.key[0] & WAIT_PLACES_MOST));
+    found->from = pair ? site_hash(search->analysis, (uint32_t)pair->keyed.key[0]) : 0;
+    if (pattern != WAIT_FOR_LOCK)
+        cure_rank_add(found, (int32_t)(uint32_t)longest->keyed.key[1]);
+}
+
+static void segment_tell(const struct cure_search *search, struct summary_cure *found,
+                         const struct segment_figures *figures)
+{
+    if (!figures)
+        return;
+    double own = rank_ns(search, figures->number, found->ranks[0]);
+    found->from = site_hash(search->analysis, figures->from);
+    found->to = site_hash(search->analysis, figures->to);
+    found->own_ns = (uint64_t)own;
+    found->others_ns = figures->ranks > 1 ? (figures->sum_ns - found->own_ns) / (figures->ranks - 1) : 0;
+}
+
+enum { ALL_PATTERNS = (1 << WAIT_PATTERNS) - 1 };
+
+static struct summary_cure cure_tell(const struct cure_search *search, const struct cure *cure, double gain_ns,
+                                     double base_ns, bool moves)
+{
+    struct summary_cure found = {.kind = cure->kind,
+                                 .group = cure->group,
+                                 .moves = moves,
+                                 .gain_ns = (uint64_t)gain_ns,
+                                 .run_ns = (uint64_t)(base_ns - gain_ns)};
+    const struct segment_figures *figures = segment_figures_of(search, cure->segment);
+    switch (cure->kind) {
+    case CURE_EVEN:
+        long_ranks_take(&found, search->analysis->useful_ns, search->analysis->job.size);
+        figures = longest_segment(search, found.ranks[0]);
+        segment_tell(search, &found, figures);
+        break;
+    case CURE_EVEN_WORK:
+        long_ranks_take(&found, search->analysis->work_ns, search->analysis->job.size);
+        found.own_ns = (uint64_t)search->analysis->work_ns[found.ranks[0]];
+        break;
+    case CURE_BALANCED:
+    case CURE_AS_OTHERS:
+        if (!moves)
+            segment_ranks_take(search, &found, cure->segment);
+        segment_tell(search, &found, figures);
+        break;
+    case CURE_CHEAP:
+    case CURE_FREE:
+        found.waits = call_group_sum(search->summary, cure->group).longest->hash;
+        return found;
+    case CURE_RECEIVES_EARLY:
+        awaited_tell(search, &found, WAIT_LATE_RECEIVER);
+        return found;
+    case CURE_LOCKS_SHORT:
+        awaited_tell(search, &found, WAIT_FOR_LOCK);
+        return found;
+    default:
+        awaited_tell(search, &found, WAIT_LATE_SENDER);
+        return found;
+    }
+    const struct wait_place *wait = longest_wait(search, -1, ALL_PATTERNS, figures ? figures->number : 0);
+    found.waits = waiting_site(
+        search, wait ? wait : longest_wait(search, found.rank_count ? found.ranks[0] : -1, ALL_PATTERNS, 0));
+    return found;
+}
+
+/* ---- the search -------------------------------------------------------------------------------------------------- */
+
+static void plan_fill(const struct cure_search *search, struct world_plan *plan)
+{
+    *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
+                                .figures = &search->analysis->segments,
+                                .factors = search->factors,
+                                .work_factors = search->work_factors,
+                                .groups = search->groups,
+                                .usual_ns = search->usual_ns,
+                                .place_count = call_places_count(search->analysis->places) + 1,
+                                .segment_count = (uint32_t)search->analysis->segments.pairs.count + 1};
+    plan->worlds[WORLDS_FIXED] = search->base;
+    for (size_t i = 0; i < search->tried_count; i++) {
+        struct world *world = &plan->worlds[WORLDS_FIXED + 1 + i];
+        *world = search->base;
+        world->cures[world->count++] = search->tried[i];
+    }
+}
+
+/* A cure that is a part of the figures of another one, and none of its own. */
+static bool is_measure(const struct cure *cure)
+{
+    return cure->kind == CURE_LEVELLED;
+}
+
+/* The cure with the largest gain. Of those with about the same gain the first kind. */
+static size_t best_find(const struct cure_search *search, const double *gains)
+{
+    size_t best = 0;
+    double most = 0;
+    for (size_t i = 0; i < search->tried_count; i++)
+        if (!is_measure(&search->tried[i]) && gains[i] > most)
+            most = gains[i];
+    for (size_t i = search->tried_count; i-- > 0;)
+        if (!is_measure(&search->tried[i]) && gains[i] >= SAME_GAIN * most &&
+            (gains[best] < SAME_GAIN * most || is_measure(&search->tried[best]) ||
+             search->tried[i].kind <= search->tried[best].kind))
+            best = i;
+    return best;
+}
+
+static double levelled_gain(const struct cure_search *search, const double *gains, uint32_t segment)
+{
+    for (size_t i = 0; i < search->tried_count; i++)
+        if (search->tried[i].kind == CURE_LEVELLED && search->tried[i].segment == segment)
+            return gains[i];
+    return 0;
+}
+
+static void tried_remove(struct cure_search *search, size_t place)
+{
+    struct cure gone = search->tried[place];
+    size_t kept = 0;
+    for (size_t i = 0; i < search->tried_count; i++) {
+        const struct cure *cure = &search->tried[i];
+        bool same = i == place || (gone.segment && cure->segment == gone.segment);
+        if (!same)
+            search->tried[kept++] = *cure;
+    }
+    search->tried_count = kept;
+}
+
+/* Returns 1 with one more cure, 0 if there is none, -1 without memory. */
+static int cure_next(struct cure_search *search)
+{
+    struct world_plan plan;
+    struct summary_traced *traced = &search->summary->traced;
+    double run_ns[WORLDS_MOST], gains[WORLDS_MOST];
+    plan_fill(search, &plan);
+    int result = world_plan_open(&plan);
+    if (result == 0)
+        result = analysis_replay(search->analysis, &plan, run_ns);
+    world_plan_release(&plan);
+    if (result != 0)
+        return -1;
+    for (size_t i = 0; i < search->tried_count; i++)
+        gains[i] = run_ns[WORLDS_FIXED] - run_ns[WORLDS_FIXED + 1 + i];
+    if (getenv("CURES_DEBUG"))
+        for (size_t i = 0; i < search->tried_count; i++)
+            fprintf(stderr, "kind %d segment %u group %d gain %.3f ms of %.3f (base %.3f)\n", search->tried[i].kind,
+                    search->tried[i].segment, search->tried[i].group, gains[i] * 1e-6, search->run_ns * 1e-6,
+                    run_ns[WORLDS_FIXED] * 1e-6);
+    size_t best = best_find(search, gains);
+    const struct cure cure = search->tried[best];
+    double least = cure.kind == CURE_SENDS_EARLY || cure.kind == CURE_AT_ONCE ? LEAST_DOUBTFUL_GAIN : LEAST_GAIN;
+    if (search->tried_count == 0 || gains[best] < least * search->run_ns)
+        return 0;
+    bool moves = cure.kind == CURE_BALANCED && levelled_gain(search, gains, cure.segment) > gains[best] / 2;
+    traced->cures[traced->cure_count++] = cure_tell(search, &cure, gains[best], run_ns[WORLDS_FIXED], moves);
+    search->base.cures[search->base.count++] = cure;
+    tried_remove(search, best);
+    return 1;
+}
+
+int cures_find(const struct analysis *analysis, struct summary *summary)
+{
+    struct cure_search search;
+    int result = search_open(&search, analysis, summary);
+    if (result == 0)
+        candidates_make(&search);
+    while (result == 0 && summary->traced.cure_count < CURES_KEPT - 1) {
+        int more = cure_next(&search);
+        if (more <= 0) {
+            result = more;
+            break;
+        }
+    }
+    summary->traced.replayed = result == 0;
+    search_release(&search);
+    return result;
+}

@@ -1,0 +1,20 @@
+/*
+ * Cures: what would have made a run shorter, and by how much.
+ *
+ *   figures of the first reading ──> candidates ──> one world each (worlds.h) ──> the one with the largest gain
+ *                                        ^                                          │
+ *                                        └──────── the rest, after this cure <──────┘
+ *
+ * So gains add up, and what follows from a cause never stands beside it. Of cures with about the same gain the smallest
+ * change comes first.
+ */
+#ifndef MPIT_TOOLS_CURES_H
+#define MPIT_TOOLS_CURES_H
+
+#include "analysis/analysis.h"
+
+/* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. Returns 0, or
+ * -1 without memory. Cures are not known where the needs of calls are not. */
+int cures_find(const struct analysis *analysis, struct summary *summary);
+
+#endif

@@ -1,0 +1,55 @@
+#include "analysis/placework.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct place_work *work_of(struct place_works *works, uint32_t place)
+{
+    if (place >= works->capacity) {
+        size_t capacity = 2 * (size_t)place + 16;
+        struct place_work *list = realloc(works->list, capacity * sizeof *list);
+        if (!list)
+            return NULL;
+        memset(list + works->capacity, 0, (capacity - works->capacity) * sizeof *list);
+        works->list = list;
+        works->capacity = capacity;
+    }
+    return &works->list[place];
+}
+
+/* Four steps a power of two, without a logarithm: it is called for each call of the trace. */
+static size_t step_of(double ns)
+{
+    int exponent;
+    double fraction = ns >= 1 ? frexp(ns, &exponent) : 0; /* 0.5 to 1 */
+    size_t step = ns >= 1 ? (size_t)(4 * (exponent - 1)) + (size_t)((fraction - 0.5) * 8) : 0;
+    return step < WORK_STEPS ? step : WORK_STEPS - 1;
+}
+
+void place_work_add(struct place_works *works, uint32_t place, double ns)
+{
+    struct place_work *work = work_of(works, place);
+    if (work)
+        work->counts[step_of(ns)]++;
+}
+
+double place_work_usual(const struct place_works *works, uint32_t place)
+{
+    uint64_t all = 0, so_far = 0;
+    if (place >= works->capacity)
+        return 0;
+    const uint32_t *counts = works->list[place].counts;
+    for (size_t i = 0; i < WORK_STEPS; i++)
+        all += counts[i];
+    for (size_t i = 0; all && i < WORK_STEPS; i++)
+        if ((so_far += counts[i]) * 2 >= all)
+            return ldexp(0.5 + ((double)(i % 4) + 0.5) / 8, (int)(i / 4) + 1);
+    return 0;
+}
+
+void place_works_release(struct place_works *works)
+{
+    free(works->list);
+    *works = (struct place_works){NULL, 0};
+}

@@ -1,0 +1,116 @@
+#include "analysis/worlds.h"
+
+#include "analysis/segments.h"
+
+#include <stdlib.h>
+
+/* Bounds may differ by this share of the run time. The result is their mean. */
+#define BOUNDS_APART 0.01
+
+bool ideal_run_split(const struct ideal_run *run, struct ideal_split *split)
+{
+    double whole = (double)run->run_ns, useful = (double)run->useful_ns;
+    double least = (double)run->ideal_ns.least, most = (double)run->ideal_ns.most, ideal = (least + most) / 2;
+    *split = (struct ideal_split){.communication = whole > 0 ? useful / whole : 1};
+    if (most - least > BOUNDS_APART * whole)
+        return false;
+    split->serialization = ideal > 0 ? useful / ideal : 1;
+    split->transfer = whole > 0 ? ideal / whole : 1;
+    return true;
+}
+
+/* ---- plans ------------------------------------------------------------------------------------------------------- */
+
+static void cure_enter(struct world_plan *plan, const struct cure *cure, world_set world)
+{
+    switch (cure->kind) {
+    case CURE_RECEIVES_EARLY:
+        plan->receives_early |= world;
+        break;
+    case CURE_SENDS_EARLY:
+        plan->sends_early |= world;
+        break;
+    case CURE_PROGRESS:
+        plan->progress |= world;
+        break;
+    case CURE_LOCKS_SHORT:
+        plan->locks_short |= world;
+        break;
+    case CURE_CHEAP:
+        plan->cheap[cure->group] |= world;
+        break;
+    case CURE_FREE:
+        plan->free[cure->group] |= world;
+        break;
+    case CURE_EVEN:
+        plan->even |= world;
+        break;
+    case CURE_EVEN_WORK:
+        plan->even_work |= world;
+        break;
+    case CURE_AT_ONCE:
+        plan->at_once |= world;
+        break;
+    default:
+        if (cure->segment < plan->segment_count)
+            plan->segments[cure->segment] |= world;
+        break;
+    }
+}
+
+int world_plan_open(struct world_plan *plan)
+{
+    plan->segments = calloc(plan->segment_count + 1, sizeof *plan->segments);
+    for (size_t k = 0; plan->segments && k < plan->count; k++)
+        for (size_t i = 0; i < plan->worlds[k].count; i++)
+            cure_enter(plan, &plan->worlds[k].cures[i], (world_set)1 << k);
+    return plan->segments ? 0 : -1;
+}
+
+void world_plan_release(struct world_plan *plan)
+{
+    free(plan->segments);
+    plan->segments = NULL;
+}
+
+static bool cure_is_of_segment(enum cure_kind kind)
+{
+    return kind == CURE_AS_OTHERS || kind == CURE_LEVELLED || kind == CURE_BALANCED;
+}
+
+/* The time of a computation after a cure of its segment. */
+static double segment_cured(const struct world_plan *plan, const struct cure *cure, const struct computation *is)
+{
+    const struct segment_course *course = segment_course_of(plan->figures, is->segment);
+    const struct segment_visit *visit = course && is->visit < course->count ? &course->visits[is->visit] : NULL;
+    const struct segment_sum *sum;
+    switch (cure->kind) {
+    case CURE_BALANCED:
+        return visit ? visit->ns / visit->ranks : is->ns;
+    case CURE_AS_OTHERS:
+        if (cure->rank != is->rank)
+            return is->ns;
+        return visit && visit->ranks > 1 ? (visit->ns - is->ns) / (visit->ranks - 1) : 0;
+    case CURE_LEVELLED:
+        sum = keytable_find(&plan->figures->sums, is->segment, (uint64_t)(uint32_t)is->rank);
+        return sum && sum->count ? (double)sum->ns / (double)sum->count : is->ns;
+    default:
+        return is->ns;
+    }
+}
+
+void world_plan_compute(const struct world_plan *plan, const struct computation *is, double *times, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        times[k] = is->ns;
+    if (!plan)
+        return;
+    for (world_set rest = plan->even; rest; rest &= rest - 1)
+        times[__builtin_ctzll(rest)] *= plan->factors[is->rank];
+    for (world_set rest = is->segment < plan->segment_count ? plan->segments[is->segment] : 0; rest; rest &= rest - 1) {
+        const struct world *world = &plan->worlds[__builtin_ctzll(rest)];
+        for (size_t i = 0; i < world->count; i++)
+            if (world->cures[i].segment == is->segment && cure_is_of_segment(world->cures[i].kind))
+                times[__builtin_ctzll(rest)] = segment_cured(plan, &world->cures[i], is);
+    }
+}

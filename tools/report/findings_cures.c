@@ -1,0 +1,213 @@
+/* Findings of a replayed trace: each says what would have made the run shorter. */
+#include "report/findings_rules.h"
+
+#include "analysis/worlds.h"
+#include "base/units.h"
+#include "calls.h"
+#include "report/callgroups.h"
+#include "report/summary_sites.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { SEGMENT_TEXT_BYTES = 2 * PLACE_TEXT_BYTES + 16, RUN_TEXT_BYTES = 96, HOT_TIMES = 3 };
+
+#define HOT_ADVICE "Let several ranks receive, spread its work, or combine data on the way, as a reduction does."
+
+/* "the run would take 1.20 s in place of 2.00 s", or "after that, it would take 1.10 s in place of 1.20 s". */
+static const char *run_text(const struct facts *facts, const struct summary_cure *cure, char text[RUN_TEXT_BYTES])
+{
+    char short_run[UNIT_TEXT_BYTES], run[UNIT_TEXT_BYTES];
+    snprintf(text, RUN_TEXT_BYTES, "%s would take %s in place of %s",
+             cure == facts->summary->traced.cures ? "the run" : "after the changes above the run",
+             text_of_ns(short_run, cure->run_ns), text_of_ns(run, cure->run_ns + cure->gain_ns));
+    return text;
+}
+
+/* "between MPI_Recv (halo.c:64) and MPI_Send (halo.c:72)", or "". */
+static const char *segment_text(const struct facts *facts, const struct summary_cure *cure,
+                                char text[SEGMENT_TEXT_BYTES])
+{
+    char from[PLACE_TEXT_BYTES], to[PLACE_TEXT_BYTES];
+    const struct summary_site *begin = summary_site_of(&facts->summary->sites, cure->from);
+    const struct summary_site *end = summary_site_of(&facts->summary->sites, cure->to);
+    text[0] = '\0';
+    if (!cure->from || !begin || !end)
+        return text;
+    finding_place_text(facts, begin, from);
+    finding_place_text(facts, end, to);
+    if (strcmp(from, to) == 0) { /* calls in a function that others call */
+        finding_caller_text(facts, begin, from);
+        finding_caller_text(facts, end, to);
+    }
+    if (strcmp(from, to) == 0)
+        snprintf(text, SEGMENT_TEXT_BYTES, " between one %s and the next", from);
+    else
+        snprintf(text, SEGMENT_TEXT_BYTES, " between %s and %s", from, to);
+    return text;
+}
+
+/* The rank receives many times as many messages as the others. */
+static bool is_hot_spot(const struct facts *facts, int32_t rank)
+{
+    double own = 0, all = 0, ranks = 0;
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        own += row->rank == rank ? (double)row->received : 0;
+        all += (double)row->received;
+        ranks++;
+    }
+    return ranks >= 3 && own > 0 && own * (ranks - 1) > HOT_TIMES * (all - own);
+}
+
+/* All ranks of its host compute longer than any other rank. */
+static bool is_slow_node(const struct facts *facts, int32_t rank)
+{
+    for (size_t i = 0; i < facts->summary->row_count; i++)
+        if (facts->summary->rows[i].rank == rank)
+            return facts->summary->rows[i].host == facts->slow_host;
+    return false;
+}
+
+static void write_times(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES], own[UNIT_TEXT_BYTES],
+        others[UNIT_TEXT_BYTES];
+    finding_ranks_text(finding, ranks);
+    ranks[0] = 'r'; /* in a sentence */
+    int used = snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
+                        segment_text(facts, cure, where), run_text(facts, cure, run));
+    if (cure->own_ns && (size_t)used < sizeof finding->text)
+        snprintf(finding->text + used, sizeof finding->text - (size_t)used,
+                 " Rank %" PRId32 " takes %s there, the others %s.", finding->ranks[0],
+                 text_of_seconds(own, seconds_of(cure->own_ns)), text_of_seconds(others, seconds_of(cure->others_ns)));
+}
+
+static void tell_uneven(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES];
+    if (cure->moves) {
+        finding->rule = "moving_imbalance";
+        finding->advice = "Balance each step, or let ranks run ahead of each other: fewer calls that all wait for.";
+        snprintf(finding->text, sizeof finding->text,
+                 "Another rank takes long each time%s. If all took the same time at each step, %s.",
+                 segment_text(facts, cure, where), run_text(facts, cure, run));
+        return;
+    }
+    finding->rule = "load_imbalance";
+    finding->advice = finding->rank_count == 1 ? "Give this rank less work." : "Give these ranks less work.";
+    if (is_slow_node(facts, cure->ranks[0])) {
+        finding->rule = "slow_node";
+        finding->advice = "All ranks of this node take longer. Compare it with others, or leave it out.";
+    }
+    if (cure->rank_count == 1 && is_hot_spot(facts, cure->ranks[0])) {
+        finding->rule = "hot_spot";
+        finding->advice =
+            "Let several ranks receive, spread its work, or combine data on the way, as a reduction does.";
+    }
+    write_times(facts, cure, finding);
+}
+
+static void tell_work(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char ranks[RANKS_TEXT_BYTES], run[RUN_TEXT_BYTES], own[UNIT_TEXT_BYTES];
+    bool hot = is_hot_spot(facts, cure->ranks[0]);
+    finding->rule = hot ? "hot_spot" : "late_rank";
+    finding->advice = hot ? HOT_ADVICE : "Let other ranks do a part of its work in MPI.";
+    finding_ranks_text(finding, ranks);
+    ranks[0] = 'r'; /* in a sentence */
+    snprintf(finding->text, sizeof finding->text,
+             "If %s worked in MPI as long as the others, %s. Rank %" PRId32 " works %s there, without its waits.",
+             ranks, run_text(facts, cure, run), cure->ranks[0], text_of_ns(own, cure->own_ns));
+}
+
+static void tell_root(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    finding->rule = "late_root";
+    finding->advice = "Let it come earlier: do this before others wait, on another rank, or read files once and ahead.";
+    write_times(facts, cure, finding);
+}
+
+static void tell_simple(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char run[RUN_TEXT_BYTES], where[SEGMENT_TEXT_BYTES];
+    static const struct {
+        const char *rule, *condition, *advice;
+    } simple[CURE_KINDS] = {
+        [CURE_RECEIVES_EARLY] = {"late_receives", "If receives were posted before their sends",
+                                 "Post receives before the computation, with MPI_Irecv."},
+        [CURE_SENDS_EARLY] = {"late_sender", "If sends came before the computation that precedes them",
+                              "Send first, and compute after it, if the data is ready earlier."},
+        [CURE_AT_ONCE] = {"serialization", "If ranks did not wait for each other's messages, in turn",
+                          "Let ranks work at the same time."},
+        [CURE_PROGRESS] = {"no_overlap", "If nonblocking transfers ran while ranks compute",
+                           "Call MPI_Test between parts of the computation, so that MPI makes progress."},
+        [CURE_LOCKS_SHORT] = {"lock_contention", "If no rank computed while it holds a lock on a window",
+                              "Compute before the lock is taken, and hold it for the access alone."},
+    };
+    finding->rule = simple[cure->kind].rule;
+    finding->advice = simple[cure->kind].advice;
+    snprintf(finding->text, sizeof finding->text, "%s%s, %s.", simple[cure->kind].condition,
+             cure->kind == CURE_AT_ONCE ? "" : segment_text(facts, cure, where), run_text(facts, cure, run));
+}
+
+static void tell_calls(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char run[RUN_TEXT_BYTES], count[UNIT_TEXT_BYTES];
+    static const struct {
+        const char *rule, *what, *advice;
+    } groups[CALL_GROUPS] = {
+        [GROUP_SMALL_MESSAGES] = {"small_messages", "small messages of a rank cost nothing",
+                                  "Put several messages to the same rank into one."},
+        [GROUP_SMALL_COLLECTIVES] = {"many_small_collectives", "small collectives of a rank did no work",
+                                     "Combine several values in one collective."},
+        [GROUP_BARRIERS] = {"barriers", "barriers of a rank were not there",
+                            "Leave out barriers: messages and collectives order ranks by themselves."},
+        [GROUP_OBJECTS] = {"made_in_loop", "calls of a rank that make or free objects were not there",
+                           "Make them once before the loop, and use them again."},
+        [GROUP_SMALL_IO] = {"small_io", "small reads and writes of files of a rank cost nothing",
+                            "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
+        [GROUP_POLLS] = {"polling", "polls of a rank cost nothing", "Test less often, or call MPI_Wait."},
+    };
+    struct group_sum sum = call_group_sum(facts->summary, (enum call_group)cure->group);
+    uint64_t calls = cure->group == GROUP_SMALL_MESSAGES ? sum.messages : sum.calls;
+    finding->rule = groups[cure->group].rule;
+    finding->advice = groups[cure->group].advice;
+    snprintf(finding->text, sizeof finding->text, "If the %s %s, %s.",
+             text_of_count(count, calls / (uint64_t)facts->ranks), groups[cure->group].what,
+             run_text(facts, cure, run));
+}
+
+/* Appends where most of the waiting, or most of the calls, is. */
+static void tell_place(const struct facts *facts, struct finding *finding, bool waits)
+{
+    char place[PLACE_TEXT_BYTES];
+    size_t used = strlen(finding->text);
+    if (finding->site)
+        snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.", waits ? "waiting is" : "are",
+                 finding_place_text(facts, finding->site, place));
+}
+
+void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;
+    *finding = (struct finding){.seconds = seconds_of(cure->gain_ns)};
+    finding->share_of_run = finding->seconds / facts->run;
+    finding->site = cure->waits ? summary_site_of(&facts->summary->sites, cure->waits) : NULL;
+    finding->causes[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;
+    finding->causes[1] = cure->to ? summary_site_of(&facts->summary->sites, cure->to) : NULL;
+    for (size_t i = 0; i < cure->rank_count; i++)
+        finding_rank_add(finding, cure->ranks[i]);
+    if (cure->kind == CURE_EVEN_WORK)
+        tell_work(facts, cure, finding);
+    else if (cure->kind == CURE_EVEN || cure->kind == CURE_BALANCED)
+        tell_uneven(facts, cure, finding);
+    else if (cure->kind == CURE_AS_OTHERS)
+        tell_root(facts, cure, finding);
+    else if (calls)
+        tell_calls(facts, cure, finding);
+    else
+        tell_simple(facts, cure, finding);
+    tell_place(facts, finding, !calls);
+}

@@ -69,12 +69,12 @@ function sampledNode(wait) {
           textOfPairs(sampled.samples, "sample", "samples"));
 }
 
-/* The computation before the awaited call, if it explains the wait. */
+/* The computation that is the root of most of the wait, if it explains it. */
 function beforeText(analysis, wait) {
   const before = wait.before;
   if (!before) return "";
   return placeText(analysis.callsites[before.from]) + " \u2192 " + placeText(analysis.callsites[before.to]) + ": " +
-      textOfNs(before.ns) + " on rank " + wait.cause_rank +
+      textOfNs(before.ns) + " on rank " + before.rank +
       (before.others_ns === null ? "" : ", " + textOfNs(before.others_ns) + " on the others");
 }
 

@@ -86,7 +86,8 @@ struct operation_sum {
 struct wait_place {
     struct keyed keyed; /* wait_place_key, then the waiting rank << 32 | the awaited rank */
     uint64_t count, ns;
-    uint32_t segment; /* before most of the awaited calls, or 0 if not known */
+    uint32_t segment; /* the computation of this rank that has most of it, or 0 if not known */
+    int32_t segment_rank;
     uint64_t segment_ns;
 };
 
@@ -146,7 +147,7 @@ struct analysis {
     struct gatherings gatherings;
     struct gatherings joints; /* calls on windows and files that all members make, for the worlds */
     struct keytable waits,
-        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting or awaited process */
+        causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting process, or a root */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */
     struct keytable operations; /* struct operation_sum */
     struct keytable lasts;      /* as operations, then the last rank: how often, and how long all waited then */

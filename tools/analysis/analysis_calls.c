@@ -365,7 +365,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane_start(lanes, lane);
     lane->number = call_is_mark(&lane->call) ? 0 : ++lanes->analysis->calls;
     lane->operation = 0;
-    segment_end(lanes->analysis, lane);
+    segment_end(lanes, lane);
     worlds_begin(lanes, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     if (kind == EVENT_SWITCHED)
@@ -571,7 +571,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     struct place place;
     if (call_probes(&lane->call) && event_place_find(lanes, lane->process, &lane->call.event, &place))
         probe_remember(lanes, lane, place.index, peer_world(lane->process, &place, lane->call.event.peer));
-    wait_settle(analysis, lane, &blame);
+    wait_settle(lanes, lane, &blame);
     path_drop(&analysis->paths, blame.cause.moment.path);
     segment_begin(lane);
     for (size_t i = 0; i < lane->left_count; i++)

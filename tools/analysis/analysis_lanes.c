@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { REST_STEPS = 1 << 20 };
+enum { REST_STEPS = 1 << 20, NEEDED_STEPS = 1 << 10 };
 
 #define TURN_ENDS (UINT64_C(1) << 63) /* in the order of a turn */
 
@@ -84,6 +84,7 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
         if (!rank->run->threads[thread])
             continue;
         struct analysis_lane *lane = &lanes->list[lanes->count++];
+        lanes->histories[lanes->count - 1] = &lane->history;
         lane->process = process;
         lane->thread = thread;
         if (!process->first)
@@ -122,8 +123,10 @@ static int analysis_lanes_open(struct analysis_lanes *lanes, struct analysis *an
     lanes->processes = calloc((size_t)job->size + 1, sizeof *lanes->processes);
     lanes->list = calloc(most + 1, sizeof *lanes->list);
     lanes->heap = calloc(most + 1, sizeof *lanes->heap);
+    lanes->histories = calloc(most + 1, sizeof *lanes->histories);
     lanes->broken = calloc(analysis->comms.count + 1, sizeof *lanes->broken);
-    if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->broken || worlds_open(lanes) != 0)
+    if (!lanes->processes || !lanes->list || !lanes->heap || !lanes->histories || !lanes->broken ||
+        worlds_open(lanes) != 0)
         return -1;
     for (size_t c = 0; c < analysis->comms.count; c++)
         lanes->broken[c] = comm_has_absent(job, &analysis->comms.list[c]);
@@ -143,6 +146,18 @@ static void files_rest(const struct analysis *analysis)
             run_reader_rest(analysis->job.ranks[r].run);
 }
 
+/* Waits of calls that are under way begin there at the earliest. */
+static uint64_t needed_from(const struct analysis_lanes *lanes)
+{
+    uint64_t from = UINT64_MAX;
+    for (size_t i = 0; i < lanes->heap_count; i++) {
+        const struct analysis_lane *lane = &lanes->list[lanes->heap[i].order & ~TURN_ENDS];
+        uint64_t begin = lane->probe.waits ? lane->probe.begin_ns : lane->begin_ns;
+        from = begin < from ? begin : from;
+    }
+    return from;
+}
+
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
 {
     if (analysis_lanes_open(lanes, analysis) != 0)
@@ -150,6 +165,8 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
     for (uint64_t steps = 1; lanes->heap_count; steps++) {
         if (steps % REST_STEPS == 0)
             files_rest(analysis);
+        if (steps % (NEEDED_STEPS + lanes->count) == 0)
+            lanes->needed_ns = needed_from(lanes);
         struct analysis_lane *lane = &lanes->list[lanes->heap[0].order & ~TURN_ENDS];
         int more = 1;
         if (!lane->begun) {
@@ -178,6 +195,7 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
         call_stream_close(&lane->stream);
         free(lane->call.parts);
         free(lane->left);
+        history_release(&lane->history);
     }
     for (int32_t r = 0; lanes->processes && r < lanes->analysis->job.size; r++)
         analysis_process_release(lanes->analysis, &lanes->processes[r]);
@@ -186,6 +204,7 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
     free(lanes->list);
     free(lanes->heap);
     free(lanes->broken);
+    free(lanes->histories);
     worlds_release(lanes);
     *lanes = (struct analysis_lanes){0};
 }

@@ -10,6 +10,7 @@
 #define MPIT_TOOLS_ANALYSIS_LANES_H
 
 #include "analysis/analysis.h"
+#include "analysis/history.h"
 #include "trace/callstream.h"
 #include "trace/requestpairs.h"
 
@@ -80,6 +81,7 @@ struct analysis_lane {
     uint64_t cursor_off_ns;    /* and the time without recording until then */
     uint64_t missing;          /* records, so far */
     struct world_clock clock;
+    struct history history;
     struct path *path;
     bool begun, started, finalized;
     uint32_t thread;
@@ -121,15 +123,17 @@ struct analysis_lanes {
     size_t count, capacity;
     struct lane_turn *heap;
     size_t heap_count;
-    bool *broken;                   /* by communicator: the trace of a member is missing, or incomplete */
-    size_t worlds;                  /* how many */
-    double *times;                  /* of all lanes, */
-    double *before;                 /* of the lane whose call ends, before that, */
-    double *need;                   /* and the latest of what the call needs */
-    double ahead;                   /* latest time of all ranks on the free network */
-    uint64_t zero_ns;               /* where the times of worlds begin */
-    struct keytable locks, windows; /* analysis_locks.c */
-    bool leaves_the_job;            /* calls may wait for processes of other jobs */
+    const struct history **histories; /* of all lanes */
+    uint64_t needed_ns;               /* waits that are under way need the histories from here on */
+    bool *broken;                     /* by communicator: the trace of a member is missing, or incomplete */
+    size_t worlds;                    /* how many */
+    double *times;                    /* of all lanes, */
+    double *before;                   /* of the lane whose call ends, before that, */
+    double *need;                     /* and the latest of what the call needs */
+    double ahead;                     /* latest time of all ranks on the free network */
+    uint64_t zero_ns;                 /* where the times of worlds begin */
+    struct keytable locks, windows;   /* analysis_locks.c */
+    bool leaves_the_job;              /* calls may wait for processes of other jobs */
 };
 
 /* A time of the time line, for the clocks of worlds. */
@@ -206,7 +210,7 @@ void locks_release(struct analysis_lanes *lanes);
 
 /* analysis_waits.c */
 /* Called at the begin and at the end of a call: the segments before and after it. */
-void segment_end(struct analysis *analysis, struct analysis_lane *lane);
+void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void segment_begin(struct analysis_lane *lane);
 enum wait_pattern gathering_pattern(const struct gathering *gathering);
 /* Extends the lane's path to `until`, in this function. */
@@ -215,7 +219,7 @@ void path_advance(struct analysis *analysis, struct analysis_lane *lane, unsigne
 void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, const struct arrival *cause,
                  struct gathering *gathering);
 /* Called at the end of a call: finds its wait, and its time on the path. */
-void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame);
+void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct blame *blame);
 /* Returns whether it is a blocking probe. */
 bool call_probes(const struct traced_call *call);
 void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, uint32_t comm, int32_t source);

@@ -97,6 +97,7 @@ struct wait_line {
     uint64_t ns;
     uint64_t longest; /* the key of the path with this segment */
     uint32_t segment;
+    int32_t segment_rank;
     uint64_t segment_ns;
 };
 
@@ -132,6 +133,7 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
                                       wait->ns,
                                       wait->keyed.key[0],
                                       wait->segment,
+                                      wait->segment_rank,
                                       wait->segment_ns};
     }
     if (lines)
@@ -145,6 +147,7 @@ static struct wait_line *wait_lines(const struct analysis *analysis, size_t *cou
         if (lines[i].segment_ns > lines[kept].segment_ns) {
             lines[kept].longest = lines[i].longest;
             lines[kept].segment = lines[i].segment;
+            lines[kept].segment_rank = lines[i].segment_rank;
             lines[kept].segment_ns = lines[i].segment_ns;
         }
     }
@@ -160,17 +163,18 @@ bool segment_explains(uint64_t own_ns, uint64_t waited_ns, const struct segment_
     return own_ns >= waited_ns / CAUSE_SHARE && own_ns >= segment->sum_ns / segment->ranks;
 }
 
-/* Says what the awaited rank did before, and how long the other ranks take for that. */
+/* Says what the root of the wait did before, and how long the other ranks take for that. */
 static void cause_print(const struct analysis *analysis, const struct wait_line *line,
                         const struct segment_figures *figures, FILE *out)
 {
-    const struct segment_sum *own = keytable_find(&analysis->segments.sums, line->segment, (uint32_t)line->awaited);
+    const struct segment_sum *own =
+        keytable_find(&analysis->segments.sums, line->segment, (uint32_t)line->segment_rank);
     if (!figures || !own || !segment_explains(own->ns, line->ns, figures))
         return;
     fprintf(out, "    before, ");
     segment_print(analysis, figures->from, figures->to, out);
     fprintf(out, ": ");
-    difference_print(line->awaited, own->ns, figures->sum_ns, figures->ranks, out);
+    difference_print(line->segment_rank, own->ns, figures->sum_ns, figures->ranks, out);
     fprintf(out, "\n");
 }
 
@@ -270,15 +274,15 @@ json_t *wait_places_json(const struct analysis *analysis)
         uint64_t key = wait->keyed.key[0];
         const struct segment_pair *before = pairs && wait->segment ? pairs[wait->segment] : NULL;
         json_array_append_new(
-            list, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I, s:o, s:o}", "pattern", pattern_texts[key >> 56].key,
-                            "rank", (json_int_t)(wait->keyed.key[1] >> 32), "site",
+            list, json_pack("{s:s, s:I, s:o, s:I, s:o, s:I, s:I, s:o, s:o, s:o}", "pattern",
+                            pattern_texts[key >> 56].key, "rank", (json_int_t)(wait->keyed.key[1] >> 32), "site",
                             site_reference_json(analysis, key >> 28 & WAIT_PLACES_MOST), "cause_rank",
                             (json_int_t)(wait->keyed.key[1] & UINT32_MAX), "cause_site",
                             site_reference_json(analysis, key & WAIT_PLACES_MOST), "count", (json_int_t)wait->count,
                             "time_ns", (json_int_t)wait->ns, "cause_segment",
                             before ? pair_json(analysis, (uint32_t)before->keyed.key[0], (uint32_t)before->keyed.key[1])
                                    : json_null(),
-                            "sampled",
+                            "root_rank", before ? json_integer(wait->segment_rank) : json_null(), "sampled",
                             sampled_json(analysis, key, delay_of_place((int32_t)(wait->keyed.key[1] & UINT32_MAX)))));
     }
     free(pairs);

@@ -61,10 +61,14 @@ static bool call_waits(const struct traced_call *call)
            kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
 }
 
+static void lane_stretch_add(struct analysis_lanes *lanes, struct analysis_lane *lane, enum stretch_kind kind,
+                             uint32_t what, uint64_t from_ns, uint64_t to_ns);
+
 /* ---- segments ---------------------------------------------------------------------------------------------------- */
 
-void segment_end(struct analysis *analysis, struct analysis_lane *lane)
+void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
+    struct analysis *analysis = lanes->analysis;
     const struct analysis_process *process = lane->process;
     lane->place = lane->call.path < process->path_count ? process->places[lane->call.path] : 0;
     lane->segment = 0;
@@ -79,6 +83,7 @@ void segment_end(struct analysis *analysis, struct analysis_lane *lane)
     uint64_t ns = lane->begin_ns - lane->last_ns;
     if (lane->place && lane->last_place)
         lane->segment = segment_find(&analysis->segments, lane->last_place, lane->place);
+    lane_stretch_add(lanes, lane, STRETCH_COMPUTES, lane->segment, lane->last_ns, lane->begin_ns);
     if (ns >= lane->longest_ns) {
         lane->longest_from_ns = lane->last_ns;
         lane->longest_ns = ns;
@@ -110,36 +115,99 @@ void segment_begin(struct analysis_lane *lane)
     }
 }
 
-/* Of the segments that came before the awaited calls, the record keeps the one that has most of the time. */
-static void wait_place_add(struct analysis *analysis, enum wait_pattern pattern, uint32_t place, int32_t rank,
-                           const struct arrival *cause, uint64_t ns)
+/* ---- roots of waits ---------------------------------------------------------------------------------------------- */
+
+struct rooted_wait {
+    const struct analysis_lanes *lanes;
+    const struct analysis_wait *wait;
+    struct wait_place *place; /* or NULL */
+    int32_t rank;             /* with the largest part, and */
+    uint64_t most_ns;         /* how long that is */
+};
+
+/* Of the segments that others waited for, the record keeps the one that has most of the time. */
+static void segment_vote(struct wait_place *place, uint32_t segment, int32_t rank, uint64_t ns)
 {
-    uint32_t segment = cause->moment.segment;
-    struct segment_sum *sum = segment_of_rank(&analysis->segments, segment, cause->world_rank);
-    if (sum) {
-        sum->blamed_ns += ns;
-        sum->sends_ns += pattern == WAIT_LATE_SENDER ? ns : 0;
-        sum->roots_ns += pattern == WAIT_LATE_BROADCAST ? ns : 0;
-    }
-    if (!place || !cause->moment.place || place > WAIT_PLACES_MOST || cause->moment.place > WAIT_PLACES_MOST)
-        return;
-    struct wait_place *wait = keytable_make(&analysis->wait_places, wait_place_key(pattern, place, cause->moment.place),
-                                            (uint64_t)(uint32_t)rank << 32 | (uint32_t)cause->world_rank, sizeof *wait);
-    if (!wait) {
-        analysis->no_memory = true;
-        return;
-    }
-    wait->count++;
-    wait->ns += ns;
-    delay_add(&analysis->delays, cause, wait->keyed.key[0], delay_of_place(cause->world_rank), ns);
-    if (wait->segment == segment) {
-        wait->segment_ns += ns;
-    } else if (wait->segment_ns < ns) {
-        wait->segment = segment;
-        wait->segment_ns = ns - wait->segment_ns;
+    if (place->segment == segment && place->segment_rank == rank) {
+        place->segment_ns += ns;
+    } else if (place->segment_ns < ns) {
+        place->segment = segment;
+        place->segment_rank = rank;
+        place->segment_ns = ns - place->segment_ns;
     } else {
-        wait->segment_ns -= ns;
+        place->segment_ns -= ns;
     }
+}
+
+static void root_take(void *data, const struct root *root)
+{
+    struct rooted_wait *rooted = data;
+    const struct analysis_wait *wait = rooted->wait;
+    struct analysis *analysis = rooted->lanes->analysis;
+    int32_t rank = rooted->lanes->list[root->thread].process->world_rank;
+    uint32_t segment = root->kind == STRETCH_COMPUTES ? root->what : 0;
+    analysis_sum(analysis, &analysis->causes, wait_key(wait->pattern, wait->function, wait->comm), (uint64_t)rank, 0,
+                 root->ns);
+    if (root->ns > rooted->most_ns) {
+        rooted->most_ns = root->ns;
+        rooted->rank = rank;
+    }
+    struct segment_sum *sum = segment_of_rank(&analysis->segments, segment, rank);
+    if (sum) {
+        sum->blamed_ns += root->ns;
+        sum->sends_ns += wait->pattern == WAIT_LATE_SENDER ? root->ns : 0;
+        sum->roots_ns += wait->pattern == WAIT_LATE_BROADCAST ? root->ns : 0;
+    }
+    if (rooted->place)
+        segment_vote(rooted->place, segment, rank, root->ns);
+}
+
+static struct wait_place *wait_place_add(struct analysis *analysis, const struct analysis_wait *wait)
+{
+    const struct arrival *cause = wait->cause;
+    if (!wait->place || !cause->moment.place || wait->place > WAIT_PLACES_MOST ||
+        cause->moment.place > WAIT_PLACES_MOST)
+        return NULL;
+    uint64_t key = wait_place_key(wait->pattern, wait->place, cause->moment.place);
+    struct wait_place *place = keytable_make(
+        &analysis->wait_places, key, (uint64_t)(uint32_t)wait->rank << 32 | (uint32_t)cause->world_rank, sizeof *place);
+    if (!place) {
+        analysis->no_memory = true;
+        return NULL;
+    }
+    place->count++;
+    place->ns += wait->ns;
+    delay_add(&analysis->delays, cause, key, delay_of_place(cause->world_rank), wait->ns);
+    return place;
+}
+
+static uint32_t awaited_thread(const struct analysis_lanes *lanes, const struct arrival *cause)
+{
+    const struct analysis_lane *lane = lanes->processes[cause->world_rank].first;
+    while (lane->thread != cause->moment.thread)
+        lane++;
+    return (uint32_t)(lane - lanes->list);
+}
+
+/* Adds a wait to all tables. */
+static void rooted_wait_add(const struct analysis_lanes *lanes, const struct analysis_wait *wait)
+{
+    struct analysis *analysis = lanes->analysis;
+    struct rooted_wait rooted = {.lanes = lanes, .wait = wait, .rank = wait->cause->world_rank};
+    analysis_wait(analysis, wait);
+    rooted.place = wait_place_add(analysis, wait);
+    history_roots(lanes->histories, awaited_thread(lanes, wait->cause), wait->begin_ns, wait->begin_ns + wait->ns,
+                  root_take, &rooted);
+    analysis_sum(analysis, &analysis->causes, wait_key(wait->pattern, wait->function, wait->comm),
+                 (uint64_t)rooted.rank, 1, 0);
+}
+
+/* Adds what the thread has done. */
+static void lane_stretch_add(struct analysis_lanes *lanes, struct analysis_lane *lane, enum stretch_kind kind,
+                             uint32_t what, uint64_t from_ns, uint64_t to_ns)
+{
+    struct stretch stretch = {from_ns, to_ns, kind, what};
+    lanes->analysis->no_memory |= !history_add(&lane->history, stretch, lanes->needed_ns);
 }
 
 /* Returns whether the call could wait and did not, such as a receive whose message was there. Calls where all wait for all
@@ -152,28 +220,32 @@ static bool call_passes(const struct analysis_lane *lane, const struct blame *bl
 }
 
 /* Adds the call's time to the path. Before it comes the path of the location that the call waited for. */
-void wait_settle(struct analysis *analysis, struct analysis_lane *lane, const struct blame *blame)
+void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const struct blame *blame)
 {
+    struct analysis *analysis = lanes->analysis;
     const struct moment *cause = &blame->cause.moment;
     unsigned kind = event_kind(&lane->call.event);
     int32_t rank = lane->process->world_rank;
     bool waited = blame->found && call_waits(&lane->call) && cause->ns > lane->begin_ns;
+    uint64_t worked_ns = lane->begin_ns;
     lane->passed = call_passes(lane, blame);
     if (waited) {
         uint64_t ns = (cause->ns < lane->end_ns ? cause->ns : lane->end_ns) - lane->begin_ns;
         if (blame->gathering)
             blame->gathering->waited_ns += ns;
-        if (analysis_selects(analysis, rank, blame->comm, kind, lane->begin_ns, lane->end_ns)) {
-            analysis_wait(analysis, &(struct analysis_wait){blame->pattern, kind, blame->comm, rank, lane->number,
-                                                            lane->place, lane->begin_ns, ns, &blame->cause});
-            wait_place_add(analysis, blame->pattern, lane->place, rank, &blame->cause, ns);
-        }
+        if (analysis_selects(analysis, rank, blame->comm, kind, lane->begin_ns, lane->end_ns))
+            rooted_wait_add(lanes, &(struct analysis_wait){blame->pattern, kind, blame->comm, rank, lane->number,
+                                                           lane->place, lane->begin_ns, ns, &blame->cause});
+        worked_ns += ns;
+        lane_stretch_add(lanes, lane, STRETCH_WAITS, awaited_thread(lanes, &blame->cause), lane->begin_ns, worked_ns);
         if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
             path_switch(&analysis->paths, &lane->path, cause->path);
             lane->cursor_ns = cause->path_ns;
         }
     }
     path_advance(analysis, lane, call_is_mark(&lane->call) ? CALL_NONE : kind, lane->end_ns);
+    if (!call_is_mark(&lane->call))
+        lane_stretch_add(lanes, lane, STRETCH_WORKS, kind, worked_ns, lane->end_ns);
 }
 
 /* ---- probes ------------------------------------------------------------------------------------------------------ */
@@ -234,9 +306,8 @@ void probe_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
         if (analysis_selects(analysis, rank, envelope->comm, probe->function, probe->begin_ns, probe->end_ns)) {
             const struct arrival cause = {*begun, envelope->source};
             uint64_t ns = begun->ns - probe->begin_ns;
-            analysis_wait(analysis, &(struct analysis_wait){WAIT_LATE_SENDER, probe->function, envelope->comm, rank,
-                                                            probe->call, probe->place, probe->begin_ns, ns, &cause});
-            wait_place_add(analysis, WAIT_LATE_SENDER, probe->place, rank, &cause, ns);
+            rooted_wait_add(lanes, &(struct analysis_wait){WAIT_LATE_SENDER, probe->function, envelope->comm, rank,
+                                                           probe->call, probe->place, probe->begin_ns, ns, &cause});
         }
         if (begun->path_ns > probe->cursor_ns)
             path_detour(&analysis->paths, lane->path, probe->path, begun->path, step_key(rank, 0, probe->function),

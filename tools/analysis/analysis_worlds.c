@@ -431,7 +431,7 @@ static const char *ideal_obstacle(const struct analysis *analysis, const struct 
 }
 
 /* Adds a rank that has ended. */
-static void run_add(struct ideal_run *run, const struct analysis_lanes *lanes, const struct analysis_lane *lane)
+static void world_run_add(struct ideal_run *run, const struct analysis_lanes *lanes, const struct analysis_lane *lane)
 {
     const double *times = lane->clock.times;
     uint64_t start_ns = lane->process->init_ns, run_ns = lane->clock.at_ns - start_ns;
@@ -459,7 +459,7 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
             continue;
         if (!lane->finalized && lane->process->finalize_ns != UINT64_MAX)
             clock_compute(lanes, lane, lane->process->finalize_ns);
-        run_add(&analysis->ideal, lanes, lane);
+        world_run_add(&analysis->ideal, lanes, lane);
         analysis->useful_ns[lane->process->world_rank] = (double)lane->clock.useful_ns;
         analysis->work_ns[lane->process->world_rank] = lane->clock.work_ns;
     }

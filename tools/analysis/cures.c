@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -410,11 +409,6 @@ static int cure_next(struct cure_search *search)
         return -1;
     for (size_t i = 0; i < search->tried_count; i++)
         gains[i] = run_ns[WORLDS_FIXED] - run_ns[WORLDS_FIXED + 1 + i];
-    if (getenv("CURES_DEBUG"))
-        for (size_t i = 0; i < search->tried_count; i++)
-            fprintf(stderr, "kind %d segment %u group %d gain %.3f ms of %.3f (base %.3f)\n", search->tried[i].kind,
-                    search->tried[i].segment, search->tried[i].group, gains[i] * 1e-6, search->run_ns * 1e-6,
-                    run_ns[WORLDS_FIXED] * 1e-6);
     size_t best = best_find(search, gains);
     const struct cure cure = search->tried[best];
     double least = cure.kind == CURE_SENDS_EARLY || cure.kind == CURE_AT_ONCE ? LEAST_DOUBTFUL_GAIN : LEAST_GAIN;

@@ -17,7 +17,8 @@ struct place_wait {
     uint32_t waiters;
     int32_t waiter, awaited; /* that waited, and was waited for, the longest */
     uint64_t waiter_ns, awaited_ns;
-    uint32_t segment; /* before most of the awaited calls */
+    uint32_t segment; /* that most of it waits for, of a rank */
+    int32_t segment_rank;
     uint64_t segment_ns;
 };
 
@@ -76,21 +77,24 @@ static void group_add(struct place_waits *waits, struct keyed *const *first, str
             waits->awaited_ns[awaited] = 0;
         if (awaited == sum->awaited && wait->segment_ns > sum->segment_ns) {
             sum->segment = wait->segment;
+            sum->segment_rank = wait->segment_rank;
             sum->segment_ns = wait->segment_ns;
         }
     }
 }
 
-/* The computation of the awaited rank before, if it explains the wait: {"from", "to", "ns", "others_ns"}. */
+/* The computation that is the root of most of the wait, if it explains it: {"from", "to", "rank", "ns", "others_ns"}. */
 static json_t *cause_json(const struct place_waits *waits, const struct place_wait *wait, struct page_places *places)
 {
     const struct segment_figures *segment = wait->segment && waits->info ? waits->info[wait->segment] : NULL;
     const struct segment_sum *own =
-        wait->segment ? keytable_find(&waits->analysis->segments.sums, wait->segment, (uint32_t)wait->awaited) : NULL;
+        wait->segment ? keytable_find(&waits->analysis->segments.sums, wait->segment, (uint32_t)wait->segment_rank)
+                      : NULL;
     if (!segment || !own || !segment_explains(own->ns, wait->awaited_ns, segment))
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o}", "from", page_place_number(places, segment->from), "to",
-                     page_place_number(places, segment->to), "ns", count_json(own->ns), "others_ns",
+    return json_pack("{s:o, s:o, s:i, s:o, s:o}", "from", page_place_number(places, segment->from), "to",
+                     page_place_number(places, segment->to), "rank", (int)wait->segment_rank, "ns", count_json(own->ns),
+                     "others_ns",
                      segment->ranks > 1 ? count_json((segment->sum_ns - own->ns) / (segment->ranks - 1)) : json_null());
 }
 

@@ -55,7 +55,13 @@ static void costliest_places_find(struct site_sum *sum, const struct summary_sit
     free(places);
 }
 
-static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const struct summary_site *))
+static bool is_in_group(const struct summary_site *site, enum call_group group)
+{
+    return call_group_of(site) == group;
+}
+
+static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const struct summary_site *, enum call_group),
+                                 enum call_group group)
 {
     const struct summary_sites *sites = &facts->summary->sites;
     struct summary_sites fitting = *sites;
@@ -64,7 +70,7 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
     fitting.list = calloc(sites->count + 1, sizeof *fitting.list);
     for (uint64_t i = 0; i < sites->count; i++) {
         const struct summary_site *site = &sites->list[i];
-        if (site_is_outside(site) || !fits(site))
+        if (site_is_outside(site) || !fits(site, group))
             continue;
         uint64_t work = site->time_ns > site->stall_ns ? site->time_ns - site->stall_ns : 0;
         sum.calls += site->count;
@@ -88,14 +94,15 @@ static struct site_sum sites_sum(const struct facts *facts, bool (*fits)(const s
     return sum;
 }
 
-static bool is_any(const struct summary_site *site)
+static bool is_any(const struct summary_site *site, enum call_group group)
 {
+    (void)group;
     return site->kind != CALL_NONE;
 }
 
 const struct summary_site *find_waiting(const struct facts *facts)
 {
-    return sites_sum(facts, is_any).stalled;
+    return sites_sum(facts, is_any, GROUP_NONE).stalled;
 }
 
 /* The time of these calls without waits for late ranks: the rank with the least time at a site waits for no other. If
@@ -122,8 +129,9 @@ static const char *cost_text(double own, double whole, char text[COST_TEXT_BYTES
 }
 
 /* A send that returns when its message is on its way. MPI_Bsend does not wait for that. */
-static bool is_blocking_send(const struct summary_site *site)
+static bool is_blocking_send(const struct summary_site *site, enum call_group group)
 {
+    (void)group;
     return site->kind == CALL_MPI_Send || site->kind == CALL_MPI_Ssend || site->kind == CALL_MPI_Rsend;
 }
 
@@ -143,7 +151,7 @@ static double imbalance_of(const struct facts *facts, int32_t rank)
 bool find_late_receives(struct facts *facts, struct finding *finding)
 {
     char waits[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, is_blocking_send);
+    struct site_sum sum = sites_sum(facts, is_blocking_send, GROUP_NONE);
     if (facts->hot_rank >= 0) /* its receives are late, because it is busy */
         return false;
     finding->site = sum.stalled;
@@ -156,15 +164,10 @@ bool find_late_receives(struct facts *facts, struct finding *finding)
     return true;
 }
 
-static bool sends_small(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_SMALL_MESSAGES;
-}
-
 bool find_small_messages(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, sends_small);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_SMALL_MESSAGES);
     if ((double)sum.messages < MANY_CALLS * facts->ranks)
         return false;
     finding->seconds = sum.work < sum.least ? sum.work : sum.least;
@@ -174,11 +177,6 @@ bool find_small_messages(struct facts *facts, struct finding *finding)
              text_of_count(count, sum.sent / (uint64_t)facts->ranks), text_of_bytes(bytes, sum.bytes / sum.messages),
              text_of_seconds(cost, finding->seconds), finding_place_text(facts, sum.first, place));
     return true;
-}
-
-static bool is_poll(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_POLLS;
 }
 
 static uint64_t messages_received(const struct summary *summary)
@@ -192,7 +190,7 @@ static uint64_t messages_received(const struct summary *summary)
 bool find_polling(struct facts *facts, struct finding *finding)
 {
     char vain[UNIT_TEXT_BYTES], all[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, is_poll);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_POLLS);
     uint64_t probes = facts->summary->calls[CALL_MPI_Iprobe].count + facts->summary->calls[CALL_MPI_Improbe].count;
     uint64_t found = messages_received(facts->summary), empty = sum.empty + (probes > found ? probes - found : 0);
     if (!sum.calls || (double)empty < MANY_CALLS * facts->ranks || empty < sum.calls - sum.calls / 10)
@@ -204,11 +202,6 @@ bool find_polling(struct facts *facts, struct finding *finding)
              text_of_count(all, sum.calls / (uint64_t)facts->ranks), cost_text(finding->seconds, sum.seconds, cost),
              finding_place_text(facts, sum.first, place));
     return true;
-}
-
-static bool is_small_collective(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_SMALL_COLLECTIVES;
 }
 
 /* If more than half of all calls are at one place, some of them follow each other. */
@@ -223,7 +216,7 @@ static bool are_in_a_row(const struct summary *summary, uint64_t calls)
 bool find_many_small_collectives(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, is_small_collective);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_SMALL_COLLECTIVES);
     if ((double)sum.calls < MANY_CALLS * facts->ranks || !are_in_a_row(facts->summary, sum.first_calls))
         return false;
     finding->seconds = own_cost(facts, &sum);
@@ -234,15 +227,10 @@ bool find_many_small_collectives(struct facts *facts, struct finding *finding)
     return true;
 }
 
-static bool is_barrier(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_BARRIERS;
-}
-
 bool find_barriers(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, is_barrier);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_BARRIERS);
     if ((double)sum.calls < MANY_BARRIERS * facts->ranks)
         return false;
     finding->seconds = own_cost(facts, &sum);
@@ -253,15 +241,10 @@ bool find_barriers(struct facts *facts, struct finding *finding)
     return true;
 }
 
-static bool makes_object(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_OBJECTS;
-}
-
 bool find_made_in_loop(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], cost[COST_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, makes_object);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_OBJECTS);
     if (!sum.first || (double)sum.first_calls < MANY_CALLS * (double)sum.first_ranks)
         return false;
     finding->seconds = own_cost(facts, &sum);
@@ -274,15 +257,10 @@ bool find_made_in_loop(struct facts *facts, struct finding *finding)
     return true;
 }
 
-static bool is_small_io(const struct summary_site *site)
-{
-    return call_group_of(site) == GROUP_SMALL_IO;
-}
-
 bool find_small_io(struct facts *facts, struct finding *finding)
 {
     char count[UNIT_TEXT_BYTES], bytes[UNIT_TEXT_BYTES], cost[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
-    struct site_sum sum = sites_sum(facts, is_small_io);
+    struct site_sum sum = sites_sum(facts, is_in_group, GROUP_SMALL_IO);
     if (!sum.first || (double)sum.calls < MANY_CALLS * (double)sum.first_ranks)
         return false;
     finding->seconds = sum.seconds;

@@ -88,7 +88,6 @@ struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane)
                            lane_is_shown(analysis, lane),
                            lane->number,
                            lane->place,
-                           lane->longest_segment,
                            lane->longest_from_ns,
                            lane->longest_ns};
 }

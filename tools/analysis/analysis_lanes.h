@@ -95,8 +95,7 @@ struct analysis_lane {
     uint64_t last_off_ns;     /* and the time without recording until then */
     bool received;            /* the last call got a message: what is computed after it may need that */
     bool passed;              /* the call did not wait, though it could, and no rank waited for it there */
-    uint32_t longest_segment; /* the longest computation since the last call that could wait and did not pass, */
-    uint64_t longest_from_ns; /* when it began, */
+    uint64_t longest_from_ns; /* the longest computation since the last call that waited, */
     uint64_t longest_ns;      /* and its length */
     /* of the call, if it blocks */
     struct message *sent;

@@ -75,7 +75,6 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
     if (pause_ns(process, lane->begin_ns) != lane->last_off_ns) { /* calls may have been between the two */
-        lane->longest_segment = 0;
         lane->longest_from_ns = 0;
         lane->longest_ns = 0;
         return;
@@ -87,7 +86,6 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     if (ns >= lane->longest_ns) {
         lane->longest_from_ns = lane->last_ns;
         lane->longest_ns = ns;
-        lane->longest_segment = lane->segment;
     }
     if (!lane->segment || !selection_has_rank(analysis->selection, process->world_rank) ||
         !selection_has_time(analysis->selection, (int64_t)lane->last_ns, (int64_t)lane->begin_ns))
@@ -109,7 +107,6 @@ void segment_begin(struct analysis_lane *lane)
     lane->last_ns = lane->end_ns;
     lane->last_off_ns = pause_ns(lane->process, lane->end_ns);
     if (call_waits(&lane->call) && !lane->passed) {
-        lane->longest_segment = 0;
         lane->longest_from_ns = 0;
         lane->longest_ns = 0;
     }

@@ -202,7 +202,6 @@ static void message_match(struct matching *matching, struct message *message, st
         matching->pair(matching->pair_data, message, receive);
     matching->matched++;
     matching->unseen += receive->done_ns == UINT64_MAX;
-    matching->unexpected += message->begun.ns < receive->posted.ns;
     bool uneven = receive->bytes != UINT64_MAX && receive->bytes != message->bytes;
     matching->uneven += uneven;
     if (uneven || receive->done_ns < message->begun.ns)

@@ -40,11 +40,10 @@ struct moment {
     struct path *path; /* held by the owner of the moment, or NULL if not known. It has the times of all worlds */
     uint64_t path_ns;  /* end of that path */
     uint32_t thread;
-    bool shown;       /* the call is selected and takes time */
-    uint64_t call;    /* its number (analysis.h) */
-    uint32_t place;   /* of the call in the program (callplaces.h), or 0 if not known */
-    uint32_t segment; /* the longest one since the thread's last call that waited (segments.h), or 0 for none */
-    uint64_t busy_from_ns, busy_ns; /* the longest computation since then. 0: not known, or none */
+    bool shown;                     /* the call is selected and takes time */
+    uint64_t call;                  /* its number (analysis.h) */
+    uint32_t place;                 /* of the call in the program (callplaces.h), or 0 if not known */
+    uint64_t busy_from_ns, busy_ns; /* the longest computation since the thread's last call that waited. 0: none */
 };
 
 struct receive;
@@ -91,9 +90,8 @@ struct matching {
     uint64_t posted;
     uint64_t done;
     uint64_t matched;
-    uint64_t unseen;     /* of these: without a known time of arrival */
-    uint64_t unexpected; /* sent before their receive was posted */
-    uint64_t early;      /* received before they were sent: clocks differ, or they are paired wrongly */
+    uint64_t unseen; /* of these: without a known time of arrival */
+    uint64_t early;  /* received before they were sent: clocks differ, or they are paired wrongly */
     uint64_t early_most_ns;
     uint64_t uneven; /* pairs with different sizes at their ends: truncated, or matched wrongly */
     uint64_t asked;  /* undecided receives that were checked again: the effort */

@@ -124,13 +124,6 @@ struct summary_origin {
     char directory[ORIGIN_DIRECTORY_BYTES];
 };
 
-/* Computation between two calls of MPI. The sites are hashes. 0: not known. */
-struct summary_segment {
-    uint64_t from, to;
-    uint64_t ns, others_ns; /* of the rank, and the mean of the other ranks of the job */
-    int32_t rank;
-};
-
 /* What would make the run shorter, found by a replay of the trace (tools/analysis/cures.h). */
 enum { CURES_KEPT = 6, CURE_RANKS_MAX = 64 };
 struct summary_cure {

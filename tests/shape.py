@@ -14,13 +14,13 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 110_700,
+    "lines of the product": 111_636,
     "rings of headers": 0,
     "folders in one circle": 11,
-    "files in one folder": 31,
+    "files in one folder": 36,
     "functions over 60 lines": 3,
     "macros with return": 12,
-    "function names in two files": 39,
+    "function names in two files": 40,
     "lines of README.md": 200,
     "characters of a commit's subject": 72,
 }

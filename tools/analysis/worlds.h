@@ -16,7 +16,7 @@
 #ifndef MPIT_TOOLS_WORLDS_H
 #define MPIT_TOOLS_WORLDS_H
 
-#include "report/callgroups.h"
+#include "report/curekind.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,23 +25,6 @@
 struct segments;
 
 enum { WORLD_RECORDED, WORLD_FREE_LEAST, WORLD_FREE_MOST, WORLDS_FIXED, WORLDS_MOST = 40 };
-
-/* What a world changes. */
-enum cure_kind {
-    CURE_RECEIVES_EARLY, /* sends need no receive */
-    CURE_SENDS_EARLY,    /* a send begins before the computation that precedes it */
-    CURE_PROGRESS,       /* a nonblocking transfer runs from its post on */
-    CURE_LOCKS_SHORT,    /* a rank computes before it takes a lock, and not while it holds it */
-    CURE_CHEAP,          /* calls of a group of places do not do their usual work */
-    CURE_FREE,           /* calls of a group of places cost nothing and need nobody */
-    CURE_AS_OTHERS,      /* a rank takes in a segment what the others take on average */
-    CURE_LEVELLED,       /* in a segment each rank takes its own mean, at each visit */
-    CURE_BALANCED,       /* a segment takes the mean of all ranks, at each visit */
-    CURE_EVEN,           /* all ranks compute equally long: each by its own factor */
-    CURE_EVEN_WORK,      /* all ranks work equally long in MPI, likewise */
-    CURE_AT_ONCE,        /* receives do not wait for their sends */
-    CURE_KINDS
-};
 
 struct cure {
     enum cure_kind kind;

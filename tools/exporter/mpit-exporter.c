@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "exporter/httpserver.h"
-#include "collect/processlife.h"
+#include "base/processlife.h"
 #include "job/livefind.h"
 #include "exporter/metrics.h"
 #include "base/options.h"

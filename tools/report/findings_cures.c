@@ -1,10 +1,9 @@
 /* Findings of a replayed trace: each says what would have made the run shorter. */
 #include "report/findings_rules.h"
 
-#include "analysis/worlds.h"
 #include "base/units.h"
 #include "calls.h"
-#include "report/callgroups.h"
+#include "report/curekind.h"
 #include "report/summary_sites.h"
 
 #include <inttypes.h>

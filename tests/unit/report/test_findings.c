@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analysis/worlds.h"
+#include "report/curekind.h"
 #include "report/findings.h"
 #include "report/summary_screen.h"
 #include "summary/summarysites.h"

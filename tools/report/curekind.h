@@ -1,0 +1,26 @@
+/*
+ * What would make a run shorter. tools/analysis/cures.h finds it, and findings_cures.c says it in sentences.
+ */
+#ifndef MPIT_TOOLS_CUREKIND_H
+#define MPIT_TOOLS_CUREKIND_H
+
+#include "report/callgroups.h"
+
+/* What is changed. Of kinds that gain about the same, the first is told. */
+enum cure_kind {
+    CURE_RECEIVES_EARLY, /* sends need no receive */
+    CURE_SENDS_EARLY,    /* a send begins before the computation that precedes it */
+    CURE_PROGRESS,       /* a nonblocking transfer runs from its post on */
+    CURE_LOCKS_SHORT,    /* a rank computes before it takes a lock, and not while it holds it */
+    CURE_CHEAP,          /* calls of a group of places do not do their usual work */
+    CURE_FREE,           /* calls of a group of places cost nothing and need nobody */
+    CURE_AS_OTHERS,      /* a rank takes in a segment what the others take on average */
+    CURE_LEVELLED,       /* in a segment each rank takes its own mean, at each visit */
+    CURE_BALANCED,       /* a segment takes the mean of all ranks, at each visit */
+    CURE_EVEN,           /* all ranks compute equally long: each by its own factor */
+    CURE_EVEN_WORK,      /* all ranks work equally long in MPI, likewise */
+    CURE_AT_ONCE,        /* receives do not wait for their sends */
+    CURE_KINDS
+};
+
+#endif

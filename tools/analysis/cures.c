@@ -2,8 +2,6 @@
 
 #include "summary/summarysites.h"
 
-#include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +15,9 @@
 #define ALONE_SHARE 0.1
 
 enum { SEGMENTS_TRIED = 8 };
+
+/* Of all readings for cures: a long trace has fewer of them, but at least one. */
+enum { EVENTS_REPLAYED_MOST = 20000000 };
 
 struct cure_search {
     const struct analysis *analysis;
@@ -46,9 +47,10 @@ static double excess_of(const struct analysis *analysis, const struct segment_fi
 {
     const struct segment_course *course = segment_course_of(&analysis->segments, figures->number);
     double sum = 0;
-    for (size_t i = 0; course && i < course->count; i++)
-        sum += course->visits[i].most_ns -
-               course->visits[i].ns / (figures->ranks > 1 ? course->visits[i].ranks : INFINITY);
+    for (size_t i = 0; course && i < course->count; i++) {
+        const struct segment_visit *visit = &course->visits[i];
+        sum += figures->ranks > 1 && visit->ranks ? visit->most_ns - visit->ns / visit->ranks : visit->most_ns;
+    }
     return sum;
 }
 
@@ -427,7 +429,9 @@ int cures_find(const struct analysis *analysis, struct summary *summary)
     int result = search_open(&search, analysis, summary);
     if (result == 0)
         candidates_make(&search);
-    while (result == 0 && summary->traced.cure_count < CURES_KEPT - 1) {
+    for (uint64_t events = 0; result == 0 && summary->traced.cure_count < CURES_KEPT; events += summary->events) {
+        if (events && events + summary->events > EVENTS_REPLAYED_MOST)
+            break;
         int more = cure_next(&search);
         if (more <= 0) {
             result = more;

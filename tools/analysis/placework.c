@@ -18,13 +18,16 @@ static struct place_work *work_of(struct place_works *works, uint32_t place)
     return &works->list[place];
 }
 
-/* Four steps a power of two, without a logarithm: it is called for each call of the trace. */
+/* Four steps a power of two. */
 static size_t step_of(double ns)
 {
-    int exponent;
-    double fraction = ns >= 1 ? frexp(ns, &exponent) : 0; /* 0.5 to 1 */
-    size_t step = ns >= 1 ? (size_t)(4 * (exponent - 1)) + (size_t)((fraction - 0.5) * 8) : 0;
-    return step < WORK_STEPS ? step : WORK_STEPS - 1;
+    if (!(ns >= 1))
+        return 0;
+    if (ns >= (double)(1ull << (WORK_STEPS / 4)))
+        return WORK_STEPS - 1;
+    uint64_t value = (uint64_t)ns << 2;
+    unsigned exponent = 63 - (unsigned)__builtin_clzll(value); /* 2 and more */
+    return 4 * (size_t)(exponent - 2) + (size_t)(value >> (exponent - 2) & 3);
 }
 
 void place_work_add(struct place_works *works, uint32_t place, double ns)

@@ -86,7 +86,7 @@ static double segment_cured(const struct world_plan *plan, const struct cure *cu
     const struct segment_sum *sum;
     switch (cure->kind) {
     case CURE_BALANCED:
-        return visit ? visit->ns / visit->ranks : is->ns;
+        return visit && visit->ranks ? visit->ns / visit->ranks : is->ns;
     case CURE_AS_OTHERS:
         if (cure->rank != is->rank)
             return is->ns;

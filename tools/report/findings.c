@@ -180,6 +180,7 @@ void findings_find(struct findings *findings, const struct summary *summary)
     struct host_load *loads = host_loads_of(summary);
     *findings = (struct findings){.known = loads && facts_fill(&facts, summary)};
     findings->efficiency = findings->known ? facts.efficiency.parallel : 0;
+    findings->replayed = summary->traced.replayed;
     facts.loads = loads;
     if (findings->known)
         lack_tell(findings, &facts);

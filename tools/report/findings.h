@@ -29,6 +29,7 @@ struct findings {
     bool known;                    /* false: the figures for it are missing. Then there is no finding */
     char lack[FINDING_TEXT_BYTES]; /* the ranks had no processor when they wanted one: no times are judged. "" = no */
     double efficiency;             /* parallel */
+    bool replayed;                 /* costs are gains of a replay. false: by sums, at most */
     size_t count;
     struct finding list[FINDINGS_MAX]; /* notes first, since they blur the others. Then by cost */
 };

@@ -1,10 +1,6 @@
 /* Run files made by hand -> analysis_open: every figure to the nanosecond (a tick is one; time 0 is tick BEGIN). */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/analysis.h"
 #include "calls.h"
@@ -84,9 +80,10 @@ static uint64_t unmatched_all(void)
     return sum;
 }
 
-static void late_sender_is_on_the_path(void **state)
+TESTS_EACH(job_directory_make, job_directory_remove)
+
+TEST(late_sender_is_on_the_path)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 20000, 10000, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 5);
     PUT(0, 31000, 500, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 6); /* was sent long before */
@@ -111,9 +108,8 @@ static void late_sender_is_on_the_path(void **state)
 }
 
 /* 2 computes, 1 waits for it, 0 for 1; then 0 is the last. */
-static void path_goes_from_rank_to_rank(void **state)
+TEST(path_goes_from_rank_to_rank)
 {
-    (void)state;
     ranks_make(3);
     PUT(2, 11000, 100, CALL_MPI_Send, .peer = 1, .tag = 1);
     PUT(1, 5000, 7000, CALL_MPI_Recv, .peer = 2, .tag = 1);
@@ -143,9 +139,8 @@ static void path_goes_from_rank_to_rank(void **state)
 }
 
 /* The younger receive completes first; the message that it got is all the same the second. */
-static void order_is_that_of_posting(void **state)
+TEST(order_is_that_of_posting)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
     PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
@@ -164,9 +159,8 @@ static void order_is_that_of_posting(void **state)
 }
 
 /* While a receive from anybody is open that is older, nobody can tell; later it can be matched. */
-static void receive_from_anybody_decides_late(void **state)
+TEST(receive_from_anybody_decides_late)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = TAG_ANY);
     PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
@@ -184,9 +178,8 @@ static void receive_from_anybody_decides_late(void **state)
     release(2);
 }
 
-static void cancelled_receive_gets_nothing(void **state)
+TEST(cancelled_receive_gets_nothing)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
     PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = 5);
@@ -205,9 +198,8 @@ static void cancelled_receive_gets_nothing(void **state)
 }
 
 /* A receive that was freed takes its message all the same; of one from anybody nobody knows which. */
-static void freed_receive_takes_its_message(void **state)
+TEST(freed_receive_takes_its_message)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
     PUT(0, 2100, 10, CALL_MPI_Request_free, .tag = 1);
@@ -233,9 +225,8 @@ static void freed_receive_takes_its_message(void **state)
     release(2);
 }
 
-static void late_receiver_holds_up_the_sender(void **state)
+TEST(late_receiver_holds_up_the_sender)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 3000, CALL_MPI_Ssend, .peer = 1, .tag = 5);
     PUT(1, 4000, 1100, CALL_MPI_Recv, .peer = 0, .tag = 5);
@@ -251,9 +242,8 @@ static void late_receiver_holds_up_the_sender(void **state)
 }
 
 /* Of several requests the last one counts, whatever it is; a probe is charged when its message is received. */
-static void waitall_waits_for_the_last(void **state)
+TEST(waitall_waits_for_the_last)
 {
-    (void)state;
     ranks_make(3);
     PUT(0, 2000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 5);
     PUT(0, 2010, 5, CALL_MPI_Irecv, .peer = 2, .tag = 5);
@@ -274,9 +264,8 @@ static void waitall_waits_for_the_last(void **state)
     release(3);
 }
 
-static void probe_leads_the_path_to_the_sender(void **state)
+TEST(probe_leads_the_path_to_the_sender)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 10000, 900, CALL_MPI_Probe, .peer = 1, .tag = TAG_ANY);
     PUT(0, 11000, 10, CALL_MPI_Recv, .peer = 1, .tag = 6);
@@ -291,10 +280,9 @@ static void probe_leads_the_path_to_the_sender(void **state)
     release(2);
 }
 
-static void collectives_wait_as_their_kind_does(void **state)
+TEST(collectives_wait_as_their_kind_does)
 {
     static const uint64_t enter[] = {2000, 2300, 2100};
-    (void)state;
     ranks_make(3);
     for (int r = 0; r < 3; r++) {
         PUT(r, enter[r], 1000, CALL_MPI_Bcast, .peer = 1);
@@ -327,9 +315,8 @@ static void collectives_wait_as_their_kind_does(void **state)
 }
 
 /* What began in a call of its own is matched where it completes; partitioned messages are no ordinary ones. */
-static void persistent_and_partitioned_messages_match(void **state)
+TEST(persistent_and_partitioned_messages_match)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 10, CALL_MPI_Startall, .peer = 2, .tag = 2);
     PUT(0, 2000, CALL_MPI_Recv_init, RECORD_RECV_POSTED, .peer = 1, .tag = 5, .bytes = 8);
@@ -352,9 +339,8 @@ static void persistent_and_partitioned_messages_match(void **state)
     release(2);
 }
 
-static void what_has_one_end_is_counted_with_its_reason(void **state)
+TEST(what_has_one_end_is_counted_with_its_reason)
 {
-    (void)state;
     ranks_make(3); /* and rank 3 has no file */
     for (int r = 0; r < 3; r++)
         job.ranks[r].run.header->world_size = 4;
@@ -387,10 +373,9 @@ static void what_has_one_end_is_counted_with_its_reason(void **state)
 }
 
 /* Everybody waits for the other group, and ranks are those of the other group. */
-static void inter_communicator_waits_for_the_other_group(void **state)
+TEST(inter_communicator_waits_for_the_other_group)
 {
     static const uint64_t enter[] = {2500, 2000, 2900};
-    (void)state;
     ranks_make(3);
     for (int r = 0; r < 3; r++) {
         comm_make(r, (struct comm_record){.slot = 3,
@@ -418,9 +403,8 @@ static void inter_communicator_waits_for_the_other_group(void **state)
     release(3);
 }
 
-static void at_one_time_begins_come_first(void **state)
+TEST(at_one_time_begins_come_first)
 {
-    (void)state;
     ranks_make(3);
     for (int r = 0; r < 3; r++) /* the last one comes when the first one leaves */
         PUT(r, 2000 + (uint64_t)r * 500, 1000, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -435,9 +419,8 @@ static void at_one_time_begins_come_first(void **state)
 }
 
 /* Clocks that differ: matched, but nothing is made of the times. */
-static void message_from_the_future_is_told(void **state)
+TEST(message_from_the_future_is_told)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 100, CALL_MPI_Recv, .peer = 1, .tag = 5);
     PUT(1, 5000, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
@@ -450,10 +433,9 @@ static void message_from_the_future_is_told(void **state)
     release(2);
 }
 
-static void selection_leaves_out_waits_and_not_matches(void **state)
+TEST(selection_leaves_out_waits_and_not_matches)
 {
     char problem[SELECT_PROBLEM_BYTES];
-    (void)state;
     ranks_make(2);
     assert_int_equal(selection_ranks(&selection, "1", problem), 0);
     assert_int_equal(selection_window(&selection, ":5us", problem), 0);
@@ -474,10 +456,9 @@ static void selection_leaves_out_waits_and_not_matches(void **state)
     selection_release(&selection);
 }
 
-static void missing_partners_have_their_reason(void **state)
+TEST(missing_partners_have_their_reason)
 {
     static const char *const reasons[] = {"mpit_filter leaves out", "the trace was switched on or off"};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         ranks_make(2);
         struct run_header *header = job.ranks[1].run.header;
@@ -493,9 +474,8 @@ static void missing_partners_have_their_reason(void **state)
 }
 
 /* What is under way stays in memory, and no more. */
-static void memory_does_not_grow_with_the_trace(void **state)
+TEST(memory_does_not_grow_with_the_trace)
 {
-    (void)state;
     ranks_make(2);
     for (uint64_t i = 0; i < 900; i++) {
         uint64_t at = 2000 + i * 50;
@@ -512,9 +492,8 @@ static void memory_does_not_grow_with_the_trace(void **state)
 }
 
 /* Old receives that are open, of which only the second contests: nobody is asked again before that one is done. */
-static void undecided_receives_wait_for_one(void **state)
+TEST(undecided_receives_wait_for_one)
 {
-    (void)state;
     enum { RECEIVES = 2000 };
     struct matching matching = {0};
     struct receive *old[2], *young[RECEIVES];
@@ -546,9 +525,8 @@ static void undecided_receives_wait_for_one(void **state)
 }
 
 /* As many open receives that contest as there are undecided ones: nobody is asked again for each that leaves. */
-static void undecided_receives_are_asked_seldom(void **state)
+TEST(undecided_receives_are_asked_seldom)
 {
-    (void)state;
     enum { RECEIVES = 500, FIRST_LAST = 1, ANY_TAG = 2, MANY_TAGS = 4, WAYS = 8 };
     for (int way = 0; way < WAYS; way++) {
         struct matching matching = {0};
@@ -577,32 +555,4 @@ static void undecided_receives_are_asked_seldom(void **state)
         assert_int_equal(matching.channels.count + matching.openings.count, 0);
         matching_release(&matching);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(late_sender_is_on_the_path),
-        TEST(path_goes_from_rank_to_rank),
-        TEST(order_is_that_of_posting),
-        TEST(receive_from_anybody_decides_late),
-        TEST(cancelled_receive_gets_nothing),
-        TEST(freed_receive_takes_its_message),
-        TEST(late_receiver_holds_up_the_sender),
-        TEST(waitall_waits_for_the_last),
-        TEST(probe_leads_the_path_to_the_sender),
-        TEST(collectives_wait_as_their_kind_does),
-        TEST(persistent_and_partitioned_messages_match),
-        TEST(what_has_one_end_is_counted_with_its_reason),
-        TEST(at_one_time_begins_come_first),
-        TEST(inter_communicator_waits_for_the_other_group),
-        TEST(message_from_the_future_is_told),
-        TEST(selection_leaves_out_waits_and_not_matches),
-        TEST(missing_partners_have_their_reason),
-        TEST(memory_does_not_grow_with_the_trace),
-        TEST(undecided_receives_wait_for_one),
-        TEST(undecided_receives_are_asked_seldom),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Paths that are shared and compacted, against paths that are copied. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/criticalpath.h"
 #include "base/keytable.h"
@@ -37,13 +33,12 @@ static void path_compare(struct paths *paths, const struct path *path, const str
     assert_memory_equal(&sums, copy, sizeof sums);
 }
 
-static void shared_paths_are_as_copied_ones(void **unused)
+TEST(shared_paths_are_as_copied_ones)
 {
     struct paths paths = {0};
     struct path *tails[LOCATIONS], *messages[MESSAGES] = {NULL};
     static struct copied copies[LOCATIONS], sent[MESSAGES];
     size_t most = 0;
-    (void)unused;
     for (int i = 0; i < LOCATIONS; i++)
         tails[i] = path_begin(&paths);
     for (int step = 0; step < STEPS; step++) {
@@ -84,11 +79,10 @@ static void shared_paths_are_as_copied_ones(void **unused)
     paths_release(&paths);
 }
 
-static void detour_moves_a_part_of_the_path(void **unused)
+TEST(detour_moves_a_part_of_the_path)
 {
     struct paths paths = {0};
     size_t count = 0;
-    (void)unused;
     struct path *tail = path_begin(&paths), *other = path_begin(&paths);
     path_add(&paths, &tail, 1, 100);
     path_add(&paths, &other, 2, 150);
@@ -110,10 +104,9 @@ static void detour_moves_a_part_of_the_path(void **unused)
     paths_release(&paths);
 }
 
-static void table_keeps_what_was_put_in(void **unused)
+TEST(table_keeps_what_was_put_in)
 {
     struct keytable table = {0};
-    (void)unused;
     assert_null(keytable_sorted(&table));
     for (uint64_t i = 0; i < 5000; i++)
         assert_non_null(keytable_make(&table, i % 7, i, sizeof(struct keyed)));
@@ -131,14 +124,4 @@ static void table_keeps_what_was_put_in(void **unused)
                     (sorted[i - 1]->key[0] == sorted[i]->key[0] && sorted[i - 1]->key[1] < sorted[i]->key[1]));
     free(sorted);
     keytable_release(&table, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shared_paths_are_as_copied_ones),
-        cmocka_unit_test(detour_moves_a_part_of_the_path),
-        cmocka_unit_test(table_keeps_what_was_put_in),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

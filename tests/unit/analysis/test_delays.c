@@ -1,9 +1,5 @@
 /* Computation that others waited for, found again by its time. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/delays.h"
 
@@ -44,9 +40,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static void a_delay_is_found_by_thread_and_time(void **state)
+TESTS_EACH(setup, teardown)
+
+TEST(a_delay_is_found_by_thread_and_time)
 {
-    (void)state;
     delay(1, 0, 100, 50, 7, 10);
     delay(1, 0, 200, 50, 7, 10);
     delay(1, 1, 120, 10, 7, 10);
@@ -65,9 +62,8 @@ static void a_delay_is_found_by_thread_and_time(void **state)
     assert_null(found(3, 0, 500));
 }
 
-static void waits_of_several_ranks_for_one_computation_are_one_delay(void **state)
+TEST(waits_of_several_ranks_for_one_computation_are_one_delay)
 {
-    (void)state;
     delay(1, 0, 100, 50, 7, 10);
     delay(1, 0, 100, 50, 7, 30);
     delay(1, 0, 100, 50, 8, 5);
@@ -81,22 +77,11 @@ static void waits_of_several_ranks_for_one_computation_are_one_delay(void **stat
     assert_int_equal(delay_target_find(&delays, 8, delay_of_place(1)), 0);
 }
 
-static void nothing_is_kept_without_samples_or_computation(void **state)
+TEST(nothing_is_kept_without_samples_or_computation)
 {
-    (void)state;
     delay(1, 0, 0, 0, 7, 10);
     delays.wanted = false;
     delay(1, 0, 100, 50, 7, 10);
     assert_int_equal(delays.list.count, 0);
     assert_null(found(1, 0, 120));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_delay_is_found_by_thread_and_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(waits_of_several_ranks_for_one_computation_are_one_delay, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_is_kept_without_samples_or_computation, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* What threads did -> the roots of a wait. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/history.h"
 
@@ -54,9 +50,8 @@ static void root_check(size_t i, uint32_t thread, enum stretch_kind kind, uint32
 }
 
 /* Thread 2 waits for 1, which has waited for 0. */
-static void thread_that_waited_is_no_root(void **state)
+TEST(thread_that_waited_is_no_root)
 {
-    (void)state;
     add(0, 0, 900, STRETCH_COMPUTES, 7);
     add(0, 900, 910, STRETCH_WORKS, 3);
     add(1, 0, 100, STRETCH_COMPUTES, 8);
@@ -73,9 +68,8 @@ static void thread_that_waited_is_no_root(void **state)
     root_check(0, 1, STRETCH_COMPUTES, 9, 40);
 }
 
-static void what_is_not_known_is_told_as_such(void **state)
+TEST(what_is_not_known_is_told_as_such)
 {
-    (void)state;
     add(0, 500, 600, STRETCH_COMPUTES, 7);
     add(0, 650, 700, STRETCH_WORKS, 3);
     roots_find(0, 100, 800);
@@ -91,18 +85,16 @@ static void what_is_not_known_is_told_as_such(void **state)
 }
 
 /* Two threads that wait for each other cannot be in one trace. A damaged one may say so. */
-static void circle_of_waits_ends(void **state)
+TEST(circle_of_waits_ends)
 {
-    (void)state;
     add(0, 0, 900, STRETCH_WAITS, 1);
     add(1, 0, 900, STRETCH_WAITS, 0);
     roots_find(0, 100, 900);
     assert_int_equal(root_count, 1);
 }
 
-static void old_stretches_go(void **state)
+TEST(old_stretches_go)
 {
-    (void)state;
     for (uint64_t i = 0; i < 100000; i++)
         add(0, 10 * i, 10 * i + 10, STRETCH_WORKS, (uint32_t)i);
     assert_int_equal(histories[0].count, HISTORY_MOST);
@@ -115,13 +107,4 @@ static void old_stretches_go(void **state)
     assert_int_equal(histories[1].count, 1); /* it is empty */
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(thread_that_waited_is_no_root, end),
-        cmocka_unit_test_teardown(what_is_not_known_is_told_as_such, end),
-        cmocka_unit_test_teardown(circle_of_waits_ends, end),
-        cmocka_unit_test_teardown(old_stretches_go, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(NULL, end)

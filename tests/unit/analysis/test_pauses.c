@@ -1,10 +1,6 @@
 /* Run files made by hand, of a job whose recording was off for a while -> analysis_open. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/analysis.h"
 #include "calls.h"
@@ -73,9 +69,10 @@ static void left_out(uint64_t sent, uint64_t received, uint64_t visits)
     assert_int_equal(analysis.hidden_visits, visits);
 }
 
-static void stretches_are_matched_by_themselves(void **state)
+TESTS_EACH(job_directory_make, job_directory_remove)
+
+TEST(stretches_are_matched_by_themselves)
 {
-    (void)state;
     ranks_make(2);
     for (int stretch = 0; stretch < 3; stretch++) {
         uint64_t at = 2000 + 10000 * (uint64_t)stretch;
@@ -99,9 +96,8 @@ static void stretches_are_matched_by_themselves(void **state)
     release(2);
 }
 
-static void ends_in_a_pause_are_left_out(void **state)
+TEST(ends_in_a_pause_are_left_out)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 100, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 5);
     PUT(1, 1900, 100, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 5);
@@ -119,9 +115,8 @@ static void ends_in_a_pause_are_left_out(void **state)
 }
 
 /* The numbers fit, but each receive has got the message before. */
-static void pairs_that_cannot_be_are_left_out(void **state)
+TEST(pairs_that_cannot_be_are_left_out)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
         turn(r, 1500, false);
@@ -143,9 +138,8 @@ static void pairs_that_cannot_be_are_left_out(void **state)
 }
 
 /* Rank 0 has not recorded one. The others cannot tell which of theirs it shared. */
-static void collectives_that_differ_are_left_out(void **state)
+TEST(collectives_that_differ_are_left_out)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++)
         PUT(r, 2000 + 100 * (uint64_t)r, 300, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -163,9 +157,8 @@ static void collectives_that_differ_are_left_out(void **state)
     release(2);
 }
 
-static void pauses_that_the_trace_does_not_have_leave_out_all(void **state)
+TEST(pauses_that_the_trace_does_not_have_leave_out_all)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 2000, 100, CALL_MPI_Recv, .peer = 1, .tag = 7, .bytes = 5);
     PUT(1, 1900, 100, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 5);
@@ -177,17 +170,4 @@ static void pauses_that_the_trace_does_not_have_leave_out_all(void **state)
     assert_non_null(strstr(analysis.report.warnings[0], "the trace does not show when"));
     assert_non_null(strstr(analysis.no_path, "the trace does not show when"));
     release(2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(stretches_are_matched_by_themselves),
-        TEST(ends_in_a_pause_are_left_out),
-        TEST(pairs_that_cannot_be_are_left_out),
-        TEST(collectives_that_differ_are_left_out),
-        TEST(pauses_that_the_trace_does_not_have_leave_out_all),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

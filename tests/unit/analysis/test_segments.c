@@ -1,10 +1,6 @@
 /* Segments by pair of places and rank: numbers, sums, the order by cost. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/segments.h"
 
@@ -18,9 +14,8 @@ static void visit(struct segments *segments, uint32_t number, int32_t rank, uint
     sum->ns += ns;
 }
 
-static void the_longest_time_of_a_rank_comes_first(void **state)
+TEST(the_longest_time_of_a_rank_comes_first)
 {
-    (void)state;
     struct segments segments = {0};
     uint32_t small = segment_find(&segments, 7, 8), large = segment_find(&segments, 8, 7);
     assert_int_not_equal(small, large);
@@ -45,9 +40,8 @@ static void the_longest_time_of_a_rank_comes_first(void **state)
 }
 
 /* A part that is not selected has no visits, but may be on the critical path. */
-static void segments_without_visits_are_left_out(void **state)
+TEST(segments_without_visits_are_left_out)
 {
-    (void)state;
     struct segments segments = {0};
     uint32_t unseen = segment_find(&segments, 1, 2), seen = segment_find(&segments, 2, 1);
     segment_of_rank(&segments, unseen, 0)->critical_ns = 1000;
@@ -60,13 +54,4 @@ static void segments_without_visits_are_left_out(void **state)
     assert_null(segment_of_rank(&segments, 0, 0));
     free(list);
     segments_release(&segments);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_longest_time_of_a_rank_comes_first),
-        cmocka_unit_test(segments_without_visits_are_left_out),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* Traces made by hand -> serialization, transfer, and the gain of each cure, to the nanosecond. Each rank's MPI_Init returns
  * at time 0. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "analysis/analysis.h"
 #include "calls.h"
@@ -86,9 +82,8 @@ static void unknown_check(int count, const char *reason)
     release(count);
 }
 
-static void imbalance_is_neither(void **state)
+TEST(imbalance_is_neither)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 10000, 10000, CALL_MPI_Barrier, .peer = PEER_NONE);
     AT(1, 20000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -96,9 +91,8 @@ static void imbalance_is_neither(void **state)
     split_check(2, 20000, 20000, 20000);
 }
 
-static void chain_is_serialization(void **state)
+TEST(chain_is_serialization)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 10000, 0, CALL_MPI_Send, .peer = 1, .tag = 7);
     AT(0, 10000, 10000, CALL_MPI_Recv, .peer = 1, .tag = 7);
@@ -108,9 +102,8 @@ static void chain_is_serialization(void **state)
     split_check(2, 20000, 10000, 20000);
 }
 
-static void delay_is_transfer(void **state)
+TEST(delay_is_transfer)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
         AT(r, 10000, 5000, CALL_MPI_Sendrecv, .peer = 1 - r, .tag = 7);
@@ -121,9 +114,8 @@ static void delay_is_transfer(void **state)
 }
 
 /* 0 computes 10000, the message takes 5000, 1 computes 10000, the message takes 5000. */
-static void chain_over_a_slow_network_is_both(void **state)
+TEST(chain_over_a_slow_network_is_both)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 10000, 100, CALL_MPI_Send, .peer = 1, .tag = 7);
     AT(0, 10100, 19900, CALL_MPI_Recv, .peer = 1, .tag = 7);
@@ -133,9 +125,8 @@ static void chain_over_a_slow_network_is_both(void **state)
     split_check(2, 30000, 10000, 20000);
 }
 
-static void requests_count_where_they_complete(void **state)
+TEST(requests_count_where_they_complete)
 {
-    (void)state;
     static const uint64_t sends[] = {8000, 4000}, waits[] = {8100, 6100};
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
@@ -183,9 +174,8 @@ static void synchronous_send_waits_where_it_did_not(void **state)
     }
 }
 
-static void buffered_send_never_waits(void **state)
+TEST(buffered_send_never_waits)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 5000, CALL_MPI_Bsend, .peer = 1, .tag = 7);
     AT(0, 10000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -196,9 +186,8 @@ static void buffered_send_never_waits(void **state)
 }
 
 /* Time between polls is kept. A poll in vain takes no time, and needs nothing. */
-static void polls_keep_the_time_between_them(void **state)
+TEST(polls_keep_the_time_between_them)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 7);
     AT(0, 1000, 100, CALL_MPI_Test, .peer = 1);
@@ -211,9 +200,8 @@ static void polls_keep_the_time_between_them(void **state)
     split_check(2, 2500, 2200, 2200);
 }
 
-static void waitany_needs_what_it_returned(void **state)
+TEST(waitany_needs_what_it_returned)
 {
-    (void)state;
     ranks_make(3);
     AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 1);
     AT(0, 0, 0, CALL_MPI_Irecv, .peer = 2, .tag = 2);
@@ -230,9 +218,8 @@ static void waitany_needs_what_it_returned(void **state)
     split_check(3, 10000, 4000, 5000);
 }
 
-static void persistent_requests_count_from_their_start(void **state)
+TEST(persistent_requests_count_from_their_start)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 0, CALL_MPI_Startall, .peer = 1, .tag = 1);
     AT(0, 1000, CALL_MPI_Recv_init, RECORD_RECV_POSTED, .peer = 1, .tag = 7);
@@ -247,9 +234,8 @@ static void persistent_requests_count_from_their_start(void **state)
 }
 
 /* By the clock 0 comes last, because of the network. On the ideal one it is 1. */
-static void last_one_may_be_another(void **state)
+TEST(last_one_may_be_another)
 {
-    (void)state;
     ranks_make(2);
     AT(1, 0, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
     AT(0, 0, 4000, CALL_MPI_Recv, .peer = 1, .tag = 7);
@@ -287,9 +273,8 @@ static void collectives_need_what_their_kind_does(void **state)
         }
 }
 
-static void nonblocking_collectives_count_where_they_complete(void **state)
+TEST(nonblocking_collectives_count_where_they_complete)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
         uint64_t post = r ? 6000 : 1000, wait = r ? 7000 : 2000;
@@ -303,9 +288,8 @@ static void nonblocking_collectives_count_where_they_complete(void **state)
     split_check(2, 14000, 7000, 11000); /* 6000, and 5000 of computation */
 }
 
-static void probe_waits_where_its_receive_is_posted(void **state)
+TEST(probe_waits_where_its_receive_is_posted)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 4000, CALL_MPI_Probe, .peer = PEER_ANY, .tag = 7);
     AT(0, 7000, 500, CALL_MPI_Recv, .peer = 1, .tag = 7);
@@ -315,9 +299,8 @@ static void probe_waits_where_its_receive_is_posted(void **state)
 }
 
 /* What a neighborhood collective needs is not known: both bounds are told. */
-static void unknown_needs_give_bounds(void **state)
+TEST(unknown_needs_give_bounds)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 4000, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
     AT(1, 4500, 500, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
@@ -331,9 +314,8 @@ static void unknown_needs_give_bounds(void **state)
 }
 
 /* The barrier afterwards makes the bounds equal again. */
-static void unknown_needs_may_not_matter(void **state)
+TEST(unknown_needs_may_not_matter)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
         uint64_t enter = r ? 4500 : 1000;
@@ -348,9 +330,8 @@ static void unknown_needs_may_not_matter(void **state)
     release(2);
 }
 
-static void windows_gather_their_members(void **state)
+TEST(windows_gather_their_members)
 {
-    (void)state;
     ranks_make(2);
     for (int r = 0; r < 2; r++) {
         uint64_t enter = r ? 4000 : 1000;
@@ -365,9 +346,8 @@ static void windows_gather_their_members(void **state)
 }
 
 /* This fence did not wait for the other rank. */
-static void fence_that_is_left_early_is_unknown(void **state)
+TEST(fence_that_is_left_early_is_unknown)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE);
     AT(1, 4000, 10, CALL_MPI_Win_fence, .peer = PEER_NONE);
@@ -379,9 +359,8 @@ static void fence_that_is_left_early_is_unknown(void **state)
 }
 
 /* A lock may wait for any rank, but not longer than until all of them are here. */
-static void lock_may_wait_for_any_rank(void **state)
+TEST(lock_may_wait_for_any_rank)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 4000, CALL_MPI_Win_lock, .peer = 1);
     AT(1, 4500, 0, CALL_MPI_Win_lock, .peer = 1);
@@ -393,9 +372,8 @@ static void lock_may_wait_for_any_rank(void **state)
     unknown_check(2, "does not tell for which ranks");
 }
 
-static void undecided_receive_is_unknown(void **state)
+TEST(undecided_receive_is_unknown)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 0, 0, CALL_MPI_Irecv, .peer = PEER_ANY, .tag = TAG_ANY);
     AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 5);
@@ -475,9 +453,8 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
 }
 
 /* 4,000 against 2,000 before a barrier. */
-static void even_computation_gains_what_the_longest_has_more(void **state)
+TEST(even_computation_gains_what_the_longest_has_more)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 2000, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
     AT(1, 4000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -486,9 +463,8 @@ static void even_computation_gains_what_the_longest_has_more(void **state)
 }
 
 /* The rank is late by its work in MPI: 2,900 against 1,000. Each has 100 in the barrier. */
-static void even_work_gains_what_the_longest_has_more(void **state)
+TEST(even_work_gains_what_the_longest_has_more)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 0, 1000, CALL_MPI_Pack, .peer = PEER_NONE);
     AT(1, 0, 2900, CALL_MPI_Pack, .peer = PEER_NONE);
@@ -499,9 +475,8 @@ static void even_work_gains_what_the_longest_has_more(void **state)
 }
 
 /* The send waits 3,000 for its receive, and transfers for 500. */
-static void early_receives_gain_the_wait_of_the_send(void **state)
+TEST(early_receives_gain_the_wait_of_the_send)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 3500, CALL_MPI_Send, .peer = 1);
     AT(1, 4000, 500, CALL_MPI_Recv, .peer = 0);
@@ -512,9 +487,8 @@ static void early_receives_gain_the_wait_of_the_send(void **state)
 }
 
 /* The receive waits 2,500 for a send that comes after 3,000 of computation. */
-static void early_sends_gain_the_computation_before(void **state)
+TEST(early_sends_gain_the_computation_before)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 3000, 100, CALL_MPI_Send, .peer = 1);
     AT(1, 500, 2700, CALL_MPI_Recv, .peer = 0);
@@ -525,9 +499,8 @@ static void early_sends_gain_the_computation_before(void **state)
 }
 
 /* A message that came before may be what is computed with. */
-static void early_sends_come_after_a_receive(void **state)
+TEST(early_sends_come_after_a_receive)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 0, 0, CALL_MPI_Send, .peer = 1, .tag = 1);
     AT(1, 0, 100, CALL_MPI_Recv, .peer = 0, .tag = 1);
@@ -540,9 +513,8 @@ static void early_sends_come_after_a_receive(void **state)
 }
 
 /* Each rank computes 3,000 in its turn. */
-static void ranks_in_turn_could_work_at_once(void **state)
+TEST(ranks_in_turn_could_work_at_once)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 3000, 100, CALL_MPI_Send, .peer = 1);
     AT(1, 0, 3200, CALL_MPI_Recv, .peer = 0);
@@ -553,9 +525,8 @@ static void ranks_in_turn_could_work_at_once(void **state)
 }
 
 /* Work alternates: the sums are even, and each barrier waits for another rank. */
-static void barriers_let_even_work_wait(void **state)
+TEST(barriers_let_even_work_wait)
 {
-    (void)state;
     ranks_make(2);
     AT(0, 1000, 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
     AT(1, 3000, 100, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -566,9 +537,8 @@ static void barriers_let_even_work_wait(void **state)
 }
 
 /* Three messages of 100. The loop between them is gone, too. The wait for the first one stays. */
-static void small_messages_cost_their_work_and_their_loop(void **state)
+TEST(small_messages_cost_their_work_and_their_loop)
 {
-    (void)state;
     ranks_make(2);
     for (int i = 0; i < 3; i++) {
         AT(0, 6000 + 150 * i, 100, CALL_MPI_Send, .peer = 1);
@@ -581,9 +551,8 @@ static void small_messages_cost_their_work_and_their_loop(void **state)
 }
 
 /* Two ranks compute 2,000 while they hold the lock of rank 0. The second waits for the first. */
-static void short_locks_gain_the_computation_of_others(void **state)
+TEST(short_locks_gain_the_computation_of_others)
 {
-    (void)state;
     ranks_make(3);
     for (int r = 0; r < 3; r++)
         AT(r, 0, 100, CALL_MPI_Win_create, .peer = PEER_NONE, .tag = 1);
@@ -600,9 +569,8 @@ static void short_locks_gain_the_computation_of_others(void **state)
 }
 
 /* Two ranks at two visits: 1,000 and 3,000, then 5,000 and 1,000. */
-static void segments_are_balanced_at_each_visit(void **state)
+TEST(segments_are_balanced_at_each_visit)
 {
-    (void)state;
     static const double times[2][2] = {{1000, 5000}, {3000, 1000}};
     static const struct {
         enum cure_kind kind;
@@ -640,9 +608,8 @@ static void segments_are_balanced_at_each_visit(void **state)
     segments_release(&segments);
 }
 
-static void usual_work_is_the_median(void **state)
+TEST(usual_work_is_the_median)
 {
-    (void)state;
     struct place_works works = {NULL, 0};
     assert_true(place_work_usual(&works, 3) == 0);
     for (int i = 0; i < 100; i++)
@@ -656,43 +623,4 @@ static void usual_work_is_the_median(void **state)
     place_works_release(&works);
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, job_directory_make, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(imbalance_is_neither),
-        TEST(chain_is_serialization),
-        TEST(delay_is_transfer),
-        TEST(chain_over_a_slow_network_is_both),
-        TEST(requests_count_where_they_complete),
-        TEST(synchronous_send_waits_for_its_receive),
-        TEST(synchronous_send_waits_where_it_did_not),
-        TEST(buffered_send_never_waits),
-        TEST(polls_keep_the_time_between_them),
-        TEST(waitany_needs_what_it_returned),
-        TEST(persistent_requests_count_from_their_start),
-        TEST(last_one_may_be_another),
-        TEST(collectives_need_what_their_kind_does),
-        TEST(nonblocking_collectives_count_where_they_complete),
-        TEST(probe_waits_where_its_receive_is_posted),
-        TEST(unknown_needs_give_bounds),
-        TEST(unknown_needs_may_not_matter),
-        TEST(windows_gather_their_members),
-        TEST(fence_that_is_left_early_is_unknown),
-        TEST(lock_may_wait_for_any_rank),
-        TEST(undecided_receive_is_unknown),
-        TEST(partial_traces_are_unknown),
-        TEST(even_computation_gains_what_the_longest_has_more),
-        TEST(even_work_gains_what_the_longest_has_more),
-        TEST(early_receives_gain_the_wait_of_the_send),
-        TEST(early_sends_gain_the_computation_before),
-        TEST(early_sends_come_after_a_receive),
-        TEST(ranks_in_turn_could_work_at_once),
-        TEST(barriers_let_even_work_wait),
-        TEST(small_messages_cost_their_work_and_their_loop),
-        TEST(short_locks_gain_the_computation_of_others),
-        TEST(segments_are_balanced_at_each_visit),
-        TEST(usual_work_is_the_median),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(job_directory_make, job_directory_remove)

@@ -1,10 +1,6 @@
 /* What an archive cannot have, and what is said of it; texts that no archive and no line may have as they are. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "archivefixture.h"
 #include "calls.h"
@@ -52,9 +48,10 @@ static void collectives_put(int rank)
     PUT(rank, 2600, 10, CALL_MPI_Comm_dup, .peer = PEER_NONE);
 }
 
-static void where_recording_was_off_no_collective_is_left(void **state)
+TESTS_EACH(archive_name, job_directory_remove)
+
+TEST(where_recording_was_off_no_collective_is_left)
 {
-    (void)state;
     for (int off = 0; off < 2; off++) {
         for (int r = 0; r < 2; r++) {
             rank_make(r, 2);
@@ -75,9 +72,8 @@ static void where_recording_was_off_no_collective_is_left(void **state)
 }
 
 /* Two of its three processes are children of a spawn: none of them is in this job. */
-static void what_other_jobs_have_a_part_in_is_said_once(void **state)
+TEST(what_other_jobs_have_a_part_in_is_said_once)
 {
-    (void)state;
     for (int r = 0; r < 2; r++) {
         rank_make(r, 2);
         comm_make(r, (struct comm_record){.slot = FAR,
@@ -104,9 +100,8 @@ static void what_other_jobs_have_a_part_in_is_said_once(void **state)
 }
 
 /* A slot of which there is no record is another matter than a communicator that is known and cannot be told. */
-static void what_is_not_known_is_told_from_what_is_left_out(void **state)
+TEST(what_is_not_known_is_told_from_what_is_left_out)
 {
-    (void)state;
     rank_make(0, 2);
     rank_make(1, 2);
     comm_make(0, (struct comm_record){
@@ -122,9 +117,8 @@ static void what_is_not_known_is_told_from_what_is_left_out(void **state)
     WARNING_IS(2, "rank 0: 1 sends and receives are left out: their communicators are left out");
 }
 
-static void names_are_one_line_of_utf8(void **state)
+TEST(names_are_one_line_of_utf8)
 {
-    (void)state;
     rank_make(0, 1);
     comm_make(0, (struct comm_record){.slot = FAR,
                                       .parent = WORLD,
@@ -150,16 +144,4 @@ static void names_are_one_line_of_utf8(void **state)
     assert_true(found);
     summary_release(&summary);
     run_reader_close(&reader);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(where_recording_was_off_no_collective_is_left),
-        TEST(what_other_jobs_have_a_part_in_is_said_once),
-        TEST(what_is_not_known_is_told_from_what_is_left_out),
-        TEST(names_are_one_line_of_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

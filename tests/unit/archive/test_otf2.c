@@ -1,10 +1,6 @@
 /* Run files made by hand -> otf2_convert -> read back with the OTF2 library, and judged by otf2judge. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "archivefixture.h"
 #include "calls.h"
@@ -52,10 +48,11 @@ const char *__lsan_default_suppressions(void)
     return "leak:libopen-trace-format2";
 }
 
+TESTS_EACH(archive_name, job_directory_remove)
+
 /* Each region is one event, written when it was left: behind all that happened inside. */
-static void regions_are_entered_before_what_is_inside(void **state)
+TEST(regions_are_entered_before_what_is_inside)
 {
-    (void)state;
     rank_make(0, 1);
     instrument_make(1, INSTRUMENT_REGION, "outer");
     instrument_make(2, INSTRUMENT_REGION, "callback");
@@ -78,9 +75,8 @@ static void regions_are_entered_before_what_is_inside(void **state)
 }
 
 /* What no program does: a region that begins inside of a call and ends behind it. */
-static void region_that_crosses_a_call_ends_with_it(void **state)
+TEST(region_that_crosses_a_call_ends_with_it)
 {
-    (void)state;
     rank_make(0, 1);
     instrument_make(1, INSTRUMENT_REGION, "crossing");
     PUT(0, 2000, 50, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -93,9 +89,8 @@ static void region_that_crosses_a_call_ends_with_it(void **state)
     assert_int_equal(seen.enters, 3);
 }
 
-static void messages_of_two_ranks_have_both_ends(void **state)
+TEST(messages_of_two_ranks_have_both_ends)
 {
-    (void)state;
     rank_make(0, 2);
     rank_make(1, 2);
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 1, .tag = 7, .bytes = 100);
@@ -140,9 +135,8 @@ static void messages_of_two_ranks_have_both_ends(void **state)
     assert_int_equal(seen.comms, 2);
 }
 
-static void collectives_and_communicators_stand_in_pairs(void **state)
+TEST(collectives_and_communicators_stand_in_pairs)
 {
-    (void)state;
     for (int r = 0; r < 3; r++) {
         rank_make(r, 3);
         PUT(r, 2000, 50, CALL_MPI_Bcast, .peer = 0, .bytes = r == 0 ? 8 : 0, .tag = r == 0 ? 0 : 8);
@@ -185,11 +179,10 @@ static void collectives_and_communicators_stand_in_pairs(void **state)
     assert_int_equal(seen.comms, 5); /* world, self, two of the split, the duplicate */
 }
 
-static void nested_calls_stand_inside_of_their_caller(void **state)
+TEST(nested_calls_stand_inside_of_their_caller)
 {
     /* regions are numbered as the table of calls has them: send, probe, iprobe, barrier, free */
     static const uint64_t expected[] = {0, 1000, 4, 2, 1, 1001, 1002, 3, 1003, 1004};
-    (void)state;
     rank_make(0, 1);
     PUT(0, 1990, 5, CALL_MPI_Send, .peer = PEER_PROC_NULL);
     PUT(0, 2020, 10, CALL_MPI_Probe | EVENT_NESTED, .peer = 0);
@@ -203,9 +196,8 @@ static void nested_calls_stand_inside_of_their_caller(void **state)
     assert_memory_equal(seen.order, expected, sizeof expected);
 }
 
-static void killed_rank_and_missing_file_leave_a_readable_archive(void **state)
+TEST(killed_rank_and_missing_file_leave_a_readable_archive)
 {
-    (void)state;
     rank_make(0, 3);
     rank_make(1, 3);
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 2, .tag = 7, .bytes = 100);
@@ -222,9 +214,8 @@ static void killed_rank_and_missing_file_leave_a_readable_archive(void **state)
 }
 
 /* Its last receive and the Isend's completion are there, what was before them is not. */
-static void cut_trace_has_neither_begin_nor_end_of_its_program(void **state)
+TEST(cut_trace_has_neither_begin_nor_end_of_its_program)
 {
-    (void)state;
     rank_make(0, 3);
     for (int i = 0; i < CHUNK_EVENTS; i++)
         PUT(0, 2000 + 10 * (uint64_t)i, 5, CALL_MPI_Isend, .peer = 1, .tag = i, .bytes = 1);
@@ -250,9 +241,8 @@ static void cut_trace_has_neither_begin_nor_end_of_its_program(void **state)
     assert_int_equal(seen.isend_completes, 1);
 }
 
-static void locations_and_groups_have_names(void **state)
+TEST(locations_and_groups_have_names)
 {
-    (void)state;
     for (int r = 0; r < 3; r++) {
         rank_make(r, 3);
         PUT(r, 2000, 50, CALL_MPI_Barrier, .peer = PEER_NONE);
@@ -273,9 +263,8 @@ static void locations_and_groups_have_names(void **state)
     assert_string_equal(seen.group_names, "MPI ranks;MPI_COMM_WORLD;MPI_COMM_SELF;inter;inter (remote group);");
 }
 
-static void damaged_events_are_left_out(void **state)
+TEST(damaged_events_are_left_out)
 {
-    (void)state;
     rank_make(0, 1);
     PUT(0, 2000, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 0, .tag = 7, .bytes = 3); /* without its call */
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 12, .bytes = 100);                       /* no such rank */
@@ -296,9 +285,8 @@ static void damaged_events_are_left_out(void **state)
     assert_int_equal(seen.recvs, 1);
 }
 
-static void inter_communicator_has_two_groups(void **state)
+TEST(inter_communicator_has_two_groups)
 {
-    (void)state;
     for (int r = 0; r < 3; r++) {
         rank_make(r, 3);
         comm_make(r, (struct comm_record){.slot = 3,
@@ -322,9 +310,8 @@ static void inter_communicator_has_two_groups(void **state)
     assert_int_equal(seen.recvs, 1);
 }
 
-static void check_finds_a_message_that_nobody_received(void **state)
+TEST(check_finds_a_message_that_nobody_received)
 {
-    (void)state;
     rank_make(0, 1);
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 0, .tag = 7, .bytes = 100);
     rank_end(0, RUN_FINALIZED);
@@ -333,9 +320,8 @@ static void check_finds_a_message_that_nobody_received(void **state)
 }
 
 /* Records that were never written are a gap, and nobody is blamed for what may have been in it. */
-static void damaged_records_are_a_gap(void **state)
+TEST(damaged_records_are_a_gap)
 {
-    (void)state;
     for (int r = 0; r < 2; r++)
         rank_make(r, 2);
     PUT(0, 2000, 50, CALL_MPI_Send, .peer = 1, .tag = 7, .bytes = 100);
@@ -352,9 +338,8 @@ static void damaged_records_are_a_gap(void **state)
     assert_int_equal(seen.recvs, 1);
 }
 
-static void existing_target_is_not_touched(void **state)
+TEST(existing_target_is_not_touched)
 {
-    (void)state;
     rank_make(0, 1);
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(mkdir(archive.target, 0700), 0);
@@ -364,9 +349,8 @@ static void existing_target_is_not_touched(void **state)
     assert_int_equal(entries_left(), 0);
 }
 
-static void messages_name_what_the_user_gave(void **state)
+TEST(messages_name_what_the_user_gave)
 {
-    (void)state;
     rank_make(0, 1);
     rank_end(0, RUN_FINALIZED);
     snprintf(archive.target, sizeof archive.target, "%s/nowhere/archive", job.directory);
@@ -376,9 +360,8 @@ static void messages_name_what_the_user_gave(void **state)
     assert_int_equal(entries_left(), 0);
 }
 
-static void failure_leaves_nothing_behind(void **state)
+TEST(failure_leaves_nothing_behind)
 {
-    (void)state;
     struct rlimit before, small = {4096, RLIM_INFINITY};
     rank_make(0, 1);
     for (int i = 0; i < 1000; i++)
@@ -396,9 +379,8 @@ static void failure_leaves_nothing_behind(void **state)
     assert_int_equal(entries_left(), 0);
 }
 
-static void files_that_do_not_fit_are_refused(void **state)
+TEST(files_that_do_not_fit_are_refused)
 {
-    (void)state;
     rank_make(0, 2);
     rank_make(1, 2);
     job.ranks[1].run.header->job = 43;
@@ -412,28 +394,4 @@ static void files_that_do_not_fit_are_refused(void **state)
     assert_non_null(strstr(archive.report.error, "two run files of rank 0"));
     assert_int_equal(otf2_convert(archive.readers, 0, archive.target, &(struct otf2_manner){0}, &archive.report), -1);
     assert_int_equal(entries_left(), 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(messages_of_two_ranks_have_both_ends),
-        TEST(regions_are_entered_before_what_is_inside),
-        TEST(region_that_crosses_a_call_ends_with_it),
-        TEST(collectives_and_communicators_stand_in_pairs),
-        TEST(nested_calls_stand_inside_of_their_caller),
-        TEST(killed_rank_and_missing_file_leave_a_readable_archive),
-        TEST(cut_trace_has_neither_begin_nor_end_of_its_program),
-        TEST(locations_and_groups_have_names),
-        TEST(damaged_events_are_left_out),
-        TEST(inter_communicator_has_two_groups),
-        TEST(check_finds_a_message_that_nobody_received),
-        TEST(damaged_records_are_a_gap),
-        TEST(existing_target_is_not_touched),
-        TEST(messages_name_what_the_user_gave),
-        TEST(failure_leaves_nothing_behind),
-        TEST(files_that_do_not_fit_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Windows and files of run files made by hand -> otf2_convert -> read back, and judged by otf2judge. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "archivefixture.h"
 #include "calls.h"
@@ -52,9 +48,10 @@ static void windows_free(int ranks)
         PUT(r, 9000, 10, CALL_MPI_Win_free, .peer = PEER_NONE, .tag = 1);
 }
 
-static void accesses_complete_where_they_are_synchronized(void **state)
+TESTS_EACH(archive_name, job_directory_remove)
+
+TEST(accesses_complete_where_they_are_synchronized)
 {
-    (void)state;
     ranks_make(3);
     windows_make(3);
     PUT(0, 3000, 10, CALL_MPI_Win_lock_all, .peer = PEER_NONE, .tag = 1);
@@ -85,9 +82,8 @@ static void accesses_complete_where_they_are_synchronized(void **state)
 }
 
 /* Each operation has its type and its bytes; one that is not known is the general one. */
-static void accesses_combine_as_they_say(void **state)
+TEST(accesses_combine_as_they_say)
 {
-    (void)state;
     ranks_make(2);
     windows_make(2);
     PUT(0, 3000, 10, CALL_MPI_Accumulate | EVENT_OP_SUM, .peer = 1, .tag = 1, .bytes = 1);
@@ -117,9 +113,8 @@ static void accesses_combine_as_they_say(void **state)
 }
 
 /* A test in vain is followed by records, too, when more is measured of calls; it ends no epoch. */
-static void an_epoch_ends_with_the_test_that_succeeded(void **state)
+TEST(an_epoch_ends_with_the_test_that_succeeded)
 {
-    (void)state;
     ranks_make(2);
     windows_make(2);
     PUT(0, 3000, 10, CALL_MPI_Win_post, .peer = PEER_NONE, .tag = 1);
@@ -138,9 +133,8 @@ static void an_epoch_ends_with_the_test_that_succeeded(void **state)
 }
 
 /* Issued by one thread, synchronized by another; the trace has the other thread's events in a list of their own. */
-static void another_thread_synchronizes(void **state)
+TEST(another_thread_synchronizes)
 {
-    (void)state;
     ranks_make(2);
     thread_make(&job.ranks[0], 1);
     windows_make(2);
@@ -161,9 +155,8 @@ static void another_thread_synchronizes(void **state)
 }
 
 /* What no program does, and what is left of one whose beginning was lost. */
-static void what_does_not_fit_is_left_out(void **state)
+TEST(what_does_not_fit_is_left_out)
 {
-    (void)state;
     ranks_make(2);
     PUT(0, 3000, 10, CALL_MPI_Win_unlock, .peer = 1, .tag = 1); /* no lock, no window made */
     PUT(0, 3100, 10, CALL_MPI_Put, .peer = 7, .tag = 1);        /* no such rank */
@@ -191,9 +184,8 @@ static void what_does_not_fit_is_left_out(void **state)
     assert_int_equal(seen.transfers, 0);
 }
 
-static void transfers_end_where_they_complete(void **state)
+TEST(transfers_end_where_they_complete)
 {
-    (void)state;
     ranks_make(1);
     PUT(0, 2000, 10, CALL_MPI_File_open, .peer = PEER_NONE, .tag = 1);
     PUT(0, 2000, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = ACCESS_READ | ACCESS_CREATE);
@@ -237,9 +229,8 @@ static void gaps_make(const struct event parts[][3], unsigned count)
 
 /* A split operation whose end was lost is not ended by that of another one behind the gap, and what it was asked for is
  * not known where that was lost. */
-static void gaps_part_split_operations(void **state)
+TEST(gaps_part_split_operations)
 {
-    (void)state;
     const struct event parts[][3] = {
         {{.begin = 2000, .duration = 10, .kind = CALL_MPI_File_open, .comm = WORLD, .peer = PEER_NONE, .tag = 1},
          {.begin = 2000, .kind = RECORD_ARGUMENT, .comm = WORLD, .peer = PEER_NONE, .tag = ACCESS_WRITE},
@@ -294,9 +285,8 @@ static void gaps_part_split_operations(void **state)
     }
 
 /* What ends behind a gap need not be what began before it: epochs, locks, accesses. */
-static void gaps_part_what_windows_have_open(void **state)
+TEST(gaps_part_what_windows_have_open)
 {
-    (void)state;
     const struct event parts[][3] = {
         {WINDOW_EVENT(2000, CALL_MPI_Win_create, PEER_NONE), WINDOW_EVENT(2100, CALL_MPI_Win_start, PEER_NONE),
          WINDOW_ARGUMENT(2100, 0)},
@@ -319,9 +309,8 @@ static void gaps_part_what_windows_have_open(void **state)
 }
 
 /* Without both of its records a seek is a call and no more. */
-static void seeks_say_how_far_they_are(void **state)
+TEST(seeks_say_how_far_they_are)
 {
-    (void)state;
     ranks_make(1);
     PUT(0, 1900, 10, CALL_MPI_File_seek, .peer = PEER_NONE, .tag = 1); /* not open */
     PUT(0, 1900, 0, RECORD_ARGUMENT, .peer = PEER_NONE, .tag = SEEK_FROM_START, .bytes = 4);
@@ -369,9 +358,8 @@ static struct object_record *name_make(uint32_t kind, const char *name)
     return record;
 }
 
-static void damaged_names_are_refused(void **state)
+TEST(damaged_names_are_refused)
 {
-    (void)state;
     struct run_reader reader;
     rank_make(0, 1);
     struct object_record *first = name_make(OBJECT_WINDOW, "one"), *second = name_make(OBJECT_FILE, "two");
@@ -397,22 +385,4 @@ static void damaged_names_are_refused(void **state)
     first->name[3] = '\0';
     assert_int_equal(run_reader_open(&reader, path), 0);
     run_reader_close(&reader);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(accesses_complete_where_they_are_synchronized),
-        TEST(accesses_combine_as_they_say),
-        TEST(an_epoch_ends_with_the_test_that_succeeded),
-        TEST(another_thread_synchronizes),
-        TEST(what_does_not_fit_is_left_out),
-        TEST(transfers_end_where_they_complete),
-        TEST(gaps_part_split_operations),
-        TEST(gaps_part_what_windows_have_open),
-        TEST(seeks_say_how_far_they_are),
-        TEST(damaged_names_are_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
 /* Memory that is there, that ends, and that is not there. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "base/peek.h"
 
 #include <string.h>
 #include <sys/mman.h>
 
-static void what_is_there_is_read_up_to_its_end(void **state)
+TEST(what_is_there_is_read_up_to_its_end)
 {
-    (void)state;
     enum { PAGE = 4096, LAST = 40 };
     char seen[64], *page = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_ptr_not_equal(page, MAP_FAILED);
@@ -28,21 +23,11 @@ static void what_is_there_is_read_up_to_its_end(void **state)
     munmap(page, 2 * PAGE);
 }
 
-static void wild_addresses_are_an_answer(void **state)
+TEST(wild_addresses_are_an_answer)
 {
-    (void)state;
     const uintptr_t wild[] = {0,     1, 8, UINTPTR_MAX, UINTPTR_MAX - 4095, UINTPTR_MAX / 2 + 1, (uintptr_t)1 << 47,
                               0xdead};
     char seen[64];
     for (size_t i = 0; i < sizeof wild / sizeof *wild; i++)
         assert_int_equal(memory_peek(seen, wild[i], sizeof seen), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_there_is_read_up_to_its_end),
-        cmocka_unit_test(wild_addresses_are_an_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* How far words are from each other. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "base/spelling.h"
 
 #include <string.h>
 
-static void letters_are_counted(void **state)
+TEST(letters_are_counted)
 {
-    (void)state;
     assert_int_equal(spelling_distance("", ""), 0);
     assert_int_equal(spelling_distance("", "abc"), 3);
     assert_int_equal(spelling_distance("abc", ""), 3);
@@ -20,9 +15,8 @@ static void letters_are_counted(void **state)
     assert_int_equal(spelling_distance("MPI_AllReduce", "MPI_Allreduce"), 0);
 }
 
-static void long_words_are_no_trouble(void **state)
+TEST(long_words_are_no_trouble)
 {
-    (void)state;
     char word[2 * SPELLING_MOST];
     memset(word, 'a', sizeof word - 1);
     word[sizeof word - 1] = '\0';
@@ -39,21 +33,12 @@ static const char *nearest(const char *word)
     return spelling.nearest ? spelling.nearest : "";
 }
 
-static void the_nearest_word_is_found(void **state)
+TEST(the_nearest_word_is_found)
 {
-    (void)state;
     assert_string_equal(nearest("ouput"), "output");
     assert_string_equal(nearest("OUPTUT"), "output");
     assert_string_equal(nearest("tracer"), "trace");
     assert_string_equal(nearest("nonsense"), "");
     assert_string_equal(nearest("oss"), "os");
     assert_string_equal(nearest("foo"), ""); /* all words of two letters are near */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(letters_are_counted),
-                                       cmocka_unit_test(long_words_are_no_trouble),
-                                       cmocka_unit_test(the_nearest_word_is_found)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

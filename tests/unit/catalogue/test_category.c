@@ -1,3 +1,5 @@
+#include "unittest.h"
+
 #include "catalogue/category.h"
 
 #include "catalogue/catalogue.h"
@@ -7,12 +9,7 @@
 #include "fakelibrary.h"
 #include "settings/knobs.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 /* One process, one catalogue: the tests build upon each other. */
 
@@ -44,9 +41,10 @@ static int open_all(void **state)
     return 0;
 }
 
-static void own_variables_are_in_one_leaf_each(void **state)
+TESTS_ALL(open_all, NULL)
+
+TEST(own_variables_are_in_one_leaf_each)
 {
-    (void)state;
     int seen[512] = {0}, indices[512], count = 0, sub;
     assert_int_equal(MPI_T_category_get_num(&count), MPI_SUCCESS);
     for (int c = 0; c < count; c++) {
@@ -62,9 +60,8 @@ static void own_variables_are_in_one_leaf_each(void **state)
     assert_true(members("mpit", MEMBER_CATEGORY, NULL, 0) >= 5);
 }
 
-static void the_stamp_changes_with_a_member_and_only_then(void **state)
+TEST(the_stamp_changes_with_a_member_and_only_then)
 {
-    (void)state;
     int before = stamp(), indices[8];
     assert_int_equal(stamp(), before);
     fake_cvar_add("library_a");
@@ -81,9 +78,8 @@ static void the_stamp_changes_with_a_member_and_only_then(void **state)
     assert_int_equal(stamp(), with_member);
 }
 
-static void a_member_that_comes_to_life_is_appended(void **state)
+TEST(a_member_that_comes_to_life_is_appended)
 {
-    (void)state;
     int indices[8] = {-7, -7, -7};
     struct fake_category *c = &fake.categories[0];
     fake_cvar_add("library_b")->dead = true;
@@ -104,9 +100,8 @@ static void a_member_that_comes_to_life_is_appended(void **state)
 }
 
 /* It is what the standard offers for polling. */
-static void a_tree_that_stays_is_not_read_again(void **state)
+TEST(a_tree_that_stays_is_not_read_again)
 {
-    (void)state;
     int before = stamp(), asks = fake.category_asks, count, index;
     for (int i = 0; i < 10; i++) {
         assert_int_equal(stamp(), before);
@@ -116,23 +111,8 @@ static void a_tree_that_stays_is_not_read_again(void **state)
     assert_int_equal(fake.category_asks, asks);
 }
 
-/* MPICH's stamp does not change then. */
-static void a_new_variable_in_an_old_category_is_seen(void **state)
+TEST(what_dies_keeps_its_index_and_info)
 {
-    (void)state;
-    int indices[8], before = stamp(), native_stamp = fake.stamp;
-    struct fake_category *c = &fake.categories[0];
-    fake_pvar_add("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK, native.unsigned_long_long);
-    c->pvars[c->pvar_count++] = fake.pvar_count - 1;
-    assert_true(stamp() > before);
-    assert_int_equal(fake.stamp, native_stamp);
-    assert_int_equal(members("library", MEMBER_PVAR, indices, 8), 1);
-    assert_int_equal(indices[0], catalogue_find("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK));
-}
-
-static void what_dies_keeps_its_index_and_info(void **state)
-{
-    (void)state;
     char name[32];
     int length = sizeof name, index = control_find("library_a"), before = stamp(), category = index_of("library");
     fake.cvars[0].dead = true;
@@ -150,9 +130,8 @@ static void what_dies_keeps_its_index_and_info(void **state)
     assert_int_equal(control_find("library_a"), index);
 }
 
-static void pvars_are_found_without_a_walk(void **state)
+TEST(pvars_are_found_without_a_walk)
 {
-    (void)state;
     fake_pvar_add("library_sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
     int index = catalogue_find("library_sum", MPI_T_PVAR_CLASS_COUNTER); /* before anybody has counted them */
     assert_int_equal(index, (int)(variable_count + live_variable_count()));
@@ -162,28 +141,30 @@ static void pvars_are_found_without_a_walk(void **state)
     assert_true(catalogue_find("mpit_call_count", MPI_T_PVAR_CLASS_COUNTER) < (int)variable_count);
 }
 
-static void what_can_never_be_used_is_not_listed(void **state)
-{
-    (void)state;
-    int before = catalogue_refresh();
-    fake_pvar_add("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
-    fake_pvar_add("of_a_window", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long)->bind = MPI_T_BIND_MPI_WIN;
-    assert_int_equal(catalogue_refresh(), before);
-    assert_int_equal(catalogue_find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER), -1);
-    assert_int_equal(catalogue_find("of_a_window", MPI_T_PVAR_CLASS_COUNTER), -1);
-    fake_pvar_add("library_next", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
-    assert_int_equal(catalogue_refresh(), before + 1);
-}
-
 static bool begins(const char *text, const char *with)
 {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A tool that shows USER levels shows nothing that slows calls down, or lies below MPI. */
-static void own_variables_have_levels_and_costs(void **state)
+TEST(entered_variables_get_their_category)
 {
-    (void)state;
+    int indices[4];
+    struct catalogue_entry pvar = {.native_index = -1,
+                                   .name = (char *)(uintptr_t) "solver_steps",
+                                   .description = (char *)(uintptr_t) "",
+                                   .class = MPI_T_PVAR_CLASS_COUNTER,
+                                   .category = "solver/run"};
+    int index = catalogue_add(&pvar);
+    assert_true(index >= (int)(variable_count + live_variable_count()));
+    assert_int_equal(catalogue_add(&pvar), -1);
+    category_refresh();
+    assert_int_equal(members("solver/run", MEMBER_PVAR, indices, 4), 1);
+    assert_int_equal(indices[0], index);
+}
+
+/* A tool that shows USER levels shows nothing that slows calls down, or lies below MPI. */
+TEST(own_variables_have_levels_and_costs)
+{
     for (int i = 0; i < (int)variable_count; i++) {
         const struct catalogue_entry *entry = catalogue_at(i);
         bool below = begins(entry->name, "mpit_os_") || begins(entry->name, "mpit_fabric_") ||
@@ -207,9 +188,8 @@ static void own_variables_have_levels_and_costs(void **state)
         assert_int_equal(catalogue_at(catalogue_find(some[i].name, some[i].class))->verbosity, some[i].verbosity);
 }
 
-static void own_controls_say_who_may_write_them_and_when(void **state)
+TEST(own_controls_say_who_may_write_them_and_when)
 {
-    (void)state;
     for (unsigned knob = 0; knob < KNOB_COUNT; knob++) {
         const struct control *control = control_at(control_find(knob_table[knob].name));
         assert_int_equal(control->scope, MPI_T_SCOPE_LOCAL);
@@ -221,26 +201,8 @@ static void own_controls_say_who_may_write_them_and_when(void **state)
     assert_int_equal(control_at(control_find("mpit_spool_limit_bytes"))->verbosity, MPI_T_VERBOSITY_TUNER_DETAIL);
 }
 
-static void entered_variables_get_their_category(void **state)
+TEST(an_enumeration_outlives_the_librarys)
 {
-    (void)state;
-    int indices[4];
-    struct catalogue_entry pvar = {.native_index = -1,
-                                   .name = (char *)(uintptr_t) "solver_steps",
-                                   .description = (char *)(uintptr_t) "",
-                                   .class = MPI_T_PVAR_CLASS_COUNTER,
-                                   .category = "solver/run"};
-    int index = catalogue_add(&pvar);
-    assert_true(index >= (int)(variable_count + live_variable_count()));
-    assert_int_equal(catalogue_add(&pvar), -1);
-    category_refresh();
-    assert_int_equal(members("solver/run", MEMBER_PVAR, indices, 4), 1);
-    assert_int_equal(indices[0], index);
-}
-
-static void an_enumeration_outlives_the_librarys(void **state)
-{
-    (void)state;
     char text[] = "colour,red,green", name[16];
     int value, length = sizeof name, count;
     struct fake_cvar *first = fake_cvar_add("library_colour"), *second = fake_cvar_add("library_other_colour");
@@ -261,21 +223,27 @@ static void an_enumeration_outlives_the_librarys(void **state)
     assert_int_equal(MPI_T_enum_get_info(first->enumtype, &count, NULL, NULL), MPI_T_ERR_INVALID_HANDLE);
 }
 
-int main(void)
+/* MPICH's stamp does not change then. */
+TEST(a_new_variable_in_an_old_category_is_seen)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(own_variables_are_in_one_leaf_each),
-        cmocka_unit_test(the_stamp_changes_with_a_member_and_only_then),
-        cmocka_unit_test(a_member_that_comes_to_life_is_appended),
-        cmocka_unit_test(a_tree_that_stays_is_not_read_again),
-        cmocka_unit_test(what_dies_keeps_its_index_and_info),
-        cmocka_unit_test(pvars_are_found_without_a_walk),
-        cmocka_unit_test(entered_variables_get_their_category),
-        cmocka_unit_test(own_variables_have_levels_and_costs),
-        cmocka_unit_test(own_controls_say_who_may_write_them_and_when),
-        cmocka_unit_test(an_enumeration_outlives_the_librarys),
-        cmocka_unit_test(a_new_variable_in_an_old_category_is_seen),
-        cmocka_unit_test(what_can_never_be_used_is_not_listed),
-    };
-    return cmocka_run_group_tests(tests, open_all, NULL);
+    int indices[8], before = stamp(), native_stamp = fake.stamp;
+    struct fake_category *c = &fake.categories[0];
+    fake_pvar_add("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK, native.unsigned_long_long);
+    c->pvars[c->pvar_count++] = fake.pvar_count - 1;
+    assert_true(stamp() > before);
+    assert_int_equal(fake.stamp, native_stamp);
+    assert_int_equal(members("library", MEMBER_PVAR, indices, 8), 1);
+    assert_int_equal(indices[0], catalogue_find("library_mark", MPI_T_PVAR_CLASS_HIGHWATERMARK));
+}
+
+TEST(what_can_never_be_used_is_not_listed)
+{
+    int before = catalogue_refresh();
+    fake_pvar_add("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
+    fake_pvar_add("of_a_window", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long)->bind = MPI_T_BIND_MPI_WIN;
+    assert_int_equal(catalogue_refresh(), before);
+    assert_int_equal(catalogue_find("mtl_psm2_rx_user_num", MPI_T_PVAR_CLASS_COUNTER), -1);
+    assert_int_equal(catalogue_find("of_a_window", MPI_T_PVAR_CLASS_COUNTER), -1);
+    fake_pvar_add("library_next", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
+    assert_int_equal(catalogue_refresh(), before + 1);
 }

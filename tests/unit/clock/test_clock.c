@@ -1,8 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "clock/clock.h"
 
@@ -23,21 +19,17 @@ static int clock_start(void **state)
     return 0;
 }
 
-static void ticks_never_run_backwards(void **state)
+static int opened_at(void **state)
 {
-    (void)state;
-    uint64_t last = clock_now(), first = last;
-    for (int i = 0; i < 200000; i++) {
-        uint64_t now = clock_now();
-        assert_true(now >= last);
-        last = now;
-    }
-    assert_true(last > first);
+    static uint64_t opened;
+    clock_open();
+    opened = now_ns(CLOCK_MONOTONIC_RAW) - 1000000; /* clock_open came a little earlier */
+    *state = &opened;
+    return 0;
 }
 
-static void calibration_lasts_two_milliseconds_and_stays(void **state)
+TEST_WITH(calibration_lasts_two_milliseconds_and_stays, opened_at, NULL)
 {
-    (void)state;
     uint64_t opened = *(uint64_t *)*state;
     struct clock_scale scale = clock_calibrate();
     if (clock_is_counter)
@@ -50,18 +42,19 @@ static void calibration_lasts_two_milliseconds_and_stays(void **state)
     assert_true(clock_calibrate().mult == scale.mult);
 }
 
-static int opened_at(void **state)
+TEST_WITH(ticks_never_run_backwards, clock_start, NULL)
 {
-    static uint64_t opened;
-    clock_open();
-    opened = now_ns(CLOCK_MONOTONIC_RAW) - 1000000; /* clock_open came a little earlier */
-    *state = &opened;
-    return 0;
+    uint64_t last = clock_now(), first = last;
+    for (int i = 0; i < 200000; i++) {
+        uint64_t now = clock_now();
+        assert_true(now >= last);
+        last = now;
+    }
+    assert_true(last > first);
 }
 
-static void ticks_become_the_nanoseconds_that_have_passed(void **state)
+TEST_WITH(ticks_become_the_nanoseconds_that_have_passed, clock_start, NULL)
 {
-    (void)state;
     struct clock_scale scale = clock_calibrate();
     uint64_t ticks = clock_now(), ns = now_ns(CLOCK_MONOTONIC_RAW);
     struct timespec nap = {.tv_nsec = 100000000};
@@ -72,9 +65,8 @@ static void ticks_become_the_nanoseconds_that_have_passed(void **state)
     assert_true(ratio > 0.98 && ratio < 1.02);
 }
 
-static void nanoseconds_and_ticks_are_inverse(void **state)
+TEST(nanoseconds_and_ticks_are_inverse)
 {
-    (void)state;
     const uint64_t mults[] = {UINT64_C(1) << 32, 1431655765 /* 3 GHz */, UINT64_C(4) << 32 /* 250 MHz */};
     for (unsigned m = 0; m < sizeof mults / sizeof mults[0]; m++) {
         struct clock_scale scale = {mults[m]};
@@ -88,25 +80,22 @@ static void nanoseconds_and_ticks_are_inverse(void **state)
     assert_int_equal(clock_ticks((struct clock_scale){UINT64_C(1) << 31}, 5), 10);
 }
 
-static void scale_does_not_overflow_in_a_year(void **state)
+TEST(scale_does_not_overflow_in_a_year)
 {
-    (void)state;
     struct clock_scale scale = {1431655765};
     uint64_t year = UINT64_C(365) * 86400 * 3000000000u;
     uint64_t ns = clock_ns(scale, year);
     assert_true(ns > UINT64_C(31535999) * 1000000000u && ns < UINT64_C(31536001) * 1000000000u);
 }
 
-static void too_many_nanoseconds_are_the_most_ticks(void **state)
+TEST(too_many_nanoseconds_are_the_most_ticks)
 {
-    (void)state;
     assert_true(clock_ticks((struct clock_scale){1}, UINT64_MAX) == UINT64_MAX);
     assert_true(clock_ticks((struct clock_scale){UINT64_C(1) << 31}, UINT64_MAX) == UINT64_MAX);
 }
 
-static void pair_is_one_instant_on_both_time_lines(void **state)
+TEST(pair_is_one_instant_on_both_time_lines)
 {
-    (void)state;
     struct clock_scale scale = clock_calibrate();
     uint64_t ticks_before = clock_now(), real_before = now_ns(CLOCK_REALTIME);
     struct clock_pair first = clock_pair_read();
@@ -121,9 +110,8 @@ static void pair_is_one_instant_on_both_time_lines(void **state)
     assert_true(ratio > 0.95 && ratio < 1.05);
 }
 
-static void fallback_is_the_monotonic_clock_in_nanoseconds(void **state)
+TEST(fallback_is_the_monotonic_clock_in_nanoseconds)
 {
-    (void)state;
     bool counter = clock_is_counter;
     assert_int_equal(clock_kind(), counter ? CLOCK_KIND_TSC : CLOCK_KIND_MONOTONIC);
     clock_is_counter = false;
@@ -132,19 +120,4 @@ static void fallback_is_the_monotonic_clock_in_nanoseconds(void **state)
     clock_is_counter = counter;
     assert_in_range(now, before, after);
     assert_int_equal(kind, CLOCK_KIND_MONOTONIC);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(calibration_lasts_two_milliseconds_and_stays, opened_at),
-        cmocka_unit_test_setup(ticks_never_run_backwards, clock_start),
-        cmocka_unit_test_setup(ticks_become_the_nanoseconds_that_have_passed, clock_start),
-        cmocka_unit_test(nanoseconds_and_ticks_are_inverse),
-        cmocka_unit_test(scale_does_not_overflow_in_a_year),
-        cmocka_unit_test(too_many_nanoseconds_are_the_most_ticks),
-        cmocka_unit_test(pair_is_one_instant_on_both_time_lines),
-        cmocka_unit_test(fallback_is_the_monotonic_clock_in_nanoseconds),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Leaders of nodes that measure their clocks over TCP: what they write to each other, strangers, and the bounds. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "clock/clockparty.h"
 
@@ -38,9 +34,10 @@ static struct clock_server server_of(unsigned seed)
     return server;
 }
 
-static void what_is_written_is_read(void **state)
+TESTS_ALL(clock_start, NULL)
+
+TEST(what_is_written_is_read)
 {
-    (void)state;
     unsigned char bytes[CLOCK_MESSAGE_MOST];
     struct clock_server server = server_of(7), read;
     clock_file_pack(&server, bytes);
@@ -62,9 +59,8 @@ static void what_is_written_is_read(void **state)
     assert_false(clock_welcome_check(&server, bytes));
 }
 
-static void what_is_out_of_range_is_refused(void **state)
+TEST(what_is_out_of_range_is_refused)
 {
-    (void)state;
     unsigned char bytes[CLOCK_MESSAGE_MOST];
     struct clock_server server = server_of(1), read;
     server.count = CLOCK_ADDRESSES_MOST + 1;
@@ -89,9 +85,8 @@ static void what_is_out_of_range_is_refused(void **state)
     assert_false(clock_hello_unpack(&hello_read, bytes));
 }
 
-static void flipped_bits_stay_within_bounds(void **state)
+TEST(flipped_bits_stay_within_bounds)
 {
-    (void)state;
     unsigned char good[CLOCK_MESSAGE_MOST], bytes[CLOCK_MESSAGE_MOST];
     struct clock_hello hello = {{5, 6}, CLOCK_HELLO_JOIN, 9, 4, 1, server_of(8)};
     clock_hello_pack(&hello, good);
@@ -173,9 +168,8 @@ static void sync_is_right(const struct leader *leader)
     assert_true(leader->sync.error_ns > 0 && leader->sync.error_ns < 1000 * MS);
 }
 
-static void all_measure_along_the_tree(void **state)
+TEST(all_measure_along_the_tree)
 {
-    (void)state;
     struct clock_member self = member_of(0);
     struct leader leaders[LEADERS] = {0};
     struct clock_party party;
@@ -197,9 +191,8 @@ static void all_measure_along_the_tree(void **state)
     assert_int_equal(leaders[4].joined, CLOCK_SHARES);
 }
 
-static void silent_parent_is_replaced(void **state)
+TEST(silent_parent_is_replaced)
 {
-    (void)state;
     struct clock_member self = member_of(0);
     struct leader leaders[LEADERS] = {[1] = {.silent = true}};
     struct clock_party party;
@@ -229,9 +222,8 @@ static int stranger_connect(const struct clock_server *server)
     return fd;
 }
 
-static void strangers_are_of_no_account(void **state)
+TEST(strangers_are_of_no_account)
 {
-    (void)state;
     enum { STRANGERS = 5 };
     struct clock_member self = member_of(0);
     struct leader leaders[LEADERS] = {0};
@@ -276,9 +268,8 @@ static void ended_in_time(uint64_t begin)
     assert_true(clock_ns(scale, clock_now() - begin) < 2000 * MS);
 }
 
-static void nobody_waits_for_those_who_do_not_come(void **state)
+TEST(nobody_waits_for_those_who_do_not_come)
 {
-    (void)state;
     struct clock_member self = member_of(0), other = member_of(1);
     struct clock_party party, joining;
     uint64_t begin = clock_now();
@@ -327,9 +318,8 @@ static void *liar_run(void *data)
     return NULL;
 }
 
-static void lies_are_not_believed(void **state)
+TEST(lies_are_not_believed)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         struct clock_member self = member_of(0), other = member_of(1);
         struct clock_party party, joining;
@@ -346,19 +336,4 @@ static void lies_are_not_believed(void **state)
         clock_party_close(&joining);
         clock_party_close(&party);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(what_is_out_of_range_is_refused),
-        cmocka_unit_test(flipped_bits_stay_within_bounds),
-        cmocka_unit_test(all_measure_along_the_tree),
-        cmocka_unit_test(silent_parent_is_replaced),
-        cmocka_unit_test(strangers_are_of_no_account),
-        cmocka_unit_test(nobody_waits_for_those_who_do_not_come),
-        cmocka_unit_test(lies_are_not_believed),
-    };
-    return cmocka_run_group_tests(tests, clock_start, NULL);
 }

@@ -1,9 +1,5 @@
 /* Clocks of several nodes: who measures against whom, what a measurement says, what is kept, and the map made of it. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "clock/clockmap.h"
 #include "clock/clocksync.h"
@@ -22,9 +18,8 @@ static unsigned rounds_by_doubling(uint32_t nodes)
     return rounds;
 }
 
-static void every_node_is_measured_once_by_one_that_is_known(void **state)
+TEST(every_node_is_measured_once_by_one_that_is_known)
 {
-    (void)state;
     static unsigned char known[3000];
     for (uint32_t nodes = 1; nodes <= 2100; nodes += nodes < 70 ? 1 : 97) {
         assert_int_equal(clock_tree_rounds(nodes), rounds_by_doubling(nodes));
@@ -74,9 +69,8 @@ static struct clock_sync burst_of(int64_t ahead, double drift, const uint64_t (*
     return sync;
 }
 
-static void truth_lies_within_the_claimed_error(void **state)
+TEST(truth_lies_within_the_claimed_error)
 {
-    (void)state;
     const uint64_t even[][2] = {{500, 500}}, one_sided[][2] = {{10, 90000}}, best[][2] = {{800, 90000}, {70000, 700}};
     assert_true(burst_of(3000000000, 0, even, 1).error_ns <= 501);
     assert_true(burst_of(-4000000000, 0, one_sided, 1).error_ns >= 44990);
@@ -91,9 +85,8 @@ static void truth_lies_within_the_claimed_error(void **state)
     }
 }
 
-static void impossible_echoes_are_left_out(void **state)
+TEST(impossible_echoes_are_left_out)
 {
-    (void)state;
     struct clock_burst burst;
     struct clock_sync sync;
     clock_burst_begin(&burst, (struct clock_scale){ONE});
@@ -105,9 +98,8 @@ static void impossible_echoes_are_left_out(void **state)
     assert_false(clock_burst_result(&burst, &sync));
 }
 
-static void two_measurements_are_kept(void **state)
+TEST(two_measurements_are_kept)
 {
-    (void)state;
     static struct clock_syncs syncs;
     struct clock_sync list[CLOCK_SYNCS_MOST];
     for (uint64_t i = 0; i < 3; i++) {
@@ -122,9 +114,8 @@ static void two_measurements_are_kept(void **state)
     assert_int_equal(clock_syncs_copy(&syncs, list), 0);
 }
 
-static void map_goes_through_what_was_measured_and_never_back(void **state)
+TEST(map_goes_through_what_was_measured_and_never_back)
 {
-    (void)state;
     struct clock_map map;
     clock_map_open(&map, (struct clock_scale){ONE}, 1000, EPOCH);
     assert_int_equal(clock_map_ns(&map, 1500), EPOCH + 500); /* nothing was measured */
@@ -150,9 +141,8 @@ static void map_goes_through_what_was_measured_and_never_back(void **state)
     }
 }
 
-static void impossible_measurements_are_left_out(void **state)
+TEST(impossible_measurements_are_left_out)
 {
-    (void)state;
     struct clock_map map;
     clock_map_open(&map, (struct clock_scale){ONE}, 0, EPOCH);
     clock_map_set(&map, (struct clock_sync[]){{4000000, EPOCH + 4000000, 50}, {5000000, EPOCH + 50000000, 50}}, 2);
@@ -162,9 +152,8 @@ static void impossible_measurements_are_left_out(void **state)
     assert_int_equal(map.knots[0].ticks, 4000000);
 }
 
-static void moved_knots_keep_their_order(void **state)
+TEST(moved_knots_keep_their_order)
 {
-    (void)state;
     struct clock_map map;
     double by[CLOCK_KNOTS_MOST] = {-300, 500};
     clock_map_open(&map, (struct clock_scale){ONE}, 0, EPOCH);
@@ -180,9 +169,8 @@ static void moved_knots_keep_their_order(void **state)
 }
 
 /* Files may hold anything. */
-static void anything_makes_a_map_that_does_not_go_back(void **state)
+TEST(anything_makes_a_map_that_does_not_go_back)
 {
-    (void)state;
     static const uint64_t extremes[] = {
         0, 1, 1000, UINT64_C(1) << 60, EPOCH, UINT64_C(1) << 61, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX};
     enum { COUNT = sizeof extremes / sizeof *extremes };
@@ -205,19 +193,4 @@ static void anything_makes_a_map_that_does_not_go_back(void **state)
             before = ns;
         }
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_node_is_measured_once_by_one_that_is_known),
-        cmocka_unit_test(truth_lies_within_the_claimed_error),
-        cmocka_unit_test(impossible_echoes_are_left_out),
-        cmocka_unit_test(two_measurements_are_kept),
-        cmocka_unit_test(map_goes_through_what_was_measured_and_never_back),
-        cmocka_unit_test(impossible_measurements_are_left_out),
-        cmocka_unit_test(moved_knots_keep_their_order),
-        cmocka_unit_test(anything_makes_a_map_that_does_not_go_back),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Drained chunks come back in the section of their process, to the last event. So they do when a call fails, or the drain is
  * killed. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "base/hash.h"
 #include "calls.h"
@@ -252,9 +248,10 @@ static void nothing_is_left(void)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------- */
 
-static void all_that_is_finished_is_drained(void **state)
+TESTS_ALL(scene_make, scene_end)
+
+TEST(all_that_is_finished_is_drained)
 {
-    (void)state;
     all_comes_back();
     scene_restore();
     drain_file(live, part);
@@ -265,9 +262,8 @@ static void all_that_is_finished_is_drained(void **state)
 }
 
 /* The file grows between two looks. */
-static void what_comes_later_is_drained_later(void **state)
+TEST(what_comes_later_is_drained_later)
 {
-    (void)state;
     uint64_t ends[] = {scene_bytes / 4, scene_bytes / 2, scene_bytes}, before = 0;
     scene_restore();
     int fd = open(live, O_WRONLY | O_CLOEXEC);
@@ -320,15 +316,13 @@ static void drains_are_hit(bool kills)
     assert_true(calls > 60);
 }
 
-static void a_call_that_fails_costs_nothing(void **state)
+TEST(a_call_that_fails_costs_nothing)
 {
-    (void)state;
     drains_are_hit(false);
 }
 
-static void a_killed_drain_costs_nothing(void **state)
+TEST(a_killed_drain_costs_nothing)
 {
-    (void)state;
     drains_are_hit(true);
 }
 
@@ -341,9 +335,8 @@ static void some_is_lost(void)
     assert_int_equal(content.events + content.missing, whole.events);
 }
 
-static void what_is_gone_is_counted(void **state)
+TEST(what_is_gone_is_counted)
 {
-    (void)state;
     scene_restore();
     drain_file(live, part);
     off_t bytes = part_bytes();
@@ -359,9 +352,8 @@ static void what_is_gone_is_counted(void **state)
     some_is_lost();
 }
 
-static void a_part_that_goes_while_it_grows_is_counted(void **state)
+TEST(a_part_that_goes_while_it_grows_is_counted)
 {
-    (void)state;
     for (int gone = 0; gone < 2; gone++) {
         scene_restore();
         assert_true(hit_drain(300, true)); /* one step is written */
@@ -373,9 +365,8 @@ static void a_part_that_goes_while_it_grows_is_counted(void **state)
 }
 
 /* Damage costs a chunk, and never the process. */
-static void a_damaged_part_costs_a_part(void **state)
+TEST(a_damaged_part_costs_a_part)
 {
-    (void)state;
     scene_restore();
     drain_file(live, part);
     off_t bytes = part_bytes();
@@ -395,14 +386,4 @@ static void a_damaged_part_costs_a_part(void **state)
     all_comes_back();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_that_is_finished_is_drained), cmocka_unit_test(what_comes_later_is_drained_later),
-        cmocka_unit_test(a_call_that_fails_costs_nothing), cmocka_unit_test(a_killed_drain_costs_nothing),
-        cmocka_unit_test(what_is_gone_is_counted),         cmocka_unit_test(a_part_that_goes_while_it_grows_is_counted),
-        cmocka_unit_test(a_damaged_part_costs_a_part),
-    };
-    packed_enable();
-    return cmocka_run_group_tests(tests, scene_make, scene_end);
-}
+AT_START(codec_enable, packed_enable())

@@ -1,9 +1,5 @@
 /* Scaling of known times: speedup, factors, medians, and what limits. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "compare/scaling.h"
 
@@ -29,18 +25,16 @@ static struct scaling made(bool weak)
     return scaling;
 }
 
-static void rows_are_sorted_by_ranks(void **state)
+TEST(rows_are_sorted_by_ranks)
 {
-    (void)state;
     struct scaling scaling = made(false);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(scaling.rows[i].median.ranks, 2u << i);
     scaling_release(&scaling);
 }
 
-static void strong_scaling_compares_the_time_of_all_ranks(void **state)
+TEST(strong_scaling_compares_the_time_of_all_ranks)
 {
-    (void)state;
     struct scaling scaling = made(false);
     const struct scaling_row *rows = scaling.rows;
     close_check(rows[0].speedup, 1);
@@ -57,9 +51,8 @@ static void strong_scaling_compares_the_time_of_all_ranks(void **state)
     scaling_release(&scaling);
 }
 
-static void weak_scaling_compares_the_time_of_one_rank(void **state)
+TEST(weak_scaling_compares_the_time_of_one_rank)
 {
-    (void)state;
     struct scaling scaling = made(true);
     close_check(scaling.rows[2].speedup, 4 * 1.25);
     close_check(scaling.rows[1].factors[FACTOR_COMPUTATION], 1.6);
@@ -68,9 +61,8 @@ static void weak_scaling_compares_the_time_of_one_rank(void **state)
     scaling_release(&scaling);
 }
 
-static void global_efficiency_falls_as_the_speedup_does(void **state)
+TEST(global_efficiency_falls_as_the_speedup_does)
 {
-    (void)state;
     for (int weak = 0; weak < 2; weak++) {
         struct scaling scaling = made(weak);
         for (size_t i = 0; i < scaling.count; i++) {
@@ -84,9 +76,8 @@ static void global_efficiency_falls_as_the_speedup_does(void **state)
     }
 }
 
-static void equal_ranks_are_medians(void **state)
+TEST(equal_ranks_are_medians)
 {
-    (void)state;
     struct scaling_run runs[] = {
         {2, 9, 1, 3, 5}, {4, 4, 2, 3, 3.5}, {2, 5, 3, 4, 5}, {4, 6, 3, 3.5, -1}, {2, 7, 2, 9, 6}};
     struct scaling scaling;
@@ -108,9 +99,8 @@ static void equal_ranks_are_medians(void **state)
     scaling_release(&scaling);
 }
 
-static void unknown_times_stay_unknown(void **state)
+TEST(unknown_times_stay_unknown)
 {
-    (void)state;
     struct scaling_run runs[] = {{1, 8, -1, -1, -1}, {2, 4, 3, 3, -1}};
     struct scaling scaling;
     assert_int_equal(scaling_make(&scaling, runs, 2, false), 0);
@@ -130,9 +120,8 @@ static void unknown_times_stay_unknown(void **state)
     scaling_release(&scaling);
 }
 
-static void growth_tells_strong_from_weak(void **state)
+TEST(growth_tells_strong_from_weak)
 {
-    (void)state;
     struct scaling scaling = made(false); /* four times the ranks compute twice as long: neither is sure */
     close_check(scaling_growth(&scaling), 2);
     assert_false(scaling_is_doubtful(&scaling));
@@ -157,28 +146,12 @@ static void limit_check(struct scaling_run last, enum scaling_factor limit)
     scaling_release(&scaling);
 }
 
-static void limit_is_the_factor_that_fell_most(void **state)
+TEST(limit_is_the_factor_that_fell_most)
 {
-    (void)state;
     limit_check((struct scaling_run){2, 4, 4, 4, 4}, FACTOR_GLOBAL); /* nothing fell */
     limit_check((struct scaling_run){2, 8, 8, 8, 8}, FACTOR_COMPUTATION);
     limit_check((struct scaling_run){2, 8, 4, 7, -1}, FACTOR_BALANCE);
     limit_check((struct scaling_run){2, 8, 4, 5, -1}, FACTOR_COMMUNICATION);
     limit_check((struct scaling_run){2, 8, 4, 5, 7}, FACTOR_SERIALIZATION);
     limit_check((struct scaling_run){2, 8, 4, 5, 5.5}, FACTOR_TRANSFER);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_sorted_by_ranks),
-        cmocka_unit_test(strong_scaling_compares_the_time_of_all_ranks),
-        cmocka_unit_test(weak_scaling_compares_the_time_of_one_rank),
-        cmocka_unit_test(global_efficiency_falls_as_the_speedup_does),
-        cmocka_unit_test(equal_ranks_are_medians),
-        cmocka_unit_test(unknown_times_stay_unknown),
-        cmocka_unit_test(growth_tells_strong_from_weak),
-        cmocka_unit_test(limit_is_the_factor_that_fell_most),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,12 @@
 /* When the system's counters are read, and where what they have counted goes. */
 #define _GNU_SOURCE
+#include "unittest.h"
+
 #include "clock/clock.h"
 #include "counters/oscounters.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 static struct rusage usage;
 static int readings;
@@ -58,9 +54,10 @@ static uint64_t sum(enum counter counter)
     return all;
 }
 
-static void shares_are_by_time(void **state)
+TESTS_EACH(begin, NULL)
+
+TEST(shares_are_by_time)
 {
-    (void)state;
     usage.ru_minflt = 1000;
     usage.ru_nvcsw = 1;
     usage.ru_stime.tv_usec = 7;
@@ -83,9 +80,8 @@ static void shares_are_by_time(void **state)
     assert_int_equal(sum(COUNTER_FAULTS_MINOR), 1003);
 }
 
-static void readings_are_few_where_calls_are_short(void **state)
+TEST(readings_are_few_where_calls_are_short)
 {
-    (void)state;
     enum { PASSES = 100000 };
     for (int i = 0; i < PASSES; i++)
         if (stay(i % 2 ? PLACE_P2P : PLACE_OUTSIDE, interval / 100))
@@ -97,9 +93,8 @@ static void readings_are_few_where_calls_are_short(void **state)
     assert_in_range(counts[COUNTER_FAULTS_MINOR][PLACE_P2P], 150, 300);
 }
 
-static void each_end_is_read_where_calls_are_seldom(void **state)
+TEST(each_end_is_read_where_calls_are_seldom)
 {
-    (void)state;
     for (int round = 0; round < 100; round++) {
         stay(PLACE_OUTSIDE, 40 * interval);
         for (int i = 0; i < 32; i++) {
@@ -110,9 +105,8 @@ static void each_end_is_read_where_calls_are_seldom(void **state)
     assert_int_equal(readings, 3200);
 }
 
-static void nobody_asks(void **state)
+TEST(nobody_asks)
 {
-    (void)state;
     os_counters_switch(false);
     usage.ru_minflt = 500;
     assert_true(stay(PLACE_P2P, 2 * interval));
@@ -128,14 +122,4 @@ static void nobody_asks(void **state)
     assert_int_equal(counts[COUNTER_FAULTS_MINOR][PLACE_P2P], 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(shares_are_by_time, begin),
-        cmocka_unit_test_setup(readings_are_few_where_calls_are_short, begin),
-        cmocka_unit_test_setup(each_end_is_read_where_calls_are_seldom, begin),
-        cmocka_unit_test_setup(nobody_asks, begin),
-    };
-    clock_open();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+AT_START(clock_start, clock_open())

@@ -1,9 +1,5 @@
 /* Files and rows of a database. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "database/callfigures.h"
 #include "database/database_job.h"
@@ -68,9 +64,10 @@ static void counter_put(struct database *database, const char *name, uint64_t va
     row_end(database);
 }
 
-static void rows_have_their_values(void **state)
+TESTS_ALL(directory_make, directory_remove)
+
+TEST(rows_have_their_values)
 {
-    (void)state;
     struct database *database = database_open(path, error);
     assert_non_null(database);
     counter_put(database,
@@ -93,9 +90,8 @@ static void rows_have_their_values(void **state)
 }
 
 /* Only recorded time tells how efficient a job is. And a damaged file may have any time. */
-static void times_of_a_job_are_told(void **state)
+TEST(times_of_a_job_are_told)
 {
-    (void)state;
     struct summary_row row = {.run_ns = 5000, .off_ns = 2000, .threads = 1};
     struct summary_host host = {"node"};
     struct summary summary = {.run_seconds.max = 5e-6,
@@ -118,9 +114,8 @@ static void times_of_a_job_are_told(void **state)
     unlink(path);
 }
 
-static void each_column_is_described(void **state)
+TEST(each_column_is_described)
 {
-    (void)state;
     struct database *database = database_open(path, error);
     assert_int_equal(database_close(database, false, error), 0);
     unsigned columns = 0;
@@ -135,9 +130,8 @@ static void each_column_is_described(void **state)
     unlink(path);
 }
 
-static void an_existing_file_is_refused(void **state)
+TEST(an_existing_file_is_refused)
 {
-    (void)state;
     FILE *file = fopen(path, "w");
     fputs("mine", file);
     fclose(file);
@@ -151,9 +145,8 @@ static void an_existing_file_is_refused(void **state)
     unlink(path);
 }
 
-static void a_failure_leaves_no_file(void **state)
+TEST(a_failure_leaves_no_file)
 {
-    (void)state;
     struct database *database = database_open(path, error);
     counter_put(database, "lost", 1);
     strcpy(error, "the reason");
@@ -163,9 +156,8 @@ static void a_failure_leaves_no_file(void **state)
 }
 
 /* Two rows with the same key: SQLite refuses the second. */
-static void an_error_of_sqlite_is_told(void **state)
+TEST(an_error_of_sqlite_is_told)
 {
-    (void)state;
     struct database *database = database_open(path, error);
     counter_put(database, "twice", 1);
     counter_put(database, "twice", 2);
@@ -183,9 +175,8 @@ static struct call_part part(unsigned kind, uint64_t bytes, uint32_t of)
         .event = {.begin = 5, .duration = of, .kind = (uint16_t)kind, .comm = 1, .peer = 1, .bytes = bytes}};
 }
 
-static void a_call_has_the_figures_of_its_records(void **state)
+TEST(a_call_has_the_figures_of_its_records)
 {
-    (void)state;
     struct call_figures *figures = call_figures_open();
     struct call_part parts[] = {part(RECORD_RECV_DONE, 100, CALL_MPI_Irecv), part(RECORD_RECV_DONE, 50, CALL_MPI_Irecv),
                                 part(RECORD_SEND_DONE, 7, CALL_MPI_Isend), part(RECORD_STALL, 3, CALL_MPI_Waitall)};
@@ -210,18 +201,4 @@ static void a_call_has_the_figures_of_its_records(void **state)
         assert_int_equal(of->small, 0);
     }
     call_figures_close(figures);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_have_their_values),
-        cmocka_unit_test(times_of_a_job_are_told),
-        cmocka_unit_test(each_column_is_described),
-        cmocka_unit_test(an_existing_file_is_refused),
-        cmocka_unit_test(a_failure_leaves_no_file),
-        cmocka_unit_test(an_error_of_sqlite_is_told),
-        cmocka_unit_test(a_call_has_the_figures_of_its_records),
-    };
-    return cmocka_run_group_tests(tests, directory_make, directory_remove);
 }

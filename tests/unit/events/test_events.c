@@ -1,10 +1,6 @@
 /* MPI_T events: types, handles, delivery by safety level, what is dropped. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "eventfixture.h"
 
@@ -14,9 +10,10 @@
 
 /* ---- types ---- */
 
-static void layouts_ascend_and_fit(void **state)
+TESTS_ALL(setup, NULL)
+
+TEST(layouts_ascend_and_fit)
 {
-    (void)state;
     for (int i = 0; i < EVENT_TYPES; i++) {
         const struct event_type *type = &event_types[i];
         size_t end = 0;
@@ -33,9 +30,8 @@ static void layouts_ascend_and_fit(void **state)
     }
 }
 
-static void info_is_cut_to_the_room(void **state)
+TEST(info_is_cut_to_the_room)
 {
-    (void)state;
     int num = 2, length = 5, needed = 0;
     char name[8] = "zzzzzzz";
     MPI_Aint displacements[3] = {-1, -1, -1};
@@ -52,9 +48,8 @@ static void info_is_cut_to_the_room(void **state)
 
 /* ---- delivery ---- */
 
-static void only_its_communicator_is_heard(void **state)
+TEST(only_its_communicator_is_heard)
 {
-    (void)state;
     int heard[2] = {0, 0}, any = 0;
     MPI_T_event_registration handle[2] = {handle_on(MESSAGE_POSTED, 0), handle_on(MESSAGE_POSTED, 1)}, every;
     assert_int_equal(MPI_T_event_handle_alloc(MESSAGE_POSTED, NULL, NULL, &every), MPI_SUCCESS);
@@ -88,9 +83,8 @@ static void note_level(MPI_T_event_instance instance, MPI_T_event_registration h
 }
 
 /* Every set of levels that can be registered, at every place. */
-static void lowest_level_that_fits_is_called(void **state)
+TEST(lowest_level_that_fits_is_called)
 {
-    (void)state;
     static int levels[] = {0, 1, 2, 3};
     MPI_T_event_registration handle = handle_on(MESSAGE_POSTED, 0);
     for (int set = 0; set < 16; set++) {
@@ -132,9 +126,8 @@ static void in_order(MPI_T_event_instance instance, MPI_T_event_registration han
     *(int *)data = order_of_events++;
 }
 
-static void what_is_dropped_is_told_before_the_next(void **state)
+TEST(what_is_dropped_is_told_before_the_next)
 {
-    (void)state;
     int at = -1;
     told = told_times = order_of_events = 0;
     MPI_T_event_registration handle = handle_on(MESSAGE_POSTED, 0);
@@ -178,9 +171,8 @@ static void raise_again(MPI_T_event_instance instance, MPI_T_event_registration 
     depth--;
 }
 
-static void raising_inside_a_callback_is_dropped(void **state)
+TEST(raising_inside_a_callback_is_dropped)
 {
-    (void)state;
     int heard = 0;
     told = told_times = 0;
     MPI_T_event_registration handle = handle_on(MESSAGE_POSTED, 0);
@@ -224,9 +216,8 @@ static void read_all(MPI_T_event_instance instance, MPI_T_event_registration han
     *(int *)data = 1;
 }
 
-static void instance_is_read_in_its_callback_alone(void **state)
+TEST(instance_is_read_in_its_callback_alone)
 {
-    (void)state;
     int done = 0, value;
     MPI_T_event_registration handle = handle_on(MESSAGE_POSTED, 0);
     hear(handle, MPI_T_CB_REQUIRE_NONE, read_all, &done);
@@ -240,9 +231,8 @@ static void instance_is_read_in_its_callback_alone(void **state)
     free_now(handle);
 }
 
-static void levels_are_told_when_they_cross(void **state)
+TEST(levels_are_told_when_they_cross)
 {
-    (void)state;
     static const unsigned long long seen[] = {1, 2, 3, 4, 3, 2, 3, 9, 0, 2, 3};
     int heard = 0;
     comms[0]->shared->sends.now = 0;
@@ -261,9 +251,8 @@ static void levels_are_told_when_they_cross(void **state)
     free_now(handle);
 }
 
-static void who_listens_changes_the_limit_of_the_frequent_path(void **state)
+TEST(who_listens_changes_the_limit_of_the_frequent_path)
 {
-    (void)state;
     uint64_t rare = knob_rare_ticks;
     int heard = 0;
     MPI_T_event_registration begin = handle_on(COLLECTIVE_BEGIN, 0), end = handle_on(COLLECTIVE_END, 0);
@@ -305,9 +294,8 @@ static void free_itself(MPI_T_event_instance instance, MPI_T_event_registration 
     assert_int_equal(MPI_T_event_read(instance, 2, &tag), MPI_SUCCESS);
 }
 
-static void handle_may_be_freed_in_its_callback(void **state)
+TEST(handle_may_be_freed_in_its_callback)
 {
-    (void)state;
     int heard = 0, others = 0;
     MPI_T_event_registration older = handle_on(MESSAGE_POSTED, 0), handle = handle_on(MESSAGE_POSTED, 0);
     hear(older, MPI_T_CB_REQUIRE_NONE, count, &others);
@@ -326,9 +314,8 @@ static void handle_may_be_freed_in_its_callback(void **state)
     assert_int_equal(freed, 1); /* nothing runs: at once */
 }
 
-static void places_come_back_and_old_tickets_do_not(void **state)
+TEST(places_come_back_and_old_tickets_do_not)
 {
-    (void)state;
     MPI_T_event_registration first = handle_on(MESSAGE_POSTED, 0);
     free_now(first);
     for (int i = 0; i < 100000; i++) {
@@ -348,9 +335,8 @@ static void places_come_back_and_old_tickets_do_not(void **state)
     free_now(handle_on(MESSAGE_POSTED, 0));
 }
 
-static void wrong_handles_have_the_right_code(void **state)
+TEST(wrong_handles_have_the_right_code)
 {
-    (void)state;
     MPI_T_event_registration handle = NULL;
     MPI_Comm unknown = (MPI_Comm)(uintptr_t)0x5550;
     int on_stack;
@@ -372,23 +358,4 @@ static void wrong_handles_have_the_right_code(void **state)
     door_users = 0;
     assert_int_equal(MPI_T_event_handle_free(handle, NULL, NULL), MPI_T_ERR_NOT_INITIALIZED);
     door_users = 1;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layouts_ascend_and_fit),
-        cmocka_unit_test(info_is_cut_to_the_room),
-        cmocka_unit_test(only_its_communicator_is_heard),
-        cmocka_unit_test(lowest_level_that_fits_is_called),
-        cmocka_unit_test(what_is_dropped_is_told_before_the_next),
-        cmocka_unit_test(raising_inside_a_callback_is_dropped),
-        cmocka_unit_test(instance_is_read_in_its_callback_alone),
-        cmocka_unit_test(levels_are_told_when_they_cross),
-        cmocka_unit_test(who_listens_changes_the_limit_of_the_frequent_path),
-        cmocka_unit_test(handle_may_be_freed_in_its_callback),
-        cmocka_unit_test(places_come_back_and_old_tickets_do_not),
-        cmocka_unit_test(wrong_handles_have_the_right_code),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
 }

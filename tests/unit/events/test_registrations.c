@@ -1,10 +1,6 @@
 /* Event handles that come and go while threads raise; types that are added; the library's own types behind ours. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "events/registration.h"
 #include "effort.h"
@@ -69,9 +65,10 @@ static void *churner(void *memory)
     return NULL;
 }
 
-static void handles_come_and_go_while_threads_raise(void **state)
+TESTS_ALL(setup, NULL)
+
+TEST(handles_come_and_go_while_threads_raise)
 {
-    (void)state;
     static struct life lives[CHURNERS][HANDLES];
     pthread_t raisers[RAISERS], churners[CHURNERS];
     int heard = 0;
@@ -115,9 +112,8 @@ static double many_freed(size_t first, size_t step)
 }
 
 /* A walk along the list, which the newest begin, took 60 s for the oldest first. */
-static void handles_are_freed_in_any_order_at_the_same_cost(void **state)
+TEST(handles_are_freed_in_any_order_at_the_same_cost)
 {
-    (void)state;
     int heard = 0;
     MPI_T_event_registration oldest = handle_on(MESSAGE_POSTED, 0);
     hear(oldest, MPI_T_CB_REQUIRE_NONE, count, &heard);
@@ -144,9 +140,8 @@ static void note_value(MPI_T_event_instance instance, MPI_T_event_registration h
     assert_int_equal(MPI_T_event_copy(instance, data), MPI_SUCCESS);
 }
 
-static void types_can_be_added(void **state)
+TEST(types_can_be_added)
 {
-    (void)state;
     int index, value = 0, number = 31;
     MPI_T_event_registration handle;
     assert_int_equal(event_type_add(&added), EVENT_TYPES);
@@ -256,9 +251,8 @@ static void dropped_by_library(MPI_Count number, MPI_T_event_registration handle
     *(int *)data += 10;
 }
 
-static void events_of_the_library_stand_behind_ours(void **state)
+TEST(events_of_the_library_stand_behind_ours)
 {
-    (void)state;
     int index, number, heard = 0;
     door.open = true;
     door.event_get_num = library_num;
@@ -288,15 +282,4 @@ static void events_of_the_library_stand_behind_ours(void **state)
     assert_int_equal(freed, 1);
     assert_int_equal(MPI_T_event_handle_free(library_handle, NULL, NULL), MPI_T_ERR_INVALID_HANDLE);
     memset(&door, 0, sizeof door);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handles_come_and_go_while_threads_raise),
-        cmocka_unit_test(handles_are_freed_in_any_order_at_the_same_cost),
-        cmocka_unit_test(types_can_be_added),
-        cmocka_unit_test(events_of_the_library_stand_behind_ours),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
 }

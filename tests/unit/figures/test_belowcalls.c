@@ -1,9 +1,5 @@
 /* What happens below MPI: events by hand -> fold -> cells; lines of providers in a summary; providers in a run file. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/book.h"
 #include "figures/fold.h"
@@ -41,9 +37,8 @@ static int cells_clear(void **state)
 #define FOLD_EVENT(...) fold(&tally, &comm, &(struct event){__VA_ARGS__}, NULL)
 #define FOLD_ALONE(...) fold(&tally, NULL, &(struct event){__VA_ARGS__}, NULL)
 
-static void operation_counts_by_kind_and_function(void **state)
+TEST_WITH(operation_counts_by_kind_and_function, cells_clear, NULL)
 {
-    (void)state;
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_TSEND, .bytes = 100);
     FOLD_ALONE(.duration = 20, .kind = EVENT_FABRIC, .peer = 1, .tag = CALLED_FI_INJECT, .bytes = 8);
     FOLD_ALONE(.duration = 5, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_SENDV, .bytes = 7);
@@ -63,9 +58,8 @@ static void operation_counts_by_kind_and_function(void **state)
     assert_int_equal(pending.high, 2);
 }
 
-static void refused_operation_is_none(void **state)
+TEST_WITH(refused_operation_is_none, cells_clear, NULL)
 {
-    (void)state;
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_FAILED, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 100);
     FOLD_ALONE(.duration = 3, .kind = EVENT_FABRIC_AGAIN, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 40);
     assert_int_equal(fabric.kind[FABRIC_SEND].count, 0);
@@ -76,9 +70,8 @@ static void refused_operation_is_none(void **state)
     assert_int_equal(pending.now, 0);
 }
 
-static void time_inside_of_a_poll_is_the_polls(void **state)
+TEST_WITH(time_inside_of_a_poll_is_the_polls, cells_clear, NULL)
 {
-    (void)state;
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_NESTED, .peer = 1, .tag = CALLED_UCP_TAG_SEND_NBX);
     FOLD_ALONE(.duration = 4, .kind = EVENT_FABRIC_POLLS, .peer = 1, .tag = 3, .bytes = 200);
     assert_int_equal(fabric.time, 200);
@@ -88,9 +81,8 @@ static void time_inside_of_a_poll_is_the_polls(void **state)
     assert_int_equal(fabric.function[CALLED_UCP_TAG_SEND_NBX].time, 10);
 }
 
-static void time_below_belongs_to_call_and_communicator(void **state)
+TEST_WITH(time_below_belongs_to_call_and_communicator, cells_clear, NULL)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 50, .kind = CALL_MPI_Bcast, .comm = 1);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Bcast, .kind = RECORD_FABRIC, .comm = 1, .tag = 2, .bytes = 30);
     FOLD_EVENT(.begin = 110, .duration = CALL_MPI_Bcast, .kind = RECORD_TRANSFERS, .comm = 1, .tag = 3, .bytes = 25);
@@ -102,9 +94,8 @@ static void time_below_belongs_to_call_and_communicator(void **state)
 }
 
 /* With a stall behind the same call, and without. */
-static void requests_share_the_time_below(void **state)
+TEST_WITH(requests_share_the_time_below, cells_clear, NULL)
 {
-    (void)state;
     for (int stalled = 0; stalled < 2; stalled++) {
         struct comm_cells before = cells;
         FOLD_ALONE(.begin = 100, .duration = 50, .kind = CALL_MPI_Waitall, .peer = 2, .tag = 2);
@@ -140,9 +131,8 @@ static void summary_of(struct summary *summary, const char *const *names, size_t
     }
 }
 
-static void providers_are_merged_by_name(void **state)
+TEST(providers_are_merged_by_name)
 {
-    (void)state;
     static struct summary summary;
     memset(&summary, 0, sizeof summary);
     summary_of(&summary, (const char *const[]){"ucx", "net", "ucx"}, 3);
@@ -156,9 +146,8 @@ static void providers_are_merged_by_name(void **state)
     assert_string_equal(summary.providers[2].name, "");
 }
 
-static void providers_over_the_limit_share_a_line(void **state)
+TEST(providers_over_the_limit_share_a_line)
 {
-    (void)state;
     static struct summary summary;
     uint64_t polls = 0;
     memset(&summary, 0, sizeof summary);
@@ -171,9 +160,8 @@ static void providers_over_the_limit_share_a_line(void **state)
 }
 
 /* What a tool reads by MPI_T is what providers have under way, all together. */
-static void level_is_read_of_all_providers(void **state)
+TEST(level_is_read_of_all_providers)
 {
-    (void)state;
     struct level_cells one = {.now = 7}, two = {.now = 5};
     const struct variable *level = variables, *end = variables + variable_count;
     while (level < end &&
@@ -188,9 +176,8 @@ static void level_is_read_of_all_providers(void **state)
 }
 
 /* A tally block of the file becomes one of a provider. */
-static void provider_record_is_checked(void **state)
+TEST_WITH(provider_record_is_checked, file_setup, file_teardown)
 {
-    (void)state;
     header()->first_provider = 8; /* in the middle of the header */
     ERROR_CHECK("provider");
     header()->first_provider = bytes;
@@ -204,20 +191,4 @@ static void provider_record_is_checked(void **state)
     block->kind = BLOCK_FABRIC_LEVEL;
     ERROR_CHECK("no provider");
     block->kind = kind;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(operation_counts_by_kind_and_function, cells_clear),
-        cmocka_unit_test_setup(refused_operation_is_none, cells_clear),
-        cmocka_unit_test_setup(time_inside_of_a_poll_is_the_polls, cells_clear),
-        cmocka_unit_test_setup(time_below_belongs_to_call_and_communicator, cells_clear),
-        cmocka_unit_test_setup(requests_share_the_time_below, cells_clear),
-        cmocka_unit_test(providers_are_merged_by_name),
-        cmocka_unit_test(providers_over_the_limit_share_a_line),
-        cmocka_unit_test(level_is_read_of_all_providers),
-        cmocka_unit_test_setup_teardown(provider_record_is_checked, file_setup, file_teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

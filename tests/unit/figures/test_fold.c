@@ -1,9 +1,5 @@
 /* Events by hand -> fold -> cells: each shape of call and each kind of record. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "figures/fold.h"
 
@@ -47,9 +43,10 @@ static void messages_check(struct message_cells found, uint64_t count, uint64_t 
     assert_int_equal(found.bytes, bytes);
 }
 
-static void send_is_a_message_to_its_peer(void **state)
+TESTS_EACH(cells_clear, NULL)
+
+TEST(send_is_a_message_to_its_peer)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Send | EVENT_LARGE, .comm = 1, .peer = 3, .bytes = 1000);
     FOLD_EVENT(.begin = 200, .duration = 5, .kind = CALL_MPI_Ssend, .comm = 1, .peer = 3, .bytes = 0);
     assert_int_equal(thread.call_count[CALL_MPI_Send], 1);
@@ -70,9 +67,8 @@ static void send_is_a_message_to_its_peer(void **state)
     level_check(&shared.sends, 0, 0, 0);
 }
 
-static void receive_is_a_message_from_its_peer(void **state)
+TEST(receive_is_a_message_from_its_peer)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Recv, .comm = 1, .peer = 70, .bytes = 7);
     messages_check(cells.recv[3], 1, 7);
     messages_check(page.peer[70 % PEERS_PER_PAGE].recv, 1, 7);
@@ -82,17 +78,15 @@ static void receive_is_a_message_from_its_peer(void **state)
     assert_int_equal(cells.large, 0);
 }
 
-static void timeout_is_counted_where_its_flag_stands(void **state)
+TEST(timeout_is_counted_where_its_flag_stands)
 {
-    (void)state;
     FOLD_EVENT(.duration = 10, .kind = CALL_MPI_Recv | EVENT_TIMEOUT, .comm = 1, .peer = 0, .bytes = 7);
     FOLD_EVENT(.duration = 10, .kind = CALL_MPI_Recv, .comm = 1, .peer = 0, .bytes = 7);
     assert_int_equal(cells.timeouts, 1);
 }
 
-static void null_process_is_a_call_and_no_message(void **state)
+TEST(null_process_is_a_call_and_no_message)
 {
-    (void)state;
     const uint16_t kinds[] = {CALL_MPI_Send, CALL_MPI_Recv, CALL_MPI_Isend, CALL_MPI_Irecv};
     for (unsigned i = 0; i < 4; i++)
         FOLD_EVENT(.begin = 50, .duration = 2, .kind = kinds[i], .comm = 1, .peer = PEER_PROC_NULL, .bytes = 9);
@@ -111,9 +105,8 @@ static void null_process_is_a_call_and_no_message(void **state)
         assert_int_equal(thread.call_count[kinds[i]], 1);
 }
 
-static void failed_call_is_timed_and_counts_no_message(void **state)
+TEST(failed_call_is_timed_and_counts_no_message)
 {
-    (void)state;
     FOLD_EVENT(.begin = 1, .duration = 3, .kind = CALL_MPI_Send | EVENT_FAILED, .comm = 1, .peer = 1, .bytes = 9);
     FOLD_EVENT(.begin = 9, .duration = 4, .kind = CALL_MPI_Irecv | EVENT_FAILED, .comm = 1, .peer = 1, .bytes = 9);
     FOLD_EVENT(.begin = 20, .duration = 5, .kind = CALL_MPI_Bcast | EVENT_FAILED, .comm = 1, .bytes = 9);
@@ -127,9 +120,8 @@ static void failed_call_is_timed_and_counts_no_message(void **state)
     assert_true(cells.span_first == LOW_NEUTRAL);
 }
 
-static void nonblocking_send_counts_when_posted_and_transfers_when_done(void **state)
+TEST(nonblocking_send_counts_when_posted_and_transfers_when_done)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 2, .kind = CALL_MPI_Isend, .comm = 1, .peer = 1, .bytes = 300);
     FOLD_EVENT(.begin = 110, .duration = 2, .kind = CALL_MPI_Isend, .comm = 1, .peer = 1, .bytes = 500);
     messages_check(page.peer[1].send, 2, 800);
@@ -147,9 +139,8 @@ static void nonblocking_send_counts_when_posted_and_transfers_when_done(void **s
     messages_check(page.peer[1].send, 2, 800);
 }
 
-static void nonblocking_receive_counts_what_arrived(void **state)
+TEST(nonblocking_receive_counts_what_arrived)
 {
-    (void)state;
     FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Irecv, .comm = 1, .peer = PEER_ANY, .bytes = 9999);
     level_check(&shared.recvs, 1, 1, 0);
     messages_check(page.peer[5].recv, 0, 0);
@@ -163,9 +154,8 @@ static void nonblocking_receive_counts_what_arrived(void **state)
     level_check(&shared.bytes, 0, 0, 0);
 }
 
-static void completion_time_is_shared_evenly_and_the_first_gets_the_rest(void **state)
+TEST(completion_time_is_shared_evenly_and_the_first_gets_the_rest)
 {
-    (void)state;
     struct comm_cells other_cells = cells;
     struct comm_tally other = comm;
     other.cells = &other_cells;
@@ -179,18 +169,16 @@ static void completion_time_is_shared_evenly_and_the_first_gets_the_rest(void **
     assert_int_equal(thread.call_time[CALL_MPI_Waitall], 11);
 }
 
-static void completion_of_nothing_is_the_process_alone(void **state)
+TEST(completion_of_nothing_is_the_process_alone)
 {
-    (void)state;
     FOLD_COMPLETED(.begin = 100, .duration = 11, .kind = CALL_MPI_Test, .peer = 0, .tag = 1);
     assert_int_equal(thread.call_count[CALL_MPI_Test], 1);
     assert_int_equal(thread.call_time[CALL_MPI_Test], 11);
     assert_int_equal(cells.wait_time, 0);
 }
 
-static void cancelled_receive_is_a_call_and_no_message(void **state)
+TEST(cancelled_receive_is_a_call_and_no_message)
 {
-    (void)state;
     FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Irecv, .comm = 1, .peer = 2, .bytes = 8);
     FOLD_COMPLETED(.begin = 20, .duration = 5, .kind = CALL_MPI_Wait, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Irecv, .kind = RECORD_CANCELLED, .comm = 1, .peer = 2, .tag = 1);
@@ -200,9 +188,8 @@ static void cancelled_receive_is_a_call_and_no_message(void **state)
     assert_int_equal(cells.wait_time, 5);
 }
 
-static void freed_send_leaves_no_pending_bytes(void **state)
+TEST(freed_send_leaves_no_pending_bytes)
 {
-    (void)state;
     FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Isend, .comm = 1, .peer = 2, .bytes = 8);
     FOLD_COMPLETED(.begin = 20, .duration = 5, .kind = CALL_MPI_Request_free, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_FREED, .comm = 1, .peer = 2, .bytes = 8);
@@ -213,9 +200,8 @@ static void freed_send_leaves_no_pending_bytes(void **state)
 }
 
 /* Nothing waited for it: it has no share in the time of the last call that completed something. */
-static void missed_end_lowers_levels_and_takes_no_time(void **state)
+TEST(missed_end_lowers_levels_and_takes_no_time)
 {
-    (void)state;
     FOLD_COMPLETED(.begin = 5, .duration = 5, .kind = CALL_MPI_Wait, .peer = 0, .tag = 1);
     FOLD_EVENT(.begin = 10, .duration = 1, .kind = CALL_MPI_Isend, .comm = 1, .peer = 2, .bytes = 8);
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_FREED | EVENT_FAILED, .comm = 1, .peer = 2,
@@ -231,9 +217,8 @@ static void missed_end_lowers_levels_and_takes_no_time(void **state)
 }
 
 /* One request, two messages: the time of the call goes to it once. */
-static void nonblocking_sendrecv_is_two_messages_and_one_request(void **state)
+TEST(nonblocking_sendrecv_is_two_messages_and_one_request)
 {
-    (void)state;
     FOLD_COMPLETED(.begin = 100, .duration = 10, .kind = CALL_MPI_Isendrecv, .peer = 2, .tag = 1);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_SEND_POSTED, .comm = 1, .peer = 1,
                .bytes = 4);
@@ -258,17 +243,15 @@ static void nonblocking_sendrecv_is_two_messages_and_one_request(void **state)
     level_check(&shared.recvs, 0, 1, 0);
 }
 
-static void freed_collective_touches_no_level(void **state)
+TEST(freed_collective_touches_no_level)
 {
-    (void)state;
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Ibarrier, .kind = RECORD_FREED, .comm = 1, .peer = 0, .tag = 0);
     level_check(&shared.sends, 0, 0, 0);
     level_check(&shared.recvs, 0, 0, 0);
 }
 
-static void both_halves_of_a_sendrecv_are_messages(void **state)
+TEST(both_halves_of_a_sendrecv_are_messages)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Sendrecv, .comm = 1, .peer = 1, .bytes = 4);
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECEIVE, .comm = 1, .peer = 2, .bytes = 5);
     messages_check(page.peer[1].send, 1, 4);
@@ -281,9 +264,8 @@ static void both_halves_of_a_sendrecv_are_messages(void **state)
 }
 
 /* The edge of a grid: nothing to send, something to receive. */
-static void span_covers_the_receive_of_a_sendrecv_to_nobody(void **state)
+TEST(span_covers_the_receive_of_a_sendrecv_to_nobody)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Sendrecv, .comm = 1, .peer = PEER_PROC_NULL);
     assert_true(cells.span_first == LOW_NEUTRAL);
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECEIVE, .comm = 1, .peer = 2, .bytes = 5);
@@ -293,9 +275,8 @@ static void span_covers_the_receive_of_a_sendrecv_to_nobody(void **state)
     assert_int_equal(cells.span_last, 110);
 }
 
-static void started_requests_share_the_time_of_their_start(void **state)
+TEST(started_requests_share_the_time_of_their_start)
 {
-    (void)state;
     FOLD_COMPLETED(.begin = 100, .duration = 7, .kind = CALL_MPI_Startall, .peer = 2, .tag = 2);
     FOLD_EVENT(.begin = 100, .kind = RECORD_SEND_POSTED, .comm = 1, .peer = 1, .bytes = 16);
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECV_POSTED, .comm = 1, .peer = PEER_ANY, .bytes = 16);
@@ -311,9 +292,8 @@ static void started_requests_share_the_time_of_their_start(void **state)
     level_check(&shared.recvs, 1, 1, 0);
 }
 
-static void persistent_collective_is_one_operation_each_time_it_is_started(void **state)
+TEST(persistent_collective_is_one_operation_each_time_it_is_started)
 {
-    (void)state;
     FOLD_EVENT(.begin = 50, .duration = 4, .kind = CALL_MPI_Allreduce_init, .comm = 1, .peer = PEER_NONE);
     assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4);
     assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 0);
@@ -350,18 +330,16 @@ static void persistent_collective_is_one_operation_each_time_it_is_started(void 
     level_check(&shared.bytes, 0, 0, 0);
 }
 
-static void probe_takes_time_and_is_no_communication(void **state)
+TEST(probe_takes_time_and_is_no_communication)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 7, .kind = CALL_MPI_Iprobe, .comm = 1, .peer = 1, .bytes = 0);
     assert_int_equal(cells.p2p_time, 7);
     assert_int_equal(cells.p2p_done, 0);
     assert_true(cells.span_first == LOW_NEUTRAL);
 }
 
-static void collective_counts_what_went_in_and_out(void **state)
+TEST(collective_counts_what_went_in_and_out)
 {
-    (void)state;
     FOLD_EVENT(.begin = 1, .duration = 9, .kind = CALL_MPI_Allreduce, .comm = 1, .peer = PEER_NONE, .tag = 24,
                .bytes = 8);
     assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 1);
@@ -374,9 +352,8 @@ static void collective_counts_what_went_in_and_out(void **state)
     assert_int_equal(cells.message_high, 0);
 }
 
-static void wide_event_takes_time_and_bytes_from_its_extension(void **state)
+TEST(wide_event_takes_time_and_bytes_from_its_extension)
 {
-    (void)state;
     struct event event = {.begin = 1,
                           .duration = EVENT_DURATION_WIDE,
                           .kind = CALL_MPI_Alltoall | EVENT_WIDE,
@@ -391,9 +368,8 @@ static void wide_event_takes_time_and_bytes_from_its_extension(void **state)
     assert_true(cells.span_last == (UINT64_C(1) << 40) + 1);
 }
 
-static void nonblocking_collective_counts_when_it_is_done(void **state)
+TEST(nonblocking_collective_counts_when_it_is_done)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 3, .kind = CALL_MPI_Ibcast, .comm = 1, .peer = 0, .bytes = 64);
     assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 0);
     assert_int_equal(cells.coll_time[COLLECTIVE_BCAST], 3);
@@ -406,9 +382,8 @@ static void nonblocking_collective_counts_when_it_is_done(void **state)
     assert_int_equal(cells.span_last, 120);
 }
 
-static void communicator_call_is_charged_to_the_parent(void **state)
+TEST(communicator_call_is_charged_to_the_parent)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 3, .kind = CALL_MPI_Comm_dup, .comm = 1, .peer = PEER_NONE);
     FOLD_EVENT(.kind = RECORD_CREATED, .comm = 2, .peer = 1);
     assert_int_equal(cells.comm_time, 3);
@@ -416,18 +391,16 @@ static void communicator_call_is_charged_to_the_parent(void **state)
     assert_true(cells.span_first == LOW_NEUTRAL);
 }
 
-static void nested_call_is_taken_off_the_outermost_time(void **state)
+TEST(nested_call_is_taken_off_the_outermost_time)
 {
-    (void)state;
     FOLD_EVENT(.begin = 100, .duration = 3, .kind = CALL_MPI_Send | EVENT_NESTED, .comm = 1, .peer = 1);
     FOLD_EVENT(.begin = 90, .duration = 20, .kind = CALL_MPI_Bcast, .comm = 1, .peer = 0);
     assert_int_equal(thread.nested_time, 3);
     assert_int_equal(thread.call_time[CALL_MPI_Send] + thread.call_time[CALL_MPI_Bcast] - thread.nested_time, 20);
 }
 
-static void call_without_a_communicator_touches_the_thread_alone(void **state)
+TEST(call_without_a_communicator_touches_the_thread_alone)
 {
-    (void)state;
     struct comm_cells before = cells;
     for (unsigned kind = 1; kind < CALL_COUNT; kind++)
         FOLD_COMPLETED(.begin = 5, .duration = 2, .kind = (uint16_t)kind, .peer = 1, .bytes = 3);
@@ -438,9 +411,8 @@ static void call_without_a_communicator_touches_the_thread_alone(void **state)
     assert_memory_equal(&before, &cells, sizeof cells);
 }
 
-static void unknown_kinds_change_nothing(void **state)
+TEST(unknown_kinds_change_nothing)
 {
-    (void)state;
     struct thread_cells thread_before = thread;
     struct comm_cells before = cells;
     for (unsigned kind = CALL_COUNT; kind <= EVENT_KIND_MASK; kind++)
@@ -451,9 +423,8 @@ static void unknown_kinds_change_nothing(void **state)
     assert_int_equal(cells.coll_bytes, before.coll_bytes);
 }
 
-static void low_of_a_level_is_reached_by_completions(void **state)
+TEST(low_of_a_level_is_reached_by_completions)
 {
-    (void)state;
     shared.sends = (struct level_cells){.now = 5, .high = 0, .low = LOW_NEUTRAL};
     level_subtract(false, &shared.sends, 2);
     level_add(false, &shared.sends, 1);
@@ -475,9 +446,8 @@ static void *levels_change(void *argument)
     return NULL;
 }
 
-static void concurrent_levels_lose_nothing(void **state)
+TEST(concurrent_levels_lose_nothing)
 {
-    (void)state;
     pthread_t workers[WORKERS];
     shared.bytes = (struct level_cells){.now = 10, .high = 0, .low = LOW_NEUTRAL};
     for (int i = 0; i < WORKERS; i++)
@@ -490,9 +460,8 @@ static void concurrent_levels_lose_nothing(void **state)
 }
 
 /* What was counted in a call goes to the place of its kind, and what before it to the one outside. */
-static void counters_go_where_the_thread_was(void **state)
+TEST(counters_go_where_the_thread_was)
 {
-    (void)state;
     static struct counter_cells counters;
     const struct {
         unsigned kind, place;
@@ -522,9 +491,8 @@ static void counters_go_where_the_thread_was(void **state)
 }
 
 /* Figures of a phase come with its event. One inside of itself only counts. */
-static void phase_adds_its_figures(void **state)
+TEST(phase_adds_its_figures)
 {
-    (void)state;
     struct region_cells region = {.count = 1, .calls = 1};
     struct event phase = {.begin = 100,
                           .duration = EVENT_DURATION_WIDE,
@@ -544,42 +512,4 @@ static void phase_adds_its_figures(void **state)
     assert_int_equal(region.count, 4);
     assert_int_equal(region.time, 905);
     assert_int_equal(region.mpi_time, 30);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, cells_clear)
-    const struct CMUnitTest tests[] = {
-        TEST(send_is_a_message_to_its_peer),
-        TEST(counters_go_where_the_thread_was),
-        TEST(receive_is_a_message_from_its_peer),
-        TEST(timeout_is_counted_where_its_flag_stands),
-        TEST(null_process_is_a_call_and_no_message),
-        TEST(failed_call_is_timed_and_counts_no_message),
-        TEST(nonblocking_send_counts_when_posted_and_transfers_when_done),
-        TEST(nonblocking_receive_counts_what_arrived),
-        TEST(completion_time_is_shared_evenly_and_the_first_gets_the_rest),
-        TEST(completion_of_nothing_is_the_process_alone),
-        TEST(cancelled_receive_is_a_call_and_no_message),
-        TEST(freed_send_leaves_no_pending_bytes),
-        TEST(missed_end_lowers_levels_and_takes_no_time),
-        TEST(nonblocking_sendrecv_is_two_messages_and_one_request),
-        TEST(freed_collective_touches_no_level),
-        TEST(both_halves_of_a_sendrecv_are_messages),
-        TEST(span_covers_the_receive_of_a_sendrecv_to_nobody),
-        TEST(started_requests_share_the_time_of_their_start),
-        TEST(persistent_collective_is_one_operation_each_time_it_is_started),
-        TEST(probe_takes_time_and_is_no_communication),
-        TEST(collective_counts_what_went_in_and_out),
-        TEST(wide_event_takes_time_and_bytes_from_its_extension),
-        TEST(nonblocking_collective_counts_when_it_is_done),
-        TEST(communicator_call_is_charged_to_the_parent),
-        TEST(nested_call_is_taken_off_the_outermost_time),
-        TEST(call_without_a_communicator_touches_the_thread_alone),
-        TEST(unknown_kinds_change_nothing),
-        TEST(low_of_a_level_is_reached_by_completions),
-        TEST(concurrent_levels_lose_nothing),
-        TEST(phase_adds_its_figures),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

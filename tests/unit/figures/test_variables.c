@@ -1,9 +1,5 @@
 /* The catalogue: what programs outside rely on, and which cells each variable is made of. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "figures/variables.h"
 
@@ -83,9 +79,8 @@ static const struct variable *find(const char *name, enum variable_class class)
     return NULL;
 }
 
-static void catalogue_holds_what_was_promised(void **state)
+TEST(catalogue_holds_what_was_promised)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof contract / sizeof contract[0]; i++) {
         const struct variable_record *record = &find(contract[i].name, contract[i].class)->record;
         if (record->bound != contract[i].bound || record->count != contract[i].count ||
@@ -94,9 +89,8 @@ static void catalogue_holds_what_was_promised(void **state)
     }
 }
 
-static void names_are_unique_within_their_class_and_end(void **state)
+TEST(names_are_unique_within_their_class_and_end)
 {
-    (void)state;
     for (size_t i = 0; i < variable_count; i++) {
         assert_non_null(memchr(variables[i].record.name, '\0', VARIABLE_NAME_BYTES));
         assert_non_null(memchr(variables[i].record.unit, '\0', VARIABLE_UNIT_BYTES));
@@ -108,9 +102,8 @@ static void names_are_unique_within_their_class_and_end(void **state)
     }
 }
 
-static void descriptions_say_the_unit_and_that_reading_is_safe(void **state)
+TEST(descriptions_say_the_unit_and_that_reading_is_safe)
 {
-    (void)state;
     for (size_t i = 0; i < variable_count; i++) {
         const struct variable *v = &variables[i];
         if (!strstr(v->description, "async-signal-safe"))
@@ -136,9 +129,8 @@ static size_t block_cells(unsigned block)
     return cells[block] / sizeof(uint64_t);
 }
 
-static void terms_lie_in_their_blocks(void **state)
+TEST(terms_lie_in_their_blocks)
 {
-    (void)state;
     for (size_t i = 0; i < variable_count; i++)
         for (unsigned t = 0; t < VARIABLE_TERMS; t++) {
             const struct variable_term *term = &variables[i].record.terms[t];
@@ -153,9 +145,8 @@ static void terms_lie_in_their_blocks(void **state)
         }
 }
 
-static void every_variable_comes_from_somewhere(void **state)
+TEST(every_variable_comes_from_somewhere)
 {
-    (void)state;
     for (size_t i = 0; i < variable_count; i++) {
         bool cells = variables[i].record.terms[0].block != 0;
         bool none = variables[i].record.combine == COMBINE_NONE;
@@ -168,9 +159,8 @@ static void every_variable_comes_from_somewhere(void **state)
 }
 
 /* One for each counter that is asked for: its whole name is kept where the record has no room for it. */
-static void counters_get_variables(void **state)
+TEST(counters_get_variables)
 {
-    (void)state;
     static struct counter_cells cells;
     uint64_t values[PLACE_COUNT];
     const char *name = "component:::a_native_event_with_a_long_name:attribute=17";
@@ -216,9 +206,8 @@ static void cell_check(const char *name, enum variable_class class, unsigned kin
             fail_msg("%s: cell %zu is %llu in slot %zu", name, cell, (unsigned long long)values[i], i);
 }
 
-static void each_cell_is_in_the_variables_that_are_made_of_it(void **state)
+TEST(each_cell_is_in_the_variables_that_are_made_of_it)
 {
-    (void)state;
     cell_check("mpit_call_count", VARIABLE_COUNTER, BLOCK_THREAD, AT(thread_cells, call_count[7]), 7);
     cell_check("mpit_call_time", VARIABLE_TIMER, BLOCK_THREAD, AT(thread_cells, call_time[CALL_COUNT - 1]),
                CALL_COUNT - 1);
@@ -255,9 +244,8 @@ static void each_cell_is_in_the_variables_that_are_made_of_it(void **state)
                AT(shared_cells, closed[EXTREME_MESSAGE_HIGH]), 0);
 }
 
-static void nested_time_and_large_messages_are_taken_off(void **state)
+TEST(nested_time_and_large_messages_are_taken_off)
 {
-    (void)state;
     struct thread_cells thread = {.call_time = {[1] = 100, [2] = 11}, .nested_time = 11};
     struct comm_cells comm = {.send = {[3] = {10, 0}}, .recv = {[4] = {5, 0}}, .large = 6};
     const struct variable *time = find("mpit_mpi_time", VARIABLE_TIMER);
@@ -271,9 +259,8 @@ static void nested_time_and_large_messages_are_taken_off(void **state)
     assert_int_equal(value, 9);
 }
 
-static void smallest_message_of_none_is_the_largest_number(void **state)
+TEST(smallest_message_of_none_is_the_largest_number)
 {
-    (void)state;
     const struct variable_record *record = &find("mpit_message_bytes", VARIABLE_LOWWATERMARK)->record;
     struct comm_cells some = {.message_low = 17}, none = {.message_low = LOW_NEUTRAL};
     uint64_t value;
@@ -285,9 +272,8 @@ static void smallest_message_of_none_is_the_largest_number(void **state)
     assert_int_equal(value, 17);
 }
 
-static void span_goes_from_the_first_begin_to_the_last_end_of_all_blocks(void **state)
+TEST(span_goes_from_the_first_begin_to_the_last_end_of_all_blocks)
 {
-    (void)state;
     const struct variable_record *record = &find("mpit_comm_span", VARIABLE_TIMER)->record;
     struct comm_cells early = {.span_first = 100, .span_last = 150}, late = {.span_first = 120, .span_last = 300};
     struct comm_cells none = {.span_first = LOW_NEUTRAL};
@@ -305,9 +291,8 @@ static void span_goes_from_the_first_begin_to_the_last_end_of_all_blocks(void **
     assert_int_equal(values[0], 210);
 }
 
-static void page_of_peers_lands_at_its_ranks(void **state)
+TEST(page_of_peers_lands_at_its_ranks)
 {
-    (void)state;
     const struct variable_record *record = &find("mpit_peer_recv_count", VARIABLE_COUNTER)->record;
     struct peer_cells page = {.peer = {[0].recv.count = 3, [5].recv.count = 4, [6].recv.count = 9}};
     uint64_t values[134];
@@ -335,9 +320,8 @@ static bool rest_is_read(const struct variable_record *record, unsigned kind, si
     return memcmp(values[0], values[1], count * sizeof values[0][0]) != 0;
 }
 
-static void block_that_is_too_short_is_not_read_behind_its_end(void **state)
+TEST(block_that_is_too_short_is_not_read_behind_its_end)
 {
-    (void)state;
     for (size_t i = 0; i < variable_count; i++)
         for (unsigned kind = BLOCK_THREAD; kind <= BLOCK_COUNTERS; kind++) {
             const struct variable_record *record = &variables[i].record;
@@ -351,9 +335,8 @@ static void block_that_is_too_short_is_not_read_behind_its_end(void **state)
         }
 }
 
-static void every_slot_of_an_enumeration_has_a_name_of_its_own(void **state)
+TEST(every_slot_of_an_enumeration_has_a_name_of_its_own)
 {
-    (void)state;
     const struct {
         enum variable_names names;
         size_t count;
@@ -369,24 +352,4 @@ static void every_slot_of_an_enumeration_has_a_name_of_its_own(void **state)
     assert_string_equal(variable_slot_name(NAMES_CALL, CALL_MPI_Allreduce), "MPI_Allreduce");
     assert_string_equal(variable_slot_name(NAMES_COLL, COLLECTIVE_REDUCE_SCATTER_BLOCK), "MPI_Reduce_scatter_block");
     assert_null(variable_slot_name(NAMES_NONE, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(catalogue_holds_what_was_promised),
-        cmocka_unit_test(names_are_unique_within_their_class_and_end),
-        cmocka_unit_test(descriptions_say_the_unit_and_that_reading_is_safe),
-        cmocka_unit_test(terms_lie_in_their_blocks),
-        cmocka_unit_test(every_variable_comes_from_somewhere),
-        cmocka_unit_test(counters_get_variables),
-        cmocka_unit_test(each_cell_is_in_the_variables_that_are_made_of_it),
-        cmocka_unit_test(nested_time_and_large_messages_are_taken_off),
-        cmocka_unit_test(smallest_message_of_none_is_the_largest_number),
-        cmocka_unit_test(span_goes_from_the_first_begin_to_the_last_end_of_all_blocks),
-        cmocka_unit_test(page_of_peers_lands_at_its_ranks),
-        cmocka_unit_test(block_that_is_too_short_is_not_read_behind_its_end),
-        cmocka_unit_test(every_slot_of_an_enumeration_has_a_name_of_its_own),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

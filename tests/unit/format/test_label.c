@@ -1,17 +1,12 @@
 /* Texts of a program, made fit to be shown. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "format/label.h"
 
 #include <string.h>
 
-static void labels_are_made_harmless(void **state)
+TEST(labels_are_made_harmless)
 {
-    (void)state;
     const char *const pairs[][2] = {
         {"ocean", "ocean"},
         {"a\tb\n\x1b[1m", "a?b??[1m"},
@@ -43,12 +38,4 @@ static void labels_are_made_harmless(void **state)
     assert_int_equal(strlen(comm_title(title, longest, longest)), COMM_NAME_BYTES + 2 * COMM_LABEL_BYTES);
     text_tidy(longest, 4); /* its end is that of its bytes, whatever stands there */
     assert_string_equal(longest, "\"\"\"");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(labels_are_made_harmless),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

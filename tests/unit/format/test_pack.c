@@ -1,9 +1,5 @@
 /* Packed events come out as they went in; damaged ones come out as nothing, never as a crash. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "format/pack.h"
 
@@ -62,22 +58,20 @@ static void loop_fill(unsigned kinds, uint64_t times)
     }
 }
 
-static void repeated_events_take_eight_bytes(void **state)
+TEST(repeated_events_take_eight_bytes)
 {
-    (void)state;
     loop_fill(4, 1000);
     assert_int_equal(round_trip(EVENTS), 8 * EVENTS + 4 * 32);
     loop_fill(1, 4000000);
     assert_int_equal(round_trip(EVENTS), 8 * EVENTS + 32);
 }
 
-static void no_events_take_nothing(void **state)
+TEST(no_events_take_nothing)
 {
-    (void)state;
     assert_int_equal(round_trip(0), 0);
 }
 
-static void limits_of_times_come_through(void **state)
+TEST(limits_of_times_come_through)
 {
     const uint64_t begins[] = {0,
                                UINT64_MAX,
@@ -90,16 +84,14 @@ static void limits_of_times_come_through(void **state)
                                (UINT64_C(1) << 63) + (UINT64_C(1) << 32)};
     const uint32_t durations[] = {0, (1 << 22) - 1, 1 << 22, (1 << 22) + 1, UINT32_MAX, EVENT_DURATION_WIDE - 1};
     size_t n = 0;
-    (void)state;
     for (size_t b = 0; b < sizeof begins / sizeof begins[0]; b++)
         for (size_t d = 0; d < sizeof durations / sizeof durations[0]; d++)
             events[n++] = (struct event){.begin = begins[b], .duration = durations[d], .kind = 3};
     round_trip(n);
 }
 
-static void any_events_come_through(void **state)
+TEST(any_events_come_through)
 {
-    (void)state;
     for (unsigned round = 0; round < 200; round++) {
         size_t count = draw(EVENTS / 4);
         loop_fill(1 + (unsigned)draw(3000), 1 + draw(UINT64_C(1) << draw(40)));
@@ -115,9 +107,8 @@ static void any_events_come_through(void **state)
 }
 
 /* What is packed in pieces comes out as what is packed at once. */
-static void pieces_make_one_block(void **state)
+TEST(pieces_make_one_block)
 {
-    (void)state;
     static unsigned char pieces[EVENTS * PACK_MOST];
     for (unsigned round = 0; round < 200; round++) {
         size_t count = 1 + draw(EVENTS / 4), done = 0, bytes = 0;
@@ -142,9 +133,8 @@ static void pieces_make_one_block(void **state)
         assert_true(packer_go_on(&table, events + done) == (done ? 8 * done + 4 * 32 : 0));
 }
 
-static void damaged_bytes_end_the_block_and_nothing_else(void **state)
+TEST(damaged_bytes_end_the_block_and_nothing_else)
 {
-    (void)state;
     for (unsigned round = 0; round < 2000; round++) {
         loop_fill(1 + (unsigned)draw(40), 5000000);
         packer_begin(&table, events, packed);
@@ -164,9 +154,8 @@ static void damaged_bytes_end_the_block_and_nothing_else(void **state)
     }
 }
 
-static void what_was_not_there_cannot_be_repeated(void **state)
+TEST(what_was_not_there_cannot_be_repeated)
 {
-    (void)state;
     for (unsigned back = 0; back <= PACK_BACK_MOST; back++) {
         const uint64_t head = (uint64_t)back << 1;
         unsigned char block[PACK_MOST + sizeof head] = {1};
@@ -179,9 +168,8 @@ static void what_was_not_there_cannot_be_repeated(void **state)
 }
 
 /* An event more in between, a loop that changes, loops in loops: few literals, whatever the distance. */
-static void disturbed_loops_stay_small(void **state)
+TEST(disturbed_loops_stay_small)
 {
-    (void)state;
     loop_fill(6, 1000);
     for (size_t i = 100; i < EVENTS; i += 600)
         events[i].kind = 99;
@@ -189,19 +177,4 @@ static void disturbed_loops_stay_small(void **state)
     for (size_t i = 0; i < EVENTS; i++)
         events[i].kind = (uint16_t)(i % 700 < 350 ? 1 + i % 3 : 7 + i % 5);
     assert_true(round_trip(EVENTS) < 10 * EVENTS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeated_events_take_eight_bytes),
-        cmocka_unit_test(no_events_take_nothing),
-        cmocka_unit_test(limits_of_times_come_through),
-        cmocka_unit_test(any_events_come_through),
-        cmocka_unit_test(pieces_make_one_block),
-        cmocka_unit_test(damaged_bytes_end_the_block_and_nothing_else),
-        cmocka_unit_test(what_was_not_there_cannot_be_repeated),
-        cmocka_unit_test(disturbed_loops_stay_small),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Packed runs hold what the live files held, to the last event; damaged ones are refused or cut, never a crash. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "format/packedrun.h"
 #include "jobfile/jobwriter.h"
@@ -94,9 +90,8 @@ static void any_event_draw(struct event *event)
         event->kind = (uint16_t)(RECORD_FIRST + draw(RECORD_END - RECORD_FIRST));
 }
 
-static void any_events_come_through(void **state)
+TEST(any_events_come_through)
 {
-    (void)state;
     for (int round = 0; round < 50; round++) {
         uint32_t count = (uint32_t)draw(COLUMNS_EVENTS + 1);
         for (uint32_t i = 0; i < count; i++)
@@ -115,9 +110,8 @@ static void any_events_come_through(void **state)
 }
 
 /* An exchange as programs make it: two posted, one call that waits for both, behind it a record of each. */
-static void a_loop_of_requests_takes_little(void **state)
+TEST(a_loop_of_requests_takes_little)
 {
-    (void)state;
     uint64_t now = 1000000;
     for (size_t i = 0; i + 5 <= COLUMNS_EVENTS; i += 5) {
         for (size_t k = 0; k < 3; k++, now += 200 + draw(64)) {
@@ -135,9 +129,8 @@ static void a_loop_of_requests_takes_little(void **state)
     assert_int_equal(columns.bytes[COLUMN_FIELDS], 5 * COLUMN_FIELD_BYTES);
 }
 
-static void damaged_columns_end_the_block_and_nothing_else(void **state)
+TEST(damaged_columns_end_the_block_and_nothing_else)
 {
-    (void)state;
     for (int round = 0; round < 3000; round++) {
         uint32_t count = (uint32_t)draw(300), got = 0;
         for (uint32_t i = 0; i < count; i++)
@@ -233,9 +226,8 @@ static void run_pack(void)
     close(fd);
 }
 
-static void a_packed_run_tells_the_same(void **state)
+TEST_WITH(a_packed_run_tells_the_same, fixture_make, fixture_end)
 {
-    (void)state;
     struct stat before, after;
     struct run_reader reader;
     char report[4096];
@@ -259,9 +251,8 @@ static void a_packed_run_tells_the_same(void **state)
 }
 
 /* The index of a joined file says which process a section is of. */
-static void a_copy_is_of_the_same_process(void **state)
+TEST_WITH(a_copy_is_of_the_same_process, fixture_make, fixture_end)
 {
-    (void)state;
     struct job_writer writer;
     run_pack();
     int from = open(packed, O_RDONLY | O_CLOEXEC), fd = open(fixture.run.path, O_RDWR | O_TRUNC | O_CLOEXEC);
@@ -278,9 +269,8 @@ static void a_copy_is_of_the_same_process(void **state)
 }
 
 /* When many others have come to rest, an image has gone. It comes back where it was. */
-static void an_image_goes_and_comes_back(void **state)
+TEST_WITH(an_image_goes_and_comes_back, fixture_make, fixture_end)
 {
-    (void)state;
     char error[128], report[4096];
     run_pack();
     struct run_reader *readers = calloc(RUN_MAPS_MOST + 1, sizeof *readers);
@@ -301,9 +291,8 @@ static void an_image_goes_and_comes_back(void **state)
     free(readers);
 }
 
-static void a_program_without_the_codec_says_so(void **state)
+TEST_WITH(a_program_without_the_codec_says_so, fixture_make, fixture_end)
 {
-    (void)state;
     struct run_reader reader;
     run_pack();
     reader_packed = NULL;
@@ -322,9 +311,8 @@ static void file_write(const char *path, const unsigned char *bytes, size_t coun
     close(fd);
 }
 
-static void damaged_files_are_refused_or_read_in_part(void **state)
+TEST_WITH(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end)
 {
-    (void)state;
     if (is_emulated())
         skip();
     char path[sizeof fixture.directory + 16];
@@ -377,9 +365,8 @@ static size_t kept_compare(const struct run_reader *reader, uint32_t thread)
     return count;
 }
 
-static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
+TEST_WITH(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end)
 {
-    (void)state;
     if (is_emulated())
         skip();
     char path[sizeof fixture.directory + 16], report[4096];
@@ -419,9 +406,8 @@ static void what_is_read_of_a_damaged_file_is_what_was_recorded(void **state)
     free(file);
 }
 
-static void what_there_is_no_memory_for_is_told(void **state)
+TEST_WITH(what_there_is_no_memory_for_is_told, fixture_make, fixture_end)
 {
-    (void)state;
     struct run_reader reader;
     size_t count = 0;
     run_keep();
@@ -442,9 +428,8 @@ static void what_there_is_no_memory_for_is_told(void **state)
 }
 
 /* Nothing that is compressed holds a header: which events of whom these are, and where a piece of the image belongs. */
-static void each_byte_of_a_header_is_missed(void **state)
+TEST_WITH(each_byte_of_a_header_is_missed, fixture_make, fixture_end)
 {
-    (void)state;
     char path[sizeof fixture.directory + 16];
     struct stat st;
     size_t blocks = 0, pieces = 0;
@@ -486,9 +471,8 @@ static void phase_write(enum run_phase phase)
     close(fd);
 }
 
-static void the_file_of_a_killed_process_is_packed(void **state)
+TEST_WITH(the_file_of_a_killed_process_is_packed, fixture_make, fixture_end)
 {
-    (void)state;
     struct run_reader reader;
     phase_write(RUN_RUNNING);
     run_keep();
@@ -521,9 +505,8 @@ static void *files_open(void *path)
     return NULL;
 }
 
-static void threads_open_files_at_once(void **state)
+TEST(threads_open_files_at_once)
 {
-    (void)state;
     static struct fixture recorded;
     pthread_t threads[4];
     fixture_fill(&recorded);
@@ -537,23 +520,4 @@ static void threads_open_files_at_once(void **state)
     fixture_remove(&recorded);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_events_come_through),
-        cmocka_unit_test(a_loop_of_requests_takes_little),
-        cmocka_unit_test(damaged_columns_end_the_block_and_nothing_else),
-        cmocka_unit_test_setup_teardown(a_packed_run_tells_the_same, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(a_copy_is_of_the_same_process, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(an_image_goes_and_comes_back, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(a_program_without_the_codec_says_so, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(damaged_files_are_refused_or_read_in_part, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(what_is_read_of_a_damaged_file_is_what_was_recorded, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(what_there_is_no_memory_for_is_told, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(each_byte_of_a_header_is_missed, fixture_make, fixture_end),
-        cmocka_unit_test_setup_teardown(the_file_of_a_killed_process_is_packed, fixture_make, fixture_end),
-        cmocka_unit_test(threads_open_files_at_once),
-    };
-    packed_enable();
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+AT_START(codec_enable, packed_enable())

@@ -50,9 +50,10 @@ static void frames_check(const struct sample *sample, const uint64_t *pcs, unsig
         assert_int_equal(sample->pcs[i], pcs[i]);
 }
 
-static void a_sample_comes_back_as_it_was_put(void **state)
+TESTS_EACH(samples_setup, samples_teardown)
+
+TEST(a_sample_comes_back_as_it_was_put)
 {
-    (void)state;
     const uint64_t pcs[] = {30, 20, 10};
     struct sample_taken taken = {.head = {.state = MPIT_STATE_STALL_RECV, .call = CALL_MPI_Recv},
                                  .ticks = 1234,
@@ -79,9 +80,8 @@ static void a_sample_comes_back_as_it_was_put(void **state)
 }
 
 /* Stacks that are equal, share their outer frames, all but the outermost, or nothing; and none at all. */
-static void frames_that_the_one_before_had_are_written_once(void **state)
+TEST(frames_that_the_one_before_had_are_written_once)
 {
-    (void)state;
     static const uint64_t stacks[][4] = {{4, 3, 2, 1}, {4, 3, 2, 1}, {9, 3, 2, 1}, {2, 1},      {8, 7, 2, 1},
                                          {1},          {0},          {4, 3, 2, 6}, {4, 3, 2, 1}};
     static const unsigned frames[] = {4, 4, 4, 2, 4, 1, 0, 4, 4}, fresh[] = {4, 0, 1, 0, 2, 0, 0, 4, 4};
@@ -99,9 +99,8 @@ static void frames_that_the_one_before_had_are_written_once(void **state)
     assert_int_equal(cursor.number, COUNT);
 }
 
-static void a_deep_stack_keeps_its_innermost_frames(void **state)
+TEST(a_deep_stack_keeps_its_innermost_frames)
 {
-    (void)state;
     uint64_t pcs[SAMPLE_FRAMES_MOST + 10];
     for (unsigned i = 0; i < SAMPLE_FRAMES_MOST + 10; i++)
         pcs[i] = 1000 + i;
@@ -112,9 +111,8 @@ static void a_deep_stack_keeps_its_innermost_frames(void **state)
     frames_check(sample_cursor_next(&cursor), pcs, SAMPLE_FRAMES_MOST);
 }
 
-static void the_module_is_the_one_that_was_mapped_then(void **state)
+TEST(the_module_is_the_one_that_was_mapped_then)
 {
-    (void)state;
     const uint64_t pcs[] = {0x1500};
     sampler_map(&writer, 0x1000, 0x2000, 0x800, "/lib/one.so", 20);
     sampler_map(&writer, 0x4000, 0x5000, 0x4000, "", 0);
@@ -137,9 +135,8 @@ static void the_module_is_the_one_that_was_mapped_then(void **state)
 }
 
 /* As of a program that loads and unloads: more often than there is room for modules, two by turns at one address. */
-static void modules_told_anew_are_those_there_were(void **state)
+TEST(modules_told_anew_are_those_there_were)
 {
-    (void)state;
     const uint64_t pcs[] = {0x1500};
     enum { ROUNDS = 40000 };
     for (int i = 0; i < ROUNDS; i++) {
@@ -188,9 +185,8 @@ static uint64_t samples_count(void)
     return count;
 }
 
-static void full_buffers_are_appended_and_read_in_order(void **state)
+TEST(full_buffers_are_appended_and_read_in_order)
 {
-    (void)state;
     uint64_t file_bytes = run.header->file_bytes;
     for (int i = 0; i < 4; i++) {
         take_until_full();
@@ -207,9 +203,8 @@ static void full_buffers_are_appended_and_read_in_order(void **state)
 }
 
 /* A process that died between the two steps of a flush. */
-static void a_chunk_and_its_buffer_are_one(void **state)
+TEST(a_chunk_and_its_buffer_are_one)
 {
-    (void)state;
     take_until_full();
     char *before = malloc(writer.chunk->bytes);
     struct chunk_header *buffer = writer.chunk;
@@ -223,9 +218,8 @@ static void a_chunk_and_its_buffer_are_one(void **state)
     assert_int_equal(cursor.missing, 0);
 }
 
-static void samples_without_a_place_are_counted(void **state)
+TEST(samples_without_a_place_are_counted)
 {
-    (void)state;
     take_until_full();
     uint64_t first = writer.number;
     assert_true(run_limits_set(&run, run.memory_limit, 1)); /* of a trace nothing more, but samples are none */
@@ -242,9 +236,8 @@ static void samples_without_a_place_are_counted(void **state)
     assert_int_equal(cursor.number, first + 1);
 }
 
-static void nobody_waits_for_the_runs_lock(void **state)
+TEST(nobody_waits_for_the_runs_lock)
 {
-    (void)state;
     take_until_full();
     uint64_t used = writer.chunk->packed_bytes;
     pthread_mutex_lock(&run.lock);
@@ -255,9 +248,8 @@ static void nobody_waits_for_the_runs_lock(void **state)
     assert_int_equal(writer.chunk->packed_bytes, 0);
 }
 
-static void streams_are_apart(void **state)
+TEST(streams_are_apart)
 {
-    (void)state;
     struct sample_writer other;
     const uint64_t pcs[] = {1}, others[] = {2};
     sampler_open(&other, &run, 3, SAMPLE_NO_THREAD);
@@ -306,9 +298,8 @@ static void damage_is_found(void)
     assert_null(sample_cursor_next(&cursor));
 }
 
-static void record_soundness_is_what_the_damage_takes(void **state)
+TEST(record_soundness_is_what_the_damage_takes)
 {
-    (void)state;
     record_between(SAMPLE_TAKEN);
     reading_begin();
     for (int i = 0; i < 3; i++)
@@ -318,9 +309,8 @@ static void record_soundness_is_what_the_damage_takes(void **state)
 }
 
 #define DAMAGE_TEST(name, kind, type, change)                                                                          \
-    static void name(void **state)                                                                                     \
+    TEST(name)                                                                                                         \
     {                                                                                                                  \
-        (void)state;                                                                                                   \
         type *record = (type *)(void *)record_between(kind);                                                           \
         change;                                                                                                        \
         damage_is_found();                                                                                             \
@@ -344,9 +334,8 @@ DAMAGE_TEST(short_module, SAMPLE_MODULE, struct sample_head, record->words = 3)
 DAMAGE_TEST(short_thread, SAMPLE_THREAD, struct sample_head, record->words = 2)
 DAMAGE_TEST(no_period, SAMPLE_THREAD, struct sample_thread, record->period_ns = 0)
 
-static void used_beyond_the_chunk(void **state)
+TEST(used_beyond_the_chunk)
 {
-    (void)state;
     record_between(SAMPLE_TAKEN);
     writer.chunk->packed_bytes = writer.chunk->bytes;
     assert_int_equal(run_reader_open(&reader, run.path), -1); /* as with any chunk */
@@ -354,51 +343,12 @@ static void used_beyond_the_chunk(void **state)
     reader.base = NULL;
 }
 
-static void no_thread_first(void **state)
+TEST(no_thread_first)
 {
-    (void)state;
     const uint64_t pcs[] = {1};
     writer.chunk->packed_bytes = 0; /* as if the thread had not been told */
     assert_true(sampler_take(&writer, 1, MPIT_STATE_WORK, CALL_MPI_Send, pcs, 1));
     reading_begin();
     assert_null(sample_cursor_next(&cursor));
     assert_true(cursor.damaged);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, samples_setup, samples_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_sample_comes_back_as_it_was_put),
-        TEST(frames_that_the_one_before_had_are_written_once),
-        TEST(a_deep_stack_keeps_its_innermost_frames),
-        TEST(the_module_is_the_one_that_was_mapped_then),
-        TEST(modules_told_anew_are_those_there_were),
-        TEST(full_buffers_are_appended_and_read_in_order),
-        TEST(a_chunk_and_its_buffer_are_one),
-        TEST(samples_without_a_place_are_counted),
-        TEST(nobody_waits_for_the_runs_lock),
-        TEST(streams_are_apart),
-        TEST(record_soundness_is_what_the_damage_takes),
-        TEST(unknown_kind),
-        TEST(no_words),
-        TEST(too_many_words),
-        TEST(words_of_another_record),
-        TEST(unknown_state),
-        TEST(too_many_frames),
-        TEST(more_fresh_than_frames),
-        TEST(frames_that_no_one_had),
-        TEST(fresh_beyond_the_record),
-        TEST(empty_module),
-        TEST(long_build_id),
-        TEST(no_path),
-        TEST(long_path),
-        TEST(endless_path),
-        TEST(short_module),
-        TEST(short_thread),
-        TEST(no_period),
-        TEST(used_beyond_the_chunk),
-        TEST(no_thread_first),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,11 +8,7 @@
  *
  *     test_interleave [ROUNDS]
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 static void turn(void);
 #define PAIR_TURN() turn()
@@ -269,9 +265,8 @@ static uint64_t message_middle(void)
     return 0;
 }
 
-static void windows_on_messages_take_turns(void **state)
+TEST(windows_on_messages_take_turns)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {one_start,   one_stop,   one_reset,  one_take,      one_read,
                                                    other_reset, other_take, other_stop, message_large, message_middle};
     one = NULL;
@@ -336,9 +331,8 @@ static uint64_t down(void)
     return 0;
 }
 
-static void windows_on_levels_take_turns(void **state)
+TEST(windows_on_levels_take_turns)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {one_start,   one_stop,   one_reset,  one_take,    one_read,
                                                    other_reset, other_take, other_stop, up_and_down, down};
     one = NULL;
@@ -386,9 +380,8 @@ static uint64_t one_write(void)
     return window_write(one, OWNER, 77777);
 }
 
-static void spans_take_turns(void **state)
+TEST(spans_take_turns)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {one_start, one_stop,    one_reset,  one_take,
                                                    one_read,  other_reset, other_take, one_write};
     one = NULL;
@@ -410,9 +403,8 @@ static unsigned span_look(uint64_t *results)
     return 2;
 }
 
-static void span_is_not_changed_by_others(void **state)
+TEST(span_is_not_changed_by_others)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {one_start, one_stop, one_reset, communicate};
     one = NULL;
     interleave(&(struct stage){spans_set, span_look, operations, 4, 3});
@@ -493,18 +485,16 @@ static uint64_t meter_taken(void)
     return value;
 }
 
-static void meters_take_turns(void **state)
+TEST(meters_take_turns)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {meter_starts, meter_stops, meter_resets,
                                                    meter_writes, meter_taken, meter_value};
     interleave(&(struct stage){meters_set, meters_look, operations, 6, 6});
 }
 
 /* Without reads: one that falls between the sample of a reset and its swap still sees the value go on from before. */
-static void meters_and_the_recorder_take_turns(void **state)
+TEST(meters_and_the_recorder_take_turns)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {meter_starts, meter_stops, meter_resets,
                                                    meter_writes, meter_taken, meter_count};
     interleave(&(struct stage){meters_set, meters_look, operations, 6, 5});
@@ -530,9 +520,8 @@ static unsigned peers_look(uint64_t *results)
     return 4;
 }
 
-static void values_of_a_meter_end_in_one_state(void **state)
+TEST(values_of_a_meter_end_in_one_state)
 {
-    (void)state;
     static uint64_t (*const operations[])(void) = {meter_starts, meter_stops};
     interleave(&(struct stage){peers_set, peers_look, operations, 2, 2});
 }
@@ -560,19 +549,12 @@ static int comm_setup(void **state)
     return 0;
 }
 
+TESTS_EACH(comm_setup, NULL)
+TESTS_ALL(stages_setup, NULL)
+
 int main(int argc, char **argv)
 {
     if (argc > 1)
         rounds = (unsigned)atoi(argv[1]);
-#define TEST(name) cmocka_unit_test_setup(name, comm_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(windows_on_messages_take_turns),
-        TEST(windows_on_levels_take_turns),
-        TEST(spans_take_turns),
-        TEST(span_is_not_changed_by_others),
-        TEST(meters_take_turns),
-        TEST(meters_and_the_recorder_take_turns),
-        TEST(values_of_a_meter_end_in_one_state),
-    };
-    return cmocka_run_group_tests(tests, stages_setup, NULL);
+    return tests_run();
 }

@@ -1,9 +1,5 @@
 /* Meters: what start, stop, reset, write and readreset make of a value, alone and with others on the same meter. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "effort.h"
 #include "ledgerfixture.h"
@@ -78,9 +74,11 @@ static uint64_t value(const struct meter *meter)
     return values[0];
 }
 
-static void counts_between_start_and_stop(void **state)
+TESTS_EACH(comm_setup, NULL)
+TESTS_ALL(book_setup, NULL)
+
+TEST(counts_between_start_and_stop)
 {
-    (void)state;
     struct meter meter = meter_new("mpit_send_count", VARIABLE_COUNTER);
     send(1);
     assert_int_equal(value(&meter), 0);
@@ -101,9 +99,8 @@ static void counts_between_start_and_stop(void **state)
     assert_int_equal(value(&meter), 4);
 }
 
-static void reset_is_back_to_0_and_stays_started_or_stopped(void **state)
+TEST(reset_is_back_to_0_and_stays_started_or_stopped)
 {
-    (void)state;
     struct meter meter = meter_new("mpit_send_count", VARIABLE_COUNTER);
     meter_start(&meter);
     send(1);
@@ -117,9 +114,8 @@ static void reset_is_back_to_0_and_stays_started_or_stopped(void **state)
     assert_int_equal(value(&meter), 0);
 }
 
-static void every_value_can_be_written_and_overflows(void **state)
+TEST(every_value_can_be_written_and_overflows)
 {
-    (void)state;
     struct meter meter = meter_new("mpit_send_count", VARIABLE_COUNTER);
     const uint64_t values[] = {0, 1, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 1, UINT64_MAX};
     for (unsigned i = 0; i < 2 * sizeof values / sizeof values[0]; i++) {
@@ -137,9 +133,8 @@ static void every_value_can_be_written_and_overflows(void **state)
     }
 }
 
-static void readreset_reads_and_begins_anew(void **state)
+TEST(readreset_reads_and_begins_anew)
 {
-    (void)state;
     struct meter meter = meter_new("mpit_send_bytes", VARIABLE_AGGREGATE);
     uint64_t got;
     meter_start(&meter);
@@ -155,9 +150,8 @@ static void readreset_reads_and_begins_anew(void **state)
 }
 
 /* Each readreset of a timer is in whole nanoseconds, and together they are the whole. */
-static void nanoseconds_of_many_readresets_add_up(void **state)
+TEST(nanoseconds_of_many_readresets_add_up)
 {
-    (void)state;
     struct meter whole = meter_new("mpit_p2p_time", VARIABLE_TIMER), parts = meter_new("mpit_p2p_time", VARIABLE_TIMER);
     uint64_t sum = 0, got;
     meter_start(&whole);
@@ -171,9 +165,8 @@ static void nanoseconds_of_many_readresets_add_up(void **state)
     assert_int_equal(sum, value(&whole));
 }
 
-static void elements_are_slots_of_the_variable(void **state)
+TEST(elements_are_slots_of_the_variable)
 {
-    (void)state;
     struct meter sizes = meter_new("mpit_send_size_count", VARIABLE_COUNTER);
     struct meter peers = meter_new("mpit_peer_send_bytes", VARIABLE_AGGREGATE);
     uint64_t values[1024];
@@ -193,9 +186,8 @@ static void elements_are_slots_of_the_variable(void **state)
 }
 
 /* For each variable that is a sum: the sample is what the tables say. */
-static void samples_are_the_values_of_the_book(void **state)
+TEST(samples_are_the_values_of_the_book)
 {
-    (void)state;
     unsigned checked = 0;
     for (int i = 0; i < 100; i++)
         send_to(i % 200, (uint64_t)i * 37, (uint32_t)i, i % 3 ? 0 : EVENT_LARGE);
@@ -216,9 +208,8 @@ static void samples_are_the_values_of_the_book(void **state)
 }
 
 /* The room for what was seen of a difference is one for each communicator, and DIFFERENCES for the process. */
-static void variables_that_are_differences_have_each_a_place(void **state)
+TEST(variables_that_are_differences_have_each_a_place)
 {
-    (void)state;
     unsigned differences[2] = {0, 0};
     for (size_t i = 0; i < variable_count; i++) {
         bool is_one = false;
@@ -234,9 +225,8 @@ static void variables_that_are_differences_have_each_a_place(void **state)
 }
 
 /* The recorder was interrupted behind one of the cells of a difference and before the other. */
-static void difference_does_not_fall_in_the_middle_of_an_event(void **state)
+TEST(difference_does_not_fall_in_the_middle_of_an_event)
 {
-    (void)state;
     struct meter small = meter_new("mpit_small_count", VARIABLE_COUNTER);
     send(1);
     meter_start(&small);
@@ -252,9 +242,8 @@ static void difference_does_not_fall_in_the_middle_of_an_event(void **state)
     assert_int_equal(value(&small), 1);
 }
 
-static void meter_of_another_owner_is_left_alone(void **state)
+TEST(meter_of_another_owner_is_left_alone)
 {
-    (void)state;
     struct meter old = meter_new("mpit_send_count", VARIABLE_COUNTER), stale = old;
     struct meter old_many = meter_new("mpit_send_size_count", VARIABLE_COUNTER), stale_many = old_many;
     uint64_t values[1024] = {77};
@@ -335,17 +324,15 @@ static void parts_add_up(const char *name, enum variable_class class, uint64_t w
     assert_int_equal(sum + value(&meter), whole);
 }
 
-static void readresets_of_several_threads_add_up(void **state)
+TEST(readresets_of_several_threads_add_up)
 {
-    (void)state;
     parts_add_up("mpit_p2p_count", VARIABLE_COUNTER, SENDS);
     parts_add_up("mpit_send_count", VARIABLE_COUNTER, SENDS);
     parts_add_up("mpit_send_bytes", VARIABLE_AGGREGATE, 8 * SENDS);
 }
 
-static void readresets_of_a_difference_add_up(void **state)
+TEST(readresets_of_a_difference_add_up)
 {
-    (void)state;
     parts_add_up("mpit_small_count", VARIABLE_COUNTER, SENDS - (SENDS + 2) / 3);
     parts_add_up("mpit_large_count", VARIABLE_COUNTER, (SENDS + 2) / 3);
 }
@@ -359,9 +346,8 @@ static void *start_and_stop(void *argument)
 }
 
 /* However starts and stops of several threads fall: when all are through, all elements run or none does. */
-static void elements_end_in_one_state(void **state)
+TEST(elements_end_in_one_state)
 {
-    (void)state;
     pthread_t threads[READERS];
     struct meter meter = meter_new("mpit_peer_send_count", VARIABLE_COUNTER);
     for (int round = 0; round < 10; round++) {
@@ -383,25 +369,4 @@ static void elements_end_in_one_state(void **state)
         for (int peer = 0; peer < 200; peer++)
             assert_int_equal(before[peer] - behind[peer], 1);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, comm_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(counts_between_start_and_stop),
-        TEST(reset_is_back_to_0_and_stays_started_or_stopped),
-        TEST(every_value_can_be_written_and_overflows),
-        TEST(readreset_reads_and_begins_anew),
-        TEST(nanoseconds_of_many_readresets_add_up),
-        TEST(elements_are_slots_of_the_variable),
-        TEST(samples_are_the_values_of_the_book),
-        TEST(variables_that_are_differences_have_each_a_place),
-        TEST(difference_does_not_fall_in_the_middle_of_an_event),
-        TEST(meter_of_another_owner_is_left_alone),
-        TEST(readresets_of_several_threads_add_up),
-        TEST(readresets_of_a_difference_add_up),
-        TEST(elements_end_in_one_state),
-    };
-    return cmocka_run_group_tests(tests, book_setup, NULL);
 }

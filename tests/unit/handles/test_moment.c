@@ -1,9 +1,5 @@
 /* What the process is doing at this moment: shares of time, event buffers, the last return. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "ledgerfixture.h"
 #include "handles/moment.h"
@@ -83,9 +79,10 @@ static void share_check(struct measurement m, uint64_t inside, uint64_t since)
         fail_msg("%f, not %f .. %f", got, low, high);
 }
 
-static void fraction_is_0_without_calls_and_grows_inside_of_one(void **state)
+TESTS_EACH(book_setup, NULL)
+
+TEST(fraction_is_0_without_calls_and_grows_inside_of_one)
 {
-    (void)state;
     struct measurement m = measure();
     assert_true(moment_fraction(m.then) == 0);
     uint64_t enter = pass(SHORT);
@@ -103,9 +100,8 @@ static void fraction_is_0_without_calls_and_grows_inside_of_one(void **state)
     share_check(m, now - enter, 0);
 }
 
-static void call_inside_of_a_call_counts_once(void **state)
+TEST(call_inside_of_a_call_counts_once)
 {
-    (void)state;
     struct measurement m = measure();
     uint64_t outer = pass(SHORT);
     call_begin(CALL_MPI_Barrier, outer);
@@ -135,9 +131,8 @@ static void call_inside_of_a_call_counts_once(void **state)
 }
 
 /* Times are given, and only what passes between two looks at the clock is not known. */
-static void threads_count_from_their_first_call_to_their_end(void **state)
+TEST(threads_count_from_their_first_call_to_their_end)
 {
-    (void)state;
     struct ledger *other = ledger_make(2);
     uint64_t before = clock_now(), begun = other->record->begin_ticks;
     struct presence now = moment_presence();
@@ -159,9 +154,8 @@ static void threads_count_from_their_first_call_to_their_end(void **state)
                     clock_now() - ledger->record->begin_ticks + 1000 + clock_now() - again);
 }
 
-static void buffer_fills_and_is_emptied(void **state)
+TEST(buffer_fills_and_is_emptied)
 {
-    (void)state;
     assert_true(moment_buffer_fill() == 0);
     moment_buffer_make(ledger, 100);
     assert_true(moment_buffer_fill() == 0);
@@ -181,9 +175,8 @@ static void buffer_fills_and_is_emptied(void **state)
     assert_true(moment_buffer_fill() == 1);
 }
 
-static void last_return_is_on_the_clock_of_the_world(void **state)
+TEST(last_return_is_on_the_clock_of_the_world)
 {
-    (void)state;
     struct timespec before, behind;
     assert_true(moment_last_return() == 0);
     clock_gettime(CLOCK_REALTIME, &before);
@@ -193,17 +186,4 @@ static void last_return_is_on_the_clock_of_the_world(void **state)
     uint64_t second = UINT64_C(1000000000), slack = second / 100;
     assert_in_range(moment_last_return(), (uint64_t)before.tv_sec * second + (uint64_t)before.tv_nsec - slack,
                     (uint64_t)behind.tv_sec * second + (uint64_t)behind.tv_nsec + slack);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, book_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(fraction_is_0_without_calls_and_grows_inside_of_one),
-        TEST(call_inside_of_a_call_counts_once),
-        TEST(threads_count_from_their_first_call_to_their_end),
-        TEST(buffer_fills_and_is_emptied),
-        TEST(last_return_is_on_the_clock_of_the_world),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,9 +49,11 @@ static void watch_nothing(struct window *window)
     (void)window;
 }
 
-static void no_maximum_is_lost_while_others_reset(void **state)
+TESTS_EACH(comm_setup, NULL)
+TESTS_ALL(book_setup, NULL)
+
+TEST(no_maximum_is_lost_while_others_reset)
 {
-    (void)state;
     struct window *first = window_new(EXTREME_MESSAGE_HIGH), *second = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(first);
     window_opens(second);
@@ -71,9 +73,8 @@ static void watch_value(struct window *window)
     highest = now > highest ? now : highest;
 }
 
-static void open_window_never_falls_while_others_reset(void **state)
+TEST(open_window_never_falls_while_others_reset)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
     falls = highest = 0;
@@ -100,9 +101,8 @@ static void watch_close(struct window *window)
     wrong += most > before && value_read(window) < most;
 }
 
-static void closed_window_has_all_that_came_before_its_close(void **state)
+TEST(closed_window_has_all_that_came_before_its_close)
 {
-    (void)state;
     wrong = 0;
     stir(watch_close, window_new(EXTREME_MESSAGE_HIGH));
     assert_int_equal(wrong, 0);
@@ -119,9 +119,8 @@ static void watch_reset(struct window *window)
     }
 }
 
-static void reset_window_has_nothing_from_before(void **state)
+TEST(reset_window_has_nothing_from_before)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
     wrong = 0;
@@ -140,9 +139,8 @@ static void watch_chain(struct window *window)
     chained = value ? value : chained;
 }
 
-static void readresets_take_every_maximum_once(void **state)
+TEST(readresets_take_every_maximum_once)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
     wrong = chained = 0;
@@ -171,9 +169,8 @@ static void *come_late(void *argument)
     return NULL;
 }
 
-static void maximum_of_a_new_thread_is_not_lost(void **state)
+TEST(maximum_of_a_new_thread_is_not_lost)
 {
-    (void)state;
     pthread_t late, others[OTHERS];
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
@@ -207,9 +204,8 @@ static void *chain(void *argument)
     return NULL;
 }
 
-static void two_never_take_the_same_maximum(void **state)
+TEST(two_never_take_the_same_maximum)
 {
-    (void)state;
     pthread_t writer, chains[CHAINS];
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     static uint8_t seen[MESSAGES + 1];
@@ -246,9 +242,8 @@ static void *change_level(void *argument)
     return NULL;
 }
 
-static void level_windows_stay_between_the_bounds(void **state)
+TEST(level_windows_stay_between_the_bounds)
 {
-    (void)state;
     pthread_t writers[2];
     struct window *high = window_new(EXTREME_BYTES_HIGH), *low = window_new(EXTREME_BYTES_LOW);
     level_add(true, &comm->shared->bytes, 50);
@@ -273,20 +268,4 @@ static void level_windows_stay_between_the_bounds(void **state)
     window_resets(low);
     assert_int_equal(value_read(high), 50);
     assert_int_equal(value_read(low), 50);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, comm_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(no_maximum_is_lost_while_others_reset),
-        TEST(open_window_never_falls_while_others_reset),
-        TEST(closed_window_has_all_that_came_before_its_close),
-        TEST(reset_window_has_nothing_from_before),
-        TEST(readresets_take_every_maximum_once),
-        TEST(maximum_of_a_new_thread_is_not_lost),
-        TEST(two_never_take_the_same_maximum),
-        TEST(level_windows_stay_between_the_bounds),
-    };
-    return cmocka_run_group_tests(tests, book_setup, NULL);
 }

@@ -1,9 +1,11 @@
 /* Windows on extremes: alone, and several on one extreme. */
 #include "windowfixture.h"
 
-static void new_window_is_closed_with_its_starting_value(void **state)
+TESTS_EACH(comm_setup, NULL)
+TESTS_ALL(book_setup, NULL)
+
+TEST(new_window_is_closed_with_its_starting_value)
 {
-    (void)state;
     message(100);
     sends_change(3);
     assert_int_equal(value_read(window_new(EXTREME_MESSAGE_HIGH)), 0);
@@ -15,9 +17,8 @@ static void new_window_is_closed_with_its_starting_value(void **state)
     assert_int_equal(value_read(window), 0);
 }
 
-static void window_that_goes_to_another_is_new_to_it(void **state)
+TEST(window_that_goes_to_another_is_new_to_it)
 {
-    (void)state;
     uint64_t value = 0;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
@@ -37,9 +38,8 @@ static void window_that_goes_to_another_is_new_to_it(void **state)
     assert_int_equal(value, 300);
 }
 
-static void readreset_ends_one_window_where_the_next_begins(void **state)
+TEST(readreset_ends_one_window_where_the_next_begins)
 {
-    (void)state;
     uint64_t value;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH), *level = window_new(EXTREME_SENDS_HIGH);
     window_opens(window);
@@ -63,9 +63,8 @@ static void readreset_ends_one_window_where_the_next_begins(void **state)
 }
 
 /* The recorder was interrupted behind the change of the level, before it looked at the cell of the extreme. */
-static void level_that_was_seen_is_in_the_watermark(void **state)
+TEST(level_that_was_seen_is_in_the_watermark)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_SENDS_HIGH), *whole = window_new(EXTREME_SENDS_HIGH);
     window_opens(high);
     window_opens(whole);
@@ -79,9 +78,8 @@ static void level_that_was_seen_is_in_the_watermark(void **state)
     assert_int_equal(value_read(high), 2);
 }
 
-static void window_sees_the_largest_since_it_was_opened(void **state)
+TEST(window_sees_the_largest_since_it_was_opened)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_MESSAGE_HIGH), *low = window_new(EXTREME_MESSAGE_LOW);
     message(5000);
     message(1);
@@ -97,9 +95,8 @@ static void window_sees_the_largest_since_it_was_opened(void **state)
     assert_int_equal(value_read(high), 300);
 }
 
-static void closed_window_keeps_its_value_and_sees_no_more(void **state)
+TEST(closed_window_keeps_its_value_and_sees_no_more)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
     message(100);
@@ -114,9 +111,8 @@ static void closed_window_keeps_its_value_and_sees_no_more(void **state)
     assert_int_equal(value_read(window), 400);
 }
 
-static void reset_window_begins_again(void **state)
+TEST(reset_window_begins_again)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(window);
     message(100);
@@ -129,9 +125,8 @@ static void reset_window_begins_again(void **state)
     assert_int_equal(value_read(window), 0);
 }
 
-static void windows_on_one_extreme_do_not_disturb_each_other(void **state)
+TEST(windows_on_one_extreme_do_not_disturb_each_other)
 {
-    (void)state;
     struct window *whole = window_new(EXTREME_MESSAGE_HIGH), *early = window_new(EXTREME_MESSAGE_HIGH);
     struct window *late = window_new(EXTREME_MESSAGE_HIGH);
     window_opens(whole);
@@ -154,9 +149,8 @@ static void windows_on_one_extreme_do_not_disturb_each_other(void **state)
     assert_int_equal(value_read(whole), 500);
 }
 
-static void windows_leave_the_whole_runs_extremes_as_they_were(void **state)
+TEST(windows_leave_the_whole_runs_extremes_as_they_were)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_MESSAGE_HIGH), *low = window_new(EXTREME_MESSAGE_LOW);
     struct window *level = window_new(EXTREME_SENDS_HIGH);
     message(500);
@@ -174,9 +168,8 @@ static void windows_leave_the_whole_runs_extremes_as_they_were(void **state)
     assert_int_equal(value_of("mpit_pending_sends", VARIABLE_HIGHWATERMARK), 9);
 }
 
-static void window_of_a_level_starts_at_the_level_of_this_moment(void **state)
+TEST(window_of_a_level_starts_at_the_level_of_this_moment)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_SENDS_HIGH), *low = window_new(EXTREME_SENDS_LOW);
     sends_change(8);
     sends_change(-3);
@@ -196,9 +189,8 @@ static void window_of_a_level_starts_at_the_level_of_this_moment(void **state)
     assert_int_equal(value_read(low), 1);
 }
 
-static void window_that_goes_on_sees_the_level_that_it_finds(void **state)
+TEST(window_that_goes_on_sees_the_level_that_it_finds)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_SENDS_HIGH), *low = window_new(EXTREME_SENDS_LOW);
     window_opens(low);
     window_opens(high);
@@ -209,9 +201,8 @@ static void window_that_goes_on_sees_the_level_that_it_finds(void **state)
     assert_int_equal(value_read(low), 0);
 }
 
-static void window_that_was_reset_while_closed_begins_anew(void **state)
+TEST(window_that_was_reset_while_closed_begins_anew)
 {
-    (void)state;
     struct window *high = window_new(EXTREME_SENDS_HIGH);
     window_opens(high);
     sends_change(10);
@@ -228,9 +219,8 @@ static void window_that_was_reset_while_closed_begins_anew(void **state)
     assert_int_equal(value_read(high), 2);
 }
 
-static void every_level_has_its_own_windows(void **state)
+TEST(every_level_has_its_own_windows)
 {
-    (void)state;
     struct level_cells *levels[] = {&comm->shared->sends, &comm->shared->recvs, &comm->shared->bytes};
     for (unsigned l = 0; l < 3; l++) {
         struct window *high = window_new((enum extreme)(EXTREME_SENDS_HIGH + 2 * l));
@@ -254,9 +244,8 @@ static void communication(uint64_t begin, uint64_t end)
     fold(&ledger->tally, &view->tally, &event, NULL);
 }
 
-static void span_is_from_the_first_begin_to_the_last_end(void **state)
+TEST(span_is_from_the_first_begin_to_the_last_end)
 {
-    (void)state;
     uint64_t value, now = clock_now() + UINT64_C(1000000000000); /* later than any window begins */
     struct window *window = window_new(EXTREME_SPAN_FIRST);
     communication(now, now + 5000);
@@ -277,9 +266,8 @@ static void span_is_from_the_first_begin_to_the_last_end(void **state)
 }
 
 /* Here the times are those of the clock: an interval ends where the next one begins. */
-static void span_goes_on_after_a_stop_without_the_pause(void **state)
+TEST(span_goes_on_after_a_stop_without_the_pause)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_SPAN_FIRST);
     uint64_t begin = clock_now();
     window_opens(window);
@@ -300,9 +288,8 @@ static void span_goes_on_after_a_stop_without_the_pause(void **state)
     assert_int_equal(value_read(window), 0);
 }
 
-static void window_sees_all_threads_and_no_other_communicator(void **state)
+TEST(window_sees_all_threads_and_no_other_communicator)
 {
-    (void)state;
     struct window *window = window_new(EXTREME_MESSAGE_HIGH);
     struct comm *other = book_comm_add(&(struct comm_facts){.handle = ++handle_last, .size = 4, .name = "other"});
     struct ledger *late = ledger_make(1);
@@ -314,28 +301,4 @@ static void window_sees_all_threads_and_no_other_communicator(void **state)
     assert_int_equal(value_read(window), 20);
     window_closes(window);
     assert_int_equal(value_read(window), 20);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, comm_setup)
-    const struct CMUnitTest tests[] = {
-        TEST(new_window_is_closed_with_its_starting_value),
-        TEST(window_that_goes_to_another_is_new_to_it),
-        TEST(readreset_ends_one_window_where_the_next_begins),
-        TEST(level_that_was_seen_is_in_the_watermark),
-        TEST(window_sees_the_largest_since_it_was_opened),
-        TEST(closed_window_keeps_its_value_and_sees_no_more),
-        TEST(reset_window_begins_again),
-        TEST(windows_on_one_extreme_do_not_disturb_each_other),
-        TEST(windows_leave_the_whole_runs_extremes_as_they_were),
-        TEST(window_of_a_level_starts_at_the_level_of_this_moment),
-        TEST(window_that_goes_on_sees_the_level_that_it_finds),
-        TEST(window_that_was_reset_while_closed_begins_anew),
-        TEST(every_level_has_its_own_windows),
-        TEST(span_is_from_the_first_begin_to_the_last_end),
-        TEST(span_goes_on_after_a_stop_without_the_pause),
-        TEST(window_sees_all_threads_and_no_other_communicator),
-    };
-    return cmocka_run_group_tests(tests, book_setup, NULL);
 }

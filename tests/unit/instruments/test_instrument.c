@@ -1,10 +1,6 @@
 /* The register of other libraries' instruments, without MPI and without a preload. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "effort.h"
 #include "instruments/instrument.h"
@@ -38,9 +34,8 @@ static uint64_t value(const struct mpit_variable *variable, uint32_t class)
     return instrument_value(instance_of(variable), class, 0);
 }
 
-static void sum_is_that_of_all_threads(void **state)
+TEST(sum_is_that_of_all_threads)
 {
-    (void)state;
     VARIABLE(v, "sum", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, 0);
     enter(&v);
     mpit_add(&v, 3);
@@ -51,9 +46,8 @@ static void sum_is_that_of_all_threads(void **state)
     assert_int_equal(value(&v, MPIT_CLASS_COUNTER), 7);
 }
 
-static void every_class_takes_its_types_only(void **state)
+TEST(every_class_takes_its_types_only)
 {
-    (void)state;
     static const unsigned types[] = {
         [MPIT_CLASS_STATE] = 0x02,      [MPIT_CLASS_LEVEL] = 0x3c,         [MPIT_CLASS_SIZE] = 0x3c,
         [MPIT_CLASS_PERCENTAGE] = 0x20, [MPIT_CLASS_HIGHWATERMARK] = 0x3c, [MPIT_CLASS_LOWWATERMARK] = 0x3c,
@@ -70,9 +64,8 @@ static void every_class_takes_its_types_only(void **state)
         }
 }
 
-static void window_has_the_extreme_since_it_was_opened(void **state)
+TEST(window_has_the_extreme_since_it_was_opened)
 {
-    (void)state;
     VARIABLE(v, "windows", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_WITH_WATERMARKS);
     static struct instrument_window first, second, low;
     enter(&v);
@@ -99,9 +92,8 @@ static void window_has_the_extreme_since_it_was_opened(void **state)
 }
 
 /* Between the change of a level and that of its extremes anybody may look: a signal handler, another thread. */
-static void window_is_never_behind_the_level(void **state)
+TEST(window_is_never_behind_the_level)
 {
-    (void)state;
     VARIABLE(v, "behind", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_WITH_WATERMARKS);
     static struct instrument_window high, low, closed;
     enter(&v);
@@ -128,9 +120,8 @@ static void window_is_never_behind_the_level(void **state)
     assert_int_equal(instrument_window_read(&closed), 5);
 }
 
-static void doubles_are_ordered_as_numbers(void **state)
+TEST(doubles_are_ordered_as_numbers)
 {
-    (void)state;
     VARIABLE(v, "reals", MPIT_CLASS_LEVEL, MPIT_TYPE_DOUBLE, 1, MPIT_WITH_WATERMARKS);
     enter(&v);
     const double levels[] = {-1.0, -2.5, 3.0, 0.5};
@@ -142,9 +133,8 @@ static void doubles_are_ordered_as_numbers(void **state)
     assert_true(mpit_instrument_real(value(&v, MPIT_CLASS_LEVEL)) == 2.5);
 }
 
-static void removed_one_comes_back_with_its_meaning_only(void **state)
+TEST(removed_one_comes_back_with_its_meaning_only)
 {
-    (void)state;
     VARIABLE(v, "removed", MPIT_CLASS_SIZE, MPIT_TYPE_UNSIGNED, 1, 0);
     VARIABLE(other, "removed", MPIT_CLASS_SIZE, MPIT_TYPE_DOUBLE, 1, 0);
     enter(&v);
@@ -163,9 +153,8 @@ static void removed_one_comes_back_with_its_meaning_only(void **state)
 }
 
 /* A handle's sum begins at 0, whatever was added before. */
-static void sums_of_handles_know_nothing_of_before(void **state)
+TEST(sums_of_handles_know_nothing_of_before)
 {
-    (void)state;
     VARIABLE(v, "precise", MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 2, 0);
     static uint64_t pairs[2][2] PAIR_ALIGNED;
     static struct instrument_sums sums = {.pairs = pairs};
@@ -181,9 +170,8 @@ static void sums_of_handles_know_nothing_of_before(void **state)
     assert_true(mpit_instrument_real(value(&v, MPIT_CLASS_AGGREGATE)) > 1e14);
 }
 
-static void values_that_no_class_allows_are_not_shown(void **state)
+TEST(values_that_no_class_allows_are_not_shown)
 {
-    (void)state;
     static const struct mpit_item items[] = {{3, "red"}, {5, "blue"}};
     static struct mpit_enumeration colours = {NULL, "colours", "", items, 2};
     VARIABLE(share, "share", MPIT_CLASS_PERCENTAGE, MPIT_TYPE_DOUBLE, 1, 0);
@@ -228,9 +216,8 @@ static void *adder(void *variables)
     return NULL;
 }
 
-static void threads_lose_nothing(void **state)
+TEST(threads_lose_nothing)
 {
-    (void)state;
     VARIABLE(a, "threads_a", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, 0);
     VARIABLE(b, "threads_b", MPIT_CLASS_AGGREGATE, MPIT_TYPE_DOUBLE, 1, 0);
     VARIABLE(c, "threads_c", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED_LONG, 1, MPIT_WITH_WATERMARKS);
@@ -252,20 +239,4 @@ static void threads_lose_nothing(void **state)
     assert_int_equal(value(&a, MPIT_CLASS_COUNTER), THREADS * ADDS);
     assert_true(mpit_instrument_real(value(&b, MPIT_CLASS_AGGREGATE)) == THREADS * ADDS * 0.5);
     assert_int_equal(value(&c, MPIT_CLASS_LEVEL), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sum_is_that_of_all_threads),
-        cmocka_unit_test(every_class_takes_its_types_only),
-        cmocka_unit_test(window_has_the_extreme_since_it_was_opened),
-        cmocka_unit_test(window_is_never_behind_the_level),
-        cmocka_unit_test(doubles_are_ordered_as_numbers),
-        cmocka_unit_test(removed_one_comes_back_with_its_meaning_only),
-        cmocka_unit_test(sums_of_handles_know_nothing_of_before),
-        cmocka_unit_test(values_that_no_class_allows_are_not_shown),
-        cmocka_unit_test(threads_lose_nothing),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Running jobs are found and looked at, whatever happens to their processes and files meanwhile. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "figures/figures.h"
 #include "format/jobfile.h"
@@ -84,9 +80,10 @@ static const struct live_process *look(void)
     return &live.jobs[0].processes[0];
 }
 
-static void a_named_file_is_followed(void **state)
+TESTS_EACH(setup, teardown)
+
+TEST(a_named_file_is_followed)
 {
-    (void)state;
     open_named(fixture.run.path);
     const struct live_process *process = &live.jobs[0].processes[0];
     assert_true(process->readable && process->here && process->alive && live.jobs[0].alive);
@@ -117,9 +114,8 @@ static void a_named_file_is_followed(void **state)
     assert_int_equal(process->run.header.phase, RUN_FINALIZED);
 }
 
-static void a_thread_is_read_with_its_call(void **state)
+TEST(a_thread_is_read_with_its_call)
 {
-    (void)state;
     fixture_comm_add(&fixture, 1, 2, "world");
     fixture_emit(&fixture, 0, (struct event){.begin = 1, .duration = 5000, .kind = CALL_MPI_Barrier, .comm = 1}, NULL);
     open_named(fixture.run.path);
@@ -146,9 +142,8 @@ static void a_thread_is_read_with_its_call(void **state)
 }
 
 /* From one look to the next a process comes out of MPI_Init: it is never in no job that lives. */
-static void a_starting_process_gets_its_job(void **state)
+TEST(a_starting_process_gets_its_job)
 {
-    (void)state;
     fixture.run.header->phase = RUN_STARTING;
     fixture.run.header->job = 0;
     const char *path = fixture.run.path;
@@ -163,9 +158,8 @@ static void a_starting_process_gets_its_job(void **state)
     }
 }
 
-static void a_directory_gets_more_files(void **state)
+TEST(a_directory_gets_more_files)
 {
-    (void)state;
     open_named(fixture.directory);
     char path[128];
     snprintf(path, sizeof path, "%s/noise.mpit", fixture.directory);
@@ -192,9 +186,8 @@ static void a_directory_gets_more_files(void **state)
     run_close(&second, RUN_FINALIZED, false);
 }
 
-static void a_file_that_is_cut_reads_as_zeros_and_is_told(void **state)
+TEST(a_file_that_is_cut_reads_as_zeros_and_is_told)
 {
-    (void)state;
     fixture_comm_add(&fixture, 1, 2, "world");
     open_named(fixture.run.path);
     const struct live_process *process = &live.jobs[0].processes[0];
@@ -217,9 +210,8 @@ static void a_file_that_is_cut_reads_as_zeros_and_is_told(void **state)
     assert_int_equal(truncate(fixture.run.path, bytes), 0);
 }
 
-static void one_of_several_that_is_missing_is_told(void **state)
+TEST(one_of_several_that_is_missing_is_told)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/none", fixture.directory);
     const char *const names[] = {fixture.run.path, path};
@@ -231,9 +223,8 @@ static void one_of_several_that_is_missing_is_told(void **state)
     live_close(&live);
 }
 
-static void what_there_is_not_is_told(void **state)
+TEST(what_there_is_not_is_told)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/none", fixture.directory);
     const char *name = path;
@@ -307,12 +298,11 @@ static void processes_are_found(const char *directory, bool closes)
 }
 
 /* A program is installed anew, and one that is running was the old one. */
-static void a_process_whose_program_was_replaced_lives(void **state)
+TEST(a_process_whose_program_was_replaced_lives)
 {
     if (is_emulated())
         skip();
     char program[96], command[PATH_MAX];
-    (void)state;
     snprintf(program, sizeof program, "%s/program", fixture.directory);
     snprintf(command, sizeof command, "cp \"$(command -v sleep)\" %s", program);
     assert_int_equal(system(command), 0);
@@ -348,9 +338,8 @@ static void a_process_whose_program_was_replaced_lives(void **state)
 }
 
 /* Durations are told by the clock that nobody sets. */
-static void a_step_of_the_clock_is_no_time(void **state)
+TEST(a_step_of_the_clock_is_no_time)
 {
-    (void)state;
     struct run_header header = *fixture.run.header;
     for (int hours = -1; hours <= 1; hours++) {
         header.begin_ticks = process_ticks_now(&header);
@@ -365,9 +354,8 @@ static void a_step_of_the_clock_is_no_time(void **state)
 }
 
 /* Its number is that of a living process here, or of none: neither says anything. */
-static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void **state)
+TEST(a_process_of_another_pid_namespace_is_not_judged_by_its_number)
 {
-    (void)state;
     struct run_header *header = fixture.run.header;
     struct stat st;
     assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
@@ -399,9 +387,8 @@ static void a_process_of_another_pid_namespace_is_not_judged_by_its_number(void 
 }
 
 /* What was checked at the first look is written over before the next one. */
-static void a_file_that_is_written_over_harms_nobody(void **state)
+TEST(a_file_that_is_written_over_harms_nobody)
 {
-    (void)state;
     fixture_comm_add(&fixture, 1, 2, "world");
     fixture_instruments_add(&fixture);
     fixture.run.header->world_size = 2;
@@ -448,9 +435,8 @@ static void a_file_that_is_written_over_harms_nobody(void **state)
 }
 
 /* Its variables find no place, which is told, until those go that no job has. */
-static void variables_find_place_in_a_full_table(void **state)
+TEST(variables_find_place_in_a_full_table)
 {
-    (void)state;
     fixture.run.header->world_size = 2;
     open_named(fixture.run.path);
     struct observation *observation = calloc(1, sizeof *observation);
@@ -473,26 +459,23 @@ static void variables_find_place_in_a_full_table(void **state)
     free(observation);
 }
 
-static void a_process_with_a_directory_is_found(void **state)
+TEST(a_process_with_a_directory_is_found)
 {
-    (void)state;
     if (is_emulated())
         skip();
     processes_are_found(fixture.directory, false);
 }
 
-static void a_process_with_its_run_in_memory_is_found(void **state)
+TEST(a_process_with_its_run_in_memory_is_found)
 {
-    (void)state;
     if (is_emulated())
         skip();
     processes_are_found(NULL, false);
 }
 
-static void a_process_that_has_closed_the_descriptor_is_found(void **state)
+TEST(a_process_that_has_closed_the_descriptor_is_found)
 {
     char user[PATH_MAX], spool[PATH_MAX + 8];
-    (void)state;
     if (is_emulated())
         skip();
     setenv("MPIT_SPOOL", fixture.directory, 1);
@@ -503,27 +486,4 @@ static void a_process_that_has_closed_the_descriptor_is_found(void **state)
     fixture_directory_remove(spool);
     assert_int_equal(rmdir(user), 0);
     unsetenv("MPIT_SPOOL");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_named_file_is_followed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_thread_is_read_with_its_call, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_starting_process_gets_its_job, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_directory_gets_more_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_cut_reads_as_zeros_and_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(one_of_several_that_is_missing_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_there_is_not_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_whose_program_was_replaced_lives, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_step_of_the_clock_is_no_time, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_of_another_pid_namespace_is_not_judged_by_its_number, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_file_that_is_written_over_harms_nobody, setup, teardown),
-        cmocka_unit_test_setup_teardown(variables_find_place_in_a_full_table, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_with_a_directory_is_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_with_its_run_in_memory_is_found, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_process_that_has_closed_the_descriptor_is_found, setup, teardown),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* What the options of mpit-dump that leave something out let pass. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "job/select.h"
 
 static char problem[SELECT_PROBLEM_BYTES];
 
-static void everything_passes_unasked(void **state)
+TEST(everything_passes_unasked)
 {
-    (void)state;
     struct selection selection = {0};
     assert_false(selection_is_given(&selection));
     assert_true(selection_has_rank(&selection, 0) && selection_has_rank(&selection, INT32_MAX));
@@ -20,10 +15,9 @@ static void everything_passes_unasked(void **state)
     assert_true(selection_has_function(&selection, 0) && selection_has_function(&selection, CALL_COUNT + 7));
 }
 
-static void ranks_are_a_list_of_ranges(void **state)
+TEST(ranks_are_a_list_of_ranges)
 {
     static const char *const wrong[] = {"", ",", "1,", "a", "3-2", "1--2", "-1", "1 2", "99999999999"};
-    (void)state;
     struct selection selection = {0};
     assert_int_equal(selection_ranks(&selection, "1,4-6", problem), 0);
     assert_int_equal(selection_ranks(&selection, "9-", problem), 0);
@@ -38,10 +32,9 @@ static void ranks_are_a_list_of_ranges(void **state)
     }
 }
 
-static void window_takes_units(void **state)
+TEST(window_takes_units)
 {
     static const char *const wrong[] = {"", ":", "1", "2:1", "1:2:3", "x:2", "1:2h", "-1:2", "1e30:"};
-    (void)state;
     struct selection selection = {0};
     assert_int_equal(selection_window(&selection, "1.5:2500ms", problem), 0);
     assert_int_equal(selection.from_ns, 1500000000);
@@ -60,9 +53,8 @@ static void window_takes_units(void **state)
             fail_msg("'%s' was taken", wrong[i]);
 }
 
-static void comms_go_by_name_or_label(void **state)
+TEST(comms_go_by_name_or_label)
 {
-    (void)state;
     struct selection selection = {0};
     assert_int_equal(selection_comm(&selection, "MPI_COMM_WORLD/split*", problem), 0);
     assert_int_equal(selection_comm(&selection, "ocean", problem), 0);
@@ -73,7 +65,7 @@ static void comms_go_by_name_or_label(void **state)
     assert_int_equal(selection_comm(&selection, "", problem), -1);
 }
 
-static void names_have_brackets_and_backslashes(void **state)
+TEST(names_have_brackets_and_backslashes)
 {
     static const char *const fit[][2] = {
         {"halo[0]", "halo[0]"},  {"a\\b", "a\\b"},  {"*", ""},         {"a*b*c", "abxbc"},
@@ -81,7 +73,6 @@ static void names_have_brackets_and_backslashes(void **state)
     static const char *const other[][2] = {{"halo[0]", "halo0"}, {"[a-z]", "b"}, {"a\\b", "ab"},
                                            {"\\*", "*"},         {"?", ""},      {"?", "ab"},
                                            {"a*b", "abc"},       {"", "a"}};
-    (void)state;
     for (size_t i = 0; i < sizeof fit / sizeof *fit; i++)
         if (!selection_name_fits(fit[i][0], fit[i][1]))
             fail_msg("'%s' has not taken '%s'", fit[i][0], fit[i][1]);
@@ -90,9 +81,8 @@ static void names_have_brackets_and_backslashes(void **state)
             fail_msg("'%s' has taken '%s'", other[i][0], other[i][1]);
 }
 
-static void functions_are_those_of_the_filter(void **state)
+TEST(functions_are_those_of_the_filter)
 {
-    (void)state;
     struct selection selection = {0};
     assert_int_equal(selection_functions(&selection, "p2p,-MPI_Isend", problem), 0);
     assert_true(selection_has_function(&selection, CALL_MPI_Send));
@@ -103,9 +93,8 @@ static void functions_are_those_of_the_filter(void **state)
 }
 
 /* Of ranges in any order, that may overlap; and as fast for as many ranks as there can be. */
-static void chosen_ranks_are_counted(void **state)
+TEST(chosen_ranks_are_counted)
 {
-    (void)state;
     static const struct {
         const char *text;
         int32_t size, wanted;
@@ -124,18 +113,4 @@ static void chosen_ranks_are_counted(void **state)
     }
     struct selection all = {0};
     assert_int_equal(selection_ranks_below(&all, 7), 7);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chosen_ranks_are_counted),
-        cmocka_unit_test(everything_passes_unasked),
-        cmocka_unit_test(ranks_are_a_list_of_ranges),
-        cmocka_unit_test(window_takes_units),
-        cmocka_unit_test(names_have_brackets_and_backslashes),
-        cmocka_unit_test(comms_go_by_name_or_label),
-        cmocka_unit_test(functions_are_those_of_the_filter),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Job files: sections come back, with the index and without it; cut, damaged and crafted files; calls that fail. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "format/runfile.h"
 #include "jobfile/jobindex.h"
@@ -149,9 +145,10 @@ static void file_has(unsigned count, bool cut)
     job_index_release(&index);
 }
 
-static void sections_come_back(void **state)
+TESTS_EACH(file_make, file_remove)
+
+TEST(sections_come_back)
 {
-    (void)state;
     for (unsigned count = 1; count < 9; count++) {
         file_fill(count);
         file_has(count, false);
@@ -159,9 +156,8 @@ static void sections_come_back(void **state)
     assert_int_equal(job_file_parts(path, (struct run_extent){0}), 1);
 }
 
-static void more_sections_follow(void **state)
+TEST(more_sections_follow)
 {
-    (void)state;
     file_fill(3);
     for (unsigned i = 3; i < 8; i++) {
         struct job_writer writer;
@@ -175,9 +171,8 @@ static void more_sections_follow(void **state)
     }
 }
 
-static void sections_are_copied(void **state)
+TEST(sections_are_copied)
 {
-    (void)state;
     char error[128];
     struct job_index index;
     struct job_writer writer;
@@ -202,9 +197,8 @@ static void sections_are_copied(void **state)
 }
 
 /* The whole sections of what is left. */
-static void a_cut_file_has_its_first_sections(void **state)
+TEST(a_cut_file_has_its_first_sections)
 {
-    (void)state;
     char error[128];
     struct job_index index;
     size_t bytes, ends[4];
@@ -232,9 +226,8 @@ static void a_cut_file_has_its_first_sections(void **state)
 }
 
 /* A changed byte is noticed: no section has other data than before. */
-static void no_changed_byte_passes(void **state)
+TEST(no_changed_byte_passes)
 {
-    (void)state;
     char error[128];
     size_t bytes, lost = 0;
     file_fill(2);
@@ -263,9 +256,8 @@ static void no_changed_byte_passes(void **state)
 }
 
 /* An index with a right checksum that somebody else wrote: its places are checked. */
-static void places_outside_are_not_followed(void **state)
+TEST(places_outside_are_not_followed)
 {
-    (void)state;
     size_t bytes, index_bytes;
     file_fill(2);
     unsigned char *data = file_load(&bytes);
@@ -304,11 +296,10 @@ static void places_outside_are_not_followed(void **state)
     free(data);
 }
 
-static void other_files_are_none(void **state)
+TEST(other_files_are_none)
 {
     char error[128];
     struct job_index index;
-    (void)state;
     assert_int_equal(truncate(path, 0), 0);
     assert_int_equal(job_index_read(&index, path, (struct run_extent){0}, error), JOB_INDEX_NONE);
     assert_int_equal(job_index_read(&index, "/dev/zero", (struct run_extent){0}, error), JOB_INDEX_NONE);
@@ -356,9 +347,8 @@ static bool fault_survived(int call)
     return failed;
 }
 
-static void a_call_that_fails_costs_one_section(void **state)
+TEST(a_call_that_fails_costs_one_section)
 {
-    (void)state;
     int call = 1;
     while (fault_survived(call))
         call++;
@@ -366,9 +356,8 @@ static void a_call_that_fails_costs_one_section(void **state)
 }
 
 /* A file that gets more sections while a call fails keeps all that it had. */
-static void a_call_that_fails_costs_no_older_section(void **state)
+TEST(a_call_that_fails_costs_no_older_section)
 {
-    (void)state;
     bool failed = true;
     for (int call = 1; failed; call++) {
         char error[128];
@@ -391,20 +380,4 @@ static void a_call_that_fails_costs_no_older_section(void **state)
             assert_true(section_has(&index, i, i));
         job_index_release(&index);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(sections_come_back, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(more_sections_follow, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(sections_are_copied, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(a_cut_file_has_its_first_sections, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(no_changed_byte_passes, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(places_outside_are_not_followed, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(other_files_are_none, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(a_call_that_fails_costs_one_section, file_make, file_remove),
-        cmocka_unit_test_setup_teardown(a_call_that_fails_costs_no_older_section, file_make, file_remove),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Summaries in files. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "jobfile/summaryfile.h"
 #include "report/summary_origin.h"
@@ -15,11 +11,10 @@
 enum { TOO_LARGE = 65 << 20 };
 
 /* No reader would accept more. Names are not left out, but a summary becomes smaller. */
-static void too_large_a_summary_is_reduced(void **state)
+TEST(too_large_a_summary_is_reduced)
 {
     char error[128];
     struct summary *summary = calloc(1, sizeof *summary);
-    (void)state;
     size_t ranks = TOO_LARGE / 2 / sizeof *summary->phases + 1, bytes;
     summary->phase_count = 2 * ranks;
     summary->phases = calloc(summary->phase_count, sizeof *summary->phases);
@@ -69,9 +64,8 @@ static void missing_ranks_are(const char *wanted, const int32_t *ranks, size_t c
 }
 
 /* The size of the world is from a file, and any. */
-static void many_missing_ranks_are_ranges(void **state)
+TEST(many_missing_ranks_are_ranges)
 {
-    (void)state;
     missing_ranks_are("null", NULL, 0, 4);
     missing_ranks_are("[]", (int32_t[]){0, 1}, 2, 2);
     missing_ranks_are("[]", (int32_t[]){-1, 0, 0}, 3, 1);
@@ -82,13 +76,4 @@ static void many_missing_ranks_are_ranges(void **state)
     assert_non_null(strstr(text, "999,1000]"));
     free(text);
     missing_ranks_are("[\"1-1001\"]", (int32_t[]){0}, 1, 1002);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_large_a_summary_is_reduced),
-        cmocka_unit_test(many_missing_ranks_are_ranges),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* What comes between two records of a communicator: no word of them is overlooked, and none counts twice. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "monitor/changes.h"
 
@@ -66,11 +62,12 @@ static uint64_t executions_total(const struct record *before, const struct recor
     return total;
 }
 
+TESTS_ALL(scale_setup, NULL)
+
 /* Each word alone: it is seen, and comes into one figure, or into its size's and the sum of all sizes. Execution times
  * come into the list of collectives instead. */
-static void each_word_is_seen(void **state)
+TEST(each_word_is_seen)
 {
-    (void)state;
     const struct record before = record_make(1000);
     for (size_t i = 0; i < WORDS; i++) {
         struct record after = before;
@@ -87,9 +84,8 @@ static void each_word_is_seen(void **state)
     }
 }
 
-static void equal_ones_have_no_change(void **state)
+TEST(equal_ones_have_no_change)
 {
-    (void)state;
     const struct record one = record_make(5), same = record_make(5);
     MPIX_Monitor_figures figures = {0};
     assert_true(change_none(&one.head, &same.head));
@@ -98,9 +94,8 @@ static void equal_ones_have_no_change(void **state)
 }
 
 /* The first message of a new size, the first collective. */
-static void records_of_other_shapes(void **state)
+TEST(records_of_other_shapes)
 {
-    (void)state;
     const struct record whole = record_make(3);
     struct comm_snapshot empty = {0};
     MPIX_Monitor_figures figures = {0}, from_nothing = {0};
@@ -127,9 +122,8 @@ static void records_of_other_shapes(void **state)
     assert_true(change_is_zero(&from_nothing));
 }
 
-static void collectives_by_kind(void **state)
+TEST(collectives_by_kind)
 {
-    (void)state;
     const struct record before = record_make(10);
     struct record after = before;
     struct comm_snapshot none = {0};
@@ -145,15 +139,4 @@ static void collectives_by_kind(void **state)
     assert_int_equal(all.count_after[0], after.coll_count[0]);
     assert_false(change_collectives(&none, &none, &all));
     assert_false(change_collectives(NULL, NULL, &all));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_is_seen),
-        cmocka_unit_test(equal_ones_have_no_change),
-        cmocka_unit_test(records_of_other_shapes),
-        cmocka_unit_test(collectives_by_kind),
-    };
-    return cmocka_run_group_tests(tests, scale_setup, NULL);
 }

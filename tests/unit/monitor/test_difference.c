@@ -1,9 +1,5 @@
 /* Differences of snapshots: what they have, whatever becomes of slots in between. One book serves all. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/commreuse.h"
 #include "monitor/difference.h"
@@ -111,9 +107,10 @@ static void end(struct snapshot *from, struct snapshot *to, const struct comm *o
     difference_make(&difference, from, to, only, ALL);
 }
 
-static void counts_are_those_between(void **state)
+TESTS_ALL(book_setup, book_teardown)
+
+TEST(counts_are_those_between)
 {
-    (void)state;
     send(ledger, world, 1 << 20); /* a wide range of sizes before it */
     take(&a, NULL);
     for (unsigned i = 0; i < 10; i++)
@@ -142,9 +139,8 @@ static void counts_are_those_between(void **state)
     assert_true(difference.interval.mpi_time_ns <= clock_ns(book.scale, 12500) + 3);
 }
 
-static void one_communicator_is_alone(void **state)
+TEST(one_communicator_is_alone)
 {
-    (void)state;
     struct comm *comm = comm_new();
     send(ledger, comm, 4);
     take(&a, comm);
@@ -157,9 +153,8 @@ static void one_communicator_is_alone(void **state)
     comm_free(comm);
 }
 
-static void neither_lost_nor_twice_when_slots_move(void **state)
+TEST(neither_lost_nor_twice_when_slots_move)
 {
-    (void)state;
     struct comm *old = comm_new();
     for (int i = 0; i < 5; i++)
         send(ledger, old, 16);
@@ -195,9 +190,8 @@ static void neither_lost_nor_twice_when_slots_move(void **state)
     assert_int_equal(of_comms, total + 3);
 }
 
-static void periods_add_up(void **state)
+TEST(periods_add_up)
 {
-    (void)state;
     enum { WORDS = sizeof(MPIX_Monitor_figures) / sizeof(uint64_t) };
     struct snapshot *previous = &b, *latest = &c;
     uint64_t added[WORDS] = {0}, whole[WORDS], mpi = 0;
@@ -243,9 +237,8 @@ static uint64_t span_between(uint64_t first, uint64_t last)
 }
 
 /* Also when others, and the variable mpit_comm_span, take the begin out of the cells meanwhile. */
-static void spans_begin_with_the_first_in_each(void **state)
+TEST(spans_begin_with_the_first_in_each)
 {
-    (void)state;
     struct window *window = window_acquire(world, EXTREME_SPAN_FIRST, 9);
     uint64_t value = 0, begin, next;
     take(&a, NULL);
@@ -278,9 +271,8 @@ static void spans_begin_with_the_first_in_each(void **state)
     assert_int_equal(of_world(&difference)->span_ns, 0);
 }
 
-static void calls_under_way_are_told(void **state)
+TEST(calls_under_way_are_told)
 {
-    (void)state;
     struct thread_state *doing = &beside->record->state;
     *doing = (struct thread_state){.since = clock_now(), .call = CALL_MPI_Recv, .comm = world->slot, .peer = 7};
     take(&a, NULL);
@@ -316,9 +308,8 @@ static int told(unsigned options)
 }
 
 /* What costs memory to be told is told as a warning, and as unknown. */
-static void unknown_is_not_nothing(void **state)
+TEST(unknown_is_not_nothing)
 {
-    (void)state;
     const char *warnings[WARNINGS_MOST];
     take(&a, NULL);
     end(&a, &b, NULL);
@@ -358,9 +349,8 @@ static void *sender(void *unused)
 }
 
 /* Another thread goes on meanwhile: the windows, one behind the other, have each message once. */
-static void windows_of_a_busy_process_add_up(void **state)
+TEST(windows_of_a_busy_process_add_up)
 {
-    (void)state;
     pthread_t thread;
     uint64_t count = 0, sum = 0;
     struct snapshot *previous = &b, *latest = &c;
@@ -390,19 +380,4 @@ static void windows_of_a_busy_process_add_up(void **state)
     assert_int_equal(difference.interval.sum.sent_bytes, 32 * count);
     assert_true(count >= MESSAGES_LEAST);
     book.concurrent = false;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counts_are_those_between),
-        cmocka_unit_test(one_communicator_is_alone),
-        cmocka_unit_test(neither_lost_nor_twice_when_slots_move),
-        cmocka_unit_test(periods_add_up),
-        cmocka_unit_test(spans_begin_with_the_first_in_each),
-        cmocka_unit_test(calls_under_way_are_told),
-        cmocka_unit_test(unknown_is_not_nothing),
-        cmocka_unit_test(windows_of_a_busy_process_add_up),
-    };
-    return cmocka_run_group_tests(tests, book_setup, book_teardown);
 }

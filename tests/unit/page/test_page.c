@@ -1,22 +1,17 @@
 /* How the ranks of a job become rows of the page, whatever number of them a summary tells. */
+#include "unittest.h"
+
 #include "page/page.h"
 
 #include "summary/summary.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-static void every_rank_has_a_row(void **state)
+TEST(every_rank_has_a_row)
 {
     static const uint32_t sizes[] = {
         0,           1,           2,           511,        512, 513, 1024, 1025, 1 << 20, INT32_MAX, INT32_MAX + 1u,
         0xfffffe00u, 0xfffffe01u, 0xfffffffeu, 0xffffffffu};
-    (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct page_rows rows = page_rows_of(sizes[i]);
         assert_int_equal(rows.ranks, sizes[i]);
@@ -27,9 +22,8 @@ static void every_rank_has_a_row(void **state)
 }
 
 /* A run without files: the summary has a row for each rank. Older ones lack what the ranks received. */
-static void rows_of_a_summary_have_received_messages(void **state)
+TEST(rows_of_a_summary_have_received_messages)
 {
-    (void)state;
     struct summary_row rows[] = {{.rank = 0, .threads = 1, .sent = 2, .received = 7, .received_bytes = 70},
                                  {.rank = 1, .threads = 1, .received = 8}};
     struct summary_host host = {"node"};
@@ -44,13 +38,4 @@ static void rows_of_a_summary_have_received_messages(void **state)
     json_decref(wanted);
     json_decref(ranks);
     free(summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rank_has_a_row),
-        cmocka_unit_test(rows_of_a_summary_have_received_messages),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Stacks as they are shown, shares and what they are worth, beside timers: of samples made by hand. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "profile/profile.h"
 #include "runfixture.h"
@@ -167,17 +163,15 @@ static const char *stack_lines(bool internal, const struct selection *selection)
     return text;
 }
 
-static void the_way_to_main_is_left_out(void **state)
+TEST_WITH(the_way_to_main_is_left_out, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main(), LIBC + 1, LIBC + 2, OTHER + 3);
     reading_begin();
     assert_string_equal(stack_lines(false, NULL), "main;solve;compute 1000\n");
 }
 
-static void of_a_thread_only_the_c_library_is_left_out(void **state)
+TEST_WITH(of_a_thread_only_the_c_library_is_left_out, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 9, in(compute), OTHER + 5, LIBC + 1, LIBC + 2);
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 9, LIBC + 2); /* nothing else */
     TAKE(MPIT_STATE_WORK, CALL_MPI_Send, MPI + 1, RECORDER + 9, in(solve), RECORDER + 8, LIBC + 1, LIBC + 2);
@@ -187,9 +181,8 @@ static void of_a_thread_only_the_c_library_is_left_out(void **state)
                                                   "solve;MPI_Send;[work] 1000\n");
 }
 
-static void the_standard_library_of_cxx_belongs_to_its_caller(void **state)
+TEST_WITH(the_standard_library_of_cxx_belongs_to_its_caller, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), in(smooth), in(std_apply), in_main(), LIBC + 1);
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(std_sort), LIBC + 1); /* of a thread */
     reading_begin();
@@ -198,9 +191,8 @@ static void the_standard_library_of_cxx_belongs_to_its_caller(void **state)
         strstr(stack_lines(true, NULL), "main;double std::apply<int>();smooth(std::ostream&);std::sort() 1000\n"));
 }
 
-static void a_call_of_mpi_is_where_a_stack_ends(void **state)
+TEST_WITH(a_call_of_mpi_is_where_a_stack_ends, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_STALL_RECV, CALL_MPI_Recv, OTHER + 7, MPI + 1, RECORDER + 1, MPI + 2, RECORDER + 2, in(solve),
          in_main());
     TAKE(MPIT_STATE_WORK, CALL_MPI_Recv, MPI + 1, RECORDER + 2, in(solve), in_main());
@@ -213,17 +205,15 @@ static void a_call_of_mpi_is_where_a_stack_ends(void **state)
         "main;solve;MPI_Recv;[libmpi.so.40+0x1];[work] 1000\n");
 }
 
-static void the_binding_for_fortran_belongs_to_the_call(void **state)
+TEST_WITH(the_binding_for_fortran_belongs_to_the_call, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_WORK, CALL_MPI_Recv, OTHER + 7, MPI + 1, RECORDER + 2, MPI + 9, in(solve), in_main());
     reading_begin();
     assert_string_equal(stack_lines(false, NULL), "main;solve;MPI_Recv;[work] 1000\n");
 }
 
-static void time_in_mpit_belongs_to_its_caller_unless_internal(void **state)
+TEST_WITH(time_in_mpit_belongs_to_its_caller_unless_internal, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, RECORDER + 2, in(solve), in_main());
     TAKE(MPIT_STATE_WORK, CALL_MPI_Send, RECORDER + 1, RECORDER + 2, in(solve), in_main());
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, LIBC + 2, RECORDER + 2, in(solve), in_main()); /* what it stands before */
@@ -264,9 +254,8 @@ static const char *module_of(const char *function)
     return module;
 }
 
-static void a_function_that_mpit_defines_is_in_no_other_library(void **state)
+TEST_WITH(a_function_that_mpit_defines_is_in_no_other_library, recording_setup, recording_teardown)
 {
-    (void)state;
     char path[4096], program[4096];
     ssize_t bytes = readlink("/proc/self/exe", program, sizeof program - 1);
     assert_true(bytes > 0);
@@ -281,9 +270,8 @@ static void a_function_that_mpit_defines_is_in_no_other_library(void **state)
     unlink(path);
 }
 
-static void unknown_parts_are_told(void **state)
+TEST_WITH(unknown_parts_are_told, recording_setup, recording_teardown)
 {
-    (void)state;
     const uint64_t inner[] = {in(compute), OTHER + 1}, mpi[] = {MPI + 5};
     struct sample_taken taken = {.ticks = ++now, .weight = 1, .flags = SAMPLE_CUT};
     assert_true(sample_put(&writer, &taken, inner, 2));
@@ -325,9 +313,8 @@ static unsigned explained(bool internal)
     return count;
 }
 
-static void what_stands_for_mpit_is_explained_once(void **state)
+TEST_WITH(what_stands_for_mpit_is_explained_once, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main());
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, RECORDER + 2, in(solve), in_main());
     TAKE(MPIT_STATE_WORK, CALL_MPI_Send, RECORDER + 1, RECORDER + 2, in(solve), in_main());
@@ -336,17 +323,15 @@ static void what_stands_for_mpit_is_explained_once(void **state)
     assert_int_equal(explained(true), 1);
 }
 
-static void where_nothing_stands_for_mpit_it_is_not_explained(void **state)
+TEST_WITH(where_nothing_stands_for_mpit_it_is_not_explained, recording_setup, recording_teardown)
 {
-    (void)state;
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(compute), in(solve), in_main());
     reading_begin();
     assert_int_equal(explained(false), 0);
 }
 
-static void filters_choose_samples(void **state)
+TEST_WITH(filters_choose_samples, recording_setup, recording_teardown)
 {
-    (void)state;
     struct selection selection = {0};
     char problem[SELECT_PROBLEM_BYTES];
     TAKE(MPIT_STATE_NOT_IN_MPI, 0, in(solve), in_main());
@@ -406,9 +391,8 @@ static void profile_make(const struct selection *selection)
     assert_int_equal(profile_open(&profile, &dir.jobs[0], selection, false), 0);
 }
 
-static void sums_are_those_of_the_samples(void **state)
+TEST_WITH(sums_are_those_of_the_samples, recording_setup, recording_teardown)
 {
-    (void)state;
     phases_make(50, 20, 30, 20 * MS, 30 * MS);
     profile_make(NULL);
     assert_int_equal(profile.sum.samples, 100);
@@ -430,9 +414,8 @@ static void sums_are_those_of_the_samples(void **state)
     profile_release(&profile);
 }
 
-static void timers_and_samples_agree_where_they_do(void **state)
+TEST_WITH(timers_and_samples_agree_where_they_do, recording_setup, recording_teardown)
 {
-    (void)state;
     phases_make(50, 20, 30, 19 * MS, 32 * MS);
     profile_make(NULL);
     assert_null(profile.exact.none);
@@ -444,9 +427,8 @@ static void timers_and_samples_agree_where_they_do(void **state)
     profile_release(&profile);
 }
 
-static void timers_and_samples_differ_where_they_do(void **state)
+TEST_WITH(timers_and_samples_differ_where_they_do, recording_setup, recording_teardown)
 {
-    (void)state;
     phases_make(50, 20, 30, 40 * MS, 10 * MS);
     profile_make(NULL);
     assert_null(profile.exact.none);
@@ -454,9 +436,8 @@ static void timers_and_samples_differ_where_they_do(void **state)
     profile_release(&profile);
 }
 
-static void what_cannot_be_compared_is_not(void **state)
+TEST_WITH(what_cannot_be_compared_is_not, recording_setup, recording_teardown)
 {
-    (void)state;
     struct selection selection = {0};
     char problem[SELECT_PROBLEM_BYTES];
     phases_make(50, 20, 30, 20 * MS, 30 * MS);
@@ -470,9 +451,8 @@ static void what_cannot_be_compared_is_not(void **state)
     profile_release(&profile);
 }
 
-static void heavy_samples_count_as_many(void **state)
+TEST_WITH(heavy_samples_count_as_many, recording_setup, recording_teardown)
 {
-    (void)state;
     const uint64_t pcs[] = {in(compute), in_main()};
     struct sample_taken heavy = {.ticks = now += 90 * MS, .weight = 90, .cpu_ns = 44 * MS};
     for (int i = 0; i < 10; i++)
@@ -485,9 +465,8 @@ static void heavy_samples_count_as_many(void **state)
     profile_release(&profile);
 }
 
-static void errors_are_those_of_the_number_of_samples(void **state)
+TEST(errors_are_those_of_the_number_of_samples)
 {
-    (void)state;
     assert_true(fabs(profile_error(50, 100, 10000, 1.96) - 0.0098) < 1e-4);
     assert_true(fabs(profile_error(10, 100, 2500, 1.96) - 0.01176) < 2e-4);
     double none = profile_error(0, 100, 100, 1.96); /* of 100 samples that all say no, up to 3 % may say yes */
@@ -495,9 +474,8 @@ static void errors_are_those_of_the_number_of_samples(void **state)
     assert_true(profile_error(0, 0, 0, 1.96) == 1);
 }
 
-static void text_and_json_have_the_names(void **state)
+TEST_WITH(text_and_json_have_the_names, recording_setup, recording_teardown)
 {
-    (void)state;
     char *text;
     size_t bytes;
     phases_make(50, 20, 30, 20 * MS, 30 * MS);
@@ -517,9 +495,8 @@ static void text_and_json_have_the_names(void **state)
     profile_release(&profile);
 }
 
-static void long_names_are_cut_in_tables(void **state)
+TEST(long_names_are_cut_in_tables)
 {
-    (void)state;
     char cut[UNIT_NAME_BYTES], name[400];
     assert_string_equal(text_of_name(cut, "solve"), "solve");
     memset(name, 'a', sizeof name);
@@ -541,31 +518,4 @@ static void long_names_are_cut_in_tables(void **state)
         assert_true((dots - shown) % 2 == (ptrdiff_t)i % 2);
         assert_int_not_equal((unsigned char)dots[3] & 0xc0, 0x80);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, recording_setup, recording_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(the_way_to_main_is_left_out),
-        TEST(of_a_thread_only_the_c_library_is_left_out),
-        TEST(the_standard_library_of_cxx_belongs_to_its_caller),
-        TEST(a_call_of_mpi_is_where_a_stack_ends),
-        TEST(the_binding_for_fortran_belongs_to_the_call),
-        TEST(time_in_mpit_belongs_to_its_caller_unless_internal),
-        TEST(a_function_that_mpit_defines_is_in_no_other_library),
-        TEST(what_stands_for_mpit_is_explained_once),
-        TEST(where_nothing_stands_for_mpit_it_is_not_explained),
-        TEST(unknown_parts_are_told),
-        TEST(filters_choose_samples),
-        TEST(sums_are_those_of_the_samples),
-        TEST(timers_and_samples_agree_where_they_do),
-        TEST(timers_and_samples_differ_where_they_do),
-        TEST(what_cannot_be_compared_is_not),
-        TEST(heavy_samples_count_as_many),
-        cmocka_unit_test(long_names_are_cut_in_tables),
-        cmocka_unit_test(errors_are_those_of_the_number_of_samples),
-        TEST(text_and_json_have_the_names),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Polls of the progress engine: the quick way makes of them what the other one does. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "effort.h"
 #include "progress/polling.h"
@@ -112,9 +108,10 @@ static int setup(void **state)
     return 0;
 }
 
-static void the_quick_way_counts_as_the_other(void **state)
+TESTS_ALL(setup, NULL)
+
+TEST(the_quick_way_counts_as_the_other)
 {
-    (void)state;
     static struct watched quick, slow;
     uint64_t since = 1000;
     unsigned went_quickly = 0, stalls = 0;
@@ -150,9 +147,8 @@ static void the_quick_way_counts_as_the_other(void **state)
     assert_true(stalls > 100);
 }
 
-static void a_wait_is_a_stall_after_as_many_polls_in_vain(void **state)
+TEST(a_wait_is_a_stall_after_as_many_polls_in_vain)
 {
-    (void)state;
     static struct watched watched;
     watched_open(&watched);
     call_begin(&watched, CALL_MPI_Recv, 5);
@@ -170,9 +166,8 @@ static void a_wait_is_a_stall_after_as_many_polls_in_vain(void **state)
 }
 
 /* Outside of polls, as of a thread that another one wakes up. */
-static void a_call_that_has_slept_has_all_of_its_patience_again(void **state)
+TEST(a_call_that_has_slept_has_all_of_its_patience_again)
 {
-    (void)state;
     static struct watched watched;
     watched_open(&watched);
     call_begin(&watched, CALL_MPI_Recv, 5);
@@ -188,9 +183,8 @@ static void a_call_that_has_slept_has_all_of_its_patience_again(void **state)
     thread_log = NULL;
 }
 
-static void what_does_not_wait_is_no_stall(void **state)
+TEST(what_does_not_wait_is_no_stall)
 {
-    (void)state;
     static struct watched watched;
     static const struct {
         uint32_t call;
@@ -207,9 +201,8 @@ static void what_does_not_wait_is_no_stall(void **state)
 }
 
 /* What polls before it have used up is not its own. */
-static void a_call_begins_with_all_of_its_patience(void **state)
+TEST(a_call_begins_with_all_of_its_patience)
 {
-    (void)state;
     static struct watched watched;
     static const uint32_t before[] = {CALL_MPI_Test, CALL_MPI_Recv};
     for (size_t c = 0; c < 2; c++) {
@@ -229,9 +222,8 @@ static void a_call_begins_with_all_of_its_patience(void **state)
 }
 
 /* Found beside the polls, or inside of one: a poll that is over leaves nothing of it. */
-static void what_was_found_is_told_once(void **state)
+TEST(what_was_found_is_told_once)
 {
-    (void)state;
     static struct watched watched;
     for (int how = 0; how < 2; how++) {
         watched_open(&watched);
@@ -269,9 +261,8 @@ static uint64_t stalled_in(struct watched *watched, uint64_t begin)
 }
 
 /* A poll that finds something at last, after it slept or worked. A call on a file may sleep. */
-static void without_a_processor_it_does_not_work(void **state)
+TEST(without_a_processor_it_does_not_work)
 {
-    (void)state;
     enum { WAIT = 5000000, GAP = 20000000, SLACK = 2000000 };
     static const struct {
         uint32_t call;
@@ -306,9 +297,8 @@ static void without_a_processor_it_does_not_work(void **state)
     thread_log = NULL;
 }
 
-static void where_polls_yield_the_first_one_is_a_stall(void **state)
+TEST(where_polls_yield_the_first_one_is_a_stall)
 {
-    (void)state;
     static struct watched watched;
     bool counter = clock_is_counter;
     clock_is_counter = false;
@@ -331,19 +321,4 @@ static void where_polls_yield_the_first_one_is_a_stall(void **state)
     stall_patience = PATIENCE_LEAST;
     stall_scale(&watched.log, (struct clock_scale){0}, false);
     thread_log = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_quick_way_counts_as_the_other),
-        cmocka_unit_test(a_wait_is_a_stall_after_as_many_polls_in_vain),
-        cmocka_unit_test(a_call_that_has_slept_has_all_of_its_patience_again),
-        cmocka_unit_test(what_does_not_wait_is_no_stall),
-        cmocka_unit_test(a_call_begins_with_all_of_its_patience),
-        cmocka_unit_test(what_was_found_is_told_once),
-        cmocka_unit_test(without_a_processor_it_does_not_work),
-        cmocka_unit_test(where_polls_yield_the_first_one_is_a_stall),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -1,9 +1,5 @@
 /* Polls of Open MPI's progress engine: when the watch over them rests, and what ends that. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "fakeopal.h"
 #include "progress/polling.h"
@@ -83,17 +79,17 @@ static int setup(void **state)
     return opal_progress_register(component);
 }
 
-static void without_leave_it_does_not_rest(void **state)
+TESTS_ALL(setup, NULL)
+
+TEST(without_leave_it_does_not_rest)
 {
-    (void)state;
     short_calls(10 * ENOUGH);
     assert_false(stall_rest.rests);
     stall_opal_rest(true);
 }
 
-static void it_rests_when_waits_are_short(void **state)
+TEST(it_rests_when_waits_are_short)
 {
-    (void)state;
     call_begin(CALL_MPI_Recv);
     assert_in_range(polls_to_a_stall(), PATIENCE_LEAST, UNWATCHED_MOST + PATIENCE_LEAST + 1);
     short_calls(ENOUGH);
@@ -108,9 +104,8 @@ static void it_rests_when_waits_are_short(void **state)
     assert_true(stall_rest.rests);
 }
 
-static void a_stall_among_them_keeps_it_up(void **state)
+TEST(a_stall_among_them_keeps_it_up)
 {
-    (void)state;
     rest_reach();
     for (int i = 0; i < 20; i++) {
         call_begin(CALL_MPI_Recv);
@@ -121,9 +116,8 @@ static void a_stall_among_them_keeps_it_up(void **state)
     }
 }
 
-static void a_long_wait_ends_the_rest_and_is_a_stall(void **state)
+TEST(a_long_wait_ends_the_rest_and_is_a_stall)
 {
-    (void)state;
     rest_reach();
     call_begin(CALL_MPI_Recv);
     while (stall_rest.rests)
@@ -142,9 +136,8 @@ static void a_long_wait_ends_the_rest_and_is_a_stall(void **state)
     assert_int_equal(own.stall.times, 1);
 }
 
-static void what_does_not_wait_may_poll_as_long_as_it_likes(void **state)
+TEST(what_does_not_wait_may_poll_as_long_as_it_likes)
 {
-    (void)state;
     rest_reach();
     call_begin(CALL_MPI_Test);
     polls(1000);
@@ -155,17 +148,15 @@ static void what_does_not_wait_may_poll_as_long_as_it_likes(void **state)
     assert_int_equal(own.stall.times, 0);
 }
 
-static void polls_of_calls_before_it_do_not_count(void **state)
+TEST(polls_of_calls_before_it_do_not_count)
 {
-    (void)state;
     rest_reach();
     short_calls(1000);
     assert_true(stall_rest.rests);
 }
 
-static void a_sleep_ends_it(void **state)
+TEST(a_sleep_ends_it)
 {
-    (void)state;
     rest_reach();
     call_begin(CALL_MPI_Recv);
     struct log *log = sleep_begin();
@@ -178,9 +169,8 @@ static void a_sleep_ends_it(void **state)
     rest_reach();
 }
 
-static void what_a_socket_moves_ends_it(void **state)
+TEST(what_a_socket_moves_ends_it)
 {
-    (void)state;
     rest_reach();
     record.state.call = CALL_NONE;
     poll_found(); /* a socket of the program's own */
@@ -195,9 +185,8 @@ static void what_a_socket_moves_ends_it(void **state)
     assert_int_equal(polls_to_a_stall(), PATIENCE_LEAST + 1);
 }
 
-static void a_component_that_comes_later_rests_and_is_watched_too(void **state)
+TEST(a_component_that_comes_later_rests_and_is_watched_too)
 {
-    (void)state;
     assert_int_equal(opal_progress_unregister(component), 0);
     rest_reach();
     assert_int_equal(opal_progress_register(component_later), 0);
@@ -217,9 +206,8 @@ static void a_component_that_comes_later_rests_and_is_watched_too(void **state)
 }
 
 /* A session was opened, whose threads may be others. */
-static void several_threads_end_it_for_good(void **state)
+TEST(several_threads_end_it_for_good)
 {
-    (void)state;
     rest_reach();
     stall_opal_rest(false);
     assert_false(stall_rest.rests);
@@ -229,21 +217,4 @@ static void several_threads_end_it_for_good(void **state)
     assert_false(stall_rest.rests);
     call_begin(CALL_MPI_Recv);
     assert_int_equal(polls_to_a_stall(), PATIENCE_LEAST + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_leave_it_does_not_rest),
-        cmocka_unit_test(it_rests_when_waits_are_short),
-        cmocka_unit_test(a_stall_among_them_keeps_it_up),
-        cmocka_unit_test(a_long_wait_ends_the_rest_and_is_a_stall),
-        cmocka_unit_test(what_does_not_wait_may_poll_as_long_as_it_likes),
-        cmocka_unit_test(polls_of_calls_before_it_do_not_count),
-        cmocka_unit_test(a_sleep_ends_it),
-        cmocka_unit_test(what_a_socket_moves_ends_it),
-        cmocka_unit_test(a_component_that_comes_later_rests_and_is_watched_too),
-        cmocka_unit_test(several_threads_end_it_for_good),
-    };
-    return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -3,9 +3,11 @@
 #define _GNU_SOURCE
 #include "readerfixture.h"
 
-static void whole_file_is_read(void **state)
+TESTS_EACH(restore, NULL)
+TESTS_ALL(file_setup, file_teardown)
+
+TEST(whole_file_is_read)
 {
-    (void)state;
     assert_true(survives());
     assert_int_equal(run_reader_open(&reader, damaged_path), 0);
     assert_int_equal(reader.thread_count, 2);
@@ -17,9 +19,8 @@ static void whole_file_is_read(void **state)
     run_reader_close(&reader);
 }
 
-static void file_that_is_none_is_an_error(void **state)
+TEST(file_that_is_none_is_an_error)
 {
-    (void)state;
     assert_int_equal(run_reader_open(&reader, "/nonexistent/run.mpit"), -1);
     assert_non_null(strstr(reader.error, "No such file"));
     assert_int_equal(run_reader_open(&reader, fixture.directory), -1);
@@ -29,9 +30,8 @@ static void file_that_is_none_is_an_error(void **state)
     ERROR_CHECK("not an mpit run file");
 }
 
-static void fifo_does_not_hang_the_reader(void **state)
+TEST(fifo_does_not_hang_the_reader)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/fifo", fixture.directory);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -39,9 +39,8 @@ static void fifo_does_not_hang_the_reader(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
-static void truncated_file_is_an_error_at_every_page(void **state)
+TEST(truncated_file_is_an_error_at_every_page)
 {
-    (void)state;
     for (size_t length = bytes - RUN_PAGE_BYTES;; length -= RUN_PAGE_BYTES) {
         assert_int_equal(truncate(damaged_path, (off_t)length), 0);
         if (length < RUN_PAGE_BYTES)
@@ -53,9 +52,8 @@ static void truncated_file_is_an_error_at_every_page(void **state)
     }
 }
 
-static void truncated_file_is_an_error_at_any_byte(void **state)
+TEST(truncated_file_is_an_error_at_any_byte)
 {
-    (void)state;
     size_t length = bytes;
     srand(11);
     for (int i = 0; i < 500 && length > 0; i++) {
@@ -67,14 +65,13 @@ static void truncated_file_is_an_error_at_any_byte(void **state)
     }
 }
 
-static void file_that_is_longer_than_what_was_published_is_read(void **state)
+TEST(file_that_is_longer_than_what_was_published_is_read)
 {
-    (void)state;
     assert_int_equal(truncate(damaged_path, (off_t)bytes + 12345), 0);
     assert_true(survives());
 }
 
-static void wrong_beginning_is_an_error_that_says_what(void **state)
+TEST(wrong_beginning_is_an_error_that_says_what)
 {
     header()->magic[7] = 'x';
     ERROR_CHECK("not an mpit run file");
@@ -98,7 +95,7 @@ static void wrong_beginning_is_an_error_that_says_what(void **state)
     ERROR_CHECK("clock");
 }
 
-static void text_of_the_header_that_does_not_end_is_an_error(void **state)
+TEST(text_of_the_header_that_does_not_end_is_an_error)
 {
     memset(header()->host, 'x', sizeof header()->host);
     ERROR_CHECK("text");
@@ -113,9 +110,8 @@ static void text_of_the_header_that_does_not_end_is_an_error(void **state)
     ERROR_CHECK("text");
 }
 
-static void impossible_file_bytes_is_an_error(void **state)
+TEST(impossible_file_bytes_is_an_error)
 {
-    (void)state;
     const uint64_t lengths[] = {0, 1, RUN_PAGE_BYTES - 1, RUN_PAGE_BYTES + 1, bytes - 1, bytes + 1, UINT64_MAX};
     header()->first_thread = header()->first_comm = header()->first_block = 0;
     header()->variable_count = header()->call_count = 0;
@@ -126,7 +122,7 @@ static void impossible_file_bytes_is_an_error(void **state)
     }
 }
 
-static void offset_that_leads_nowhere_is_an_error(void **state)
+TEST(offset_that_leads_nowhere_is_an_error)
 {
     const uint64_t offsets[] = {8, RUN_PAGE_BYTES - 8, bytes - 8, bytes, bytes + 8, UINT64_MAX - 7, UINT64_MAX, 4097};
     const size_t fields[] = {offsetof(struct run_header, first_thread), offsetof(struct run_header, first_comm),
@@ -141,7 +137,7 @@ static void offset_that_leads_nowhere_is_an_error(void **state)
         }
 }
 
-static void table_of_impossible_length_is_an_error(void **state)
+TEST(table_of_impossible_length_is_an_error)
 {
     const uint64_t counts[] = {10001, UINT64_MAX, UINT64_C(1) << 61};
     for (size_t i = 0; i < 3; i++) {
@@ -162,7 +158,7 @@ static void table_of_impossible_length_is_an_error(void **state)
     ERROR_CHECK("call 9");
 }
 
-static void chunk_that_is_none_is_an_error(void **state)
+TEST(chunk_that_is_none_is_an_error)
 {
     struct chunk_header *chunk = object(RUN_PAGE_BYTES);
     chunk->magic++;
@@ -190,7 +186,7 @@ static struct chunk_header *chunk_find(enum chunk_kind kind)
     return chunk;
 }
 
-static void capacity_over_the_size_of_its_chunk_is_an_error(void **state)
+TEST(capacity_over_the_size_of_its_chunk_is_an_error)
 {
     const enum chunk_kind kinds[] = {CHUNK_RING, CHUNK_TRACE, CHUNK_PACKED};
     for (unsigned i = 0; i < 3; i++) {
@@ -222,7 +218,7 @@ static uint64_t events_left(const struct chunk_header *chunk, uint64_t *missing)
     return events;
 }
 
-static void packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there(void **state)
+TEST(packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there)
 {
     uint64_t missing, all, left;
     restore(state);
@@ -238,7 +234,7 @@ static void packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_ther
     assert_int_equal(left + chunk->capacity, all);
 }
 
-static void first_event_of_a_chunk_may_be_any_number(void **state)
+TEST(first_event_of_a_chunk_may_be_any_number)
 {
     const uint64_t numbers[] = {1, 13, UINT64_MAX, UINT64_MAX - 3, UINT64_C(1) << 63};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -249,7 +245,7 @@ static void first_event_of_a_chunk_may_be_any_number(void **state)
 }
 
 /* A counter that says less than the trace has, or more than there can be. */
-static void cursor_ends_where_the_counter_says(void **state)
+TEST(cursor_ends_where_the_counter_says)
 {
     const uint64_t counts[] = {0, 1, 5, 11, 12, 13, 30, 1000, UINT64_C(1) << 63, UINT64_MAX};
     const struct thread_record *thread = object(header()->first_thread);
@@ -261,9 +257,8 @@ static void cursor_ends_where_the_counter_says(void **state)
 }
 
 /* What was looked at when the file was opened may be gone when it is read. */
-static void thread_record_that_is_overwritten_has_no_events(void **state)
+TEST(thread_record_that_is_overwritten_has_no_events)
 {
-    (void)state;
     struct event_cursor cursor;
     struct thread_record *thread = object(header()->first_thread);
     uint32_t index = thread->index;
@@ -276,29 +271,4 @@ static void thread_record_that_is_overwritten_has_no_events(void **state)
     assert_null(event_cursor_next(&cursor));
     event_cursor_close(&cursor);
     run_reader_close(&reader);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, restore)
-    const struct CMUnitTest tests[] = {
-        TEST(whole_file_is_read),
-        TEST(file_that_is_none_is_an_error),
-        TEST(fifo_does_not_hang_the_reader),
-        TEST(truncated_file_is_an_error_at_every_page),
-        TEST(truncated_file_is_an_error_at_any_byte),
-        TEST(file_that_is_longer_than_what_was_published_is_read),
-        TEST(wrong_beginning_is_an_error_that_says_what),
-        TEST(text_of_the_header_that_does_not_end_is_an_error),
-        TEST(impossible_file_bytes_is_an_error),
-        TEST(offset_that_leads_nowhere_is_an_error),
-        TEST(table_of_impossible_length_is_an_error),
-        TEST(chunk_that_is_none_is_an_error),
-        TEST(capacity_over_the_size_of_its_chunk_is_an_error),
-        TEST(packed_chunk_that_ends_early_or_repeats_nothing_is_missing_from_there),
-        TEST(first_event_of_a_chunk_may_be_any_number),
-        TEST(cursor_ends_where_the_counter_says),
-        TEST(thread_record_that_is_overwritten_has_no_events),
-    };
-    return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }

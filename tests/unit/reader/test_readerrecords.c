@@ -3,7 +3,10 @@
 #define _GNU_SOURCE
 #include "readerfixture.h"
 
-static void thread_record_is_checked(void **state)
+TESTS_EACH(restore, NULL)
+TESTS_ALL(file_setup, file_teardown)
+
+TEST(thread_record_is_checked)
 {
     struct thread_record *thread = object(header()->first_thread);
     thread->index = 1 << 20;
@@ -20,7 +23,7 @@ static void thread_record_is_checked(void **state)
     ERROR_CHECK("two records");
 }
 
-static void communicator_record_is_checked(void **state)
+TEST(communicator_record_is_checked)
 {
     struct comm_record *comm = object(header()->first_comm);
     comm->slot = 0;
@@ -43,7 +46,7 @@ static struct instrument_record *instrument_at_id(uint32_t id)
     return record;
 }
 
-static void instrument_record_is_checked(void **state)
+TEST(instrument_record_is_checked)
 {
     struct instrument_record *array = instrument_at_id(FIXTURE_ARRAY), *named = instrument_at_id(FIXTURE_STATE);
     const uint64_t offsets[] = {8, bytes - 8, bytes, UINT64_MAX - 7, 4097};
@@ -89,9 +92,8 @@ static void instrument_record_is_checked(void **state)
     ERROR_CHECK("two records");
 }
 
-static void block_of_a_region_needs_its_region(void **state)
+TEST(block_of_a_region_needs_its_region)
 {
-    (void)state;
     struct tally_block *block = object(header()->first_block);
     while (block->kind != BLOCK_REGION)
         block = object(block->next);
@@ -101,9 +103,8 @@ static void block_of_a_region_needs_its_region(void **state)
     ERROR_CHECK("no region");
 }
 
-static void instruments_are_read_with_their_names(void **state)
+TEST(instruments_are_read_with_their_names)
 {
-    (void)state;
     assert_int_equal(run_reader_open(&reader, damaged_path), 0);
     const struct instrument_record *named = run_reader_instrument(&reader, FIXTURE_STATE);
     const struct instrument_record *array = run_reader_instrument(&reader, FIXTURE_ARRAY);
@@ -117,7 +118,7 @@ static void instruments_are_read_with_their_names(void **state)
     run_reader_close(&reader);
 }
 
-static void tally_block_is_checked(void **state)
+TEST(tally_block_is_checked)
 {
     struct tally_block *block = object(header()->first_block);
     block->kind = 0;
@@ -137,7 +138,7 @@ static void tally_block_is_checked(void **state)
     ERROR_CHECK("no thread or communicator");
 }
 
-static void lists_that_run_in_circles_are_errors(void **state)
+TEST(lists_that_run_in_circles_are_errors)
 {
     struct thread_record *thread = object(header()->first_thread);
     thread->next = header()->first_thread;
@@ -218,9 +219,8 @@ static void damage_many(unsigned mutations, unsigned most, unsigned *read, unsig
     }
 }
 
-static void names_in_tables_are_cleaned(void **state)
+TEST(names_in_tables_are_cleaned)
 {
-    (void)state;
     struct call_record *calls = object(header()->calls);
     struct variable_record *variables = object(header()->variables);
     strcpy(calls[3].name, "M\x1b[31m\n\x9b!");
@@ -234,29 +234,11 @@ static void names_in_tables_are_cleaned(void **state)
     run_reader_close(&reader);
 }
 
-static void random_damage_is_an_error_or_a_reading(void **state)
+TEST(random_damage_is_an_error_or_a_reading)
 {
-    (void)state;
     unsigned read = 0, refused = 0;
     seed = 20261121;
     damage_many(6000, 1, &read, &refused);
     damage_many(4000, 20, &read, &refused);
     assert_true(read > 1000 && refused > 1000);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, restore)
-    const struct CMUnitTest tests[] = {
-        TEST(thread_record_is_checked),
-        TEST(communicator_record_is_checked),
-        TEST(instrument_record_is_checked),
-        TEST(block_of_a_region_needs_its_region),
-        TEST(instruments_are_read_with_their_names),
-        TEST(tally_block_is_checked),
-        TEST(lists_that_run_in_circles_are_errors),
-        TEST(names_in_tables_are_cleaned),
-        TEST(random_damage_is_an_error_or_a_reading),
-    };
-    return cmocka_run_group_tests(tests, file_setup, file_teardown);
 }

@@ -1,13 +1,10 @@
 /* What is read from the variables of batch systems and launchers, as their documents have them. */
+#include "unittest.h"
+
 #include "recorder/batch.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const char tree[] = "/logs/%Y/%m/%d/%u-%p-%j";
 
@@ -55,9 +52,8 @@ static void job_is(const char *variables, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void names(void **state)
+TEST(names)
 {
-    (void)state;
     job_is("PATH=/bin", "");
     job_is("SLURM_JOB_ID=4711", "slurm 4711");
     job_is("SLURM_JOB_ID=", "");
@@ -75,9 +71,8 @@ static void names(void **state)
     job_is("JOB_ID=4711 SGE_TASK_ID=3", "sge 4711.3");
 }
 
-static void slurm(void **state)
+TEST(slurm)
 {
-    (void)state;
     one_job("SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NODEID=0",
             "SLURM_JOB_ID=4711 SLURM_STEP_ID=0 SLURM_PROCID=9 SLURM_NODEID=1");
     two_jobs("SLURM_JOB_ID=4711 SLURM_STEP_ID=0", "SLURM_JOB_ID=4711 SLURM_STEP_ID=1");
@@ -95,9 +90,8 @@ static void slurm(void **state)
     one_job("SLURM_JOB_ID=4711 PMIX_NAMESPACE=3141", "SLURM_JOB_ID=4711 PMIX_NAMESPACE=3141 SLURM_STEP_ID=0");
 }
 
-static void others(void **state)
+TEST(others)
 {
-    (void)state;
     /* jsrun counts the launches of a job; Open MPI's mpirun has few numbers */
     two_jobs("LSB_JOBID=4711 LSB_JOBINDEX=0 PMIX_NAMESPACE=3", "LSB_JOBID=4712 LSB_JOBINDEX=0 PMIX_NAMESPACE=3");
     two_jobs("LSB_JOBID=4711 LSB_JOBINDEX=2 PMIX_NAMESPACE=3", "LSB_JOBID=4711 LSB_JOBINDEX=3 PMIX_NAMESPACE=3");
@@ -115,9 +109,8 @@ static void others(void **state)
 
 /* A launcher that starts processes by ssh does not pass on the job of the batch system. The directory of one run tells
  * its job from all others. */
-static void directory_of_one_run(void **state)
+TEST(directory_of_one_run)
 {
-    (void)state;
     assert_int_equal(number_of("PBS_JOBID=4711.server PMIX_NAMESPACE=3", "/home/ann/run"),
                      number_of("PMIX_NAMESPACE=3", "/home/ann/run"));
 }
@@ -132,9 +125,8 @@ static void launch_is(const char *variables, const char *family, int rank, int s
     assert_int_equal(launch.nodes, nodes);
 }
 
-static void ranks(void **state)
+TEST(ranks)
 {
-    (void)state;
     launch_is("PATH=/bin", "MPICH", -1, 0, -1, -1);
     launch_is("PMI_RANK=1 PMI_SIZE=4 MPI_LOCALRANKID=1 MPI_LOCALNRANKS=4", "MPICH", 1, 4, 1, -1);
     launch_is("PMI_RANK=1 PMI_SIZE=4", "MPICH", 1, 4, -1, -1);
@@ -148,14 +140,4 @@ static void ranks(void **state)
               1, -1);
     launch_is("PMI_RANK=4 PMI_SIZE=4", "MPICH", -1, 0, -1, -1);
     launch_is("PMI_RANK=x PMI_SIZE=4", "MPICH", -1, 0, -1, -1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names),  cmocka_unit_test(slurm),
-        cmocka_unit_test(others), cmocka_unit_test(directory_of_one_run),
-        cmocka_unit_test(ranks),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

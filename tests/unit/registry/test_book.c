@@ -1,9 +1,5 @@
 /* Threads, communicators, views and pages of peers, alone and with readers beside them. One book serves all tests. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/book.h"
 #include "registry/commmap.h"
@@ -81,9 +77,10 @@ static void send(struct ledger *ledger, struct comm *comm, int32_t peer)
     fold(&ledger->tally, &view->tally, &event, NULL);
 }
 
-static void threads_get_numbers_in_order(void **state)
+TESTS_ALL(book_setup, book_teardown)
+
+TEST(threads_get_numbers_in_order)
 {
-    (void)state;
     uint32_t before = book.thread_count;
     struct ledger *first = ledger_new(), *second = ledger_new();
     assert_int_equal(first->index, before);
@@ -93,9 +90,8 @@ static void threads_get_numbers_in_order(void **state)
     assert_int_equal(first->record->tid, 77);
 }
 
-static void communicator_is_found_by_its_handle(void **state)
+TEST(communicator_is_found_by_its_handle)
 {
-    (void)state;
     struct comm *comm = comm_new(4, 0), *other = comm_new(4, 0);
     assert_ptr_equal(book_comm_find(comm->handle), comm);
     assert_ptr_equal(book_comm_find(other->handle), other);
@@ -105,9 +101,8 @@ static void communicator_is_found_by_its_handle(void **state)
     assert_ptr_equal(book.comms[comm->slot], comm);
 }
 
-static void known_handle_is_not_added_twice(void **state)
+TEST(known_handle_is_not_added_twice)
 {
-    (void)state;
     struct comm *comm = comm_new(4, 0);
     uint32_t count = book.comm_count;
     assert_ptr_equal(book_comm_add(&(struct comm_facts){.handle = comm->handle, .size = 9, .name = "again"}), comm);
@@ -115,9 +110,8 @@ static void known_handle_is_not_added_twice(void **state)
     assert_int_equal(comm->size, 4);
 }
 
-static void long_name_is_cut_and_ends(void **state)
+TEST(long_name_is_cut_and_ends)
 {
-    (void)state;
     char name[3 * COMM_NAME_BYTES];
     memset(name, 'n', sizeof name - 1);
     name[sizeof name - 1] = '\0';
@@ -127,9 +121,8 @@ static void long_name_is_cut_and_ends(void **state)
     assert_string_equal(comm->record->name, comm->name);
 }
 
-static void retired_handle_is_forgotten_and_its_figures_stay(void **state)
+TEST(retired_handle_is_forgotten_and_its_figures_stay)
 {
-    (void)state;
     struct comm *comm = comm_new(4, 0);
     struct ledger *ledger = ledger_new();
     send(ledger, comm, 1);
@@ -147,9 +140,8 @@ static void retired_handle_is_forgotten_and_its_figures_stay(void **state)
     assert_null(book_comm_find(comm->handle));
 }
 
-static void restored_handle_is_found_again(void **state)
+TEST(restored_handle_is_found_again)
 {
-    (void)state;
     struct comm *comm = comm_new(4, 2);
     book_comm_retire(comm);
     book_comm_restore(comm);
@@ -159,9 +151,8 @@ static void restored_handle_is_found_again(void **state)
     assert_false(comm->freed);
 }
 
-static void reused_handle_is_another_communicator(void **state)
+TEST(reused_handle_is_another_communicator)
 {
-    (void)state;
     struct comm *old = comm_new(4, 0);
     struct ledger *ledger = ledger_new();
     send(ledger, old, 1);
@@ -177,9 +168,8 @@ static void reused_handle_is_another_communicator(void **state)
     assert_ptr_equal(book_comm_find(old->handle), new);
 }
 
-static void map_grows_and_finds_every_handle(void **state)
+TEST(map_grows_and_finds_every_handle)
 {
-    (void)state;
     enum { HANDLES = EFFORT(20000, 2000) };
     static struct comm_map *map;
     char *names = calloc(HANDLES, 1); /* addresses that stand for communicators */
@@ -198,9 +188,8 @@ static void map_grows_and_finds_every_handle(void **state)
     free(names);
 }
 
-static void views_are_a_threads_own_and_are_summed(void **state)
+TEST(views_are_a_threads_own_and_are_summed)
 {
-    (void)state;
     struct comm *comm = comm_new(4, 0);
     struct ledger *first = ledger_new(), *second = ledger_new();
     assert_ptr_not_equal(view_of(first, comm), view_of(second, comm));
@@ -216,9 +205,8 @@ static void views_are_a_threads_own_and_are_summed(void **state)
     assert_int_equal(peers[2], 1);
 }
 
-static void view_of_a_far_slot_does_not_disturb_the_near_ones(void **state)
+TEST(view_of_a_far_slot_does_not_disturb_the_near_ones)
 {
-    (void)state;
     struct ledger *ledger = ledger_new();
     struct comm *near = comm_new(2, 0);
     struct view *view = view_of(ledger, near);
@@ -229,9 +217,51 @@ static void view_of_a_far_slot_does_not_disturb_the_near_ones(void **state)
     assert_ptr_equal(view_of(ledger, near), view);
 }
 
-static void peers_of_a_million_take_the_pages_that_were_talked_to(void **state)
+static void access_check(struct ledger *ledger, struct accessed_last *last, uint64_t handle, const struct comm *comm,
+                         uint32_t number)
 {
-    (void)state;
+    struct accessed on;
+    objects_look(ledger, &book.windows, handle, last, &on);
+    assert_ptr_equal(on.object.comm, comm);
+    if (!comm) {
+        assert_null(on.view);
+        return;
+    }
+    assert_ptr_equal(on.view->comm, comm);
+    assert_int_equal(on.object.number, number);
+    assert_true(accessed_holds(&book.windows, &last->last));
+    assert_ptr_equal(last->last.on.view, on.view);
+}
+
+/* By turns each is found; one that was freed is not, and what comes at its handle is what it is now. */
+TEST(windows_are_remembered_while_nothing_changes)
+{
+    struct accessed_last last = {0};
+    struct ledger *ledger = ledger_new();
+    struct comm *first = comm_new(4, 0), *second = comm_new(4, 0);
+    access_check(ledger, &last, 0, NULL, 0);
+    objects_set(&book.windows, 0x100, (struct object){first, 1, 0});
+    objects_set(&book.windows, 0x200, (struct object){second, 7, 4});
+    for (int i = 0; i < 4; i++) {
+        access_check(ledger, &last, 0x100, first, 1);
+        access_check(ledger, &last, 0x200, second, 7);
+    }
+    objects_set(&book.windows, 0x200, (struct object){0});
+    assert_false(accessed_holds(&book.windows, &last.last)); /* the quick way in asks that */
+    access_check(ledger, &last, 0x200, NULL, 0);
+    access_check(ledger, &last, 0x100, first, 1);
+    objects_set(&book.windows, 0x200, (struct object){first, 2, 0});
+    access_check(ledger, &last, 0x200, first, 2);
+    for (uint64_t i = 0; i < 4 * ACCESSED_PLACES; i++)
+        objects_set(&book.windows, 0x1000 + 0x40 * i, (struct object){i % 2 ? first : second, (uint32_t)i + 10, 0});
+    for (uint64_t i = 0; i < 64 * ACCESSED_PLACES; i++) {
+        uint64_t n = i * 7 % (4 * ACCESSED_PLACES);
+        access_check(ledger, &last, 0x1000 + 0x40 * n, n % 2 ? first : second, (uint32_t)n + 10);
+    }
+}
+
+TEST(peers_of_a_million_take_the_pages_that_were_talked_to)
+{
     enum { GROUP = 1000000 };
     const int32_t ranks[] = {0, 63, 64, 8191, 8192, 500000, 999999};
     struct comm *comm = comm_new(GROUP, 0);
@@ -255,9 +285,8 @@ static void peers_of_a_million_take_the_pages_that_were_talked_to(void **state)
     free(counts);
 }
 
-static void peers_of_an_intercommunicator_are_the_remote_group(void **state)
+TEST(peers_of_an_intercommunicator_are_the_remote_group)
 {
-    (void)state;
     struct comm *comm = comm_new(2, 300);
     struct ledger *ledger = ledger_new();
     send(ledger, comm, 299);
@@ -269,9 +298,8 @@ static void peers_of_an_intercommunicator_are_the_remote_group(void **state)
     assert_int_equal(book_value_count(variable, NULL), 0);
 }
 
-static void peer_out_of_the_group_touches_nobodys_page(void **state)
+TEST(peer_out_of_the_group_touches_nobodys_page)
 {
-    (void)state;
     struct comm *comm = comm_new(10, 0);
     struct ledger *ledger = ledger_new();
     send(ledger, comm, 5);
@@ -283,9 +311,8 @@ static void peer_out_of_the_group_touches_nobodys_page(void **state)
         assert_int_equal(counts[i], i == 5 ? 2 : 0);
 }
 
-static void without_memory_is_counted_and_recording_goes_on(void **state)
+TEST(without_memory_is_counted_and_recording_goes_on)
 {
-    (void)state;
     uint64_t limit = book.run.memory_limit, lost = book.run.header->lost[LOSS_NO_MEMORY];
     struct comm *comm = comm_new(1000000, 0);
     struct ledger *ledger = ledger_new();
@@ -355,9 +382,8 @@ static void *read_all(void *argument)
     return NULL;
 }
 
-static void readers_see_whole_books_while_writers_add(void **state)
+TEST(readers_see_whole_books_while_writers_add)
 {
-    (void)state;
     pthread_t writers[WRITERS], readers[READERS];
     bool right[READERS] = {true, true};
     common = comm_new(PEERS, 0);
@@ -375,9 +401,8 @@ static void readers_see_whole_books_while_writers_add(void **state)
     assert_int_equal(value_of("mpit_send_count", common), WRITERS * ROUNDS);
 }
 
-static void file_holds_what_the_book_holds(void **state)
+TEST(file_holds_what_the_book_holds)
 {
-    (void)state;
     struct run_reader reader;
     if (run_reader_open(&reader, book.run.path) != 0)
         fail_msg("%s", reader.error);
@@ -395,9 +420,8 @@ static void file_holds_what_the_book_holds(void **state)
 }
 
 /* The last one: no communicator can be added behind it. */
-static void slots_end_and_that_is_counted(void **state)
+TEST(slots_end_and_that_is_counted)
 {
-    (void)state;
     uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM];
     struct comm *last = NULL;
     for (uint32_t i = book.comm_count; i < COMM_SLOTS; i++)
@@ -408,73 +432,4 @@ static void slots_end_and_that_is_counted(void **state)
     assert_int_equal(book.run.header->lost[LOSS_UNKNOWN_COMM], lost + 1);
     assert_null(book_comm_find(handle_last));
     assert_ptr_equal(book_comm_find(last->handle), last);
-}
-
-static void access_check(struct ledger *ledger, struct accessed_last *last, uint64_t handle, const struct comm *comm,
-                         uint32_t number)
-{
-    struct accessed on;
-    objects_look(ledger, &book.windows, handle, last, &on);
-    assert_ptr_equal(on.object.comm, comm);
-    if (!comm) {
-        assert_null(on.view);
-        return;
-    }
-    assert_ptr_equal(on.view->comm, comm);
-    assert_int_equal(on.object.number, number);
-    assert_true(accessed_holds(&book.windows, &last->last));
-    assert_ptr_equal(last->last.on.view, on.view);
-}
-
-/* By turns each is found; one that was freed is not, and what comes at its handle is what it is now. */
-static void windows_are_remembered_while_nothing_changes(void **state)
-{
-    (void)state;
-    struct accessed_last last = {0};
-    struct ledger *ledger = ledger_new();
-    struct comm *first = comm_new(4, 0), *second = comm_new(4, 0);
-    access_check(ledger, &last, 0, NULL, 0);
-    objects_set(&book.windows, 0x100, (struct object){first, 1, 0});
-    objects_set(&book.windows, 0x200, (struct object){second, 7, 4});
-    for (int i = 0; i < 4; i++) {
-        access_check(ledger, &last, 0x100, first, 1);
-        access_check(ledger, &last, 0x200, second, 7);
-    }
-    objects_set(&book.windows, 0x200, (struct object){0});
-    assert_false(accessed_holds(&book.windows, &last.last)); /* the quick way in asks that */
-    access_check(ledger, &last, 0x200, NULL, 0);
-    access_check(ledger, &last, 0x100, first, 1);
-    objects_set(&book.windows, 0x200, (struct object){first, 2, 0});
-    access_check(ledger, &last, 0x200, first, 2);
-    for (uint64_t i = 0; i < 4 * ACCESSED_PLACES; i++)
-        objects_set(&book.windows, 0x1000 + 0x40 * i, (struct object){i % 2 ? first : second, (uint32_t)i + 10, 0});
-    for (uint64_t i = 0; i < 64 * ACCESSED_PLACES; i++) {
-        uint64_t n = i * 7 % (4 * ACCESSED_PLACES);
-        access_check(ledger, &last, 0x1000 + 0x40 * n, n % 2 ? first : second, (uint32_t)n + 10);
-    }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_get_numbers_in_order),
-        cmocka_unit_test(communicator_is_found_by_its_handle),
-        cmocka_unit_test(known_handle_is_not_added_twice),
-        cmocka_unit_test(long_name_is_cut_and_ends),
-        cmocka_unit_test(retired_handle_is_forgotten_and_its_figures_stay),
-        cmocka_unit_test(restored_handle_is_found_again),
-        cmocka_unit_test(reused_handle_is_another_communicator),
-        cmocka_unit_test(map_grows_and_finds_every_handle),
-        cmocka_unit_test(views_are_a_threads_own_and_are_summed),
-        cmocka_unit_test(view_of_a_far_slot_does_not_disturb_the_near_ones),
-        cmocka_unit_test(windows_are_remembered_while_nothing_changes),
-        cmocka_unit_test(peers_of_a_million_take_the_pages_that_were_talked_to),
-        cmocka_unit_test(peers_of_an_intercommunicator_are_the_remote_group),
-        cmocka_unit_test(peer_out_of_the_group_touches_nobodys_page),
-        cmocka_unit_test(without_memory_is_counted_and_recording_goes_on),
-        cmocka_unit_test(readers_see_whole_books_while_writers_add),
-        cmocka_unit_test(file_holds_what_the_book_holds),
-        cmocka_unit_test(slots_end_and_that_is_counted),
-    };
-    return cmocka_run_group_tests(tests, book_setup, book_teardown);
 }

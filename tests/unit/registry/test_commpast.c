@@ -1,9 +1,5 @@
 /* The past of a run file: the names of freed communicators, whose slots others have. One book serves all. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "freedcomms.h"
 #include "reader/reader.h"
@@ -16,9 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static void every_event_finds_its_name(void **state)
+TESTS_ALL(freed_comms_setup, freed_comms_teardown)
+
+TEST(every_event_finds_its_name)
 {
-    (void)state;
     enum { NAMES = 3000 };
     static uint64_t ticks[NAMES];
     static uint32_t slots[NAMES];
@@ -47,9 +44,8 @@ static void every_event_finds_its_name(void **state)
 }
 
 /* Of a finished run nobody overwrites the ring any more: the oldest in it counts, too. */
-static void finished_runs_name_all_of_the_ring(void **state)
+TEST(finished_runs_name_all_of_the_ring)
 {
-    (void)state;
     enum { STEPS = 1100 };
     static uint64_t ticks[STEPS];
     static uint32_t slots[STEPS];
@@ -90,9 +86,8 @@ static void finished_runs_name_all_of_the_ring(void **state)
     unlink(path);
 }
 
-static void damaged_past_is_an_error_or_a_reading(void **state)
+TEST(damaged_past_is_an_error_or_a_reading)
 {
-    (void)state;
     struct run_reader reader;
     char path[128];
     snprintf(path, sizeof path, "%s/damaged", directory);
@@ -130,14 +125,4 @@ static void damaged_past_is_an_error_or_a_reading(void **state)
     close(fd);
     unlink(path);
     free(copy);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_event_finds_its_name),
-        cmocka_unit_test(finished_runs_name_all_of_the_ring),
-        cmocka_unit_test(damaged_past_is_an_error_or_a_reading),
-    };
-    return cmocka_run_group_tests(tests, freed_comms_setup, freed_comms_teardown);
 }

@@ -1,9 +1,5 @@
 /* Slots of freed communicators: used again, by whom not, and what becomes of figures. One book serves all. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/book.h"
 #include "registry/commmap.h"
@@ -54,9 +50,10 @@ static const struct comm *comm_called(const char *name)
     return NULL;
 }
 
-static void many_cycles_take_what_few_take(void **state)
+TESTS_ALL(freed_comms_setup, freed_comms_teardown)
+
+TEST(many_cycles_take_what_few_take)
 {
-    (void)state;
     cycles(COMMS_KEPT + 10);
     uint32_t slots = book.comm_count;
     uint64_t memory = book.run.memory_bytes;
@@ -73,9 +70,8 @@ static void many_cycles_take_what_few_take(void **state)
     assert_int_equal(value_of("mpit_message_bytes", VARIABLE_HIGHWATERMARK, sum), 8);
 }
 
-static void figures_of_the_next_one_begin_at_nothing(void **state)
+TEST(figures_of_the_next_one_begin_at_nothing)
 {
-    (void)state;
     struct comm *comm = comm_numbered(7);
     assert_int_equal(sends_of(comm), 0);
     assert_int_equal(comm->creations, 0);
@@ -103,9 +99,8 @@ static bool is_left_alone(const struct comm *comm, uint64_t sends)
     return strcmp(comm->name, name) == 0 && comm->freed && sends_of(comm) == sends;
 }
 
-static void who_is_referred_to_is_left_alone(void **state)
+TEST(who_is_referred_to_is_left_alone)
 {
-    (void)state;
     struct comm *comm = comm_named("WORLD/held#1", 100);
     send(comm, 1);
     comm_hold(comm); /* a window */
@@ -129,9 +124,8 @@ static void visit_pending(void (*found)(struct comm *comm))
         found(pending);
 }
 
-static void who_is_pending_or_entered_is_left_alone(void **state)
+TEST(who_is_pending_or_entered_is_left_alone)
 {
-    (void)state;
     struct comm *comm = comm_named("WORLD/late#1", 100);
     struct ledger *other = ledger_make(2);
     pending = comm;
@@ -150,9 +144,8 @@ static void who_is_pending_or_entered_is_left_alone(void **state)
 }
 
 /* One look at the requests is enough for all that were freed before. */
-static void few_looks_are_taken(void **state)
+TEST(few_looks_are_taken)
 {
-    (void)state;
     unsigned before = looked;
     pending = NULL;
     comm_pending_visit = visit_pending;
@@ -164,9 +157,8 @@ static void few_looks_are_taken(void **state)
     comm_pending_visit = NULL;
 }
 
-static void parents_outlive_their_children(void **state)
+TEST(parents_outlive_their_children)
 {
-    (void)state;
     struct comm *parent = comm_named("WORLD/parent#1", 100);
     struct comm *child = book_comm_add(&(struct comm_facts){
         .handle = handle_last += 0x40, .parent = parent->slot, .size = 1, .name = "child", .since = clock_now()});
@@ -178,9 +170,8 @@ static void parents_outlive_their_children(void **state)
 }
 
 /* Else an event could belong to either. */
-static void slot_of_one_that_is_younger_than_the_call_is_not_taken(void **state)
+TEST(slot_of_one_that_is_younger_than_the_call_is_not_taken)
 {
-    (void)state;
     uint64_t early = clock_now();
     for (int i = 0; i < 3; i++)
         cycles(COMMS_KEPT);
@@ -192,9 +183,8 @@ static void slot_of_one_that_is_younger_than_the_call_is_not_taken(void **state)
     assert_int_equal(comm->slot, slots + 1);
 }
 
-static void refused_end_changes_nothing(void **state)
+TEST(refused_end_changes_nothing)
 {
-    (void)state;
     struct comm *comm = comm_numbered(1);
     book_comm_retire(comm);
     book_comm_restore(comm);
@@ -204,9 +194,8 @@ static void refused_end_changes_nothing(void **state)
 }
 
 /* A matched message lets go of its communicator, and the request that stands for it takes hold of it. */
-static void freed_one_that_is_held_once_more_waits_once(void **state)
+TEST(freed_one_that_is_held_once_more_waits_once)
 {
-    (void)state;
     struct comm *comm = comm_numbered(3000000);
     comm_hold(comm);
     comm_free(comm);
@@ -220,9 +209,8 @@ static void freed_one_that_is_held_once_more_waits_once(void **state)
 }
 
 /* A window has taken the extremes out of the thread's cells: that says nothing of what is counted by size. */
-static void messages_whose_extremes_are_closed_go_to_the_sum(void **state)
+TEST(messages_whose_extremes_are_closed_go_to_the_sum)
 {
-    (void)state;
     struct comm *comm = comm_named("WORLD/closed#1", 100);
     send(comm, 3);
     struct comm_cells *cells = view_of(ledger, comm)->tally.cells;
@@ -239,9 +227,8 @@ static void messages_whose_extremes_are_closed_go_to_the_sum(void **state)
 }
 
 /* Handles that share a place of a map, or of a thread's cache, are told apart there. */
-static void only_the_handle_that_is_freed_is_forgotten(void **state)
+TEST(only_the_handle_that_is_freed_is_forgotten)
 {
-    (void)state;
     static struct comm_map *map;
     struct comm *other = comm_named("WORLD/other#1", 100);
     for (uint64_t handle = 1; handle <= 100; handle++)
@@ -261,9 +248,8 @@ static void only_the_handle_that_is_freed_is_forgotten(void **state)
         assert_int_equal(ledger->cache[i].handle, 0);
 }
 
-static void map_of_handles_that_come_and_go_stays_as_it_is(void **state)
+TEST(map_of_handles_that_come_and_go_stays_as_it_is)
 {
-    (void)state;
     static struct comm_map *map; /* there is no end to one */
     uint64_t lasting = 0x7000000, replaced = 1;
     assert_int_equal(comm_map_set(&map, lasting, world), 0);
@@ -306,9 +292,8 @@ static void *make_and_free(void *argument)
     return NULL;
 }
 
-static void threads_lose_nothing_between_them(void **state)
+TEST(threads_lose_nothing_between_them)
 {
-    (void)state;
     pthread_t threads[THREADS];
     book.concurrent = true;
     for (int i = 0; i < THREADS; i++)
@@ -345,9 +330,8 @@ static const struct variable *part_of(const struct variable *total)
     return NULL;
 }
 
-static void totals_are_the_sums_over_all_communicators(void **state)
+TEST(totals_are_the_sums_over_all_communicators)
 {
-    (void)state;
     unsigned compared = 0;
     cycles(2 * COMMS_KEPT);
     assert_int_equal(book_sample(total_called("mpit_send_count_total"), NULL, 0), sent);
@@ -406,9 +390,8 @@ static void *interrupt(void *argument)
 }
 
 /* Slots move all the time: readers in other threads and in handlers never see cells twice, or not at all. */
-static void totals_are_exact_while_slots_move(void **state)
+TEST(totals_are_exact_while_slots_move)
 {
-    (void)state;
     pthread_t self = pthread_self(), threads[2];
     uint64_t reads = 0;
     watched = total_called("mpit_send_count_total");
@@ -440,9 +423,8 @@ static size_t instances_of(const struct instrument *instrument)
 }
 
 /* What is bound to freed communicators gives their places back, and goes to the sum. */
-static void bound_instruments_do_not_keep_slots(void **state)
+TEST(bound_instruments_do_not_keep_slots)
 {
-    (void)state;
     static struct mpit_variable things = MPIT_VARIABLE_INITIAL(
         "things", MPIT_CLASS_COUNTER, MPIT_TYPE_UNSIGNED_LONG_LONG, 1, MPIT_BIND_COMM, 0, NULL, "");
     static struct mpit_variable height = MPIT_VARIABLE_INITIAL("height", MPIT_CLASS_LEVEL, MPIT_TYPE_UNSIGNED, 1,
@@ -500,9 +482,8 @@ static struct comm *comm_wide(const char *name, int32_t size)
 }
 
 /* The sum is as wide as the widest of its room: 16,384 to 32,767 ranks. */
-static void sum_has_the_peers_of_the_widest(void **state)
+TEST(sum_has_the_peers_of_the_widest)
 {
-    (void)state;
     enum { NARROW = 16400, WIDE = 32000 };
     static uint64_t counts[WIDE];
     const struct variable *variable = variables;
@@ -523,9 +504,8 @@ static void sum_has_the_peers_of_the_widest(void **state)
 }
 
 /* The last one: the memory is gone, and what was freed is all that there is. */
-static void without_memory_those_that_are_kept_are_used(void **state)
+TEST(without_memory_those_that_are_kept_are_used)
 {
-    (void)state;
     uint64_t lost = book.run.header->lost[LOSS_UNKNOWN_COMM], no_memory = book.run.header->lost[LOSS_NO_MEMORY];
     book.run.memory_limit = book.run.memory_bytes;
     unsigned made = 0;
@@ -542,32 +522,4 @@ static void without_memory_those_that_are_kept_are_used(void **state)
         continue;
     assert_int_equal(sends_of_all(), sent);
     assert_true(book_is_full());
-}
-
-/* test_commreuse [PATTERN]: only those whose names match */
-int main(int argc, char **argv)
-{
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_cycles_take_what_few_take),
-        cmocka_unit_test(figures_of_the_next_one_begin_at_nothing),
-        cmocka_unit_test(who_is_referred_to_is_left_alone),
-        cmocka_unit_test(who_is_pending_or_entered_is_left_alone),
-        cmocka_unit_test(few_looks_are_taken),
-        cmocka_unit_test(parents_outlive_their_children),
-        cmocka_unit_test(slot_of_one_that_is_younger_than_the_call_is_not_taken),
-        cmocka_unit_test(refused_end_changes_nothing),
-        cmocka_unit_test(freed_one_that_is_held_once_more_waits_once),
-        cmocka_unit_test(messages_whose_extremes_are_closed_go_to_the_sum),
-        cmocka_unit_test(only_the_handle_that_is_freed_is_forgotten),
-        cmocka_unit_test(map_of_handles_that_come_and_go_stays_as_it_is),
-        cmocka_unit_test(threads_lose_nothing_between_them),
-        cmocka_unit_test(totals_are_the_sums_over_all_communicators),
-        cmocka_unit_test(totals_are_exact_while_slots_move),
-        cmocka_unit_test(bound_instruments_do_not_keep_slots),
-        cmocka_unit_test(sum_has_the_peers_of_the_widest),
-        cmocka_unit_test(without_memory_those_that_are_kept_are_used),
-    };
-    return cmocka_run_group_tests(tests, freed_comms_setup, freed_comms_teardown);
 }

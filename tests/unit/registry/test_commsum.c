@@ -1,18 +1,13 @@
 /* Sums of communicators: what goes to them, and what they are called. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/commsum.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void patterns_leave_out_what_tells_apart(void **state)
+TEST(patterns_leave_out_what_tells_apart)
 {
-    (void)state;
     const char *const pairs[][2] = {
         {"MPI_COMM_WORLD/dup#17", "MPI_COMM_WORLD/dup#*"},
         {"MPI_COMM_WORLD/split#3:-4", "MPI_COMM_WORLD/split#*:*"},
@@ -34,9 +29,8 @@ static void patterns_leave_out_what_tells_apart(void **state)
 }
 
 /* Whatever comm_kind_has takes for one of the kind has the pattern; and those of a loop are known by it. */
-static void kinds_have_one_pattern(void **state)
+TEST(kinds_have_one_pattern)
 {
-    (void)state;
     const char *const names[] = {"W/dup#1",
                                  "W/dup#17",
                                  "W/dup#1/dup#1",
@@ -84,9 +78,8 @@ static void text_random(char *text, size_t most)
     text[length] = '\0';
 }
 
-static void kinds_of_any_text_have_one_pattern(void **state)
+TEST(kinds_of_any_text_have_one_pattern)
 {
-    (void)state;
     unsigned known = 0;
     srand(1);
     for (unsigned i = 0; i < 300000; i++) {
@@ -114,9 +107,8 @@ static bool word_is_counted(size_t word)
            word >= offsetof(struct comm_cells, coll_bytes) / sizeof(uint64_t);
 }
 
-static void each_cell_alone_goes_to_the_sum(void **state)
+TEST(each_cell_alone_goes_to_the_sum)
 {
-    (void)state;
     enum { WORDS = sizeof(struct comm_cells) / sizeof(uint64_t) };
     static struct comm_cells to, from;
     to.span_first = to.message_low = from.span_first = from.message_low = LOW_NEUTRAL;
@@ -133,15 +125,4 @@ static void each_cell_alone_goes_to_the_sum(void **state)
             if (word_is_counted(other))
                 assert_int_equal(((uint64_t *)&to)[other], 0);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(patterns_leave_out_what_tells_apart),
-        cmocka_unit_test(kinds_have_one_pattern),
-        cmocka_unit_test(kinds_of_any_text_have_one_pattern),
-        cmocka_unit_test(each_cell_alone_goes_to_the_sum),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,7 @@
  *
  *     test_storm [SECONDS]
  */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "ledgerfixture.h"
 #include "handles/meter.h"
@@ -292,9 +288,8 @@ static void pauses_check(void)
         assert_int_equal(again[peer], 1);
 }
 
-static void storm_leaves_every_sum_exact(void **state)
+TEST(storm_leaves_every_sum_exact)
 {
-    (void)state;
     uint64_t value[PEERS];
     stage();
     struct writer all = blow();
@@ -321,6 +316,5 @@ int main(int argc, char **argv)
 {
     if (argc > 1)
         seconds = atof(argv[1]);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(storm_leaves_every_sum_exact)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return tests_run();
 }

@@ -1,10 +1,6 @@
 /* The replay of traces made by hand: equal, different in one cell, not whole, damaged. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "reader/reader.h"
 #include "replay/replay.h"
@@ -77,9 +73,8 @@ static const struct run_block *block_find(unsigned kind, uint32_t thread, uint32
     return NULL;
 }
 
-static void equal_trace_replays_equal(void **state)
+TEST_WITH(equal_trace_replays_equal, filled_setup, teardown)
 {
-    (void)state;
     int differences = replay_verify(&reader, report, sizeof report);
     if (differences != 0)
         fail_msg("%d: %s", differences, report);
@@ -95,9 +90,8 @@ static bool cell_is_segment(uint32_t kind, size_t cell)
 }
 
 /* Every cell of every block, but levels of two threads' common cells, whose order is not in the trace. */
-static void one_changed_cell_is_found(void **state)
+TEST_WITH(one_changed_cell_is_found, filled_setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < reader.block_count; i++) {
         uint64_t *cells = changeable(tally_cells(&reader.blocks[i]));
         if (reader.blocks[i].kind == BLOCK_SHARED)
@@ -115,9 +109,8 @@ static void one_changed_cell_is_found(void **state)
     }
 }
 
-static void report_names_the_cell_and_both_values(void **state)
+TEST_WITH(report_names_the_cell_and_both_values, filled_setup, teardown)
 {
-    (void)state;
     const struct run_block *block = block_find(BLOCK_COMM, 1, 2);
     struct comm_cells *cells = changeable(tally_cells(block));
     cells->wait_time += 7;
@@ -130,9 +123,8 @@ static void report_names_the_cell_and_both_values(void **state)
     assert_true(memchr(small, '\0', sizeof small) != NULL);
 }
 
-static void level_that_is_now_wrong_is_found(void **state)
+TEST_WITH(level_that_is_now_wrong_is_found, filled_setup, teardown)
 {
-    (void)state;
     struct shared_cells *shared = changeable(tally_cells(block_find(BLOCK_SHARED, 0, 1)));
     shared->sends.now++;
     assert_int_equal(replay_verify(&reader, report, sizeof report), 1);
@@ -141,9 +133,8 @@ static void level_that_is_now_wrong_is_found(void **state)
     assert_int_equal(replay_verify(&reader, report, sizeof report), 1);
 }
 
-static void changed_event_is_found(void **state)
+TEST_WITH(changed_event_is_found, filled_setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < reader.chunk_count; i++) {
         if (reader.chunks[i]->kind != CHUNK_TRACE)
             continue;
@@ -155,9 +146,8 @@ static void changed_event_is_found(void **state)
     assert_int_equal(replay_verify(&reader, report, sizeof report), 0);
 }
 
-static void missing_events_are_no_verdict(void **state)
+TEST_WITH(missing_events_are_no_verdict, filled_setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < reader.chunk_count; i++) {
         if (reader.chunks[i]->kind == CHUNK_ARENA || reader.chunks[i]->kind == CHUNK_SAMPLES)
             continue;
@@ -170,17 +160,15 @@ static void missing_events_are_no_verdict(void **state)
     assert_int_equal(replay_verify(&reader, report, sizeof report), 0);
 }
 
-static void run_without_a_trace_is_no_verdict(void **state)
+TEST_WITH(run_without_a_trace_is_no_verdict, filled_setup, teardown)
 {
-    (void)state;
     reader.header.traced = 0;
     assert_int_equal(replay_verify(&reader, report, sizeof report), -1);
     assert_non_null(strstr(report, "no trace"));
 }
 
-static void wide_event_at_the_end_is_no_verdict(void **state)
+TEST_WITH(wide_event_at_the_end_is_no_verdict, empty_setup, teardown)
 {
-    (void)state;
     fixture_emit(&fixture, 0, (struct event){.duration = 1, .kind = CALL_MPI_Barrier, .comm = 1}, NULL);
     ((struct event *)(fixture.threads[0].ring + 1))->kind |= EVENT_WIDE;
     fixture_close(&fixture, RUN_FINALIZED);
@@ -189,9 +177,8 @@ static void wide_event_at_the_end_is_no_verdict(void **state)
     assert_non_null(strstr(report, "inside an event"));
 }
 
-static void levels_of_one_thread_are_compared_in_time(void **state)
+TEST_WITH(levels_of_one_thread_are_compared_in_time, empty_setup, teardown)
 {
-    (void)state;
     struct event post = {.begin = 1, .duration = 1, .kind = CALL_MPI_Isend, .comm = 1, .peer = 1, .bytes = 10};
     fixture_emit(&fixture, 0, post, NULL);
     fixture_emit(&fixture, 0, post, NULL);
@@ -204,9 +191,8 @@ static void levels_of_one_thread_are_compared_in_time(void **state)
 }
 
 /* A window took the extremes out of the cells; together with what it left in `closed` they are the trace's. */
-static void closed_windows_are_no_difference(void **state)
+TEST_WITH(closed_windows_are_no_difference, empty_setup, teardown)
 {
-    (void)state;
     struct event send = {.begin = 50, .duration = 1, .kind = CALL_MPI_Send, .comm = 1, .peer = 1, .bytes = 900};
     fixture_emit(&fixture, 0, send, NULL);
     struct comm_cells *cells = fixture.threads[0].views[1].tally.cells;
@@ -227,9 +213,8 @@ static void closed_windows_are_no_difference(void **state)
 }
 
 /* The same for a communicator that two threads use: one had the largest, the other the smallest message. */
-static void closed_windows_over_two_threads_are_no_difference(void **state)
+TEST_WITH(closed_windows_over_two_threads_are_no_difference, empty_setup, teardown)
 {
-    (void)state;
     struct event send = {.begin = 50, .duration = 1, .kind = CALL_MPI_Send, .comm = 1, .peer = 1, .bytes = 900};
     fixture_thread_add(&fixture, 1, 8);
     fixture_emit(&fixture, 0, send, NULL);
@@ -253,9 +238,8 @@ static void closed_windows_over_two_threads_are_no_difference(void **state)
 }
 
 /* A block of common cells that is shorter than they are, at the very end of the file. */
-static void short_block_at_the_end_of_the_file_is_not_read_behind(void **state)
+TEST_WITH(short_block_at_the_end_of_the_file_is_not_read_behind, empty_setup, teardown)
 {
-    (void)state;
     uint64_t offset;
     fixture_emit(&fixture, 0, (struct event){.duration = 1, .kind = CALL_MPI_Barrier, .comm = 1}, NULL);
     struct tally_block *block = run_alloc(&fixture.run, (1 << 20) - sizeof(struct chunk_header), &offset);
@@ -274,9 +258,8 @@ static void short_block_at_the_end_of_the_file_is_not_read_behind(void **state)
         munmap(behind, RUN_PAGE_BYTES);
 }
 
-static void damaged_trace_is_an_answer(void **state)
+TEST_WITH(damaged_trace_is_an_answer, filled_setup, teardown)
 {
-    (void)state;
     size_t used = RUN_PAGE_BYTES + fixture.run.arena_used;
     char *original = malloc(bytes);
     unsigned replayed = 0;
@@ -298,26 +281,4 @@ static void damaged_trace_is_an_answer(void **state)
     }
     assert_true(replayed > 500);
     free(original);
-}
-
-int main(void)
-{
-#define FILLED(name) cmocka_unit_test_setup_teardown(name, filled_setup, teardown)
-#define OWN(name) cmocka_unit_test_setup_teardown(name, empty_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        FILLED(equal_trace_replays_equal),
-        FILLED(one_changed_cell_is_found),
-        FILLED(report_names_the_cell_and_both_values),
-        FILLED(level_that_is_now_wrong_is_found),
-        FILLED(changed_event_is_found),
-        FILLED(missing_events_are_no_verdict),
-        FILLED(run_without_a_trace_is_no_verdict),
-        OWN(wide_event_at_the_end_is_no_verdict),
-        OWN(levels_of_one_thread_are_compared_in_time),
-        OWN(closed_windows_are_no_difference),
-        OWN(closed_windows_over_two_threads_are_no_difference),
-        OWN(short_block_at_the_end_of_the_file_is_not_read_behind),
-        FILLED(damaged_trace_is_an_answer),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

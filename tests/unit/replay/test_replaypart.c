@@ -1,10 +1,6 @@
 /* The tallies of a part of a trace made by hand: what is chosen is counted as it was live, and nothing else. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "figures/figures.h"
 #include "replay/replaypart.h"
@@ -106,9 +102,8 @@ static void call_emit(unsigned kind, uint64_t begin, uint32_t ticks, uint32_t co
 }
 
 /* Every cell that a part has, of all threads together. */
-static void everything_is_what_was_counted_live(void **state)
+TEST_WITH(everything_is_what_was_counted_live, filled_setup, teardown)
 {
-    (void)state;
     part_take();
     for (size_t i = 0; i < part.reader.block_count; i++) {
         const struct run_block *block = &part.reader.blocks[i];
@@ -135,9 +130,8 @@ static void everything_is_what_was_counted_live(void **state)
     assert_int_equal(part.missing, 0);
 }
 
-static void nothing_is_chosen(void **state)
+TEST_WITH(nothing_is_chosen, filled_setup, teardown)
 {
-    (void)state;
     wish.from = UINT64_MAX;
     part_take();
     assert_int_equal(figure(&part.reader, "mpit_events_recorded", VARIABLE_COUNTER, 0), 0);
@@ -149,9 +143,8 @@ static void nothing_is_chosen(void **state)
 }
 
 /* A call completes a receive on each of two communicators: its time is shared out as ever, and each has its half. */
-static void completions_go_to_the_chosen_communicator(void **state)
+TEST_WITH(completions_go_to_the_chosen_communicator, own_setup, teardown)
 {
-    (void)state;
     call_emit(CALL_MPI_Irecv, 10, 2, 1, 3, 64);
     call_emit(CALL_MPI_Irecv, 20, 2, 2, 3, 64);
     call_emit(CALL_MPI_Waitall, 100, 101, 0, 2, 0);
@@ -180,9 +173,8 @@ static void completions_go_to_the_chosen_communicator(void **state)
 }
 
 /* The time in MPI is that of the outermost of the chosen calls, whichever these are. */
-static void calls_inside_of_others_count_once(void **state)
+TEST_WITH(calls_inside_of_others_count_once, own_setup, teardown)
 {
-    (void)state;
     call_emit(CALL_MPI_Barrier | EVENT_NESTED, 120, 10, 1, -1, 0);
     call_emit(CALL_MPI_Comm_dup | EVENT_NESTED, 110, 40, 1, -1, 0);
     call_emit(CALL_MPI_Barrier | EVENT_NESTED, 160, 5, 1, -1, 0);
@@ -207,9 +199,8 @@ static void calls_inside_of_others_count_once(void **state)
 }
 
 /* A process was killed between an event and what belongs to it: the rest is told. */
-static void torn_end_is_left_out(void **state)
+TEST_WITH(torn_end_is_left_out, own_setup, teardown)
 {
-    (void)state;
     call_emit(CALL_MPI_Barrier, 10, 1, 1, -1, 0);
     call_emit(CALL_MPI_Barrier, 20, 1, 1, -1, 0);
     ((struct event *)(fixture.threads[0].ring + 1))[1].kind |= EVENT_WIDE;
@@ -219,9 +210,8 @@ static void torn_end_is_left_out(void **state)
 }
 
 /* A damaged file: they take no more of the stack than one. */
-static void calls_without_their_second_records_are_left_out(void **state)
+TEST_WITH(calls_without_their_second_records_are_left_out, own_setup, teardown)
 {
-    (void)state;
     enum { CALLS = 150000 };
     fixture_thread_add(&fixture, 1, CALLS + 1);
     for (uint64_t i = 0; i < CALLS; i++)
@@ -235,29 +225,12 @@ static void calls_without_their_second_records_are_left_out(void **state)
     assert_int_equal(call_figure("mpit_call_count", VARIABLE_COUNTER, CALL_MPI_Barrier), 1);
 }
 
-static void run_without_a_trace_is_refused(void **state)
+TEST_WITH(run_without_a_trace_is_refused, own_setup, teardown)
 {
-    (void)state;
     static const struct replay_choice choice = {NULL, wish_call, wish_comm};
     fixture_close(&fixture, RUN_FINALIZED);
     assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
     reader.header.traced = TRACED_NOT;
     assert_int_equal(replay_part_open(&part, &reader, &choice, error, sizeof error), -1);
     assert_non_null(strstr(error, "--trace"));
-}
-
-int main(void)
-{
-#define FILLED(name) cmocka_unit_test_setup_teardown(name, filled_setup, teardown)
-#define OWN(name) cmocka_unit_test_setup_teardown(name, own_setup, teardown)
-    const struct CMUnitTest tests[] = {
-        FILLED(everything_is_what_was_counted_live),
-        FILLED(nothing_is_chosen),
-        OWN(completions_go_to_the_chosen_communicator),
-        OWN(calls_inside_of_others_count_once),
-        OWN(torn_end_is_left_out),
-        OWN(calls_without_their_second_records_are_left_out),
-        OWN(run_without_a_trace_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

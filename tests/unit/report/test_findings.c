@@ -1,10 +1,6 @@
 /* Each rule on a summary that has exactly its fault, and on one without it. A run lasts 10 s. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "report/curekind.h"
 #include "report/findings.h"
@@ -115,9 +111,8 @@ static void ranks_add(unsigned count, double useful, double stall)
         rank_add("node1", useful, stall);
 }
 
-static void nothing_stands_out_of_a_good_job(void **state)
+TEST(nothing_stands_out_of_a_good_job)
 {
-    (void)state;
     ranks_add(4, 9.9, 0.05);
     site_add(CALL_MPI_Allreduce, 400, 0.2, 0.2)->bytes_out = 4 << 20;
     findings_find(&found, &job);
@@ -125,9 +120,8 @@ static void nothing_stands_out_of_a_good_job(void **state)
     assert_int_equal(found.count, 0);
 }
 
-static void without_times_nothing_is_known(void **state)
+TEST(without_times_nothing_is_known)
 {
-    (void)state;
     ranks_add(3, 2, 7);
     rank_add("node1", 9, 0);
     job.timed = 0;
@@ -136,9 +130,8 @@ static void without_times_nothing_is_known(void **state)
     assert_int_equal(found.count, 0);
 }
 
-static void load_imbalance_names_the_long_rank(void **state)
+TEST(load_imbalance_names_the_long_rank)
 {
-    (void)state;
     ranks_add(2, 4, 5.9);
     rank_add("node1", 9.9, 0);
     rank_add("node1", 4, 5.9);
@@ -150,9 +143,8 @@ static void load_imbalance_names_the_long_rank(void **state)
     assert_null(finding_named("late_rank"));
 }
 
-static void late_rank_works_in_mpi_while_others_wait(void **state)
+TEST(late_rank_works_in_mpi_while_others_wait)
 {
-    (void)state;
     rank_add("node1", 4, 0);
     ranks_add(3, 4, 6);
     site_add(CALL_MPI_Bcast, 4, 18, 18)->bytes_out = 1 << 20;
@@ -163,9 +155,8 @@ static void late_rank_works_in_mpi_while_others_wait(void **state)
     absent_check("late_rank");
 }
 
-static void small_messages_count_when_they_cost(void **state)
+TEST(small_messages_count_when_they_cost)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 10, 0);
     site->sent = site->small = 1000000;
@@ -176,18 +167,16 @@ static void small_messages_count_when_they_cost(void **state)
     absent_check("small_messages");
 }
 
-static void few_small_messages_are_no_finding(void **state)
+TEST(few_small_messages_are_no_finding)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Send, 10, 10, 0);
     site->sent = site->small = 10;
     absent_check("small_messages");
 }
 
-static void polling_is_tests_that_find_nothing(void **state)
+TEST(polling_is_tests_that_find_nothing)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Test, 1000000, 10, 0);
     site->empty = 999999;
@@ -196,9 +185,8 @@ static void polling_is_tests_that_find_nothing(void **state)
     absent_check("polling");
 }
 
-static void probes_that_find_messages_are_no_polling(void **state)
+TEST(probes_that_find_messages_are_no_polling)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     site_add(CALL_MPI_Iprobe, 1000000, 10, 0);
     first_check("polling", 5, "500,000 of 500,000 polls of a rank");
@@ -210,9 +198,8 @@ static void probes_that_find_messages_are_no_polling(void **state)
     job.comm_count = 0;
 }
 
-static void small_collectives_can_be_combined(void **state)
+TEST(small_collectives_can_be_combined)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_Allreduce, 20000, 10, 0);
     site->bytes_out = site->bytes_in = 8 * 20000;
@@ -228,9 +215,8 @@ static void small_collectives_can_be_combined(void **state)
     absent_check("many_small_collectives");
 }
 
-static void barriers_cost_what_imbalance_does_not(void **state)
+TEST(barriers_cost_what_imbalance_does_not)
 {
-    (void)state;
     ranks_add(2, 4, 6);
     site_add(CALL_MPI_Barrier, 200, 12, 12);
     first_check("barriers", 6, "100 barriers of a rank take 6.00 s");
@@ -241,9 +227,8 @@ static void barriers_cost_what_imbalance_does_not(void **state)
     assert_string_equal(found.list[0].rule, "load_imbalance");
 }
 
-static void objects_are_made_in_a_loop(void **state)
+TEST(objects_are_made_in_a_loop)
 {
-    (void)state;
     ranks_add(2, 7, 0);
     site_add(CALL_MPI_Comm_dup, 2000, 4, 0);
     site_add(CALL_MPI_Comm_free, 2000, 2, 0);
@@ -253,9 +238,8 @@ static void objects_are_made_in_a_loop(void **state)
 }
 
 /* site_add puts all sites into one line, each behind a caller of its own as far as the rules know. */
-static void a_place_is_the_sum_of_its_callers(void **state)
+TEST(a_place_is_the_sum_of_its_callers)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     for (int i = 0; i < 40; i++)
         site_add(CALL_MPI_Comm_dup, 20, 0.25, 0);
@@ -273,9 +257,8 @@ static void a_place_is_the_sum_of_its_callers(void **state)
     absent_check("many_small_collectives");
 }
 
-static void small_io_is_read_or_written(void **state)
+TEST(small_io_is_read_or_written)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     struct summary_site *site = site_add(CALL_MPI_File_write_at, 10000, 10, 0);
     site->bytes_out = 80000;
@@ -284,9 +267,8 @@ static void small_io_is_read_or_written(void **state)
     absent_check("small_io");
 }
 
-static void start_longer_than_the_run(void **state)
+TEST(start_longer_than_the_run)
 {
-    (void)state;
     ranks_add(2, 10, 0);
     job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND};
     first_check("long_init", 15, "MPI_Init and MPI_Finalize take 15.0 s, longer than the run");
@@ -294,9 +276,8 @@ static void start_longer_than_the_run(void **state)
     absent_check("long_init");
 }
 
-static void crowded_hosts_come_first(void **state)
+TEST(crowded_hosts_come_first)
 {
-    (void)state;
     ranks_add(3, 2, 7);
     rank_add("node1", 9.9, 0);
     for (size_t i = 0; i < job.row_count; i++)
@@ -324,9 +305,8 @@ static bool lacks(void)
     return found.lack[0];
 }
 
-static void times_are_not_judged_where_others_took_the_processors(void **state)
+TEST(times_are_not_judged_where_others_took_the_processors)
 {
-    (void)state;
     ranks_add(3, 2, 7);
     rank_add("node1", 9.9, 0);
     assert_false(lacks()); /* it is not known */
@@ -344,9 +324,8 @@ static void times_are_not_judged_where_others_took_the_processors(void **state)
     assert_false(lacks());
 }
 
-static void crowded_ranks_lack_what_others_take(void **state)
+TEST(crowded_ranks_lack_what_others_take)
 {
-    (void)state;
     ranks_add(4, 5, 5);
     for (size_t i = 0; i < 4; i++) {
         job.rows[i].processor_set = job.rows[i].processors = 2;
@@ -372,9 +351,8 @@ static void crowded_ranks_lack_what_others_take(void **state)
     assert_false(lacks());
 }
 
-static void all_ranks_of_a_slow_node_are_slow(void **state)
+TEST(all_ranks_of_a_slow_node_are_slow)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++)
         rank_add(i < 2 ? "fast" : "slow", i < 2 ? 6 : 9, i < 2 ? 4 : 1);
     first_check("slow_node", 1.5, "All ranks of slow compute longer than any other rank: 9.00 s, the others 6.00 s");
@@ -386,9 +364,8 @@ static void all_ranks_of_a_slow_node_are_slow(void **state)
     assert_string_equal(found.list[0].rule, "load_imbalance");
 }
 
-static void ranks_that_all_wait_may_wait_in_turn(void **state)
+TEST(ranks_that_all_wait_may_wait_in_turn)
 {
-    (void)state;
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Recv, 2, 10, 10)->bytes_in = 1 << 24;
     first_check("serialization", 5, "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
@@ -396,9 +373,8 @@ static void ranks_that_all_wait_may_wait_in_turn(void **state)
     absent_check("serialization");
 }
 
-static void costs_below_two_percent_are_not_said(void **state)
+TEST(costs_below_two_percent_are_not_said)
 {
-    (void)state;
     rank_add("node1", 9.9, 0.1);
     rank_add("node1", 9.6, 0.1);
     findings_find(&found, &job);
@@ -408,9 +384,8 @@ static void costs_below_two_percent_are_not_said(void **state)
     assert_true(found.count > 0);
 }
 
-static void findings_are_ordered_by_cost(void **state)
+TEST(findings_are_ordered_by_cost)
 {
-    (void)state;
     ranks_add(2, 3, 0);
     struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 4, 0);
     site->sent = site->small = 1000000;
@@ -422,9 +397,8 @@ static void findings_are_ordered_by_cost(void **state)
 }
 
 /* Fills in all that has a line on the screen: notes, oversubscription, findings, sites with long names. */
-static void late_receives_let_sends_wait(void **state)
+TEST(late_receives_let_sends_wait)
 {
-    (void)state;
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Send, 10, 4, 4)->ranks = 1;
     first_check("late_receives", 4,
@@ -439,9 +413,8 @@ static void late_receives_let_sends_wait(void **state)
     absent_check("late_receives");
 }
 
-static void hot_spot_receives_for_all(void **state)
+TEST(hot_spot_receives_for_all)
 {
-    (void)state;
     rank_add("node1", 4, 0);
     ranks_add(3, 4, 5);
     struct summary_site *site = site_add(CALL_MPI_Recv, 3000, 6, 0);
@@ -491,9 +464,8 @@ static void screen_fill(void)
     job.lost[LOSS_DISK_FULL] = 5;
 }
 
-static void first_screen_has_24_lines_of_80_columns(void **state)
+TEST(first_screen_has_24_lines_of_80_columns)
 {
-    (void)state;
     char *text = NULL;
     size_t bytes;
     unsigned lines = 0;
@@ -536,9 +508,8 @@ static void screen_check(const char *words, bool there)
     free(text);
 }
 
-static void start_of_mpi_is_a_note(void **state)
+TEST(start_of_mpi_is_a_note)
 {
-    (void)state;
     ranks_add(2, 9.9, 0);
     job.calls[CALL_MPI_Init] = (struct summary_call){2, 30 * SECOND};
     screen_check("  !          MPI_Init and MPI_Finalize take 15.0 s", true);
@@ -549,18 +520,16 @@ static void start_of_mpi_is_a_note(void **state)
     assert_true(found.list[0].note && !found.list[1].note);
 }
 
-static void low_efficiency_stands_out(void **state)
+TEST(low_efficiency_stands_out)
 {
-    (void)state;
     ranks_add(2, 7.9, 0);
     screen_check("  No fault that mpit knows explains the efficiency of 79.0 %.\n", true);
     job.rows[0].useful_ns = job.rows[1].useful_ns = 8 * SECOND;
     screen_check("  Nothing stands out.\n", true);
 }
 
-static void findings_on_the_screen_have_their_advice(void **state)
+TEST(findings_on_the_screen_have_their_advice)
 {
-    (void)state;
     ranks_add(2, 3, 3);
     struct summary_site *site = site_add(CALL_MPI_Send, 1000000, 4, 0);
     site->sent = site->small = 1000000;
@@ -574,9 +543,8 @@ static void findings_on_the_screen_have_their_advice(void **state)
     screen_check("messages to the same rank into one", true);
 }
 
-static void run_with_a_trace_needs_no_trace(void **state)
+TEST(run_with_a_trace_needs_no_trace)
 {
-    (void)state;
     ranks_add(2, 3, 6);
     site_add(CALL_MPI_Win_lock, 10, 12, 12);
     screen_check("Record a trace", true);
@@ -585,9 +553,8 @@ static void run_with_a_trace_needs_no_trace(void **state)
     screen_check("timeline", true);
 }
 
-static void first_screen_splits_communication_with_a_trace(void **state)
+TEST(first_screen_splits_communication_with_a_trace)
 {
-    (void)state;
     char *text = NULL;
     size_t bytes;
     ranks_add(2, 4, 5);
@@ -611,9 +578,8 @@ static void cure_check(struct summary_cure cure, const char *rule, const char *t
     assert_true(found.list[0].share_of_run > 0.39 && found.list[0].share_of_run < 0.41);
 }
 
-static void replay_tells_who_takes_longer(void **state)
+TEST(replay_tells_who_takes_longer)
 {
-    (void)state;
     ranks_add(3, 4, 6);
     site_add(CALL_MPI_Send, 300, 1, 1);
     site_add(CALL_MPI_Recv, 300, 1, 1);
@@ -654,9 +620,8 @@ static void replay_tells_who_takes_longer(void **state)
     cure_check(cure, "load_imbalance", "between one MPI_Send (halo.c:72 exchange) and the next", "less work");
 }
 
-static void replay_tells_what_need_not_be(void **state)
+TEST(replay_tells_what_need_not_be)
 {
-    (void)state;
     static const struct {
         struct summary_cure cure;
         enum call call;
@@ -713,9 +678,8 @@ static void replay_tells_what_need_not_be(void **state)
 }
 
 /* Cures come in their order, each with the run after those before it, and rules on sums say nothing beside. */
-static void replayed_cures_add_up(void **state)
+TEST(replayed_cures_add_up)
 {
-    (void)state;
     ranks_add(2, 4, 6);
     site_add(CALL_MPI_Barrier, 2000, 6, 1);
     job.traced = (struct summary_traced){
@@ -736,9 +700,8 @@ static void replayed_cures_add_up(void **state)
 }
 
 /* Sums over threads count as means of a rank's threads, as useful time does. */
-static void threads_of_a_rank_share_its_cost(void **state)
+TEST(threads_of_a_rank_share_its_cost)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     job.rows[0].threads = job.rows[1].threads = 4;
     job.rows[0].mpi_ns = job.rows[1].mpi_ns = 20 * SECOND;
@@ -749,9 +712,8 @@ static void threads_of_a_rank_share_its_cost(void **state)
     first_check("many_small_collectives", 5, "most in");
 }
 
-static void run_that_was_cut_short_tells_nothing(void **state)
+TEST(run_that_was_cut_short_tells_nothing)
 {
-    (void)state;
     ranks_add(2, 5, 0);
     job.rows[1].useful_ns = 8 * SECOND;
     job.ended_badly = 2;
@@ -769,45 +731,4 @@ static void run_that_was_cut_short_tells_nothing(void **state)
     assert_false(found.known);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(nothing_stands_out_of_a_good_job),
-        TEST(without_times_nothing_is_known),
-        TEST(load_imbalance_names_the_long_rank),
-        TEST(late_rank_works_in_mpi_while_others_wait),
-        TEST(small_messages_count_when_they_cost),
-        TEST(few_small_messages_are_no_finding),
-        TEST(polling_is_tests_that_find_nothing),
-        TEST(probes_that_find_messages_are_no_polling),
-        TEST(small_collectives_can_be_combined),
-        TEST(barriers_cost_what_imbalance_does_not),
-        TEST(objects_are_made_in_a_loop),
-        TEST(a_place_is_the_sum_of_its_callers),
-        TEST(small_io_is_read_or_written),
-        TEST(start_longer_than_the_run),
-        TEST(crowded_hosts_come_first),
-        TEST(times_are_not_judged_where_others_took_the_processors),
-        TEST(crowded_ranks_lack_what_others_take),
-        TEST(all_ranks_of_a_slow_node_are_slow),
-        TEST(ranks_that_all_wait_may_wait_in_turn),
-        TEST(late_receives_let_sends_wait),
-        TEST(replay_tells_who_takes_longer),
-        TEST(replay_tells_what_need_not_be),
-        TEST(replayed_cures_add_up),
-        TEST(threads_of_a_rank_share_its_cost),
-        TEST(run_that_was_cut_short_tells_nothing),
-        TEST(hot_spot_receives_for_all),
-        TEST(costs_below_two_percent_are_not_said),
-        TEST(findings_are_ordered_by_cost),
-        TEST(first_screen_has_24_lines_of_80_columns),
-        TEST(start_of_mpi_is_a_note),
-        TEST(low_efficiency_stands_out),
-        TEST(findings_on_the_screen_have_their_advice),
-        TEST(run_with_a_trace_needs_no_trace),
-        TEST(first_screen_splits_communication_with_a_trace),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+TESTS_EACH(begin, end)

@@ -1,9 +1,5 @@
 /* Who asks for a service: it is told of the first and of the last, and of what holds when many ask at once. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "settings/demand.h"
 
@@ -32,9 +28,10 @@ static int setup(void **state)
     return 0;
 }
 
-static void the_first_and_the_last_are_told(void **state)
+TESTS_EACH(setup, NULL)
+
+TEST(the_first_and_the_last_are_told)
 {
-    (void)state;
     demand_serve(DEMAND_OS, changed);
     assert_int_equal(told, 0);
     assert_false(demand_now(DEMAND_OS));
@@ -53,18 +50,16 @@ static void the_first_and_the_last_are_told(void **state)
     assert_false(demand_now(DEMAND_OS));
 }
 
-static void none_is_nobody(void **state)
+TEST(none_is_nobody)
 {
-    (void)state;
     demand_changed[DEMAND_NONE] = changed;
     demand_change(DEMAND_NONE, 1);
     assert_int_equal(told, 0);
     assert_false(demand_now(DEMAND_NONE));
 }
 
-static void who_serves_late_is_told(void **state)
+TEST(who_serves_late_is_told)
 {
-    (void)state;
     demand_change(DEMAND_COUNTERS, 1);
     demand_serve(DEMAND_COUNTERS, changed);
     assert_int_equal(told, 1);
@@ -83,9 +78,8 @@ static void *asks(void *nothing)
 }
 
 /* Whatever the order, what was told last is what holds when all are through. */
-static void what_is_told_last_holds(void **state)
+TEST(what_is_told_last_holds)
 {
-    (void)state;
     pthread_t threads[THREADS];
     demand_serve(DEMAND_FABRIC, changed);
     for (int round = 0; round < 2; round++) {
@@ -100,15 +94,4 @@ static void what_is_told_last_holds(void **state)
     }
     demand_change(DEMAND_FABRIC, -1);
     assert_false(applied);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(the_first_and_the_last_are_told, setup),
-        cmocka_unit_test_setup(none_is_nobody, setup),
-        cmocka_unit_test_setup(who_serves_late_is_told, setup),
-        cmocka_unit_test_setup(what_is_told_last_holds, setup),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* mpit_filter: which calls a list leaves out. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "settings/filter.h"
 
@@ -48,9 +44,8 @@ static void class_is(enum call_class class, bool left_out)
     assert_int_equal(left, left_out ? all : 0);
 }
 
-static void nothing_leaves_nothing_out(void **state)
+TEST(nothing_leaves_nothing_out)
 {
-    (void)state;
     const char *const texts[] = {"", ",", " , ,,", "\t"};
     for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         read_good(texts[i]);
@@ -59,9 +54,8 @@ static void nothing_leaves_nothing_out(void **state)
     }
 }
 
-static void minus_leaves_out(void **state)
+TEST(minus_leaves_out)
 {
-    (void)state;
     read_good("-io,-MPI_Iprobe");
     class_is(CLASS_IO, true);
     class_is(CLASS_RMA, false);
@@ -70,9 +64,8 @@ static void minus_leaves_out(void **state)
     assert_false(out[CALL_MPI_Probe] || out[CALL_MPI_Send]);
 }
 
-static void without_minus_only_these_are_recorded(void **state)
+TEST(without_minus_only_these_are_recorded)
 {
-    (void)state;
     read_good("p2p, coll");
     class_is(CLASS_P2P, false);
     class_is(CLASS_COLLECTIVE, false);
@@ -89,9 +82,8 @@ static void without_minus_only_these_are_recorded(void **state)
     assert_true(out[CALL_MPI_Iprobe]);
 }
 
-static void classes_have_their_names(void **state)
+TEST(classes_have_their_names)
 {
-    (void)state;
     const struct {
         const char *text;
         enum call_class class;
@@ -113,9 +105,8 @@ static void classes_have_their_names(void **state)
     assert_false(out[CALL_MPI_Pack] || out[CALL_MPI_Reduce_local] || out[CALL_MPI_Buffer_detach] || out[CALL_MPI_Send]);
 }
 
-static void names_are_taken_in_any_spelling(void **state)
+TEST(names_are_taken_in_any_spelling)
 {
-    (void)state;
     const char *const texts[] = {"-MPI_Send", "-send", "-mpi_SEND", " -Send ,", "-Se*d", "-MPI_S*nd"};
     for (unsigned i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         read_good(texts[i]);
@@ -124,9 +115,8 @@ static void names_are_taken_in_any_spelling(void **state)
     }
 }
 
-static void stars_stand_for_anything(void **state)
+TEST(stars_stand_for_anything)
 {
-    (void)state;
     read_good("-I*");
     assert_true(out[CALL_MPI_Isend] && out[CALL_MPI_Ibcast] && out[CALL_MPI_Iprobe]);
     assert_false(out[CALL_MPI_Send] || out[CALL_MPI_Bcast]);
@@ -153,9 +143,8 @@ static void refused(const char *text, const char *word)
         fail_msg("'%s': %s", text, problem);
 }
 
-static void what_is_not_known_is_named(void **state)
+TEST(what_is_not_known_is_named)
 {
-    (void)state;
     refused("MPI_Sned", "'MPI_Sned'");
     refused("p2p,MPI_Foo,io", "'MPI_Foo'");
     refused("-", "'-'");
@@ -168,9 +157,8 @@ static void what_is_not_known_is_named(void **state)
     refused("\xff\xfe%s%n", "%s%n");
 }
 
-static void local_functions_alone_are_told(void **state)
+TEST(local_functions_alone_are_told)
 {
-    (void)state;
     const struct {
         const char *text, *word;
     } told[] = {{"local", "local"},
@@ -192,9 +180,8 @@ static void local_functions_alone_are_told(void **state)
     }
 }
 
-static void names_that_others_begin_with_are_told(void **state)
+TEST(names_that_others_begin_with_are_told)
 {
-    (void)state;
     char word[FILTER_WORD_BYTES];
     const char *meant, *other;
     assert_true(filter_is_narrow("p2p,-start", word, &meant, &other));
@@ -212,9 +199,8 @@ static void names_that_others_begin_with_are_told(void **state)
 }
 
 /* Many words, long words, and words that would take for ever where each star was tried anew. */
-static void lists_may_be_long(void **state)
+TEST(lists_may_be_long)
 {
-    (void)state;
     size_t size = 1 << 20;
     char *text = malloc(size);
     size_t used = 0;
@@ -233,9 +219,8 @@ static void lists_may_be_long(void **state)
     free(text);
 }
 
-static void any_bytes_are_read_or_refused(void **state)
+TEST(any_bytes_are_read_or_refused)
 {
-    (void)state;
     static const char bytes[] = "-*,MPISendprobeio2 \t_\x80\xff%";
     uint32_t random = 12345;
     for (int round = 0; round < 20000; round++) {
@@ -252,22 +237,4 @@ static void any_bytes_are_read_or_refused(void **state)
         (void)filter_is_narrow(text, word, &meant, &other);
         assert_false(out[CALL_MPI_Init]);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_leaves_nothing_out),
-        cmocka_unit_test(minus_leaves_out),
-        cmocka_unit_test(without_minus_only_these_are_recorded),
-        cmocka_unit_test(classes_have_their_names),
-        cmocka_unit_test(names_are_taken_in_any_spelling),
-        cmocka_unit_test(stars_stand_for_anything),
-        cmocka_unit_test(what_is_not_known_is_named),
-        cmocka_unit_test(local_functions_alone_are_told),
-        cmocka_unit_test(names_that_others_begin_with_are_told),
-        cmocka_unit_test(lists_may_be_long),
-        cmocka_unit_test(any_bytes_are_read_or_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Control variables: what may be written when, and the trace that is switched while the program runs. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "registry/book.h"
 #include "clock/clock.h"
@@ -54,9 +50,10 @@ static int teardown(void **state)
     return 0;
 }
 
-static void before_a_run_all_may_be_written(void **state)
+TESTS_EACH(setup, teardown)
+
+TEST(before_a_run_all_may_be_written)
 {
-    (void)state;
     for (unsigned i = 0; i < KNOB_COUNT; i++) {
         const struct knob_description *knob = &knob_table[i];
         if (knob->type == KNOB_TEXT)
@@ -73,9 +70,8 @@ static void before_a_run_all_may_be_written(void **state)
     }
 }
 
-static void names_of_events_have_no_blanks(void **state)
+TEST(names_of_events_have_no_blanks)
 {
-    (void)state;
     char text[KNOB_TEXT_BYTES] = "x";
     assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC,perf::PAGE-FAULTS"), KNOB_WRITTEN);
     assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, "PAPI_TOT_CYC, PAPI_TOT_INS"), KNOB_OUT_OF_RANGE);
@@ -84,9 +80,8 @@ static void names_of_events_have_no_blanks(void **state)
     assert_int_equal(knob_write_text(KNOB_PAPI_EVENTS, ""), KNOB_WRITTEN);
 }
 
-static void the_option_asks_for_the_system(void **state)
+TEST(the_option_asks_for_the_system)
 {
-    (void)state;
     assert_false(demand_now(DEMAND_OS));
     assert_int_equal(knob_write(KNOB_OS, 1), KNOB_WRITTEN);
     assert_int_equal(knob_write(KNOB_OS, 1), KNOB_WRITTEN);
@@ -95,9 +90,8 @@ static void the_option_asks_for_the_system(void **state)
     assert_false(demand_now(DEMAND_OS));
 }
 
-static void a_filter_is_taken_before_a_run_and_not_in_it(void **state)
+TEST(a_filter_is_taken_before_a_run_and_not_in_it)
 {
-    (void)state;
     char text[KNOB_TEXT_BYTES], *long_text = malloc(KNOB_TEXT_BYTES + 1);
     assert_int_equal(knob_write_text(KNOB_FILTER, "-io,MPI_Send"), KNOB_WRITTEN);
     assert_int_equal(knob_write_text(KNOB_FILTER, "nonsense"), KNOB_OUT_OF_RANGE);
@@ -123,9 +117,8 @@ static void changed(void)
     changes++;
 }
 
-static void what_needs_times_has_every_call_timed(void **state)
+TEST(what_needs_times_has_every_call_timed)
 {
-    (void)state;
     knobs_changed = changed;
     assert_int_equal(knob_timed, 1);
     assert_int_equal(knob_write(KNOB_TIMING, 0), KNOB_WRITTEN);
@@ -149,9 +142,8 @@ static void what_needs_times_has_every_call_timed(void **state)
     knobs_changed = NULL;
 }
 
-static void in_a_run_bounds_go_down_to_what_is_in_use(void **state)
+TEST(in_a_run_bounds_go_down_to_what_is_in_use)
 {
-    (void)state;
     run_make(directory);
     assert_int_equal(knob_write(KNOB_FLIGHT_EVENTS, 1), KNOB_NEVER);
     assert_int_equal(knob_load(KNOB_FLIGHT_EVENTS), 4096);
@@ -174,9 +166,8 @@ static void in_a_run_bounds_go_down_to_what_is_in_use(void **state)
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 1), KNOB_WRITTEN);
 }
 
-static void without_a_file_there_is_no_trace(void **state)
+TEST(without_a_file_there_is_no_trace)
 {
-    (void)state;
     run_make(NULL);
     assert_int_equal(knob_write(KNOB_TRACE, 1), KNOB_NEVER);
     assert_int_equal(knob_load(KNOB_TRACE), 0);
@@ -215,9 +206,8 @@ static uint64_t moment(void)
     return now + 1;
 }
 
-static void calls_of_the_stretches_come_out_with_what_follows(void **state)
+TEST(calls_of_the_stretches_come_out_with_what_follows)
 {
-    (void)state;
     uint64_t begins[5];
     run_make(directory);
     begins[0] = moment();
@@ -254,9 +244,8 @@ static void calls_of_the_stretches_come_out_with_what_follows(void **state)
     run_reader_close((struct run_reader *)(uintptr_t)reader);
 }
 
-static void trace_from_the_start_ends_where_it_is_switched_off(void **state)
+TEST(trace_from_the_start_ends_where_it_is_switched_off)
 {
-    (void)state;
     uint64_t begins[2];
     knob_store(KNOB_TRACE, 1);
     run_make(directory);
@@ -276,9 +265,8 @@ static void trace_from_the_start_ends_where_it_is_switched_off(void **state)
     run_reader_close((struct run_reader *)(uintptr_t)reader);
 }
 
-static void damaged_stretches_are_told(void **state)
+TEST(damaged_stretches_are_told)
 {
-    (void)state;
     struct run_reader reader;
     run_make(directory);
     assert_int_equal(knob_write(KNOB_TRACE, 1), KNOB_WRITTEN);
@@ -309,9 +297,8 @@ static void say(const char *format, ...)
     lines++;
 }
 
-static void environment_is_read_once(void **state)
+TEST(environment_is_read_once)
 {
-    (void)state;
     setenv("MPIT_LARGE_MESSAGE_BYTES", "77", 1);
     setenv("MPIT_TRACE", "2", 1);
     setenv("MPIT_FILTER", "p2p,MPI_Sned", 1);
@@ -335,23 +322,4 @@ static void environment_is_read_once(void **state)
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 78), KNOB_WRITTEN);
     settings_read();
     assert_int_equal(knob_load(KNOB_LARGE_MESSAGE_BYTES), 78);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(before_a_run_all_may_be_written),
-        TEST(names_of_events_have_no_blanks),
-        TEST(the_option_asks_for_the_system),
-        TEST(a_filter_is_taken_before_a_run_and_not_in_it),
-        TEST(what_needs_times_has_every_call_timed),
-        TEST(in_a_run_bounds_go_down_to_what_is_in_use),
-        TEST(without_a_file_there_is_no_trace),
-        TEST(calls_of_the_stretches_come_out_with_what_follows),
-        TEST(trace_from_the_start_ends_where_it_is_switched_off),
-        TEST(damaged_stretches_are_told),
-        TEST(environment_is_read_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Which texts the site hides, and how. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "site/hide.h"
 
@@ -19,10 +15,9 @@ static void set(const char *list, const char *key)
     hide_read();
 }
 
-static void lists_are_read(void **state)
+TEST(lists_are_read)
 {
     char problem[HIDE_PROBLEM_BYTES];
-    (void)state;
     set("", "");
     assert_false(hides(~0U));
     set("user,\tfiles  regions", "");
@@ -32,10 +27,9 @@ static void lists_are_read(void **state)
 }
 
 /* What the administrator meant is not known, so all is hidden. */
-static void unknown_words_hide_all(void **state)
+TEST(unknown_words_hide_all)
 {
     char problem[HIDE_PROBLEM_BYTES];
-    (void)state;
     set("user programs", "");
     assert_true(hides(HIDE_REGIONS) && hides(HIDE_PROGRAM));
     assert_false(hide_is_known(problem));
@@ -45,10 +39,9 @@ static void unknown_words_hide_all(void **state)
     assert_false(hide_is_known(problem));
 }
 
-static void equal_texts_have_equal_hashes(void **state)
+TEST(equal_texts_have_equal_hashes)
 {
     char one[64] = "heat", other[64], path[64];
-    (void)state;
     set("", "a key");
     hide_text(one, sizeof one, one);
     hide_text(other, sizeof other, "heat");
@@ -74,10 +67,9 @@ static void equal_texts_have_equal_hashes(void **state)
 }
 
 /* The end of a text is part of its hash. */
-static void all_lengths_differ(void **state)
+TEST(all_lengths_differ)
 {
     char hashes[32][HIDE_HASH_BYTES], text[33] = "";
-    (void)state;
     set("", "");
     for (unsigned i = 0; i < 32; i++) {
         text[i] = 'a';
@@ -87,7 +79,7 @@ static void all_lengths_differ(void **state)
     }
 }
 
-static void modules_of_the_system_keep_their_names(void **state)
+TEST(modules_of_the_system_keep_their_names)
 {
     static const char *const well_known[] = {"/usr/lib/libm.so.6",
                                              "/lib/x/libc.so.6",
@@ -96,7 +88,6 @@ static void modules_of_the_system_keep_their_names(void **state)
                                              "[vdso]",
                                              "/opt/glibc/libc.so.6"};
     char room[HIDE_MODULE_BYTES];
-    (void)state;
     set("user", "");
     assert_string_equal(hide_module("/home/ann/libheat.so", "/home/ann/heat", room), "/home/ann/libheat.so");
     assert_string_equal(hide_module("", "/home/ann/heat", room), "");
@@ -108,13 +99,4 @@ static void modules_of_the_system_keep_their_names(void **state)
     assert_string_equal(hide_module("", "#0/#1", room), "#1");
     for (size_t i = 0; i < sizeof well_known / sizeof well_known[0]; i++)
         assert_string_equal(hide_module(well_known[i], "#0/#1", room), well_known[i]);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lists_are_read), cmocka_unit_test(unknown_words_hide_all),
-                                       cmocka_unit_test(equal_texts_have_equal_hashes),
-                                       cmocka_unit_test(all_lengths_differ),
-                                       cmocka_unit_test(modules_of_the_system_keep_their_names)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

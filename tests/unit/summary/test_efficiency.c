@@ -1,9 +1,5 @@
 /* Efficiencies of known times, and processors that are shared. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "summary/efficiency.h"
 #include "summary/hostload.h"
@@ -20,9 +16,8 @@ static void close_check(double is, double should)
     }
 }
 
-static void factors_multiply_to_the_whole(void **state)
+TEST(factors_multiply_to_the_whole)
 {
-    (void)state;
     const struct efficiency_part parts[] = {{10, 8, 0}, {10, 4, 0}, {9, 3, 1}, {10, 1, 1}};
     struct efficiency is = efficiency_of(parts, 4, 2);
     assert_true(is.known);
@@ -35,9 +30,8 @@ static void factors_multiply_to_the_whole(void **state)
     close_check(is.load_balance_in_node * is.load_balance_between_nodes, is.load_balance);
 }
 
-static void ideal_run_splits_communication(void **state)
+TEST(ideal_run_splits_communication)
 {
-    (void)state;
     const struct efficiency_part parts[] = {{10, 4, 0}, {10, 2, 0}};
     struct efficiency is = efficiency_of(parts, 2, 1);
     assert_false(is.split);
@@ -51,25 +45,22 @@ static void ideal_run_splits_communication(void **state)
     assert_false(is.split);
 }
 
-static void one_perfect_process_is_fully_efficient(void **state)
+TEST(one_perfect_process_is_fully_efficient)
 {
-    (void)state;
     struct efficiency is = efficiency_of(&(struct efficiency_part){3, 3, 0}, 1, 1);
     close_check(is.parallel, 1);
     close_check(is.load_balance, 1);
     close_check(is.communication, 1);
 }
 
-static void no_time_means_not_known(void **state)
+TEST(no_time_means_not_known)
 {
-    (void)state;
     assert_false(efficiency_of(NULL, 0, 0).known);
     assert_false(efficiency_of(&(struct efficiency_part){0, 0, 0}, 1, 1).known);
 }
 
-static void no_useful_time_is_balanced_but_not_efficient(void **state)
+TEST(no_useful_time_is_balanced_but_not_efficient)
 {
-    (void)state;
     const struct efficiency_part parts[] = {{5, 0, 0}, {5, 0, 0}};
     struct efficiency is = efficiency_of(parts, 2, 1);
     close_check(is.load_balance, 1);
@@ -99,9 +90,8 @@ static struct summary timed_summary(void)
 }
 
 /* Each of these counts calls as useful time that were MPI's. */
-static void calls_that_were_not_recorded_make_it_unknown(void **state)
+TEST(calls_that_were_not_recorded_make_it_unknown)
 {
-    (void)state;
     struct summary summary = timed_summary();
     close_check(summary_efficiency(&summary).parallel, 0.25);
     summary.timed = 0;
@@ -122,9 +112,8 @@ static void calls_that_were_not_recorded_make_it_unknown(void **state)
     summary_release(&summary);
 }
 
-static void processors_are_counted_by_what_is_shared(void **state)
+TEST(processors_are_counted_by_what_is_shared)
 {
-    (void)state;
     struct summary summary = {.ranks = 0};
     for (int32_t rank = 0; rank < 4; rank++)
         add(&summary, rank, "crowded", 77, 2);
@@ -147,18 +136,4 @@ static void processors_are_counted_by_what_is_shared(void **state)
     assert_int_equal(old.processors, 0);
     free(loads);
     summary_release(&summary);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(factors_multiply_to_the_whole),
-        cmocka_unit_test(ideal_run_splits_communication),
-        cmocka_unit_test(one_perfect_process_is_fully_efficient),
-        cmocka_unit_test(no_time_means_not_known),
-        cmocka_unit_test(no_useful_time_is_balanced_but_not_efficient),
-        cmocka_unit_test(calls_that_were_not_recorded_make_it_unknown),
-        cmocka_unit_test(processors_are_counted_by_what_is_shared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

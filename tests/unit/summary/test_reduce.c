@@ -1,9 +1,5 @@
 /* A summary that is made smaller: what shares a line, and what goes. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "summary/summary.h"
 #include "summary/summaryphases.h"
@@ -63,9 +59,8 @@ static uint64_t calls_of(const struct summary *summary)
     return sum;
 }
 
-static void sites_that_go_take_their_frames_along(void **state)
+TEST(sites_that_go_take_their_frames_along)
 {
-    (void)state;
     struct summary part;
     part_fill(&part);
     summary_sites_trim(&part, 5);
@@ -82,9 +77,8 @@ static void sites_that_go_take_their_frames_along(void **state)
     summary_release(&part);
 }
 
-static void each_step_is_smaller_and_totals_stay(void **state)
+TEST(each_step_is_smaller_and_totals_stay)
 {
-    (void)state;
     struct summary part;
     size_t before = SIZE_MAX, bytes;
     part_fill(&part);
@@ -102,13 +96,4 @@ static void each_step_is_smaller_and_totals_stay(void **state)
     assert_int_equal(part.sites.count, 1);
     assert_int_equal(part.phase_count, 0);
     summary_release(&part);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sites_that_go_take_their_frames_along),
-        cmocka_unit_test(each_step_is_smaller_and_totals_stay),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

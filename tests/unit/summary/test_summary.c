@@ -1,9 +1,5 @@
 /* Parts of a job's summary: made from run files, merged in any order, packed and unpacked. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "reader/reader.h"
 #include "runfixture.h"
@@ -137,9 +133,8 @@ static struct summary merged(const unsigned *order, unsigned count)
     return result;
 }
 
-static void order_of_merging_does_not_matter(void **state)
+TEST_WITH(order_of_merging_does_not_matter, parts_setup, parts_teardown)
 {
-    (void)state;
     const unsigned orders[][PARTS] = {{0, 1, 2, 3, 4}, {4, 3, 2, 1, 0}, {2, 0, 4, 1, 3}, {1, 4, 0, 3, 2}};
     struct summary first = merged(orders[0], PARTS);
     for (unsigned i = 1; i < sizeof orders / sizeof orders[0]; i++) {
@@ -150,9 +145,8 @@ static void order_of_merging_does_not_matter(void **state)
     summary_release(&first);
 }
 
-static void pairs_of_merging_do_not_matter(void **state)
+TEST_WITH(pairs_of_merging_do_not_matter, parts_setup, parts_teardown)
 {
-    (void)state;
     const unsigned all[] = {0, 1, 2, 3, 4}, left[] = {0, 1}, right[] = {2, 3, 4};
     struct summary one = merged(all, 5), a = merged(left, 2), b = merged(right, 3);
     assert_int_equal(summary_merge(&a, &b), 0);
@@ -163,9 +157,8 @@ static void pairs_of_merging_do_not_matter(void **state)
 }
 
 /* One that had no room for anything: no zeros of it are anybody's least. */
-static void processes_without_figures_only_lose(void **state)
+TEST_WITH(processes_without_figures_only_lose, parts_setup, parts_teardown)
 {
-    (void)state;
     struct summary blank = {.job = 7, .world_size = PARTS + 1};
     blank.lost[LOSS_DISK_FULL] = 5;
     for (unsigned rank = 0; rank < PARTS; rank++)
@@ -185,9 +178,8 @@ static void processes_without_figures_only_lose(void **state)
     }
 }
 
-static void merged_summary_is_the_sum_of_its_parts(void **state)
+TEST_WITH(merged_summary_is_the_sum_of_its_parts, parts_setup, parts_teardown)
 {
-    (void)state;
     const unsigned all[] = {0, 1, 2, 3, 4};
     struct summary sum = merged(all, PARTS);
     assert_int_equal(sum.ranks, 5);
@@ -222,9 +214,8 @@ static void merged_summary_is_the_sum_of_its_parts(void **state)
     summary_release(&sum);
 }
 
-static void sites_know_the_ranks_with_the_least_and_the_most_time(void **state)
+TEST_WITH(sites_know_the_ranks_with_the_least_and_the_most_time, parts_setup, parts_teardown)
 {
-    (void)state;
     const unsigned all[] = {4, 3, 2, 1, 0}, more[] = {0};
     struct summary sum = merged(all, PARTS), old = merged(more, 1);
     const struct summary_site *site = sum.sites.list; /* 100, 200, 300, 100, 200 */
@@ -246,9 +237,8 @@ static void sites_know_the_ranks_with_the_least_and_the_most_time(void **state)
     summary_release(&old);
 }
 
-static void merging_copies_and_leaves_the_other_as_it_was(void **state)
+TEST_WITH(merging_copies_and_leaves_the_other_as_it_was, parts_setup, parts_teardown)
 {
-    (void)state;
     struct summary before, sum = {.ranks = 0};
     part_fill(&before, 3);
     summary_merge(&sum, &parts[3]);
@@ -259,9 +249,8 @@ static void merging_copies_and_leaves_the_other_as_it_was(void **state)
     summary_release(&sum);
 }
 
-static void packed_summary_comes_back_the_same(void **state)
+TEST_WITH(packed_summary_comes_back_the_same, parts_setup, parts_teardown)
 {
-    (void)state;
     const unsigned all[] = {0, 1, 2, 3, 4};
     struct summary sum = merged(all, PARTS), back, empty = {.ranks = 0};
     size_t bytes;
@@ -280,9 +269,8 @@ static void packed_summary_comes_back_the_same(void **state)
     summary_release(&sum);
 }
 
-static void cut_pack_is_an_error_at_every_length(void **state)
+TEST_WITH(cut_pack_is_an_error_at_every_length, parts_setup, parts_teardown)
 {
-    (void)state;
     struct summary back;
     size_t bytes;
     char error[128];
@@ -301,9 +289,8 @@ static void cut_pack_is_an_error_at_every_length(void **state)
     free(flat);
 }
 
-static void damaged_pack_is_an_error_or_a_summary(void **state)
+TEST_WITH(damaged_pack_is_an_error_or_a_summary, parts_setup, parts_teardown)
 {
-    (void)state;
     struct summary back, sum = {.ranks = 0};
     size_t bytes;
     unsigned refused = 0;
@@ -361,9 +348,8 @@ static uint64_t sends_of(const struct summary *summary)
     return sum;
 }
 
-static void communicators_over_the_limit_share_one_line(void **state)
+TEST(communicators_over_the_limit_share_one_line)
 {
-    (void)state;
     struct summary crowd, back;
     size_t bytes;
     char error[128];
@@ -382,9 +368,8 @@ static void communicators_over_the_limit_share_one_line(void **state)
     summary_release(&crowd);
 }
 
-static void crowds_lose_nothing_when_they_are_merged(void **state)
+TEST(crowds_lose_nothing_when_they_are_merged)
 {
-    (void)state;
     struct summary a, b;
     crowd_fill(&a, 0, MANY);
     crowd_fill(&b, MANY, 2 * MANY);
@@ -399,9 +384,8 @@ static void crowds_lose_nothing_when_they_are_merged(void **state)
     summary_release(&b);
 }
 
-static void order_of_merging_crowds_does_not_matter(void **state)
+TEST(order_of_merging_crowds_does_not_matter)
 {
-    (void)state;
     struct summary a, b, again_a, again_b;
     crowd_fill(&a, 0, 700);
     crowd_fill(&b, 600, 1400);
@@ -422,9 +406,8 @@ static void order_of_merging_crowds_does_not_matter(void **state)
 
 /* ---- from run files ---------------------------------------------------------------------------------------------- */
 
-static void part_of_a_run_file_has_its_figures(void **state)
+TEST(part_of_a_run_file_has_its_figures)
 {
-    (void)state;
     struct fixture fixture;
     struct run_reader reader;
     struct summary part;
@@ -453,9 +436,8 @@ static void part_of_a_run_file_has_its_figures(void **state)
     fixture_remove(&fixture);
 }
 
-static void run_that_broke_off_ended_badly_at_its_last_event(void **state)
+TEST(run_that_broke_off_ended_badly_at_its_last_event)
 {
-    (void)state;
     struct fixture fixture;
     struct run_reader reader;
     struct summary part;
@@ -478,9 +460,8 @@ static void run_that_broke_off_ended_badly_at_its_last_event(void **state)
 
 /* Calls on no communicator are the last ones of a program that polls until it is killed; one is too long for its event;
  * behind one stands what another library has counted since. */
-static void killed_run_lasts_to_its_last_call(void **state)
+TEST(killed_run_lasts_to_its_last_call)
 {
-    (void)state;
     for (unsigned variant = 0; variant < 3; variant++) {
         bool wide = variant == 1;
         struct fixture fixture;
@@ -512,9 +493,8 @@ static void killed_run_lasts_to_its_last_call(void **state)
 }
 
 /* No room for a thread is no thread that did nothing. */
-static void run_file_that_could_not_grow_has_no_figures(void **state)
+TEST(run_file_that_could_not_grow_has_no_figures)
 {
-    (void)state;
     for (unsigned lost = 0; lost < 2; lost++) {
         struct fixture fixture;
         struct run_reader reader;
@@ -533,9 +513,8 @@ static void run_file_that_could_not_grow_has_no_figures(void **state)
 }
 
 /* A process has a line for each phase, and for its first regions. Communicators of a region share one. */
-static void regions_follow_the_phases(void **state)
+TEST(regions_follow_the_phases)
 {
-    (void)state;
     struct summary *summary = calloc(1, sizeof *summary);
     const struct region_cells cells = {.count = 1, .time = 10, .calls = 2, .mpi_time = 4};
     const struct clock_scale scale = {.mult = UINT64_C(1) << 32};
@@ -561,9 +540,8 @@ static void regions_follow_the_phases(void **state)
 }
 
 /* Ranks may run several programs, and their files come in any order. */
-static void the_program_is_the_one_of_the_lowest_rank(void **state)
+TEST(the_program_is_the_one_of_the_lowest_rank)
 {
-    (void)state;
     struct summary sum = {0}, low = {.ranks = 1, .origin = {.told = 1, .rank = 0}, .program = "master"},
                    high = {.ranks = 1, .origin = {.told = 1, .rank = 1}, .program = "worker"};
     assert_int_equal(summary_merge(&sum, &high), 0);
@@ -573,30 +551,4 @@ static void the_program_is_the_one_of_the_lowest_rank(void **state)
     assert_int_equal(summary_merge(&sum, &high), 0);
     assert_string_equal(sum.program, "master");
     summary_release(&sum);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, parts_setup, parts_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(order_of_merging_does_not_matter),
-        TEST(pairs_of_merging_do_not_matter),
-        TEST(processes_without_figures_only_lose),
-        TEST(sites_know_the_ranks_with_the_least_and_the_most_time),
-        TEST(merged_summary_is_the_sum_of_its_parts),
-        TEST(merging_copies_and_leaves_the_other_as_it_was),
-        TEST(packed_summary_comes_back_the_same),
-        TEST(cut_pack_is_an_error_at_every_length),
-        TEST(damaged_pack_is_an_error_or_a_summary),
-        cmocka_unit_test(the_program_is_the_one_of_the_lowest_rank),
-        cmocka_unit_test(regions_follow_the_phases),
-        cmocka_unit_test(run_file_that_could_not_grow_has_no_figures),
-        cmocka_unit_test(killed_run_lasts_to_its_last_call),
-        cmocka_unit_test(communicators_over_the_limit_share_one_line),
-        cmocka_unit_test(crowds_lose_nothing_when_they_are_merged),
-        cmocka_unit_test(order_of_merging_crowds_does_not_matter),
-        cmocka_unit_test(part_of_a_run_file_has_its_figures),
-        cmocka_unit_test(run_that_broke_off_ended_badly_at_its_last_event),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

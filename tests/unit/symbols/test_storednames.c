@@ -1,10 +1,6 @@
 /* Names that are stored with a run: they come back as they were, for the file that they belong to, and no other. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "jobfile/summaryfile.h"
 #include "symbols/storednames.h"
@@ -70,9 +66,8 @@ static int teardown(void **state)
     return 0;
 }
 
-static void names_come_back_as_they_were(void **state)
+TEST_WITH(names_come_back_as_they_were, setup, teardown)
 {
-    (void)state;
     char error[128];
     struct stored_names *names = names_read(error);
     assert_non_null(names);
@@ -97,9 +92,8 @@ static void names_come_back_as_they_were(void **state)
     stored_names_close(names);
 }
 
-static void names_count_only_for_their_file(void **state)
+TEST_WITH(names_count_only_for_their_file, setup, teardown)
 {
-    (void)state;
     char error[128];
     struct stored_names *names = names_read(error);
     assert_non_null(names);
@@ -113,9 +107,8 @@ static void names_count_only_for_their_file(void **state)
 }
 
 /* As in a file that was joined of the files of several nodes. */
-static void a_second_section_has_what_the_first_has_not(void **state)
+TEST_WITH(a_second_section_has_what_the_first_has_not, setup, teardown)
 {
-    (void)state;
     char error[128];
     const struct symbol_line inner = {"inner", NULL, 0};
     struct names_list list;
@@ -135,9 +128,8 @@ static void a_second_section_has_what_the_first_has_not(void **state)
     free(second);
 }
 
-static void a_text_is_stored_once(void **state)
+TEST(a_text_is_stored_once)
 {
-    (void)state;
     struct names_list list;
     list_make(&list);
     size_t count = 0;
@@ -149,9 +141,8 @@ static void a_text_is_stored_once(void **state)
 }
 
 /* Each byte of the frame in turn is changed. */
-static void a_damaged_section_is_refused(void **state)
+TEST_WITH(a_damaged_section_is_refused, setup, teardown)
 {
-    (void)state;
     char error[128], *frame = (char *)(stored + 1);
     assert_true(stored->payload_bytes > 100);
     for (uint64_t at = 0; at < stored->payload_bytes; at++) {
@@ -202,9 +193,8 @@ static void fault_make(struct summary_sites *sites, enum fault fault)
 }
 
 /* A file with a right checksum that somebody else wrote. */
-static void names_out_of_order_are_refused(void **state)
+TEST_WITH(names_out_of_order_are_refused, setup, teardown)
 {
-    (void)state;
     for (int fault = 0; fault < FAULTS; fault++) {
         char error[128];
         struct names_list list;
@@ -221,9 +211,8 @@ static void names_out_of_order_are_refused(void **state)
     }
 }
 
-static void stored_names_come_before_files(void **state)
+TEST_WITH(stored_names_come_before_files, setup, teardown)
 {
-    (void)state;
     char error[128], note[SYMBOLS_NOTE_BYTES];
     struct stored_names *names = names_read(error);
     struct symbols *symbols = symbols_open(names);
@@ -244,18 +233,4 @@ static void stored_names_come_before_files(void **state)
     assert_true(symbols_note(symbols, 0, note));
     symbols_close(symbols);
     stored_names_close(names);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_come_back_as_they_were, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_count_only_for_their_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_damaged_section_is_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(names_out_of_order_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(stored_names_come_before_files, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_second_section_has_what_the_first_has_not, setup, teardown),
-        cmocka_unit_test(a_text_is_stored_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

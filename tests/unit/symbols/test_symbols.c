@@ -1,10 +1,6 @@
 /* Names and lines of addresses in this very program, and of files that are something else than what ran. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "symbols/functionstart.h"
 #include "symbols/symbols.h"
@@ -78,7 +74,6 @@ static const struct symbol_place *find(const struct module *module, uint64_t pc)
 }
 
 int main(void);
-
 static volatile uint64_t here[3];
 static unsigned outer_line, inner_line;
 
@@ -103,9 +98,10 @@ __attribute__((noinline)) static void outer(void)
     here[2]++;
 }
 
-static void a_function_and_its_line_are_found(void **state)
+TESTS_EACH(setup, teardown)
+
+TEST(a_function_and_its_line_are_found)
 {
-    (void)state;
     const struct symbol_place *place = find(&self, (uint64_t)(uintptr_t)&return_address);
     assert_string_equal(place->lines[place->count - 1].function, "return_address");
     assert_non_null(strstr(place->lines[0].file, "test_symbols.c"));
@@ -115,9 +111,8 @@ static void a_function_and_its_line_are_found(void **state)
     assert_false(symbols_note(symbols, 0, note));
 }
 
-static void an_inlined_function_stands_inside_of_its_caller(void **state)
+TEST(an_inlined_function_stands_inside_of_its_caller)
 {
-    (void)state;
     outer();
     const struct symbol_place *place = find(&self, here[0]);
     assert_int_equal(place->count, 2);
@@ -128,16 +123,14 @@ static void an_inlined_function_stands_inside_of_its_caller(void **state)
     assert_non_null(strstr(place->lines[1].file, "test_symbols.c"));
 }
 
-static void an_address_is_asked_for_once(void **state)
+TEST(an_address_is_asked_for_once)
 {
-    (void)state;
     const struct symbol_place *first = find(&self, here[0]);
     assert_ptr_equal(first, find(&self, here[0]));
 }
 
-static void names_of_cpp_are_written_out(void **state)
+TEST(names_of_cpp_are_written_out)
 {
-    (void)state;
     Dl_info info;
     struct link_map *map;
     extern char *__cxa_demangle(const char *, char *, size_t *, int *);
@@ -171,70 +164,8 @@ static void names_of_cpp_are_written_out(void **state)
     free(real);
 }
 
-/* As of a stripped file: without its symbols. Where each of these functions begins, the compiler knows. */
-static void functions_without_names_begin_somewhere(void **state)
+TEST(a_changed_file_gives_no_names)
 {
-    (void)state;
-    elf_version(EV_CURRENT);
-    int fd = open(program, O_RDONLY);
-    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-    assert_non_null(elf);
-    void (*const functions[])(void) = {outer, (void (*)(void))return_address, (void (*)(void))object_take,
-                                       (void (*)(void))main};
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-        uint64_t begin = (uint64_t)(uintptr_t)functions[i] - self.bias, start = 0;
-        for (uint64_t at = begin; at < begin + 4; at++) {
-            assert_true(function_start(elf, at, &start));
-            assert_int_equal(start, begin);
-        }
-    }
-    uint64_t start;
-    assert_false(function_start(elf, 0, &start));
-    assert_false(function_start(elf, self.end - self.bias, &start));
-    assert_false(function_start(elf, (uint64_t)(uintptr_t)&here - self.bias, &start)); /* data behind all code */
-    assert_false(function_start(elf, UINT64_MAX, &start));
-    elf_end(elf);
-    close(fd);
-}
-
-/* Whatever the tables say: an answer that covers the address, or none, and no crash. */
-static void damaged_tables_are_survived(void **state)
-{
-    (void)state;
-    struct stat st;
-    elf_version(EV_CURRENT);
-    int fd = open(program, O_RDONLY);
-    assert_int_equal(fstat(fd, &st), 0);
-    size_t size = (size_t)st.st_size, head = 0, bytes = 0;
-    char *good = malloc(size), *bad = malloc(size);
-    assert_true(good && bad && read(fd, good, size) == (ssize_t)size);
-    const ElfW(Phdr) *heads = (const void *)(good + ((const ElfW(Ehdr) *)(const void *)good)->e_phoff);
-    for (unsigned i = 0; i < ((const ElfW(Ehdr) *)(const void *)good)->e_phnum; i++)
-        if (heads[i].p_type == PT_GNU_EH_FRAME) {
-            head = heads[i].p_offset;
-            bytes = heads[i].p_filesz;
-        }
-    assert_int_not_equal(head, 0);
-    srand(2);
-    for (int i = 0; i < 3000; i++) {
-        memcpy(bad, good, size);
-        size_t at = i % 3 ? head : 0, most = i % 3 == 0 ? 1000 : i % 3 == 1 ? 16 : 8 * bytes; /* .eh_frame is behind */
-        for (int k = 0; k < 1 + i % 200; k++)
-            bad[at + (size_t)rand() % (most < size - at ? most : size - at)] = (char)rand();
-        Elf *elf = elf_memory(bad, i % 5 ? size : (size_t)rand() % size);
-        uint64_t address = here[0] - self.bias, start;
-        if (elf && function_start(elf, address, &start))
-            assert_true(start <= address);
-        elf_end(elf);
-    }
-    free(good);
-    free(bad);
-    close(fd);
-}
-
-static void a_changed_file_gives_no_names(void **state)
-{
-    (void)state;
     struct module changed = self;
     uint8_t other[SAMPLE_BUILD_ID_MOST];
     char note[SYMBOLS_NOTE_BYTES];
@@ -264,9 +195,8 @@ static void note_check(const char *path, const char *text)
         fail_msg("\"%s\" does not say \"%s\"", note, text);
 }
 
-static void what_is_no_regular_file_is_not_opened(void **state)
+TEST(what_is_no_regular_file_is_not_opened)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/pipe", scratch);
     assert_int_equal(mkfifo(path, 0600), 0);
@@ -285,9 +215,8 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 }
 
 /* The program's file, cut off or with other bytes in it: some answer, and no crash. */
-static void damaged_files_are_survived(void **state)
+TEST(damaged_files_are_survived)
 {
-    (void)state;
     char path[128];
     struct stat st;
     int fd = open(program, O_RDONLY);
@@ -337,12 +266,70 @@ const char *__wrap_dwfl_module_getsym_info(Dwfl_Module *module, int number, GElf
     return __real_dwfl_module_getsym_info(module, number, symbol, address, section, elf, bias);
 }
 
-/* Each further address costs the entries of its function, and not those of its unit. */
-static void a_unit_is_walked_once(void **state)
+/* As of a stripped file: without its symbols. Where each of these functions begins, the compiler knows. */
+TEST(functions_without_names_begin_somewhere)
 {
-    (void)state;
+    elf_version(EV_CURRENT);
+    int fd = open(program, O_RDONLY);
+    Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+    assert_non_null(elf);
+    void (*const functions[])(void) = {outer, (void (*)(void))return_address, (void (*)(void))object_take,
+                                       (void (*)(void))main};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        uint64_t begin = (uint64_t)(uintptr_t)functions[i] - self.bias, start = 0;
+        for (uint64_t at = begin; at < begin + 4; at++) {
+            assert_true(function_start(elf, at, &start));
+            assert_int_equal(start, begin);
+        }
+    }
+    uint64_t start;
+    assert_false(function_start(elf, 0, &start));
+    assert_false(function_start(elf, self.end - self.bias, &start));
+    assert_false(function_start(elf, (uint64_t)(uintptr_t)&here - self.bias, &start)); /* data behind all code */
+    assert_false(function_start(elf, UINT64_MAX, &start));
+    elf_end(elf);
+    close(fd);
+}
+
+/* Whatever the tables say: an answer that covers the address, or none, and no crash. */
+TEST(damaged_tables_are_survived)
+{
+    struct stat st;
+    elf_version(EV_CURRENT);
+    int fd = open(program, O_RDONLY);
+    assert_int_equal(fstat(fd, &st), 0);
+    size_t size = (size_t)st.st_size, head = 0, bytes = 0;
+    char *good = malloc(size), *bad = malloc(size);
+    assert_true(good && bad && read(fd, good, size) == (ssize_t)size);
+    const ElfW(Phdr) *heads = (const void *)(good + ((const ElfW(Ehdr) *)(const void *)good)->e_phoff);
+    for (unsigned i = 0; i < ((const ElfW(Ehdr) *)(const void *)good)->e_phnum; i++)
+        if (heads[i].p_type == PT_GNU_EH_FRAME) {
+            head = heads[i].p_offset;
+            bytes = heads[i].p_filesz;
+        }
+    assert_int_not_equal(head, 0);
+    srand(2);
+    for (int i = 0; i < 3000; i++) {
+        memcpy(bad, good, size);
+        size_t at = i % 3 ? head : 0, most = i % 3 == 0 ? 1000 : i % 3 == 1 ? 16 : 8 * bytes; /* .eh_frame is behind */
+        for (int k = 0; k < 1 + i % 200; k++)
+            bad[at + (size_t)rand() % (most < size - at ? most : size - at)] = (char)rand();
+        Elf *elf = elf_memory(bad, i % 5 ? size : (size_t)rand() % size);
+        uint64_t address = here[0] - self.bias, start;
+        if (elf && function_start(elf, address, &start))
+            assert_true(start <= address);
+        elf_end(elf);
+    }
+    free(good);
+    free(bad);
+    close(fd);
+}
+
+/* Each further address costs the entries of its function, and not those of its unit. */
+TEST(a_unit_is_walked_once)
+{
     steps = 0;
-    find(&self, (uint64_t)(uintptr_t)&main);
+    find(&self, (uint64_t)(uintptr_t)&a_unit_is_walked_once);
     unsigned first = steps;
     assert_in_range(first, 200, 100000);
     for (uint64_t at = 0; at < 20; at++)
@@ -351,9 +338,8 @@ static void a_unit_is_walked_once(void **state)
 }
 
 /* Where no function is, symbols are asked. */
-static void symbols_are_read_once(void **state)
+TEST(symbols_are_read_once)
 {
-    (void)state;
     read_symbols = 0;
     assert_string_equal(find(&self, (uint64_t)(uintptr_t)&here)->lines[0].function, "here");
     unsigned first = read_symbols;
@@ -361,23 +347,4 @@ static void symbols_are_read_once(void **state)
     for (uint64_t at = 1; at < sizeof here; at++)
         assert_string_equal(find(&self, (uint64_t)(uintptr_t)&here + at)->lines[0].function, "here");
     assert_int_equal(read_symbols - first, sizeof here - 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(a_function_and_its_line_are_found),
-        TEST(an_inlined_function_stands_inside_of_its_caller),
-        TEST(an_address_is_asked_for_once),
-        TEST(names_of_cpp_are_written_out),
-        TEST(a_changed_file_gives_no_names),
-        TEST(what_is_no_regular_file_is_not_opened),
-        TEST(damaged_files_are_survived),
-        TEST(functions_without_names_begin_somewhere),
-        TEST(damaged_tables_are_survived),
-        TEST(a_unit_is_walked_once),
-        TEST(symbols_are_read_once),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Which post a completion belongs to, where the tick of the post does not say it alone: in the table, and in archives. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "archivefixture.h"
 #include "calls.h"
@@ -32,9 +28,8 @@ static uint64_t complete(uint64_t begin, int32_t peer, int32_t tag)
 }
 
 /* Some more than there is room for at first, and in the same buckets as others. */
-static void those_of_one_tick_are_told_apart(void **state)
+TEST_WITH(those_of_one_tick_are_told_apart, NULL, release)
 {
-    (void)state;
     enum { COUNT = 1500, STEP = 7 };
     uint64_t ids[COUNT], others[COUNT];
     for (int i = 0; i < COUNT; i++) {
@@ -51,9 +46,8 @@ static void those_of_one_tick_are_told_apart(void **state)
 }
 
 /* Of equal ones the first goes first, whatever was freed before it, and however the table has grown. */
-static void equal_ones_go_in_their_order(void **state)
+TEST_WITH(equal_ones_go_in_their_order, NULL, release)
 {
-    (void)state;
     enum { COUNT = 1000 };
     uint64_t ids[COUNT];
     for (int i = 0; i < 100; i++)
@@ -66,9 +60,8 @@ static void equal_ones_go_in_their_order(void **state)
         assert_int_equal(complete(1000, 4, 4), ids[i]);
 }
 
-static void the_best_one_is_taken(void **state)
+TEST_WITH(the_best_one_is_taken, NULL, release)
 {
-    (void)state;
     uint64_t any = post(1000, PEER_ANY, TAG_ANY), any_tag = post(1000, 2, TAG_ANY), other = post(1000, 3, 5),
              exact = post(1000, 2, 5), nobody = post(1000, PEER_PROC_NULL, 5);
     assert_int_equal(complete(1000, 2, 5), exact);
@@ -79,9 +72,8 @@ static void the_best_one_is_taken(void **state)
     assert_int_equal(complete(1000, PEER_PROC_NULL, 5), nobody);
 }
 
-static void only_the_one_of_its_tick_is_found(void **state)
+TEST_WITH(only_the_one_of_its_tick_is_found, NULL, release)
 {
-    (void)state;
     struct event found;
     assert_int_equal(trace_requests_find(&requests, 1000, &found), 0);
     uint64_t first = post(1000, 1, 5), second = post(1000, 1, 6);
@@ -96,9 +88,8 @@ static void only_the_one_of_its_tick_is_found(void **state)
 }
 
 /* What a whole job has used up of its steps says that it is damaged. */
-static void steps_have_an_end(void **state)
+TEST_WITH(steps_have_an_end, NULL, release)
 {
-    (void)state;
     enum { COUNT = 3 * LOOKS_LEAST };
     uint64_t first = 0, last = 0;
     for (int i = 0; i < COUNT; i++) {
@@ -120,9 +111,8 @@ static void steps_have_an_end(void **state)
 }
 
 /* Part of the ranks, or a communicator with processes of another job: these are not in the archive, but are posted. */
-static void what_is_absent_takes_no_others(void **state)
+TEST_WITH(what_is_absent_takes_no_others, NULL, release)
 {
-    (void)state;
     struct event found, left = {.begin = 1000, .kind = CALL_MPI_Isend, .comm = 2, .peer = 1, .tag = 5};
     assert_true(trace_requests_add_absent(&requests, REQUEST_IS_SEND, &left));
     assert_int_equal(trace_requests_find(&requests, 1000, &found), 0);
@@ -135,9 +125,8 @@ static void what_is_absent_takes_no_others(void **state)
 
 /* ---- in archives ------------------------------------------------------------------------------------------------- */
 
-static void requests_of_one_startall_are_told_apart(void **state)
+TEST_WITH(requests_of_one_startall_are_told_apart, archive_name, job_directory_remove)
 {
-    (void)state;
     rank_make(0, 1);
     PUT_IN(0, 0, 2000, 10, CALL_MPI_Startall, .tag = 3);
     PUT(0, 2000, 0, RECORD_SEND_POSTED, .peer = 0, .tag = 1, .bytes = 5);
@@ -170,9 +159,8 @@ static void requests_of_one_startall_are_told_apart(void **state)
 }
 
 /* A test in vain tells its request by the tick of its post alone. */
-static void a_test_names_no_other_request(void **state)
+TEST_WITH(a_test_names_no_other_request, archive_name, job_directory_remove)
 {
-    (void)state;
     rank_make(0, 1);
     PUT_IN(0, 0, 2000, 10, CALL_MPI_Startall, .tag = 2);
     PUT(0, 2000, 0, RECORD_RECV_POSTED, .peer = 0, .tag = 1);
@@ -193,9 +181,8 @@ static void a_test_names_no_other_request(void **state)
 }
 
 /* Open MPI lets a program free one; so ends, too, what the recorder has lost sight of. */
-static void a_freed_creation_is_cancelled(void **state)
+TEST_WITH(a_freed_creation_is_cancelled, archive_name, job_directory_remove)
 {
-    (void)state;
     rank_make(0, 1);
     PUT(0, 2000, 10, CALL_MPI_Comm_idup, .peer = PEER_NONE);
     PUT_IN(0, 0, 2100, 10, CALL_MPI_Request_free, .peer = 1, .tag = 1);
@@ -209,9 +196,8 @@ static void a_freed_creation_is_cancelled(void **state)
 }
 
 /* Ticks may be longer than a call: 40 ns on some machines. */
-static void posts_of_one_tick_are_told_apart(void **state)
+TEST_WITH(posts_of_one_tick_are_told_apart, archive_name, job_directory_remove)
 {
-    (void)state;
     rank_make(0, 1);
     PUT(0, 2000, 0, CALL_MPI_Irecv, .peer = PEER_PROC_NULL, .tag = 1);
     PUT(0, 2000, 0, CALL_MPI_Irecv, .peer = 0, .tag = 1);
@@ -231,9 +217,8 @@ static void posts_of_one_tick_are_told_apart(void **state)
     assert_int_equal(seen.irecvs, 1);
 }
 
-static void persistent_collectives_are_requests_of_their_starts(void **state)
+TEST_WITH(persistent_collectives_are_requests_of_their_starts, archive_name, job_directory_remove)
 {
-    (void)state;
     for (int r = 0; r < 2; r++) {
         rank_make(r, 2);
         PUT(r, 1990, 5, CALL_MPI_Bcast_init, .peer = 0);
@@ -258,9 +243,8 @@ static void persistent_collectives_are_requests_of_their_starts(void **state)
     assert_int_equal(seen.isend_completes, 0);
 }
 
-static void request_may_complete_on_another_thread(void **state)
+TEST_WITH(request_may_complete_on_another_thread, archive_name, job_directory_remove)
 {
-    (void)state;
     rank_make(0, 1);
     thread_make(&job.ranks[0], 1);
     event_put(0, 1, (struct event){2000, 10, CALL_MPI_Isend, WORLD, 0, 1, 5});
@@ -274,25 +258,4 @@ static void request_may_complete_on_another_thread(void **state)
     assert_int_equal(archive.report.locations, 2);
     assert_int_equal(seen.isend_completes, 1);
     assert_int_equal(seen.irecvs, 1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_teardown(name, release)
-#define IN_ARCHIVE(name) cmocka_unit_test_setup_teardown(name, archive_name, job_directory_remove)
-    const struct CMUnitTest tests[] = {
-        TEST(those_of_one_tick_are_told_apart),
-        TEST(equal_ones_go_in_their_order),
-        TEST(the_best_one_is_taken),
-        TEST(only_the_one_of_its_tick_is_found),
-        TEST(steps_have_an_end),
-        TEST(what_is_absent_takes_no_others),
-        IN_ARCHIVE(requests_of_one_startall_are_told_apart),
-        IN_ARCHIVE(a_test_names_no_other_request),
-        IN_ARCHIVE(a_freed_creation_is_cancelled),
-        IN_ARCHIVE(posts_of_one_tick_are_told_apart),
-        IN_ARCHIVE(persistent_collectives_are_requests_of_their_starts),
-        IN_ARCHIVE(request_may_complete_on_another_thread),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Unexpected messages, out of the run files of neighbours: whole ones, growing ones, and ones that lie. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "settings/knobs.h"
 #include "ledgerfixture.h"
@@ -132,9 +128,10 @@ static void post_receive(void)
     fold_call(FOLD_POST_RECV, 0, &ledger->tally, &own_view->tally, &event, NULL, 1);
 }
 
-static void sent_and_not_received_are_waiting(void **state)
+TESTS_EACH(setup, teardown)
+
+TEST(sent_and_not_received_are_waiting)
 {
-    (void)state;
     neighbour_make(&others[0], 3);
     comm_place(&others[0], SLOT, 3, world);
     struct peer_cells *page = page_place(&others[0], SLOT, 1);
@@ -153,9 +150,8 @@ static void sent_and_not_received_are_waiting(void **state)
 }
 
 /* What comes after the handle: a process that gets its rank, the communicator, pages, further arenas. */
-static void what_comes_later_is_seen(void **state)
+TEST(what_comes_later_is_seen)
 {
-    (void)state;
     neighbour_make(&others[0], 3);
     others[0].header->world_size = 0;
     others[0].header->job = 0;
@@ -183,9 +179,8 @@ static void what_comes_later_is_seen(void **state)
     assert_int_equal(umq_length(umq), sum);
 }
 
-static void calls_in_progress_count(void **state)
+TEST(calls_in_progress_count)
 {
-    (void)state;
     neighbour_make(&others[0], 3);
     comm_place(&others[0], SLOT, 3, world);
     struct thread_record *thread = thread_place(&others[0]);
@@ -214,9 +209,8 @@ static void calls_in_progress_count(void **state)
     assert_int_equal(umq_length(umq), 0);
 }
 
-static void others_are_no_neighbours(void **state)
+TEST(others_are_no_neighbours)
 {
-    (void)state;
     neighbour_make(&others[0], 3);
     others[0].header->job = job + 1000; /* another job */
     neighbour_make(&others[1], 4);
@@ -236,9 +230,8 @@ static void others_are_no_neighbours(void **state)
 }
 
 /* None of it crashes, hangs, or counts. */
-static void files_that_lie_are_not_followed(void **state)
+TEST(files_that_lie_are_not_followed)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         neighbour_make(&others[i], i);
         comm_place(&others[i], SLOT, i, world);
@@ -270,9 +263,8 @@ static void fixed_pending(const struct comm *of, umq_receive_found *found, void 
     found(data, PEER_ANY, 7);
 }
 
-static void pending_receives_take_from_their_sources(void **state)
+TEST(pending_receives_take_from_their_sources)
 {
-    (void)state;
     for (int i = 0; i < 2; i++) {
         neighbour_make(&others[i], 3 + i);
         comm_place(&others[i], SLOT, 3 + i, world);
@@ -307,9 +299,8 @@ static void event_place(struct chunk_header *ring, uint64_t *written, int32_t ta
 }
 
 /* Tags are in the event buffers; without one a pending receive may take any message. */
-static void receives_leave_what_has_another_tag(void **state)
+TEST(receives_leave_what_has_another_tag)
 {
-    (void)state;
     uint64_t offset;
     neighbour_make(&others[0], 3);
     comm_place(&others[0], SLOT, 3, world);
@@ -354,9 +345,8 @@ static void receives_leave_what_has_another_tag(void **state)
     assert_int_equal(umq_length(umq), 2);
 }
 
-static void watches_keep_the_highest(void **state)
+TEST(watches_keep_the_highest)
 {
-    (void)state;
     static struct umq_watch one, two;
     neighbour_make(&others[0], 3);
     comm_place(&others[0], SLOT, 3, world);
@@ -390,9 +380,8 @@ static void watches_keep_the_highest(void **state)
     assert_int_equal(knob_rare_ticks, rare);
 }
 
-static void a_watch_ends_with_its_communicator(void **state)
+TEST(a_watch_ends_with_its_communicator)
 {
-    (void)state;
     static struct umq_watch watch;
     uint64_t rare = knob_rare_ticks;
     umq_watch_tie(&watch, umq_bind(comm));
@@ -405,21 +394,4 @@ static void a_watch_ends_with_its_communicator(void **state)
     umq_watch_close(&watch);
     assert_int_equal(knob_rare_ticks, rare);
     comm->freed = false;
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(sent_and_not_received_are_waiting),
-        TEST(what_comes_later_is_seen),
-        TEST(calls_in_progress_count),
-        TEST(others_are_no_neighbours),
-        TEST(files_that_lie_are_not_followed),
-        TEST(pending_receives_take_from_their_sources),
-        TEST(receives_leave_what_has_another_tag),
-        TEST(watches_keep_the_highest),
-        TEST(a_watch_ends_with_its_communicator),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Tags of waiting messages out of event buffers, and which of them receives take: against queues of the test's own. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "calls.h"
 #include "format/event.h"
@@ -73,9 +69,8 @@ static bool find(unsigned senders, uint64_t messages, struct umq_tags *tags)
     return umq_tags_find(&ends, messages, UINT64_MAX, tags);
 }
 
-static void tags_of_what_waits(void **state)
+TEST_WITH(tags_of_what_waits, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 2, .tags = {{.tag = 7}, {.tag = 8}}};
     for (int i = 0; i < 3; i++)
         send(0, 7);
@@ -93,9 +88,8 @@ static void tags_of_what_waits(void **state)
 }
 
 /* Records are as late as their call, however it is told how long that took. */
-static void records_are_of_their_call(void **state)
+TEST_WITH(records_are_of_their_call, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
     struct event_extension more = {.duration = 100000, .kind = RECORD_EXTENSION};
     struct event wide;
@@ -118,9 +112,8 @@ static void records_are_of_their_call(void **state)
 }
 
 /* Records stand behind a completion that is not recorded, too, by a filter or MPI_Pcontrol. */
-static void records_are_of_what_has_passed(void **state)
+TEST_WITH(records_are_of_what_has_passed, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
     send(0, 8);
     call_put(0, CALL_MPI_Irecv, TO_COMM, SENDER, 7);
@@ -132,9 +125,8 @@ static void records_are_of_what_has_passed(void **state)
     assert_int_equal(tags.others, 1);
 }
 
-static void events_of_a_former_communicator_are_others(void **state)
+TEST_WITH(events_of_a_former_communicator_are_others, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
     send(0, 7);
     send(0, 7);
@@ -152,9 +144,8 @@ static void events_of_a_former_communicator_are_others(void **state)
     assert_false(umq_tags_find(&ends, 1, 1, &tags));
 }
 
-static void what_was_written_over_is_not_known(void **state)
+TEST_WITH(what_was_written_over_is_not_known, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
     send(0, 7);
     for (int i = 0; i < CAPACITY; i++)
@@ -168,9 +159,8 @@ static void what_was_written_over_is_not_known(void **state)
 }
 
 /* What the receiver has written over was before what the sender still has. */
-static void ends_may_reach_back_differently(void **state)
+TEST_WITH(ends_may_reach_back_differently, setup, NULL)
 {
-    (void)state;
     struct umq_tags tags = {.count = 1, .tags = {{.tag = 7}}};
     send(0, 7);
     receive(7);
@@ -185,9 +175,8 @@ static void ends_may_reach_back_differently(void **state)
 }
 
 /* Against queues: what is told is so, and it is told nearly always. */
-static void told_is_true(void **state)
+TEST_WITH(told_is_true, setup, NULL)
 {
-    (void)state;
     enum { ROUNDS = 200000, TAGS = 80, PEOPLE = 2 };
     static int32_t waiting[TAGS];
     uint64_t messages = 0, told = 0, asked = 0;
@@ -253,9 +242,8 @@ static uint64_t left(void)
     return match_anywhere(&match);
 }
 
-static void receives_take_what_they_name(void **state)
+TEST(receives_take_what_they_name)
 {
-    (void)state;
     match_begin();
     assert_int_equal(left(), 6);
     match_begin();
@@ -296,19 +284,4 @@ static void receives_take_what_they_name(void **state)
     for (int i = 0; i < 5; i++)
         match_receive(&match, PEER_ANY, TAG_ANY);
     assert_int_equal(left(), 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tags_of_what_waits, setup),
-        cmocka_unit_test_setup(records_are_of_their_call, setup),
-        cmocka_unit_test_setup(records_are_of_what_has_passed, setup),
-        cmocka_unit_test_setup(events_of_a_former_communicator_are_others, setup),
-        cmocka_unit_test_setup(what_was_written_over_is_not_known, setup),
-        cmocka_unit_test_setup(ends_may_reach_back_differently, setup),
-        cmocka_unit_test_setup(told_is_true, setup),
-        cmocka_unit_test(receives_take_what_they_name),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

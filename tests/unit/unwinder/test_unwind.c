@@ -6,6 +6,8 @@
  * (QEMU does so only between blocks of instructions, or with QEMU_SINGLESTEP=1 in the environment.)
  */
 #define _GNU_SOURCE
+#include "unittest.h"
+
 #include "format/samples.h"
 #include "unwinder/loaded.h"
 #include "unwinder/signalframe.h"
@@ -15,11 +17,7 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,8 +26,6 @@
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
-
-#include <cmocka.h>
 
 enum { MOST = SAMPLE_FRAMES_MOST, STEPS_LEAST = 2000 };
 

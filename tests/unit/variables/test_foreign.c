@@ -1,13 +1,10 @@
+#include "unittest.h"
+
 #include "variables/foreign.h"
 
 #include "fakelibrary.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 static const MPI_T_pvar_session session = (MPI_T_pvar_session)(uintptr_t)0x10;
 
@@ -41,9 +38,8 @@ static unsigned long long value(struct foreign *f)
     return values[0];
 }
 
-static void a_stop_is_not_seen_by_another_handle(void **state)
+TEST(a_stop_is_not_seen_by_another_handle)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
     struct foreign *a = handle(), *b = handle();
@@ -70,9 +66,8 @@ static void a_stop_is_not_seen_by_another_handle(void **state)
     assert_int_equal(fake.handles, 0);
 }
 
-static void a_sum_is_written_and_reset_for_one_handle(void **state)
+TEST(a_sum_is_written_and_reset_for_one_handle)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("sum", MPI_T_PVAR_CLASS_AGGREGATE, native.unsigned_long_long);
     p->continuous = 1;
@@ -96,9 +91,8 @@ static void a_sum_is_written_and_reset_for_one_handle(void **state)
     foreign_free(&b);
 }
 
-static void types_of_every_width_are_summed(void **state)
+TEST(types_of_every_width_are_summed)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("half", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_);
     p->count = 3;
@@ -125,9 +119,8 @@ static void types_of_every_width_are_summed(void **state)
     foreign_free(&f);
 }
 
-static void a_level_holds_what_it_was_when_stopped(void **state)
+TEST(a_level_holds_what_it_was_when_stopped)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("level", MPI_T_PVAR_CLASS_LEVEL, native.unsigned_long_long);
     struct foreign *f = handle();
@@ -144,9 +137,8 @@ static void a_level_holds_what_it_was_when_stopped(void **state)
     foreign_free(&f);
 }
 
-static void readreset_takes_one_sample_where_it_may(void **state)
+TEST(readreset_takes_one_sample_where_it_may)
 {
-    (void)state;
     unsigned long long read = 0;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
@@ -168,9 +160,8 @@ static void readreset_takes_one_sample_where_it_may(void **state)
     foreign_free(&f);
 }
 
-static void a_watermark_keeps_its_mark_over_a_stop(void **state)
+TEST(a_watermark_keeps_its_mark_over_a_stop)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("low", MPI_T_PVAR_CLASS_LOWWATERMARK, native.unsigned_long_long);
     struct foreign *f = handle();
@@ -188,9 +179,8 @@ static void a_watermark_keeps_its_mark_over_a_stop(void **state)
     foreign_free(&f);
 }
 
-static void what_cannot_be_written_says_so(void **state)
+TEST(what_cannot_be_written_says_so)
 {
-    (void)state;
     fake_open();
     struct fake_pvar *p = fake_pvar_add("size", MPI_T_PVAR_CLASS_SIZE, native.unsigned_long_long);
     p->readonly = 1;
@@ -201,9 +191,8 @@ static void what_cannot_be_written_says_so(void **state)
     foreign_free(&f);
 }
 
-static void a_dead_variable_is_refused(void **state)
+TEST(a_dead_variable_is_refused)
 {
-    (void)state;
     int count;
     unsigned long long values[FAKE_VALUES];
     fake_open();
@@ -222,9 +211,8 @@ static void a_dead_variable_is_refused(void **state)
     foreign_free(&f);
 }
 
-static void objects_that_cannot_be_looked_at_are_refused(void **state)
+TEST(objects_that_cannot_be_looked_at_are_refused)
 {
-    (void)state;
     int count;
     unsigned long long read;
     struct foreign *f = NULL;
@@ -253,9 +241,8 @@ static void objects_that_cannot_be_looked_at_are_refused(void **state)
     fake_finalized(false);
 }
 
-static void a_thread_inside_the_library_is_refused(void **state)
+TEST(a_thread_inside_the_library_is_refused)
 {
-    (void)state;
     fake_open();
     fake_pvar_add("sum", MPI_T_PVAR_CLASS_COUNTER, native.unsigned_long_long);
     struct foreign *f = handle();
@@ -270,21 +257,4 @@ static void a_thread_inside_the_library_is_refused(void **state)
     assert_int_equal(foreign_call(&f, HANDLE_READ, &read), MPI_SUCCESS);
     native_release();
     foreign_free(&f);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stop_is_not_seen_by_another_handle),
-        cmocka_unit_test(a_sum_is_written_and_reset_for_one_handle),
-        cmocka_unit_test(types_of_every_width_are_summed),
-        cmocka_unit_test(a_level_holds_what_it_was_when_stopped),
-        cmocka_unit_test(readreset_takes_one_sample_where_it_may),
-        cmocka_unit_test(a_watermark_keeps_its_mark_over_a_stop),
-        cmocka_unit_test(what_cannot_be_written_says_so),
-        cmocka_unit_test(a_dead_variable_is_refused),
-        cmocka_unit_test(objects_that_cannot_be_looked_at_are_refused),
-        cmocka_unit_test(a_thread_inside_the_library_is_refused),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,11 +6,7 @@
  * tried in a process of its own, whose disposition of the signal is the one that ends it.
  */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "clock/clock.h"
 #include "writer/filesize.h"
@@ -129,9 +125,8 @@ static int run_status(enum trace_policy policy, enum program program, uint64_t l
     return status;
 }
 
-static void no_limit_ends_the_program(void **state)
+TEST(no_limit_ends_the_program)
 {
-    (void)state;
     for (enum trace_policy policy = TRACE_STOP; policy <= TRACE_RING; policy++) {
         uint64_t whole = run_write(policy);
         assert_true(whole > 20 * STEP_BYTES);
@@ -142,9 +137,8 @@ static void no_limit_ends_the_program(void **state)
 }
 
 /* Each way by itself: the answer is that of the limit. */
-static void each_way_of_growing_answers(void **state)
+TEST(each_way_of_growing_answers)
 {
-    (void)state;
     char path[sizeof directory + 8], byte = 1;
     snprintf(path, sizeof path, "%s/file", directory);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -167,13 +161,9 @@ static void each_way_of_growing_answers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_way_of_growing_answers),
-        cmocka_unit_test(no_limit_ends_the_program),
-    };
     clock_open();
     fixture_directory_make(directory);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    int failed = tests_run();
     fixture_directory_remove(directory);
     return failed;
 }

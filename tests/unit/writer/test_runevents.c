@@ -42,38 +42,33 @@ static void events_check(uint64_t first, uint64_t end)
     assert_int_equal(cursor.missing, first);
 }
 
-static void ring_keeps_all_until_it_is_full(void **state)
+TEST_WITH(ring_keeps_all_until_it_is_full, directory_setup, record_teardown)
 {
-    (void)state;
     record(16, 16, false);
     events_check(0, 16);
 }
 
-static void ring_drops_oldest_when_full(void **state)
+TEST_WITH(ring_drops_oldest_when_full, directory_setup, record_teardown)
 {
-    (void)state;
     record(16, 21, false);
     events_check(5, 21);
 }
 
-static void trace_keeps_every_event_in_order(void **state)
+TEST_WITH(trace_keeps_every_event_in_order, directory_setup, record_teardown)
 {
-    (void)state;
     record(16, 16 * 5 + 3, true);
     events_check(0, 16 * 5 + 3);
     assert_int_equal(reader.chunk_count, 2 + 5);
 }
 
-static void trace_of_whole_buffers_is_read_once(void **state)
+TEST_WITH(trace_of_whole_buffers_is_read_once, directory_setup, record_teardown)
 {
-    (void)state;
     record(16, 32, true);
     events_check(0, 32);
 }
 
-static void thread_without_events_has_none(void **state)
+TEST_WITH(thread_without_events_has_none, directory_setup, record_teardown)
 {
-    (void)state;
     struct event_cursor cursor;
     record(16, 0, true);
     events_check(0, 0);
@@ -82,9 +77,8 @@ static void thread_without_events_has_none(void **state)
     assert_int_equal(cursor.missing, 0);
 }
 
-static void chunk_of_another_thread_is_missing(void **state)
+TEST_WITH(chunk_of_another_thread_is_missing, directory_setup, record_teardown)
 {
-    (void)state;
     record(16, 40, true);
     int fd = open(recorded.run.path, O_RDWR);
     for (size_t i = 0; i < reader.chunk_count; i++)
@@ -103,9 +97,8 @@ static void chunk_of_another_thread_is_missing(void **state)
     assert_int_equal(cursor.missing, 16);
 }
 
-static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
+TEST_WITH(trace_stops_at_its_limit_and_the_ring_goes_on, directory_setup, record_teardown)
 {
-    (void)state;
     fixture_open(&recorded);
     recorded.run.trace_limit = 2 * RUN_PAGE_BYTES;
     fixture_thread_add(&recorded, 0, 16);
@@ -128,10 +121,9 @@ static void trace_stops_at_its_limit_and_the_ring_goes_on(void **state)
 }
 
 /* A block belongs to the trace if it began within the time. */
-static void trace_stops_when_its_time_is_over(void **state)
+TEST_WITH(trace_stops_when_its_time_is_over, directory_setup, record_teardown)
 {
     enum { BLOCK = 1100 }; /* the fixture does not pack so many */
-    (void)state;
     fixture_open(&recorded);
     run_time_limit(&recorded.run, 1, 1);
     recorded.run.trace_end = 2 * BLOCK + 1;
@@ -163,10 +155,9 @@ static uint64_t chunks_append(uint64_t number, unsigned chunks, uint32_t most)
 }
 
 /* What is older than the time is gone when the next chunk comes, what is younger stays, and the file does not grow. */
-static void ring_trace_keeps_the_last_time(void **state)
+TEST_WITH(ring_trace_keeps_the_last_time, directory_setup, directory_teardown)
 {
     const uint64_t forever = UINT64_C(1) << 60;
-    (void)state;
     open_with(64 * MEGABYTE, 0);
     run_trace_policy(&run, TRACE_RING);
     run_time_limit(&run, 1, forever);
@@ -197,9 +188,8 @@ static void ring_trace_keeps_the_last_time(void **state)
 }
 
 /* Chunks of all sizes, and other pieces of the file between them: the last ones are there, one behind the other. */
-static void ring_trace_keeps_the_last_within_its_limit(void **state)
+TEST_WITH(ring_trace_keeps_the_last_within_its_limit, directory_setup, directory_teardown)
 {
-    (void)state;
     enum { PAGES = 40, ROUNDS = 3000 };
     static struct event events[16 * RUN_PAGE_BYTES / sizeof(struct event)];
     uint64_t number = 0, offset, lost = 0;
@@ -323,9 +313,8 @@ static void moves_in_pieces(enum trace_policy policy, uint64_t limit)
     assert_int_equal(file_size(run.path), run.header->file_bytes); /* what was made ready for more is cut off */
 }
 
-static void threads_move_their_events_in_pieces(void **state)
+TEST_WITH(threads_move_their_events_in_pieces, directory_setup, directory_teardown)
 {
-    (void)state;
     moves_in_pieces(TRACE_STOP, 0);
     moves_in_pieces(TRACE_STOP, 3 * MEGABYTE);
     moves_in_pieces(TRACE_RING, 60 * RUN_PAGE_BYTES);
@@ -333,9 +322,8 @@ static void threads_move_their_events_in_pieces(void **state)
 
 /* The oldest places of a ring may be half of another event when the process dies; not if the ring has just become full.
  */
-static void killed_process_shows_no_event_that_was_being_written_over(void **state)
+TEST_WITH(killed_process_shows_no_event_that_was_being_written_over, directory_setup, directory_teardown)
 {
-    (void)state;
     for (uint64_t i = 0; i < 600; i++) {
         uint64_t written = i / 2, turned = i % 2 ? written : 0;
         bool whole = written % 64 == 0 && written > turned;
@@ -360,9 +348,8 @@ static void killed_process_shows_no_event_that_was_being_written_over(void **sta
 }
 
 /* A killed process may have been writing over 33 events at once. */
-static void killed_process_may_have_lost_its_oldest_events(void **state)
+TEST_WITH(killed_process_may_have_lost_its_oldest_events, directory_setup, directory_teardown)
 {
-    (void)state;
     fixture_open(&recorded);
     recorded.run.trace_limit = 1;
     fixture_thread_add(&recorded, 0, 64);
@@ -392,9 +379,8 @@ static void record_last_block(enum run_phase phase)
     assert_int_equal(run_reader_open(&reader, recorded.run.path), 0);
 }
 
-static void buffer_shows_what_lies_before_the_first_of_the_trace(void **state)
+TEST_WITH(buffer_shows_what_lies_before_the_first_of_the_trace, directory_setup, record_teardown)
 {
-    (void)state;
     record_last_block(RUN_FINALIZED);
     events_check(100 - 64, 100);
     assert_int_equal(run_reader_events_missing(&reader, 0), 100 - 64);
@@ -406,9 +392,8 @@ static void buffer_shows_what_lies_before_the_first_of_the_trace(void **state)
 }
 
 /* The buffer goes on under the reader: what has been written over is missing, and nothing newer stands in its place. */
-static void living_process_shows_no_event_in_the_place_of_another(void **state)
+TEST_WITH(living_process_shows_no_event_in_the_place_of_another, directory_setup, record_teardown)
 {
-    (void)state;
     fixture_open(&recorded);
     recorded.run.trace_limit = 1;
     fixture_thread_add(&recorded, 0, 64);
@@ -431,9 +416,8 @@ static void living_process_shows_no_event_in_the_place_of_another(void **state)
 }
 
 /* Calls have their paths, and all of their bytes: also more than fit beside a path, and the time of a posting. */
-static void calls_have_their_paths_and_all_bytes(void **state)
+TEST_WITH(calls_have_their_paths_and_all_bytes, directory_setup, directory_teardown)
 {
-    (void)state;
     const uint64_t begin = UINT64_C(7) << 45, posted = begin - 12345, wide = (UINT64_C(9) << 40) + 77;
     const struct {
         struct event event;
@@ -479,29 +463,4 @@ static void calls_have_their_paths_and_all_bytes(void **state)
         run_reader_close(&reader);
         fixture_remove(&recorded);
     }
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
-#define EVENTS_TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, record_teardown)
-    const struct CMUnitTest tests[] = {
-        EVENTS_TEST(ring_keeps_all_until_it_is_full),
-        EVENTS_TEST(ring_drops_oldest_when_full),
-        EVENTS_TEST(trace_keeps_every_event_in_order),
-        EVENTS_TEST(trace_of_whole_buffers_is_read_once),
-        EVENTS_TEST(thread_without_events_has_none),
-        EVENTS_TEST(chunk_of_another_thread_is_missing),
-        EVENTS_TEST(trace_stops_at_its_limit_and_the_ring_goes_on),
-        EVENTS_TEST(trace_stops_when_its_time_is_over),
-        TEST(ring_trace_keeps_the_last_time),
-        TEST(ring_trace_keeps_the_last_within_its_limit),
-        TEST(threads_move_their_events_in_pieces),
-        TEST(killed_process_shows_no_event_that_was_being_written_over),
-        TEST(killed_process_may_have_lost_its_oldest_events),
-        TEST(calls_have_their_paths_and_all_bytes),
-        EVENTS_TEST(buffer_shows_what_lies_before_the_first_of_the_trace),
-        EVENTS_TEST(living_process_shows_no_event_in_the_place_of_another),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

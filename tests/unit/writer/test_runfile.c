@@ -6,9 +6,10 @@
 
 #include <signal.h>
 
-static void new_run_says_who_wrote_it_and_when(void **state)
+TESTS_EACH(directory_setup, directory_teardown)
+
+TEST(new_run_says_who_wrote_it_and_when)
 {
-    (void)state;
     uint64_t before = clock_now();
     open_with(MEGABYTE, 0);
     read_back();
@@ -28,9 +29,8 @@ static void new_run_says_who_wrote_it_and_when(void **state)
     assert_true(reader.header.end_realtime_ns >= reader.header.begin_realtime_ns);
 }
 
-static void two_runs_of_a_process_get_two_files(void **state)
+TEST(two_runs_of_a_process_get_two_files)
 {
-    (void)state;
     static struct run other;
     open_with(MEGABYTE, 0);
     assert_int_equal(run_open(&other, directory, MEGABYTE, 0, &problem), 0);
@@ -40,9 +40,8 @@ static void two_runs_of_a_process_get_two_files(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void run_is_its_owners_alone_and_leaves_no_file_when_dropped(void **state)
+TEST(run_is_its_owners_alone_and_leaves_no_file_when_dropped)
 {
-    (void)state;
     open_with(MEGABYTE, 0);
     struct stat st;
     assert_int_equal(stat(run.path, &st), 0);
@@ -53,9 +52,8 @@ static void run_is_its_owners_alone_and_leaves_no_file_when_dropped(void **state
 }
 
 /* In whichever PID namespace that is. A child of a fork does not hold it. */
-static void live_file_is_held_until_its_process_ends(void **state)
+TEST(live_file_is_held_until_its_process_ends)
 {
-    (void)state;
     int begun[2], end[2], fd;
     char path[sizeof run.path];
     assert_true(pipe(begun) == 0 && pipe(end) == 0);
@@ -82,9 +80,8 @@ static void live_file_is_held_until_its_process_ends(void **state)
     close(end[1]); /* ends the child's child */
 }
 
-static void spool_is_its_users_whatever_the_umask(void **state)
+TEST(spool_is_its_users_whatever_the_umask)
 {
-    (void)state;
     char path[SPOOL_PATH_BYTES], reason[SPOOL_PROBLEM_BYTES];
     struct stat st;
     setenv("MPIT_SPOOL", directory, 1);
@@ -103,9 +100,8 @@ static void spool_is_its_users_whatever_the_umask(void **state)
     unsetenv("MPIT_SPOOL");
 }
 
-static void deep_directory_is_made(void **state)
+TEST(deep_directory_is_made)
 {
-    (void)state;
     char deep[128];
     struct stat st;
     snprintf(deep, sizeof deep, "%s/a//b/c/", directory);
@@ -116,9 +112,8 @@ static void deep_directory_is_made(void **state)
     assert_int_equal(run_directory_make("/", NULL), 0);
 }
 
-static void objects_are_zeroed_aligned_and_where_their_offset_says(void **state)
+TEST(objects_are_zeroed_aligned_and_where_their_offset_says)
 {
-    (void)state;
     enum { OBJECTS = 2000 };
     static struct {
         uint64_t offset;
@@ -144,9 +139,8 @@ static void objects_are_zeroed_aligned_and_where_their_offset_says(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void file_bytes_covers_whole_chunks_at_every_moment(void **state)
+TEST(file_bytes_covers_whole_chunks_at_every_moment)
 {
-    (void)state;
     uint64_t offset;
     static struct event events[1000];
     open_with(64 * MEGABYTE, 0);
@@ -166,9 +160,8 @@ static void file_bytes_covers_whole_chunks_at_every_moment(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void lists_are_read_and_blocks_lie_by_communicator(void **state)
+TEST(lists_are_read_and_blocks_lie_by_communicator)
 {
-    (void)state;
     struct fixture fixture;
     fixture_open(&fixture);
     for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++)
@@ -196,9 +189,8 @@ static void lists_are_read_and_blocks_lie_by_communicator(void **state)
 /* ---- limits and faults ----------------------------------------------------------------------------------------------
  */
 
-static void memory_stays_under_its_limit(void **state)
+TEST(memory_stays_under_its_limit)
 {
-    (void)state;
     uint64_t offset, refused = 0;
     open_with(MEGABYTE, 0);
     for (unsigned i = 0; i < 100; i++)
@@ -212,9 +204,8 @@ static void memory_stays_under_its_limit(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void trace_is_no_memory(void **state)
+TEST(trace_is_no_memory)
 {
-    (void)state;
     static struct event events[8190];
     open_with(MEGABYTE, 0);
     uint64_t before = run.memory_bytes;
@@ -244,17 +235,15 @@ static void memory_only_check(unsigned cause)
     assert_int_equal(run.header->phase, RUN_FINALIZED);
 }
 
-static void run_without_a_directory_lives_in_memory(void **state)
+TEST(run_without_a_directory_lives_in_memory)
 {
-    (void)state;
     assert_int_equal(run_open(&run, NULL, MEGABYTE, 0, &problem), 0);
     assert_string_equal(problem.text, "");
     memory_only_check(0);
 }
 
-static void directory_that_is_a_file_is_a_problem_and_no_end(void **state)
+TEST(directory_that_is_a_file_is_a_problem_and_no_end)
 {
-    (void)state;
     char path[128];
     snprintf(path, sizeof path, "%s/file", directory);
     close(open(path, O_CREAT | O_WRONLY, 0600));
@@ -269,9 +258,8 @@ static void directory_that_is_a_file_is_a_problem_and_no_end(void **state)
 }
 
 /* In a process of its own, which gives up its rights: root may write everywhere. */
-static void unwritable_directory_is_a_problem_and_no_end(void **state)
+TEST(unwritable_directory_is_a_problem_and_no_end)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         if (chmod(directory, 0555) != 0 || (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0))
@@ -297,9 +285,8 @@ static void file_size_limit_set(uint64_t bytes)
 }
 
 /* SIGXFSZ would end this program. */
-static void file_size_limit_is_a_full_disk_and_no_signal(void **state)
+TEST(file_size_limit_is_a_full_disk_and_no_signal)
 {
-    (void)state;
     uint64_t offset;
     static struct event events[2000];
     open_with(64 * MEGABYTE, 0);
@@ -323,9 +310,8 @@ static void file_size_limit_is_a_full_disk_and_no_signal(void **state)
 }
 
 /* A program that closes what it does not know, and puts another file there. */
-static void a_file_that_was_taken_away_stays_the_cause(void **state)
+TEST(a_file_that_was_taken_away_stays_the_cause)
 {
-    (void)state;
     uint64_t offset;
     static struct event events[2000];
     open_with(64 * MEGABYTE, 0);
@@ -344,9 +330,8 @@ static void a_file_that_was_taken_away_stays_the_cause(void **state)
     run_close(&run, RUN_FINALIZED, true);
 }
 
-static void no_space_for_the_header_is_a_problem_and_no_file(void **state)
+TEST(no_space_for_the_header_is_a_problem_and_no_file)
 {
-    (void)state;
     file_size_limit_set(100);
     int result = run_open(&run, directory, MEGABYTE, 0, &problem);
     file_size_limit_set(0);
@@ -356,9 +341,8 @@ static void no_space_for_the_header_is_a_problem_and_no_file(void **state)
     assert_int_equal(rmdir(directory), 0); /* it is empty */
 }
 
-static void what_comes_after_the_end_lives_in_memory(void **state)
+TEST(what_comes_after_the_end_lives_in_memory)
 {
-    (void)state;
     uint64_t offset;
     open_with(MEGABYTE, 0);
     run_close(&run, RUN_FINALIZED, true);
@@ -369,9 +353,8 @@ static void what_comes_after_the_end_lives_in_memory(void **state)
     read_back();
 }
 
-static void run_that_goes_on_grows_in_its_file(void **state)
+TEST(run_that_goes_on_grows_in_its_file)
 {
-    (void)state;
     uint64_t offset;
     open_with(MEGABYTE, 0);
     run_close(&run, RUN_FINALIZED, true);
@@ -393,9 +376,8 @@ static void *losses_count(void *argument)
     return NULL;
 }
 
-static void losses_of_all_threads_are_counted(void **state)
+TEST(losses_of_all_threads_are_counted)
 {
-    (void)state;
     pthread_t threads[4];
     open_with(MEGABYTE, 0);
     for (int i = 0; i < 4; i++)
@@ -465,9 +447,8 @@ static unsigned grown_read(char error[512])
     return errors;
 }
 
-static void file_that_grows_is_read_without_an_error(void **state)
+TEST(file_that_grows_is_read_without_an_error)
 {
-    (void)state;
     enum { RUNS = 20 };
     char error[sizeof reader.error];
     unsigned errors = 0;
@@ -475,34 +456,4 @@ static void file_that_grows_is_read_without_an_error(void **state)
         errors += grown_read(error);
     if (errors)
         fail_msg("%u readings failed, the last one: %s", errors, error);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, directory_teardown)
-#define EVENTS_TEST(name) cmocka_unit_test_setup_teardown(name, directory_setup, record_teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(new_run_says_who_wrote_it_and_when),
-        TEST(two_runs_of_a_process_get_two_files),
-        TEST(run_is_its_owners_alone_and_leaves_no_file_when_dropped),
-        TEST(live_file_is_held_until_its_process_ends),
-        TEST(spool_is_its_users_whatever_the_umask),
-        TEST(deep_directory_is_made),
-        TEST(objects_are_zeroed_aligned_and_where_their_offset_says),
-        TEST(file_bytes_covers_whole_chunks_at_every_moment),
-        TEST(lists_are_read_and_blocks_lie_by_communicator),
-        TEST(memory_stays_under_its_limit),
-        TEST(trace_is_no_memory),
-        TEST(run_without_a_directory_lives_in_memory),
-        TEST(directory_that_is_a_file_is_a_problem_and_no_end),
-        TEST(unwritable_directory_is_a_problem_and_no_end),
-        TEST(file_size_limit_is_a_full_disk_and_no_signal),
-        TEST(a_file_that_was_taken_away_stays_the_cause),
-        TEST(no_space_for_the_header_is_a_problem_and_no_file),
-        TEST(what_comes_after_the_end_lives_in_memory),
-        TEST(run_that_goes_on_grows_in_its_file),
-        TEST(losses_of_all_threads_are_counted),
-        TEST(file_that_grows_is_read_without_an_error),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
 /* Why each gap of a trace is there, from the run that could not keep something to the reader's words. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "unittest.h"
 
 #include "calls.h"
 #include "reader/readergaps.h"
@@ -83,9 +79,10 @@ static void gap_check(size_t i, uint32_t thread, uint64_t first, uint64_t count,
     assert_string_equal(cause, text);
 }
 
-static void gaps_of_one_thread_have_causes_of_their_own(void **state)
+TESTS_EACH(recorded_setup, recorded_teardown)
+
+TEST(gaps_of_one_thread_have_causes_of_their_own)
 {
-    (void)state;
     blocks_emit(0, 1, NONE);
     blocks_emit(0, 2, LIMIT);
     blocks_emit(0, 1, NONE);
@@ -99,9 +96,8 @@ static void gaps_of_one_thread_have_causes_of_their_own(void **state)
     assert_int_equal(table->count, 2); /* blocks that follow each other are one record */
 }
 
-static void gap_of_several_causes_has_the_share_of_each(void **state)
+TEST(gap_of_several_causes_has_the_share_of_each)
 {
-    (void)state;
     blocks_emit(0, 1, NONE);
     blocks_emit(0, 2, LIMIT);
     blocks_emit(0, 1, DISK);
@@ -111,9 +107,8 @@ static void gap_of_several_causes_has_the_share_of_each(void **state)
     gap_check(0, 0, 1, 3, "16 disk_full; 32 trace_limit");
 }
 
-static void gaps_of_threads_are_told_apart(void **state)
+TEST(gaps_of_threads_are_told_apart)
 {
-    (void)state;
     blocks_emit(0, 1, LIMIT);
     blocks_emit(1, 1, DISK);
     blocks_emit(0, 1, NONE);
@@ -124,9 +119,8 @@ static void gaps_of_threads_are_told_apart(void **state)
     gap_check(1, 1, 0, 1, "disk_full");
 }
 
-static void oldest_of_a_ring_gave_way(void **state)
+TEST(oldest_of_a_ring_gave_way)
 {
-    (void)state;
     run_trace_policy(&recorded.run, TRACE_RING);
     blocks_emit(0, 4, NONE);
     blocks_emit(0, 2, LIMIT);
@@ -137,9 +131,8 @@ static void oldest_of_a_ring_gave_way(void **state)
 }
 
 /* The thread ends inside of a block: the rest of the refused one before it is in the buffer. */
-static void events_that_the_buffer_still_has_are_not_lost(void **state)
+TEST(events_that_the_buffer_still_has_are_not_lost)
 {
-    (void)state;
     enum { MORE = 3 };
     blocks_emit(0, 1, NONE);
     blocks_emit(0, 2, LIMIT);
@@ -156,9 +149,8 @@ static void events_that_the_buffer_still_has_are_not_lost(void **state)
 }
 
 /* It may be written there: the events of a killed process that were on their way. */
-static void what_nobody_counted_is_told_apart(void **state)
+TEST(what_nobody_counted_is_told_apart)
 {
-    (void)state;
     blocks_emit(0, 1, LIMIT);
     blocks_emit(0, 2, NONE);
     recorded.run.header->traced = TRACED_NOT;
@@ -172,9 +164,8 @@ static void what_nobody_counted_is_told_apart(void **state)
     assert_string_equal(cause, "trace_limit"); /* of the process: the only one that was counted */
 }
 
-static void file_without_the_table_tells_of_the_process(void **state)
+TEST(file_without_the_table_tells_of_the_process)
 {
-    (void)state;
     recorded.run.header->gaps = 0;
     blocks_emit(0, 1, LIMIT);
     blocks_emit(0, 1, DISK);
@@ -184,9 +175,8 @@ static void file_without_the_table_tells_of_the_process(void **state)
     gap_check(0, 0, 0, 2, "trace_limit or disk_full");
 }
 
-static void table_that_is_full_counts_what_it_has_no_place_for(void **state)
+TEST(table_that_is_full_counts_what_it_has_no_place_for)
 {
-    (void)state;
     for (int i = 0; i <= GAP_RECORDS_MOST; i++) {
         blocks_emit(0, 1, i % 2 ? DISK : LIMIT);
         blocks_emit(0, 1, NONE);
@@ -200,9 +190,8 @@ static void table_that_is_full_counts_what_it_has_no_place_for(void **state)
     gap_check(GAP_RECORDS_MOST, 0, 2 * GAP_RECORDS_MOST, 1, "trace_limit or disk_full");
 }
 
-static void damaged_table_is_no_harm(void **state)
+TEST(damaged_table_is_no_harm)
 {
-    (void)state;
     blocks_emit(0, 1, LIMIT);
     blocks_emit(0, 1, NONE);
     struct gap_table *table = recorded.run.gaps;
@@ -220,22 +209,4 @@ static void damaged_table_is_no_harm(void **state)
     assert_int_equal(run_reader_open(&reader, recorded.run.path), -1);
     assert_non_null(strstr(reader.error, "causes of gaps"));
     reader.base = NULL;
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, recorded_setup, recorded_teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(gaps_of_one_thread_have_causes_of_their_own),
-        TEST(gap_of_several_causes_has_the_share_of_each),
-        TEST(gaps_of_threads_are_told_apart),
-        TEST(oldest_of_a_ring_gave_way),
-        TEST(events_that_the_buffer_still_has_are_not_lost),
-        TEST(what_nobody_counted_is_told_apart),
-        TEST(file_without_the_table_tells_of_the_process),
-        TEST(table_that_is_full_counts_what_it_has_no_place_for),
-        TEST(damaged_table_is_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

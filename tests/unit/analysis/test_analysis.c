@@ -1,48 +1,8 @@
 /* Run files made by hand -> analysis_open: every figure to the nanosecond (a tick is one; time 0 is tick BEGIN). */
 #define _GNU_SOURCE
-#include "unittest.h"
-
-#include "analysis/analysis.h"
-#include "calls.h"
-#include "jobfixture.h"
+#include "analysisfixture.h"
 
 #include <stdio.h>
-#include <string.h>
-
-static struct run_reader readers[RANKS_MAX];
-static struct analysis analysis;
-static struct selection selection;
-
-static void ranks_make(int count)
-{
-    selection = (struct selection){0};
-    for (int r = 0; r < count; r++)
-        rank_make(r, count);
-}
-
-/* All ranks finalize, the last one last, and are analysed. */
-static void analyse(int count)
-{
-    for (int r = 0; r < count; r++) {
-        PUT_IN(0, r, 50000 + (uint64_t)r * 100, 10, CALL_MPI_Finalize, .peer = PEER_NONE);
-        rank_end(r, RUN_FINALIZED);
-    }
-    for (int r = 0; r < count; r++)
-        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    if (analysis_open(&analysis, readers, (size_t)count, &selection, NULL) != 0)
-        fail_msg("%s", analysis.report.error);
-}
-
-static void release(int count)
-{
-    matching_release(&analysis.matching);
-    gatherings_release(&analysis.gatherings);
-    gatherings_release(&analysis.joints);
-    assert_int_equal(analysis.paths.count, 0); /* nobody has kept one */
-    analysis_release(&analysis);
-    for (int r = 0; r < count; r++)
-        run_reader_close(&readers[r]);
-}
 
 static uint64_t sum_of(const struct keytable *table, enum wait_pattern pattern, unsigned function, int rank)
 {
@@ -80,8 +40,6 @@ static uint64_t unmatched_all(void)
     return sum;
 }
 
-TESTS_EACH(job_directory_make, job_directory_remove)
-
 TEST(late_sender_is_on_the_path)
 {
     ranks_make(2);
@@ -92,19 +50,13 @@ TEST(late_sender_is_on_the_path)
     PUT(1, 30000, 30, CALL_MPI_Send, .peer = 1, .tag = 1, .bytes = 9);
     PUT(1, 30100, 30, CALL_MPI_Recv, .peer = 1, .tag = 1, .bytes = 9);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 3);
-    assert_int_equal(analysis.matching.uneven, 0);
-    assert_int_equal(unmatched_all(), 0);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 7000);
-    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 7000);
-    assert_int_equal(analysis.waits.count, 1);
+    EQUALS({analysis.matching.matched, 3}, {analysis.matching.uneven, 0}, {unmatched_all(), 0},
+           {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 7000}, {caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 7000},
+           {analysis.waits.count, 1});
     /* it ends where the last one enters MPI_Finalize, which is rank 1 and has waited for nobody */
     assert_true(analysis.has_path);
-    assert_int_equal(analysis.path_rank, 1);
-    assert_int_equal(analysis.path_ns, 50100 - 1001);
-    assert_int_equal(on_path(1, CALL_MPI_Send), 2130);
-    assert_int_equal(on_path(0, CALL_NONE), 0);
-    release(2);
+    EQUALS({analysis.path_rank, 1}, {analysis.path_ns, 50100 - 1001}, {on_path(1, CALL_MPI_Send), 2130},
+           {on_path(0, CALL_NONE), 0});
 }
 
 /* 2 computes, 1 waits for it, 0 for 1; then 0 is the last. */
@@ -120,22 +72,13 @@ TEST(path_goes_from_rank_to_rank)
     PUT(2, 48000, 5000, CALL_MPI_Barrier, .peer = PEER_NONE);
     analyse(3);
     /* rank 0 up to its barrier at 49000, which all leave at 53000; before 15000 rank 1, before 11000 rank 2 */
-    assert_int_equal(on_path(2, CALL_NONE), 11000 - 1002);
-    assert_int_equal(on_path(1, CALL_MPI_Recv), 1000);
-    assert_int_equal(on_path(1, CALL_NONE), 3000);
-    assert_int_equal(on_path(0, CALL_MPI_Recv), 500);
-    assert_int_equal(on_path(0, CALL_NONE), 49000 - 15500);
+    EQUALS({on_path(2, CALL_NONE), 11000 - 1002}, {on_path(1, CALL_MPI_Recv), 1000}, {on_path(1, CALL_NONE), 3000},
+           {on_path(0, CALL_MPI_Recv), 500}, {on_path(0, CALL_NONE), 49000 - 15500});
     uint64_t barrier = on_path(0, CALL_MPI_Barrier) + on_path(1, CALL_MPI_Barrier) + on_path(2, CALL_MPI_Barrier);
-    assert_int_equal(barrier, 4000);
-    assert_int_equal(analysis.path_ns, 53000 - 1002);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 2000);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 1000);
-    assert_int_equal(caused(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 3000);
-    assert_int_equal(analysis.worst_count, 1);
-    assert_int_equal(analysis.worst[0].waited_ns, 3000);
-    assert_int_equal(analysis.worst[0].last_rank, 0);
-    assert_int_equal(analysis.worst[0].at_ns, 46000);
-    release(3);
+    EQUALS({barrier, 4000}, {analysis.path_ns, 53000 - 1002}, {waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 2000},
+           {waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 1000}, {caused(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 3000},
+           {analysis.worst_count, 1}, {analysis.worst[0].waited_ns, 3000}, {analysis.worst[0].last_rank, 0},
+           {analysis.worst[0].at_ns, 46000});
 }
 
 /* The younger receive completes first; the message that it got is all the same the second. */
@@ -151,11 +94,8 @@ TEST(order_is_that_of_posting)
     PUT(1, 2150, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 11);
     PUT(1, 2950, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 22);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 2);
-    assert_int_equal(analysis.matching.uneven, 0);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitany, 0), 850);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Wait, 0), 0);
-    release(2);
+    EQUALS({analysis.matching.matched, 2}, {analysis.matching.uneven, 0},
+           {waited(WAIT_LATE_SENDER, CALL_MPI_Waitany, 0), 850}, {waited(WAIT_LATE_SENDER, CALL_MPI_Wait, 0), 0});
 }
 
 /* While a receive from anybody is open that is older, nobody can tell; later it can be matched. */
@@ -171,11 +111,7 @@ TEST(receive_from_anybody_decides_late)
     PUT(1, 2150, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 11);
     PUT(1, 2950, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 22);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 2);
-    assert_int_equal(analysis.matching.uneven, 0);
-    assert_int_equal(analysis.decided, 1);
-    assert_int_equal(unmatched_all(), 0);
-    release(2);
+    EQUALS({analysis.matching.matched, 2}, {analysis.matching.uneven, 0}, {analysis.decided, 1}, {unmatched_all(), 0});
 }
 
 TEST(cancelled_receive_gets_nothing)
@@ -190,11 +126,8 @@ TEST(cancelled_receive_gets_nothing)
     PUT(1, 3100, 10, CALL_MPI_Send, .peer = 0, .tag = 5, .bytes = 3);
     PUT(0, 4000, 5, CALL_MPI_Irecv, .peer = 1, .tag = 9); /* never completes */
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 1);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
-    assert_int_equal(analysis.open_receives, 1);
-    assert_int_equal(unmatched_all(), 0);
-    release(2);
+    EQUALS({analysis.matching.matched, 1}, {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100},
+           {analysis.open_receives, 1}, {unmatched_all(), 0});
 }
 
 /* A receive that was freed takes its message all the same; of one from anybody nobody knows which. */
@@ -214,15 +147,10 @@ TEST(freed_receive_takes_its_message)
     PUT(1, 4200, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 1);
     PUT(1, 5100, 10, CALL_MPI_Send, .peer = 0, .tag = 6, .bytes = 2);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 2);
-    assert_int_equal(analysis.matching.uneven, 0);
-    assert_int_equal(analysis.matching.unseen, 1);
-    assert_int_equal(analysis.decided, 1);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
-    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_UNTOLD], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_UNTOLD], 2);
-    assert_int_equal(unmatched_all(), 3);
-    release(2);
+    EQUALS({analysis.matching.matched, 2}, {analysis.matching.uneven, 0}, {analysis.matching.unseen, 1},
+           {analysis.decided, 1}, {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100},
+           {analysis.unmatched[UNMATCHED_RECV_UNTOLD], 1}, {analysis.unmatched[UNMATCHED_SEND_UNTOLD], 2},
+           {unmatched_all(), 3});
 }
 
 TEST(late_receiver_holds_up_the_sender)
@@ -235,10 +163,8 @@ TEST(late_receiver_holds_up_the_sender)
     PUT(0, 8000, 500, CALL_MPI_Bsend, .peer = 1, .tag = 5); /* never waits */
     PUT(1, 8100, 600, CALL_MPI_Recv, .peer = 0, .tag = 5);
     analyse(2);
-    assert_int_equal(waited(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 0), 2000);
-    assert_int_equal(caused(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 1), 2000);
-    assert_int_equal(analysis.waits.count, 1);
-    release(2);
+    EQUALS({waited(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 0), 2000}, {caused(WAIT_LATE_RECEIVER, CALL_MPI_Ssend, 1), 2000},
+           {analysis.waits.count, 1});
 }
 
 /* Of several requests the last one counts, whatever it is; a probe is charged when its message is received. */
@@ -256,12 +182,9 @@ TEST(waitall_waits_for_the_last)
     PUT(2, 2500, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
     PUT(2, 10700, 10, CALL_MPI_Send, .peer = 0, .tag = 6);
     analyse(3);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 700);
-    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Waitall, 1), 700);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Probe, 0), 700);
-    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Probe, 2), 700);
-    assert_int_equal(analysis.waits.count, 2);
-    release(3);
+    EQUALS({waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 700}, {caused(WAIT_LATE_SENDER, CALL_MPI_Waitall, 1), 700},
+           {waited(WAIT_LATE_SENDER, CALL_MPI_Probe, 0), 700}, {caused(WAIT_LATE_SENDER, CALL_MPI_Probe, 2), 700},
+           {analysis.waits.count, 2});
 }
 
 TEST(probe_leads_the_path_to_the_sender)
@@ -273,11 +196,8 @@ TEST(probe_leads_the_path_to_the_sender)
     PUT(1, 10700, 10, CALL_MPI_Send, .peer = 0, .tag = 6);
     PUT(1, 49000, 2010, CALL_MPI_Barrier, .peer = PEER_NONE);
     analyse(2);
-    assert_int_equal(on_path(1, CALL_NONE), 10700 - 1001);
-    assert_int_equal(on_path(0, CALL_MPI_Probe), 200);
-    assert_int_equal(on_path(0, CALL_NONE), 100 + 51000 - 11010);
-    assert_int_equal(analysis.path_ns, 51010 - 1001);
-    release(2);
+    EQUALS({on_path(1, CALL_NONE), 10700 - 1001}, {on_path(0, CALL_MPI_Probe), 200},
+           {on_path(0, CALL_NONE), 100 + 51000 - 11010}, {analysis.path_ns, 51010 - 1001});
 }
 
 TEST(collectives_wait_as_their_kind_does)
@@ -295,23 +215,14 @@ TEST(collectives_wait_as_their_kind_does)
         PUT(r, enter[r] + 10000, 10, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
     }
     analyse(3);
-    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 300);
-    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0);
-    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 2), 200);
-    assert_int_equal(waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 0), 300);
-    assert_int_equal(waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 2), 0);
-    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 0), 0);
-    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 1), 0);
-    assert_int_equal(waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 2), 200);
-    assert_int_equal(waited(WAIT_AT_NXN, CALL_MPI_Allreduce, 0), 300);
-    assert_int_equal(caused(WAIT_AT_NXN, CALL_MPI_Allreduce, 1), 500);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 0), 250);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 2), 150);
-    assert_int_equal(analysis.neighbours, 3);
-    assert_int_equal(analysis.left_early, 0);
-    assert_int_equal(analysis.operations.count, 6);
-    assert_int_equal(analysis.lasts.count, 6);
-    release(3);
+    EQUALS({waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 300}, {waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0},
+           {waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 2), 200}, {waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 0), 300},
+           {waited(WAIT_EARLY_REDUCE, CALL_MPI_Reduce, 2), 0}, {waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 0), 0},
+           {waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 1), 0}, {waited(WAIT_EARLY_SCAN, CALL_MPI_Scan, 2), 200},
+           {waited(WAIT_AT_NXN, CALL_MPI_Allreduce, 0), 300}, {caused(WAIT_AT_NXN, CALL_MPI_Allreduce, 1), 500},
+           {waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 0), 250}, {waited(WAIT_AT_BARRIER, CALL_MPI_Wait, 2), 150},
+           {analysis.neighbours, 3}, {analysis.left_early, 0}, {analysis.operations.count, 6},
+           {analysis.lasts.count, 6});
 }
 
 /* What began in a call of its own is matched where it completes; partitioned messages are no ordinary ones. */
@@ -332,11 +243,8 @@ TEST(persistent_and_partitioned_messages_match)
     PUT(1, 2200, CALL_MPI_Psend_init, RECORD_SEND_DONE, .peer = 0, .tag = 5, .bytes = 4);
     PUT(1, 2300, CALL_MPI_Send_init, RECORD_SEND_DONE, .peer = 0, .tag = 5, .bytes = 8);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 2);
-    assert_int_equal(analysis.matching.uneven, 0);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 200);
-    assert_int_equal(analysis.matrix.count, 1);
-    release(2);
+    EQUALS({analysis.matching.matched, 2}, {analysis.matching.uneven, 0},
+           {waited(WAIT_LATE_SENDER, CALL_MPI_Waitall, 0), 200}, {analysis.matrix.count, 1});
 }
 
 TEST(what_has_one_end_is_counted_with_its_reason)
@@ -356,20 +264,12 @@ TEST(what_has_one_end_is_counted_with_its_reason)
     rank_end(2, RUN_RUNNING);
     for (int r = 0; r < 2; r++)
         rank_end(r, RUN_FINALIZED);
-    for (int r = 0; r < 3; r++)
-        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    assert_int_equal(analysis_open(&analysis, readers, 3, &selection, NULL), 0);
-    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NO_FILE], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_NO_FILE], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_NOT_RECEIVED], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_NOT_SENT], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_SEND_CRASHED], 1);
-    assert_int_equal(analysis.unmatched[UNMATCHED_RECV_CRASHED], 1);
-    assert_int_equal(unmatched_all(), 6);
-    assert_int_equal(analysis.unplaced, 1);
-    assert_int_equal(analysis.matching.matched, 0);
+    analysis_make(3);
+    EQUALS({analysis.unmatched[UNMATCHED_SEND_NO_FILE], 1}, {analysis.unmatched[UNMATCHED_RECV_NO_FILE], 1},
+           {analysis.unmatched[UNMATCHED_SEND_NOT_RECEIVED], 1}, {analysis.unmatched[UNMATCHED_RECV_NOT_SENT], 1},
+           {analysis.unmatched[UNMATCHED_SEND_CRASHED], 1}, {analysis.unmatched[UNMATCHED_RECV_CRASHED], 1},
+           {unmatched_all(), 6}, {analysis.unplaced, 1}, {analysis.matching.matched, 0});
     assert_false(analysis.has_path);
-    release(3);
 }
 
 /* Everybody waits for the other group, and ranks are those of the other group. */
@@ -392,15 +292,10 @@ TEST(inter_communicator_waits_for_the_other_group)
     PUT_IN(3, 0, 8000, 500, CALL_MPI_Recv, .peer = 1, .tag = 1, .bytes = 4);
     PUT_IN(3, 2, 8100, 20, CALL_MPI_Send, .peer = 0, .tag = 1, .bytes = 4);
     analyse(3);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 400);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 500);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 0);
-    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 400);
-    assert_int_equal(waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100);
-    assert_int_equal(caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 100);
-    assert_int_equal(analysis.left_early, 0);
-    release(3);
+    EQUALS({waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 400}, {waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 1), 500},
+           {waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 2), 0}, {waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 0), 400},
+           {waited(WAIT_LATE_BROADCAST, CALL_MPI_Bcast, 1), 0}, {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 100},
+           {caused(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 100}, {analysis.left_early, 0});
 }
 
 TEST(at_one_time_begins_come_first)
@@ -411,11 +306,8 @@ TEST(at_one_time_begins_come_first)
     PUT(2, 7000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
     PUT(0, 8000, 10, CALL_MPI_Send, .peer = 2, .tag = 5);
     analyse(3);
-    assert_int_equal(waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 1000);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 1000);
-    assert_int_equal(analysis.left_early, 0);
-    assert_int_equal(analysis.decided, 1);
-    release(3);
+    EQUALS({waited(WAIT_AT_BARRIER, CALL_MPI_Barrier, 0), 1000}, {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 2), 1000},
+           {analysis.left_early, 0}, {analysis.decided, 1});
 }
 
 /* Clocks that differ: matched, but nothing is made of the times. */
@@ -425,12 +317,9 @@ TEST(message_from_the_future_is_told)
     PUT(0, 2000, 100, CALL_MPI_Recv, .peer = 1, .tag = 5);
     PUT(1, 5000, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 1);
-    assert_int_equal(analysis.matching.early, 1);
-    assert_int_equal(analysis.matching.early_most_ns, 2900);
-    assert_int_equal(analysis.waits.count, 0);
+    EQUALS({analysis.matching.matched, 1}, {analysis.matching.early, 1}, {analysis.matching.early_most_ns, 2900},
+           {analysis.waits.count, 0});
     assert_false(analysis.has_path);
-    release(2);
 }
 
 TEST(selection_leaves_out_waits_and_not_matches)
@@ -446,13 +335,11 @@ TEST(selection_leaves_out_waits_and_not_matches)
     PUT(1, 7000, 1000, CALL_MPI_Recv, .peer = 0, .tag = 5);
     PUT(0, 7500, 10, CALL_MPI_Send, .peer = 1, .tag = 5);
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 3);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 0);
-    assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 500);
-    assert_int_equal(analysis.matrix.count, 1);
+    EQUALS({analysis.matching.matched, 3}, {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 0},
+           {waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 1), 500}, {analysis.matrix.count, 1});
     assert_int_equal(analysis_join_phases(&analysis), 0);
     assert_null(analysis.phases); /* a phase has all calls of its rank */
-    release(2);
+    release();
     selection_release(&selection);
 }
 
@@ -469,7 +356,7 @@ TEST(missing_partners_have_their_reason)
         analyse(2);
         assert_false(analysis.has_messages);
         assert_non_null(strstr(analysis.no_path, reasons[i]));
-        release(2);
+        release();
     }
 }
 
@@ -483,12 +370,10 @@ TEST(memory_does_not_grow_with_the_trace)
         PUT((int)((i + 1) % 2), at + 10, 5, CALL_MPI_Send, .peer = (int)(i % 2), .tag = (int32_t)i);
     }
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 900);
-    assert_int_equal(analysis.matching.channels.count, 0);
+    EQUALS({analysis.matching.matched, 900}, {analysis.matching.channels.count, 0});
     assert_true(analysis.matching.channels.capacity <= 64);
     assert_true(analysis.paths.count <= 4);
     assert_int_equal(waited(WAIT_LATE_SENDER, CALL_MPI_Recv, 0), 4500);
-    release(2);
 }
 
 /* Old receives that are open, of which only the second contests: nobody is asked again before that one is done. */
@@ -508,12 +393,9 @@ TEST(undecided_receives_wait_for_one)
         message_drop(&matching, matching_send(&matching, channel, 8, (struct moment){.ns = (uint64_t)i}));
     for (int i = 0; i < RECEIVES; i++)
         matching_done(&matching, young[i], 0, 7, 8, 10000);
-    assert_int_equal(matching.matched, 0);
-    assert_int_equal(matching.asked, 0);
+    EQUALS({matching.matched, 0}, {matching.asked, 0});
     matching_done(&matching, old[1], 0, 7, 8, 10000);
-    assert_int_equal(matching.matched, RECEIVES + 1);
-    assert_int_equal(matching.asked, RECEIVES);
-    assert_int_equal(old[1]->begun.ns, 0);
+    EQUALS({matching.matched, RECEIVES + 1}, {matching.asked, RECEIVES}, {old[1]->begun.ns, 0});
     for (int i = 0; i < RECEIVES; i++) {
         assert_int_equal(young[i]->begun.ns, i + 1);
         receive_drop(&matching, young[i]);

@@ -26,18 +26,14 @@ static const struct delay *found(int32_t rank, uint32_t thread, uint64_t ns)
     return delay;
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     delays = (struct delays){.wanted = true};
-    return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     delays_release(&delays);
-    return 0;
 }
 
 TESTS_EACH(setup, teardown)
@@ -67,8 +63,7 @@ TEST(waits_of_several_ranks_for_one_computation_are_one_delay)
     delay(1, 0, 100, 50, 7, 10);
     delay(1, 0, 100, 50, 7, 30);
     delay(1, 0, 100, 50, 8, 5);
-    assert_int_equal(delays.list.count, 1);
-    assert_int_equal(delays.targets.count, 2);
+    EQUALS({delays.list.count, 1}, {delays.targets.count, 2});
     uint64_t sums[3] = {0};
     for (const struct delay_wait *wait = found(1, 0, 120)->waits; wait; wait = wait->next)
         sums[wait->target] += wait->ns;

@@ -1,46 +1,11 @@
 /* Run files made by hand, of a job whose recording was off for a while -> analysis_open. */
 #define _GNU_SOURCE
-#include "unittest.h"
-
-#include "analysis/analysis.h"
-#include "calls.h"
-#include "jobfixture.h"
-
-#include <string.h>
-
-static struct run_reader readers[RANKS_MAX];
-static struct analysis analysis;
-static struct selection selection;
-
-static void ranks_make(int count)
-{
-    for (int r = 0; r < count; r++)
-        rank_make(r, count);
-}
+#include "analysisfixture.h"
 
 static void turn(int rank, uint64_t at, bool on)
 {
     PUT_IN(0, rank, at, 0, EVENT_SWITCHED, .peer = on);
     job.ranks[rank].run.header->off_count += !on;
-}
-
-static void analyse(int count)
-{
-    for (int r = 0; r < count; r++) {
-        PUT_IN(0, r, 50000 + (uint64_t)r * 100, 10, CALL_MPI_Finalize, .peer = PEER_NONE);
-        rank_end(r, RUN_FINALIZED);
-    }
-    for (int r = 0; r < count; r++)
-        assert_int_equal(run_reader_open(&readers[r], job.ranks[r].run.path), 0);
-    if (analysis_open(&analysis, readers, (size_t)count, &selection, NULL) != 0)
-        fail_msg("%s", analysis.report.error);
-}
-
-static void release(int count)
-{
-    analysis_release(&analysis);
-    for (int r = 0; r < count; r++)
-        run_reader_close(&readers[r]);
 }
 
 static uint64_t waited_all(void)
@@ -69,8 +34,6 @@ static void left_out(uint64_t sent, uint64_t received, uint64_t visits)
     assert_int_equal(analysis.hidden_visits, visits);
 }
 
-TESTS_EACH(job_directory_make, job_directory_remove)
-
 TEST(stretches_are_matched_by_themselves)
 {
     ranks_make(2);
@@ -86,14 +49,12 @@ TEST(stretches_are_matched_by_themselves)
         }
     }
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 3);
-    assert_int_equal(waited_all(), 3 * (400 + 500));
+    EQUALS({analysis.matching.matched, 3}, {waited_all(), 3 * (400 + 500)});
     left_out(0, 0, 0);
     assert_true(analysis.has_path);
     assert_int_equal(analysis.path_rank, 1); /* without its three pauses of 4900 */
     assert_int_equal(analysis.path_ns, 50100 - 1001 - 3 * 4900);
     assert_int_equal(computing(1), 50100 - 1001 - 3 * (4900 + 100 + 500));
-    release(2);
 }
 
 TEST(ends_in_a_pause_are_left_out)
@@ -111,7 +72,6 @@ TEST(ends_in_a_pause_are_left_out)
     assert_int_equal(analysis.matching.matched, 1);
     left_out(1, 1, 0);
     assert_true(analysis.has_path);
-    release(2);
 }
 
 /* The numbers fit, but each receive has got the message before. */
@@ -130,11 +90,9 @@ TEST(pairs_that_cannot_be_are_left_out)
     PUT(1, 8600, 100, CALL_MPI_Send, .peer = 0, .tag = 8, .bytes = 6);
     PUT(0, 8700, 100, CALL_MPI_Recv, .peer = 1, .tag = 8, .bytes = 5); /* of another size */
     analyse(2);
-    assert_int_equal(analysis.matching.matched, 0);
-    assert_int_equal(waited_all(), 0);
+    EQUALS({analysis.matching.matched, 0}, {waited_all(), 0});
     left_out(6, 7, 0);
     assert_true(analysis.has_path); /* no message comes before it is sent */
-    release(2);
 }
 
 /* Rank 0 has not recorded one. The others cannot tell which of theirs it shared. */
@@ -152,9 +110,7 @@ TEST(collectives_that_differ_are_left_out)
     PUT(1, 11000, 500, CALL_MPI_Allreduce, .peer = PEER_NONE, .bytes = 4);
     analyse(2);
     left_out(0, 0, 3);
-    assert_int_equal(waited_all(), 100);
-    assert_int_equal(analysis.operations.count, 1);
-    release(2);
+    EQUALS({waited_all(), 100}, {analysis.operations.count, 1});
 }
 
 TEST(pauses_that_the_trace_does_not_have_leave_out_all)
@@ -169,5 +125,4 @@ TEST(pauses_that_the_trace_does_not_have_leave_out_all)
     assert_false(analysis.has_path);
     assert_non_null(strstr(analysis.report.warnings[0], "the trace does not show when"));
     assert_non_null(strstr(analysis.no_path, "the trace does not show when"));
-    release(2);
 }

@@ -60,11 +60,8 @@ TEST(where_recording_was_off_no_collective_is_left)
         }
         snprintf(archive.target, sizeof archive.target, "%s/archive-%d", job.directory, off);
         archive_make(2);
-        assert_int_equal(seen.enters, 14);
-        assert_int_equal(seen.collective_requests, off ? 0 : 4);
-        assert_int_equal(seen.collective_completes, off ? 0 : 4);
-        assert_int_equal(seen.begins, off ? 0 : 4);
-        assert_int_equal(archive.report.warning_count, off);
+        EQUALS({seen.enters, 14}, {seen.collective_requests, off ? 0 : 4}, {seen.collective_completes, off ? 0 : 4},
+               {seen.begins, off ? 0 : 4}, {archive.report.warning_count, off});
         for (int r = 0; r < 2; r++)
             remove(job.ranks[r].run.path);
     }
@@ -93,9 +90,8 @@ TEST(what_other_jobs_have_a_part_in_is_said_once)
         PUT_IN(FAR, r, 2400, 10, CALL_MPI_Barrier, .peer = PEER_NONE);
     }
     archive_make(2);
-    assert_int_equal(seen.enters, 12);
-    assert_int_equal(seen.sends + seen.recvs + seen.isends + seen.irecvs + seen.begins, 0);
-    assert_int_equal(archive.report.warning_count, 1);
+    EQUALS({seen.enters, 12}, {seen.sends + seen.recvs + seen.isends + seen.irecvs + seen.begins, 0},
+           {archive.report.warning_count, 1});
     WARNING_IS(0, "note: ", "spawn:2+3#1", "this job sent 4 and received 4");
 }
 
@@ -110,8 +106,7 @@ TEST(what_is_not_known_is_told_from_what_is_left_out)
     PUT_IN(99, 0, 2100, 10, CALL_MPI_Send, .peer = 0, .tag = 1, .bytes = 4);
     PUT_IN(99, 0, 2200, 10, CALL_MPI_Recv, .peer = 0, .tag = 1, .bytes = 4);
     archive_make(2);
-    assert_int_equal(seen.sends + seen.recvs, 0);
-    assert_int_equal(archive.report.warning_count, 3);
+    EQUALS({seen.sends + seen.recvs, 0}, {archive.report.warning_count, 3});
     WARNING_IS(0, "half: its two groups are unknown; its messages are left out");
     WARNING_IS(1, "rank 0: 2 sends and receives are left out: their communicator has no record");
     WARNING_IS(2, "rank 0: 1 sends and receives are left out: their communicators are left out");

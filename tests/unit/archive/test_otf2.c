@@ -117,22 +117,11 @@ TEST(messages_of_two_ranks_have_both_ends)
     rank_end(1, RUN_FINALIZED);
     if (archive_convert(2) != 0)
         fail_msg("%s", archive.report.error);
-    assert_int_equal(archive.report.warning_count, 0);
-    assert_int_equal(archive.report.locations, 2);
+    EQUALS({archive.report.warning_count, 0}, {archive.report.locations, 2});
     archive_judge(true);
-    assert_int_equal(seen.enters, 13);
-    assert_int_equal(seen.sends, 3);
-    assert_int_equal(seen.recvs, 3);
-    assert_int_equal(seen.isends, 2);
-    assert_int_equal(seen.isend_completes, 2);
-    assert_int_equal(seen.irecv_requests, 2);
-    assert_int_equal(seen.irecvs, 2);
-    assert_int_equal(seen.tests, 1);
-    assert_int_equal(seen.sent, 3130);
-    assert_int_equal(seen.received, 3130);
-    assert_int_equal(seen.programs, 2);
-    assert_int_equal(seen.program_ends, 2);
-    assert_int_equal(seen.comms, 2);
+    EQUALS({seen.enters, 13}, {seen.sends, 3}, {seen.recvs, 3}, {seen.isends, 2}, {seen.isend_completes, 2},
+           {seen.irecv_requests, 2}, {seen.irecvs, 2}, {seen.tests, 1}, {seen.sent, 3130}, {seen.received, 3130},
+           {seen.programs, 2}, {seen.program_ends, 2}, {seen.comms, 2});
 }
 
 TEST(collectives_and_communicators_stand_in_pairs)
@@ -167,15 +156,9 @@ TEST(collectives_and_communicators_stand_in_pairs)
     }
     assert_int_equal(archive_convert(3), 0);
     archive_judge(true);
-    assert_int_equal(seen.enters, 3 * 9);
-    assert_int_equal(seen.begins, 3 * 4);
-    assert_int_equal(seen.ends, 3 * 4);
-    assert_int_equal(seen.collective_requests, 3 * 2);
-    assert_int_equal(seen.collective_completes, 3 * 2);
-    assert_int_equal(seen.creates, 3 * 2);
-    assert_int_equal(seen.destroys, 3);
-    assert_int_equal(seen.coll_sent, 8 + 3);
-    assert_int_equal(seen.coll_received, 16 + (UINT64_C(9) << 31));
+    EQUALS({seen.enters, 3 * 9}, {seen.begins, 3 * 4}, {seen.ends, 3 * 4}, {seen.collective_requests, 3 * 2},
+           {seen.collective_completes, 3 * 2}, {seen.creates, 3 * 2}, {seen.destroys, 3}, {seen.coll_sent, 8 + 3},
+           {seen.coll_received, 16 + (UINT64_C(9) << 31)});
     assert_int_equal(seen.comms, 5); /* world, self, two of the split, the duplicate */
 }
 
@@ -209,8 +192,7 @@ TEST(killed_rank_and_missing_file_leave_a_readable_archive)
     assert_int_equal(archive.report.warning_count, 2); /* the missing file; the member of MPI_COMM_WORLD */
     assert_int_equal(archive.report.locations, 3);
     archive_judge(true);
-    assert_int_equal(seen.enters, 3);
-    assert_int_equal(seen.programs, 1);
+    EQUALS({seen.enters, 3}, {seen.programs, 1});
 }
 
 /* Its last receive and the Isend's completion are there, what was before them is not. */
@@ -236,9 +218,7 @@ TEST(cut_trace_has_neither_begin_nor_end_of_its_program)
         fail_msg("%s", archive.report.error);
     archive_judge(true);
     assert_int_equal(seen.programs, 1); /* rank 2's */
-    assert_int_equal(seen.program_ends, 1);
-    assert_int_equal(seen.isends, CHUNK_EVENTS - 3);
-    assert_int_equal(seen.isend_completes, 1);
+    EQUALS({seen.program_ends, 1}, {seen.isends, CHUNK_EVENTS - 3}, {seen.isend_completes, 1});
 }
 
 TEST(locations_and_groups_have_names)
@@ -280,9 +260,8 @@ TEST(damaged_events_are_left_out)
     assert_int_equal(archive_convert(1), 0);
     assert_true(archive.report.warning_count >= 4);
     archive_judge(true);
-    assert_int_equal(seen.enters, 4);
-    assert_int_equal(seen.sends + seen.isends + seen.isend_completes + seen.collective_completes, 0);
-    assert_int_equal(seen.recvs, 1);
+    EQUALS({seen.enters, 4}, {seen.sends + seen.isends + seen.isend_completes + seen.collective_completes, 0},
+           {seen.recvs, 1});
 }
 
 TEST(inter_communicator_has_two_groups)
@@ -305,9 +284,7 @@ TEST(inter_communicator_has_two_groups)
     assert_int_equal(archive_convert(3), 0);
     assert_int_equal(archive.report.warning_count, 0);
     archive_judge(true);
-    assert_int_equal(seen.inter_comms, 1);
-    assert_int_equal(seen.sends, 1);
-    assert_int_equal(seen.recvs, 1);
+    EQUALS({seen.inter_comms, 1}, {seen.sends, 1}, {seen.recvs, 1});
 }
 
 TEST(check_finds_a_message_that_nobody_received)
@@ -334,8 +311,7 @@ TEST(damaged_records_are_a_gap)
     assert_int_equal(archive_convert(2), 0);
     assert_int_equal(archive.report.warning_count, 1);
     archive_judge(true);
-    assert_int_equal(seen.sends, 2);
-    assert_int_equal(seen.recvs, 1);
+    EQUALS({seen.sends, 2}, {seen.recvs, 1});
 }
 
 TEST(existing_target_is_not_touched)

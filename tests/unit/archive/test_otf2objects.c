@@ -73,12 +73,9 @@ TEST(accesses_complete_where_they_are_synchronized)
     windows_free(3);
     ranks_end(3);
     convert(3, 0);
-    assert_int_equal(seen.windows, 3);
-    assert_int_equal(seen.accesses, 6);
-    assert_int_equal(seen.completed, 6);
+    EQUALS({seen.windows, 3}, {seen.accesses, 6}, {seen.completed, 6});
     assert_int_equal(seen.completed_there, 2); /* the flushed put, the one whose request was waited for */
-    assert_int_equal(seen.locks, 1);
-    assert_int_equal(seen.unlocks, 1);
+    EQUALS({seen.locks, 1}, {seen.unlocks, 1});
 }
 
 /* Each operation has its type and its bytes; one that is not known is the general one. */
@@ -101,15 +98,12 @@ TEST(accesses_combine_as_they_say)
     windows_free(2);
     ranks_end(2);
     convert(2, 0);
-    assert_int_equal(seen.accesses, 9);
-    assert_int_equal(seen.completed, 9);
-    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_ACCUMULATE], 3);
-    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD], 2);
-    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_SWAP], 1);
-    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE], 2);
-    assert_int_equal(seen.atomics[OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP], 1);
-    assert_int_equal(seen.atomic_sent, 1 + 2 + 4 + 8 + 16 + 32 + 128 + 2 * 256);
-    assert_int_equal(seen.atomic_received, 8 + 16 + 32 + 64 + 128 + 256);
+    EQUALS({seen.accesses, 9}, {seen.completed, 9}, {seen.atomics[OTF2_RMA_ATOMIC_TYPE_ACCUMULATE], 3},
+           {seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ADD], 2}, {seen.atomics[OTF2_RMA_ATOMIC_TYPE_SWAP], 1},
+           {seen.atomics[OTF2_RMA_ATOMIC_TYPE_FETCH_AND_ACCUMULATE], 2},
+           {seen.atomics[OTF2_RMA_ATOMIC_TYPE_COMPARE_AND_SWAP], 1},
+           {seen.atomic_sent, 1 + 2 + 4 + 8 + 16 + 32 + 128 + 2 * 256},
+           {seen.atomic_received, 8 + 16 + 32 + 64 + 128 + 256});
 }
 
 /* A test in vain is followed by records, too, when more is measured of calls; it ends no epoch. */
@@ -149,9 +143,7 @@ TEST(another_thread_synchronizes)
     windows_free(2);
     ranks_end(2);
     convert(2, 0);
-    assert_int_equal(seen.accesses, 2);
-    assert_int_equal(seen.completed, 2);
-    assert_int_equal(seen.completed_there, 0);
+    EQUALS({seen.accesses, 2}, {seen.completed, 2}, {seen.completed_there, 0});
 }
 
 /* What no program does, and what is left of one whose beginning was lost. */
@@ -176,12 +168,8 @@ TEST(what_does_not_fit_is_left_out)
     PUT(0, 4200, 10, CALL_MPI_File_close, .peer = PEER_NONE, .tag = 5);
     ranks_end(2);
     convert(2, 2); /* operations and a peer are left out */
-    assert_int_equal(seen.windows, 0);
-    assert_int_equal(seen.accesses, 1);
-    assert_int_equal(seen.completed, 1);
-    assert_int_equal(seen.unlocks, 0);
-    assert_int_equal(seen.handles, 0);
-    assert_int_equal(seen.transfers, 0);
+    EQUALS({seen.windows, 0}, {seen.accesses, 1}, {seen.completed, 1}, {seen.unlocks, 0}, {seen.handles, 0},
+           {seen.transfers, 0});
 }
 
 TEST(transfers_end_where_they_complete)
@@ -208,9 +196,7 @@ TEST(transfers_end_where_they_complete)
     PUT_IN(0, 0, 3100, 10, CALL_MPI_File_delete, .peer = PEER_NONE, .tag = 1);
     ranks_end(1);
     convert(1, 0);
-    assert_int_equal(seen.handles, 1);
-    assert_int_equal(seen.transfers, 5);
-    assert_int_equal(seen.transferred, 5);
+    EQUALS({seen.handles, 1}, {seen.transfers, 5}, {seen.transferred, 5});
 }
 
 /* Rank 0: so many parts of three events each, with gaps between, and one in front of the last 2,000. */
@@ -271,8 +257,7 @@ TEST(gaps_part_split_operations)
          {.begin = 2600, .duration = 10, .kind = CALL_MPI_File_close, .comm = WORLD, .peer = PEER_NONE, .tag = 1}}};
     ranks_make(1);
     gaps_make(parts, 3);
-    assert_int_equal(seen.transfers, 3);
-    assert_int_equal(seen.transferred, 1);
+    EQUALS({seen.transfers, 3}, {seen.transferred, 1});
 }
 
 #define WINDOW_EVENT(at, what, target)                                                                                 \
@@ -301,9 +286,7 @@ TEST(gaps_part_what_windows_have_open)
     gaps_make(parts, 4);
     assert_int_equal(seen.windows, 1);
     assert_int_equal(seen.group_syncs, 1); /* the start */
-    assert_int_equal(seen.locks, 2);
-    assert_int_equal(seen.unlocks, 0);
-    assert_int_equal(seen.accesses, 2);
+    EQUALS({seen.locks, 2}, {seen.unlocks, 0}, {seen.accesses, 2});
     assert_int_equal(seen.completed, 1); /* its request says so */
     assert_int_equal(seen.completed_there, 0);
 }
@@ -335,13 +318,8 @@ TEST(seeks_say_how_far_they_are)
     PUT(0, 3000, 10, CALL_MPI_File_close, .peer = PEER_NONE, .tag = 1);
     ranks_end(1);
     convert(1, 1);
-    assert_int_equal(seen.handles, 1);
-    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_START], 1);
-    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_CURRENT], 0);
-    assert_int_equal(seen.seeks[OTF2_IO_SEEK_FROM_END], 1);
-    assert_int_equal(seen.sought, -12);
-    assert_int_equal(seen.arrived, 988);
-    assert_int_equal(seen.transfers, 0);
+    EQUALS({seen.handles, 1}, {seen.seeks[OTF2_IO_SEEK_FROM_START], 1}, {seen.seeks[OTF2_IO_SEEK_FROM_CURRENT], 0},
+           {seen.seeks[OTF2_IO_SEEK_FROM_END], 1}, {seen.sought, -12}, {seen.arrived, 988}, {seen.transfers, 0});
 }
 
 static struct object_record *name_make(uint32_t kind, const char *name)

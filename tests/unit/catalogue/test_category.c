@@ -34,11 +34,9 @@ static int members(const char *category, enum member_kind kind, int *indices, in
     return count;
 }
 
-static int open_all(void **state)
+FIXTURE(open_all)
 {
-    (void)state;
     fake_open();
-    return 0;
 }
 
 TESTS_ALL(open_all, NULL)

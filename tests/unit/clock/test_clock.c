@@ -12,11 +12,9 @@ static uint64_t now_ns(clockid_t id)
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int clock_start(void **state)
+FIXTURE(clock_start)
 {
-    (void)state;
     clock_open();
-    return 0;
 }
 
 static int opened_at(void **state)

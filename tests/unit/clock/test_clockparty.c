@@ -16,14 +16,12 @@
 static struct clock_scale scale;
 static struct clock_map map;
 
-static int clock_start(void **state)
+FIXTURE(clock_start)
 {
-    (void)state;
     clock_open();
     scale = clock_calibrate();
     struct clock_pair now = clock_pair_read();
     clock_map_open(&map, scale, now.ticks, now.realtime_ns);
-    return 0;
 }
 
 /* ---- bytes ------------------------------------------------------------------------------------------------------- */

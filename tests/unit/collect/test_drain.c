@@ -131,9 +131,8 @@ static void round_record(struct sample_writer *samples, uint64_t round)
     }
 }
 
-static int scene_make(void **state)
+FIXTURE(scene_make)
 {
-    (void)state;
     struct sample_writer samples;
     struct run_reader run;
     fixture_open(&fixture);
@@ -154,17 +153,13 @@ static int scene_make(void **state)
     assert_non_null(scene);
     memcpy(scene, run.base, scene_bytes);
     run_reader_close(&run);
-    assert_int_equal(whole.events, THREADS * ROUNDS * CHUNK_EVENTS);
-    assert_int_equal(whole.samples, ROUNDS);
-    return 0;
+    EQUALS({whole.events, THREADS * ROUNDS * CHUNK_EVENTS}, {whole.samples, ROUNDS});
 }
 
-static int scene_end(void **state)
+FIXTURE(scene_end)
 {
-    (void)state;
     free(scene);
     fixture_remove(&fixture);
-    return 0;
 }
 
 static void scene_restore(void)

@@ -82,9 +82,7 @@ TEST(equal_ranks_are_medians)
         {2, 9, 1, 3, 5}, {4, 4, 2, 3, 3.5}, {2, 5, 3, 4, 5}, {4, 6, 3, 3.5, -1}, {2, 7, 2, 9, 6}};
     struct scaling scaling;
     assert_int_equal(scaling_make(&scaling, runs, 5, false), 0);
-    assert_int_equal(scaling.count, 2);
-    assert_int_equal(scaling.rows[0].runs, 3);
-    assert_int_equal(scaling.rows[1].runs, 2);
+    EQUALS({scaling.count, 2}, {scaling.rows[0].runs, 3}, {scaling.rows[1].runs, 2});
     close_check(scaling.rows[0].median.seconds, 7);
     close_check(scaling.rows[0].median.mean, 2);
     close_check(scaling.rows[0].median.max, 4);

@@ -24,9 +24,8 @@ static uint64_t counts[COUNTER_COUNT][PLACE_COUNT];
 static struct os_counters os;
 static uint64_t interval, now;
 
-static int begin(void **state)
+FIXTURE(begin)
 {
-    (void)state;
     memset(counts, 0, sizeof counts);
     memset(&os, 0, sizeof os);
     memset(&usage, 0, sizeof usage);
@@ -36,7 +35,6 @@ static int begin(void **state)
     os_counters_pass(&os, PLACE_OUTSIDE, now);
     os_counters_read(&os, now, counts);
     readings = 0;
-    return 0;
 }
 
 /* The thread is there for so long. */

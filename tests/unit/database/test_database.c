@@ -12,13 +12,10 @@
 
 static char directory[] = "/tmp/mpit-database.XXXXXX", path[64], error[OUTPUT_ERROR_BYTES];
 
-static int directory_make(void **state)
+FIXTURE(directory_make)
 {
-    (void)state;
-    if (!mkdtemp(directory))
-        return -1;
+    assert_false(!mkdtemp(directory));
     snprintf(path, sizeof path, "%s/job.db", directory);
-    return 0;
 }
 
 static int directory_remove(void **state)
@@ -188,17 +185,10 @@ TEST(a_call_has_the_figures_of_its_records)
         .event = {.begin = 40, .duration = 5, .kind = CALL_MPI_Send, .comm = 1, .peer = 1, .bytes = 2048}, .end = 45};
     for (int i = 0; i < 2; i++) { /* the second time, nothing of the first is left */
         const struct path_cells *of = call_figures_of(figures, &wait);
-        assert_int_equal(of->calls, 1);
-        assert_int_equal(of->time, 20);
-        assert_int_equal(of->stall_time, 3);
-        assert_int_equal(of->received, 2);
-        assert_int_equal(of->bytes_in, 150);
-        assert_int_equal(of->sent, 0);
+        EQUALS({of->calls, 1}, {of->time, 20}, {of->stall_time, 3}, {of->received, 2}, {of->bytes_in, 150},
+               {of->sent, 0});
         of = call_figures_of(figures, &send);
-        assert_int_equal(of->sent, 1);
-        assert_int_equal(of->bytes_out, 2048);
-        assert_int_equal(of->received, 0);
-        assert_int_equal(of->small, 0);
+        EQUALS({of->sent, 1}, {of->bytes_out, 2048}, {of->received, 0}, {of->small, 0});
     }
     call_figures_close(figures);
 }

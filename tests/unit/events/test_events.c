@@ -41,9 +41,7 @@ TEST(info_is_cut_to_the_room)
     assert_string_equal(name, "mpit");
     assert_int_equal(length, sizeof "mpit_message_posted");
     assert_int_equal(needed, strlen(event_types[MESSAGE_POSTED].description) + 1);
-    assert_int_equal(num, 7);
-    assert_int_equal(displacements[1], sizeof(int));
-    assert_int_equal(displacements[2], -1);
+    EQUALS({num, 7}, {displacements[1], sizeof(int)}, {displacements[2], -1});
 }
 
 /* ---- delivery ---- */
@@ -59,14 +57,11 @@ TEST(only_its_communicator_is_heard)
     raise(message(0, 1), CONTEXT_FREE);
     raise(message(0, 1), CONTEXT_FREE);
     raise(message(1, 1), CONTEXT_FREE);
-    assert_int_equal(heard[0], 2);
-    assert_int_equal(heard[1], 1);
+    EQUALS({heard[0], 2}, {heard[1], 1});
     free_now(handle[0]);
     raise(message(0, 1), CONTEXT_FREE);
     raise(message(1, 1), CONTEXT_FREE);
-    assert_int_equal(heard[0], 2);
-    assert_int_equal(heard[1], 2);
-    assert_int_equal(any, 5);
+    EQUALS({heard[0], 2}, {heard[1], 2}, {any, 5});
     free_now(handle[1]);
     free_now(every);
 }
@@ -139,12 +134,9 @@ TEST(what_is_dropped_is_told_before_the_next)
     raise(message(0, 1), CONTEXT_IN_MPI);
     assert_int_equal(told_times, 0); /* nobody who could hear of it there */
     raise(message(0, 1), CONTEXT_FREE);
-    assert_int_equal(told, 2);
-    assert_int_equal(told_times, 1);
-    assert_int_equal(told_safety, MPI_T_CB_REQUIRE_NONE);
+    EQUALS({told, 2}, {told_times, 1}, {told_safety, MPI_T_CB_REQUIRE_NONE});
     assert_ptr_equal(told_data, &at);
-    assert_int_equal(told_at, 0);
-    assert_int_equal(at, 1);
+    EQUALS({told_at, 0}, {at, 1});
     assert_int_equal(MPI_T_event_set_dropped_handler(handle, NULL), MPI_SUCCESS);
     raise(message(0, 1), CONTEXT_THREADS);
     assert_int_equal(MPI_T_event_set_dropped_handler(handle, tell), MPI_SUCCESS);
@@ -179,10 +171,7 @@ TEST(raising_inside_a_callback_is_dropped)
     assert_int_equal(MPI_T_event_set_dropped_handler(handle, tell), MPI_SUCCESS);
     hear(handle, MPI_T_CB_REQUIRE_NONE, raise_again, &heard);
     raise(message(0, 9), CONTEXT_FREE);
-    assert_int_equal(heard, 1);
-    assert_int_equal(deepest, 1);
-    assert_int_equal(told, 2);
-    assert_int_equal(told_times, 1);
+    EQUALS({heard, 1}, {deepest, 1}, {told, 2}, {told_times, 1});
     free_now(handle);
 }
 
@@ -198,9 +187,7 @@ static void read_all(MPI_T_event_instance instance, MPI_T_event_registration han
     (void)safety;
     memset(&copy, 0x11, sizeof copy);
     assert_int_equal(MPI_T_event_copy(instance, &copy), MPI_SUCCESS);
-    assert_int_equal(copy.peer, 2);
-    assert_int_equal(copy.bytes, 5);
-    assert_int_equal(copy.comm, comms[0]->handle);
+    EQUALS({copy.peer, 2}, {copy.bytes, 5}, {copy.comm, comms[0]->handle});
     assert_int_equal(MPI_T_event_read(instance, 0, &value), MPI_SUCCESS);
     assert_int_equal(value, 1);
     assert_int_equal(MPI_T_event_read(instance, 4, &bytes), MPI_SUCCESS);
@@ -301,12 +288,9 @@ TEST(handle_may_be_freed_in_its_callback)
     hear(older, MPI_T_CB_REQUIRE_NONE, count, &others);
     hear(handle, MPI_T_CB_REQUIRE_NONE, free_itself, &heard);
     raise(message(0, 1), CONTEXT_FREE);
-    assert_int_equal(heard, 1);
-    assert_int_equal(freed, 1);
-    assert_int_equal(others, 1);
+    EQUALS({heard, 1}, {freed, 1}, {others, 1});
     raise(message(0, 1), CONTEXT_FREE);
-    assert_int_equal(heard, 1);
-    assert_int_equal(others, 2);
+    EQUALS({heard, 1}, {others, 2});
     free_now(older);
     freed = 0;
     handle = handle_on(MESSAGE_POSTED, 0);

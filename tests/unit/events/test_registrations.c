@@ -82,8 +82,7 @@ TEST(handles_come_and_go_while_threads_raise)
         pthread_join(churners[i], NULL);
     for (int i = 0; i < RAISERS; i++)
         pthread_join(raisers[i], NULL);
-    assert_int_equal(heard, RAISERS * RAISES);
-    assert_int_equal(lives_ended, CHURNERS * HANDLES);
+    EQUALS({heard, RAISERS * RAISES}, {lives_ended, CHURNERS * HANDLES});
     free_now(handle);
     assert_int_equal(listeners, 0);
 }
@@ -246,8 +245,7 @@ static void dropped_by_library(MPI_Count number, MPI_T_event_registration handle
 {
     (void)safety;
     assert_ptr_equal(handle, library_handle);
-    assert_int_equal(number, 4);
-    assert_int_equal(source, 1);
+    EQUALS({number, 4}, {source, 1});
     *(int *)data += 10;
 }
 

@@ -17,9 +17,8 @@ static struct level_cells pending, pending_all;
 static struct tally tally;
 static struct comm_tally comm;
 
-static int cells_clear(void **state)
+FIXTURE(cells_clear)
 {
-    (void)state;
     memset(&thread, 0, sizeof thread);
     memset(&cells, 0, sizeof cells);
     memset(&shared, 0, sizeof shared);
@@ -31,7 +30,6 @@ static int cells_clear(void **state)
                            .fabric = {.cells = &fabric, .pending = &pending, .pending_all = &pending_all},
                            .fabric_calls = &calls};
     comm = (struct comm_tally){.cells = &cells, .shared = &shared};
-    return 0;
 }
 
 #define FOLD_EVENT(...) fold(&tally, &comm, &(struct event){__VA_ARGS__}, NULL)
@@ -42,43 +40,28 @@ TEST_WITH(operation_counts_by_kind_and_function, cells_clear, NULL)
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_TSEND, .bytes = 100);
     FOLD_ALONE(.duration = 20, .kind = EVENT_FABRIC, .peer = 1, .tag = CALLED_FI_INJECT, .bytes = 8);
     FOLD_ALONE(.duration = 5, .kind = EVENT_FABRIC | EVENT_PENDING, .peer = 1, .tag = CALLED_FI_SENDV, .bytes = 7);
-    assert_int_equal(fabric.kind[FABRIC_SEND].count, 2);
-    assert_int_equal(fabric.kind[FABRIC_SEND].bytes, 107);
-    assert_int_equal(fabric.kind[FABRIC_INJECT].count, 1);
-    assert_int_equal(fabric.function[CALLED_FI_TSEND].count, 1);
-    assert_int_equal(fabric.function[CALLED_FI_SENDV].bytes, 7);
-    assert_int_equal(fabric.time, 35);
-    assert_int_equal(fabric.started, 2);
-    assert_int_equal(pending.now, 2);
-    assert_int_equal(pending_all.high, 2);
+    EQUALS({fabric.kind[FABRIC_SEND].count, 2}, {fabric.kind[FABRIC_SEND].bytes, 107},
+           {fabric.kind[FABRIC_INJECT].count, 1}, {fabric.function[CALLED_FI_TSEND].count, 1},
+           {fabric.function[CALLED_FI_SENDV].bytes, 7}, {fabric.time, 35}, {fabric.started, 2}, {pending.now, 2},
+           {pending_all.high, 2});
     FOLD_ALONE(.duration = 2, .kind = EVENT_FABRIC_DONE, .peer = 1, .tag = 1);
-    assert_int_equal(fabric.completed, 2);
-    assert_int_equal(fabric.errors, 1);
-    assert_int_equal(pending.now, 0);
-    assert_int_equal(pending.high, 2);
+    EQUALS({fabric.completed, 2}, {fabric.errors, 1}, {pending.now, 0}, {pending.high, 2});
 }
 
 TEST_WITH(refused_operation_is_none, cells_clear, NULL)
 {
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_FAILED, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 100);
     FOLD_ALONE(.duration = 3, .kind = EVENT_FABRIC_AGAIN, .peer = 1, .tag = CALLED_FI_SEND, .bytes = 40);
-    assert_int_equal(fabric.kind[FABRIC_SEND].count, 0);
-    assert_int_equal(fabric.kind[FABRIC_SEND].bytes, 0);
-    assert_int_equal(fabric.errors, 1);
-    assert_int_equal(fabric.again, 3);
-    assert_int_equal(fabric.time, 50);
-    assert_int_equal(pending.now, 0);
+    EQUALS({fabric.kind[FABRIC_SEND].count, 0}, {fabric.kind[FABRIC_SEND].bytes, 0}, {fabric.errors, 1},
+           {fabric.again, 3}, {fabric.time, 50}, {pending.now, 0});
 }
 
 TEST_WITH(time_inside_of_a_poll_is_the_polls, cells_clear, NULL)
 {
     FOLD_ALONE(.duration = 10, .kind = EVENT_FABRIC | EVENT_NESTED, .peer = 1, .tag = CALLED_UCP_TAG_SEND_NBX);
     FOLD_ALONE(.duration = 4, .kind = EVENT_FABRIC_POLLS, .peer = 1, .tag = 3, .bytes = 200);
-    assert_int_equal(fabric.time, 200);
-    assert_int_equal(fabric.poll_time, 200);
-    assert_int_equal(fabric.polls, 4);
-    assert_int_equal(fabric.empty_polls, 3);
-    assert_int_equal(fabric.function[CALLED_UCP_TAG_SEND_NBX].time, 10);
+    EQUALS({fabric.time, 200}, {fabric.poll_time, 200}, {fabric.polls, 4}, {fabric.empty_polls, 3},
+           {fabric.function[CALLED_UCP_TAG_SEND_NBX].time, 10});
 }
 
 TEST_WITH(time_below_belongs_to_call_and_communicator, cells_clear, NULL)
@@ -86,11 +69,8 @@ TEST_WITH(time_below_belongs_to_call_and_communicator, cells_clear, NULL)
     FOLD_EVENT(.begin = 100, .duration = 50, .kind = CALL_MPI_Bcast, .comm = 1);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Bcast, .kind = RECORD_FABRIC, .comm = 1, .tag = 2, .bytes = 30);
     FOLD_EVENT(.begin = 110, .duration = CALL_MPI_Bcast, .kind = RECORD_TRANSFERS, .comm = 1, .tag = 3, .bytes = 25);
-    assert_int_equal(calls.time[CALL_MPI_Bcast], 30);
-    assert_int_equal(calls.other, 2);
-    assert_int_equal(cells.fabric_time, 30);
-    assert_int_equal(cells.transfers, 3);
-    assert_int_equal(cells.transfer_span, 25);
+    EQUALS({calls.time[CALL_MPI_Bcast], 30}, {calls.other, 2}, {cells.fabric_time, 30}, {cells.transfers, 3},
+           {cells.transfer_span, 25});
 }
 
 /* With a stall behind the same call, and without. */
@@ -103,17 +83,14 @@ TEST_WITH(requests_share_the_time_below, cells_clear, NULL)
             FOLD_ALONE(.begin = 100, .duration = CALL_MPI_Waitall, .kind = RECORD_STALL, .peer = 2, .bytes = 21);
         FOLD_ALONE(.begin = 100, .duration = CALL_MPI_Waitall, .kind = RECORD_FABRIC, .peer = 2, .bytes = 31);
         FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
-        assert_int_equal(cells.fabric_time - before.fabric_time, 16);
-        assert_int_equal(cells.stall_time - before.stall_time, stalled ? 11 : 0);
+        EQUALS({cells.fabric_time - before.fabric_time, 16}, {cells.stall_time - before.stall_time, stalled ? 11 : 0});
         FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
-        assert_int_equal(cells.fabric_time - before.fabric_time, 31);
-        assert_int_equal(cells.stall_time - before.stall_time, stalled ? 21 : 0);
+        EQUALS({cells.fabric_time - before.fabric_time, 31}, {cells.stall_time - before.stall_time, stalled ? 21 : 0});
     }
     struct comm_cells before = cells;
     FOLD_ALONE(.begin = 100, .duration = 50, .kind = CALL_MPI_Waitall, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = -1);
-    assert_int_equal(cells.fabric_time, before.fabric_time);
-    assert_int_equal(cells.stall_time, before.stall_time);
+    EQUALS({cells.fabric_time, before.fabric_time}, {cells.stall_time, before.stall_time});
 }
 
 /* A summary with providers of these names, each with so many polls. */
@@ -139,10 +116,8 @@ TEST(providers_are_merged_by_name)
     assert_string_equal(summary.providers[0].name, "net");
     assert_int_equal(summary.providers[0].polls, 2);
     assert_string_equal(summary.providers[1].name, "ucx");
-    assert_int_equal(summary.providers[1].polls, 4);
-    assert_int_equal(summary.providers[1].ranks, 2);
-    assert_int_equal(summary.providers[1].pending_high, 10);
-    assert_int_equal(summary.providers[1].functions[CALLED_FI_SEND].count, 2);
+    EQUALS({summary.providers[1].polls, 4}, {summary.providers[1].ranks, 2}, {summary.providers[1].pending_high, 10},
+           {summary.providers[1].functions[CALLED_FI_SEND].count, 2});
     assert_string_equal(summary.providers[2].name, "");
 }
 

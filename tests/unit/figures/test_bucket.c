@@ -14,9 +14,7 @@ TEST(slot_k_holds_from_a_power_of_two_to_below_the_next)
 {
     for (unsigned k = 1; k < BUCKET_COUNT; k++) {
         uint64_t least = UINT64_C(1) << (k - 1), most = (UINT64_C(1) << k) - 1;
-        assert_int_equal(bucket_of(least), k);
-        assert_int_equal(bucket_of(most), k);
-        assert_int_equal(bucket_of(least - 1), k - 1);
+        EQUALS({bucket_of(least), k}, {bucket_of(most), k}, {bucket_of(least - 1), k - 1});
     }
 }
 

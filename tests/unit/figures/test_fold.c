@@ -13,9 +13,8 @@ static struct peer_cells page;
 static struct tally tally;
 static struct comm_tally comm;
 
-static int cells_clear(void **state)
+FIXTURE(cells_clear)
 {
-    (void)state;
     memset(&thread, 0, sizeof thread);
     memset(&cells, 0, sizeof cells);
     memset(&shared, 0, sizeof shared);
@@ -23,7 +22,6 @@ static int cells_clear(void **state)
     cells.message_low = cells.span_first = LOW_NEUTRAL;
     tally = (struct tally){.cells = &thread};
     comm = (struct comm_tally){.cells = &cells, .shared = &shared, .page = &page, .peers = 64};
-    return 0;
 }
 
 #define FOLD_EVENT(...) fold(&tally, &comm, &(struct event){__VA_ARGS__}, NULL)
@@ -32,15 +30,12 @@ static int cells_clear(void **state)
 
 static void level_check(const struct level_cells *level, uint64_t now, uint64_t high, uint64_t low)
 {
-    assert_int_equal(level->now, now);
-    assert_int_equal(level->high, high);
-    assert_int_equal(level->low, low);
+    EQUALS({level->now, now}, {level->high, high}, {level->low, low});
 }
 
 static void messages_check(struct message_cells found, uint64_t count, uint64_t bytes)
 {
-    assert_int_equal(found.count, count);
-    assert_int_equal(found.bytes, bytes);
+    EQUALS({found.count, count}, {found.bytes, bytes});
 }
 
 TESTS_EACH(cells_clear, NULL)
@@ -49,21 +44,14 @@ TEST(send_is_a_message_to_its_peer)
 {
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Send | EVENT_LARGE, .comm = 1, .peer = 3, .bytes = 1000);
     FOLD_EVENT(.begin = 200, .duration = 5, .kind = CALL_MPI_Ssend, .comm = 1, .peer = 3, .bytes = 0);
-    assert_int_equal(thread.call_count[CALL_MPI_Send], 1);
-    assert_int_equal(thread.call_time[CALL_MPI_Send], 10);
-    assert_int_equal(thread.call_time[CALL_MPI_Ssend], 5);
+    EQUALS({thread.call_count[CALL_MPI_Send], 1}, {thread.call_time[CALL_MPI_Send], 10},
+           {thread.call_time[CALL_MPI_Ssend], 5});
     messages_check(cells.send[10], 1, 1000);
     messages_check(cells.send[0], 1, 0);
     messages_check(page.peer[3].send, 2, 1000);
     messages_check(page.peer[3].recv, 0, 0);
-    assert_int_equal(cells.large, 1);
-    assert_int_equal(cells.p2p_time, 15);
-    assert_int_equal(cells.p2p_done, 2);
-    assert_int_equal(cells.transfer_time, 15);
-    assert_int_equal(cells.message_high, 1000);
-    assert_int_equal(cells.message_low, 0);
-    assert_int_equal(cells.span_first, 100);
-    assert_int_equal(cells.span_last, 205);
+    EQUALS({cells.large, 1}, {cells.p2p_time, 15}, {cells.p2p_done, 2}, {cells.transfer_time, 15},
+           {cells.message_high, 1000}, {cells.message_low, 0}, {cells.span_first, 100}, {cells.span_last, 205});
     level_check(&shared.sends, 0, 0, 0);
 }
 
@@ -72,10 +60,7 @@ TEST(receive_is_a_message_from_its_peer)
     FOLD_EVENT(.begin = 100, .duration = 10, .kind = CALL_MPI_Recv, .comm = 1, .peer = 70, .bytes = 7);
     messages_check(cells.recv[3], 1, 7);
     messages_check(page.peer[70 % PEERS_PER_PAGE].recv, 1, 7);
-    assert_int_equal(cells.p2p_done, 1);
-    assert_int_equal(cells.p2p_time, 10);
-    assert_int_equal(cells.transfer_time, 10);
-    assert_int_equal(cells.large, 0);
+    EQUALS({cells.p2p_done, 1}, {cells.p2p_time, 10}, {cells.transfer_time, 10}, {cells.large, 0});
 }
 
 TEST(timeout_is_counted_where_its_flag_stands)
@@ -93,10 +78,7 @@ TEST(null_process_is_a_call_and_no_message)
     FOLD_COMPLETED(.begin = 60, .duration = 6, .kind = CALL_MPI_Waitall, .peer = 2, .tag = 2);
     FOLD_EVENT(.begin = 50, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = PEER_PROC_NULL);
     FOLD_EVENT(.begin = 50, .duration = CALL_MPI_Irecv, .kind = RECORD_RECV_DONE, .comm = 1, .peer = PEER_PROC_NULL);
-    assert_int_equal(cells.p2p_time, 8);
-    assert_int_equal(cells.wait_time, 6);
-    assert_int_equal(cells.p2p_done, 0);
-    assert_int_equal(cells.message_high, 0);
+    EQUALS({cells.p2p_time, 8}, {cells.wait_time, 6}, {cells.p2p_done, 0}, {cells.message_high, 0});
     assert_true(cells.message_low == LOW_NEUTRAL);
     assert_true(cells.span_first == LOW_NEUTRAL);
     level_check(&shared.sends, 0, 0, 0);
@@ -110,11 +92,8 @@ TEST(failed_call_is_timed_and_counts_no_message)
     FOLD_EVENT(.begin = 1, .duration = 3, .kind = CALL_MPI_Send | EVENT_FAILED, .comm = 1, .peer = 1, .bytes = 9);
     FOLD_EVENT(.begin = 9, .duration = 4, .kind = CALL_MPI_Irecv | EVENT_FAILED, .comm = 1, .peer = 1, .bytes = 9);
     FOLD_EVENT(.begin = 20, .duration = 5, .kind = CALL_MPI_Bcast | EVENT_FAILED, .comm = 1, .bytes = 9);
-    assert_int_equal(thread.call_count[CALL_MPI_Send], 1);
-    assert_int_equal(cells.p2p_time, 7);
-    assert_int_equal(cells.coll_time[COLLECTIVE_BCAST], 5);
-    assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 0);
-    assert_int_equal(cells.coll_execution[COLLECTIVE_BCAST], 0);
+    EQUALS({thread.call_count[CALL_MPI_Send], 1}, {cells.p2p_time, 7}, {cells.coll_time[COLLECTIVE_BCAST], 5},
+           {cells.coll_count[COLLECTIVE_BCAST], 0}, {cells.coll_execution[COLLECTIVE_BCAST], 0});
     messages_check(cells.send[4], 0, 0);
     level_check(&shared.recvs, 0, 0, 0);
     assert_true(cells.span_first == LOW_NEUTRAL);
@@ -132,10 +111,7 @@ TEST(nonblocking_send_counts_when_posted_and_transfers_when_done)
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isend, .kind = RECORD_SEND_DONE, .comm = 1, .peer = 1, .bytes = 300);
     level_check(&shared.sends, 1, 2, 0);
     level_check(&shared.bytes, 500, 800, 0);
-    assert_int_equal(cells.p2p_done, 1);
-    assert_int_equal(cells.transfer_time, 100);
-    assert_int_equal(cells.wait_time, 50);
-    assert_int_equal(cells.span_last, 200);
+    EQUALS({cells.p2p_done, 1}, {cells.transfer_time, 100}, {cells.wait_time, 50}, {cells.span_last, 200});
     messages_check(page.peer[1].send, 2, 800);
 }
 
@@ -149,8 +125,7 @@ TEST(nonblocking_receive_counts_what_arrived)
     level_check(&shared.recvs, 0, 1, 0);
     messages_check(page.peer[5].recv, 1, 33);
     messages_check(cells.recv[6], 1, 33);
-    assert_int_equal(cells.transfer_time, 15);
-    assert_int_equal(cells.message_high, 33);
+    EQUALS({cells.transfer_time, 15}, {cells.message_high, 33});
     level_check(&shared.bytes, 0, 0, 0);
 }
 
@@ -164,17 +139,13 @@ TEST(completion_time_is_shared_evenly_and_the_first_gets_the_rest)
     fold(&tally, &comm, &first, NULL);
     fold(&tally, &other, &first, NULL);
     fold(&tally, &other, &first, NULL);
-    assert_int_equal(cells.wait_time, 5);
-    assert_int_equal(other_cells.wait_time, 6);
-    assert_int_equal(thread.call_time[CALL_MPI_Waitall], 11);
+    EQUALS({cells.wait_time, 5}, {other_cells.wait_time, 6}, {thread.call_time[CALL_MPI_Waitall], 11});
 }
 
 TEST(completion_of_nothing_is_the_process_alone)
 {
     FOLD_COMPLETED(.begin = 100, .duration = 11, .kind = CALL_MPI_Test, .peer = 0, .tag = 1);
-    assert_int_equal(thread.call_count[CALL_MPI_Test], 1);
-    assert_int_equal(thread.call_time[CALL_MPI_Test], 11);
-    assert_int_equal(cells.wait_time, 0);
+    EQUALS({thread.call_count[CALL_MPI_Test], 1}, {thread.call_time[CALL_MPI_Test], 11}, {cells.wait_time, 0});
 }
 
 TEST(cancelled_receive_is_a_call_and_no_message)
@@ -184,8 +155,7 @@ TEST(cancelled_receive_is_a_call_and_no_message)
     FOLD_EVENT(.begin = 10, .duration = CALL_MPI_Irecv, .kind = RECORD_CANCELLED, .comm = 1, .peer = 2, .tag = 1);
     level_check(&shared.recvs, 0, 1, 0);
     messages_check(page.peer[2].recv, 0, 0);
-    assert_int_equal(cells.p2p_done, 0);
-    assert_int_equal(cells.wait_time, 5);
+    EQUALS({cells.p2p_done, 0}, {cells.wait_time, 5});
 }
 
 TEST(freed_send_leaves_no_pending_bytes)
@@ -212,8 +182,7 @@ TEST(missed_end_lowers_levels_and_takes_no_time)
     level_check(&shared.sends, 0, 1, 0);
     level_check(&shared.bytes, 0, 8, 0);
     level_check(&shared.recvs, 0, 1, 0);
-    assert_int_equal(cells.wait_time, 0);
-    assert_int_equal(cells.p2p_done, 0);
+    EQUALS({cells.wait_time, 0}, {cells.p2p_done, 0});
 }
 
 /* One request, two messages: the time of the call goes to it once. */
@@ -233,9 +202,7 @@ TEST(nonblocking_sendrecv_is_two_messages_and_one_request)
     assert_int_equal(cells.wait_time, 0);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Isendrecv, .kind = RECORD_RECV_DONE, .comm = 1, .peer = 2,
                .bytes = 9);
-    assert_int_equal(cells.wait_time, 30);
-    assert_int_equal(cells.p2p_done, 2);
-    assert_int_equal(cells.transfer_time, 100);
+    EQUALS({cells.wait_time, 30}, {cells.p2p_done, 2}, {cells.transfer_time, 100});
     messages_check(page.peer[1].send, 1, 4);
     messages_check(page.peer[2].recv, 1, 9);
     level_check(&shared.sends, 0, 1, 0);
@@ -256,11 +223,8 @@ TEST(both_halves_of_a_sendrecv_are_messages)
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECEIVE, .comm = 1, .peer = 2, .bytes = 5);
     messages_check(page.peer[1].send, 1, 4);
     messages_check(page.peer[2].recv, 1, 5);
-    assert_int_equal(cells.p2p_done, 2);
-    assert_int_equal(cells.transfer_time, 20);
-    assert_int_equal(cells.p2p_time, 10);
-    assert_int_equal(cells.span_first, 100);
-    assert_int_equal(cells.span_last, 110);
+    EQUALS({cells.p2p_done, 2}, {cells.transfer_time, 20}, {cells.p2p_time, 10}, {cells.span_first, 100},
+           {cells.span_last, 110});
 }
 
 /* The edge of a grid: nothing to send, something to receive. */
@@ -270,9 +234,7 @@ TEST(span_covers_the_receive_of_a_sendrecv_to_nobody)
     assert_true(cells.span_first == LOW_NEUTRAL);
     FOLD_EVENT(.begin = 100, .kind = RECORD_RECEIVE, .comm = 1, .peer = 2, .bytes = 5);
     messages_check(page.peer[2].recv, 1, 5);
-    assert_int_equal(cells.p2p_done, 1);
-    assert_int_equal(cells.span_first, 100);
-    assert_int_equal(cells.span_last, 110);
+    EQUALS({cells.p2p_done, 1}, {cells.span_first, 100}, {cells.span_last, 110});
 }
 
 TEST(started_requests_share_the_time_of_their_start)
@@ -295,8 +257,7 @@ TEST(started_requests_share_the_time_of_their_start)
 TEST(persistent_collective_is_one_operation_each_time_it_is_started)
 {
     FOLD_EVENT(.begin = 50, .duration = 4, .kind = CALL_MPI_Allreduce_init, .comm = 1, .peer = PEER_NONE);
-    assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4);
-    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 0);
+    EQUALS({cells.coll_time[COLLECTIVE_ALLREDUCE], 4}, {cells.coll_count[COLLECTIVE_ALLREDUCE], 0});
     assert_true(cells.span_first == LOW_NEUTRAL);
     for (unsigned i = 1; i <= 2; i++) {
         FOLD_COMPLETED(.begin = 100 * i, .duration = 7, .kind = CALL_MPI_Startall, .peer = 2, .tag = 2);
@@ -310,22 +271,18 @@ TEST(persistent_collective_is_one_operation_each_time_it_is_started)
                    .peer = PEER_NONE, .tag = 8, .bytes = 8);
         FOLD_EVENT(.begin = 100 * i, .duration = CALL_MPI_Neighbor_alltoall_init, .kind = RECORD_COLL_DONE, .comm = 1,
                    .peer = PEER_NONE, .tag = 20, .bytes = 12);
-        assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], i);
-        assert_int_equal(cells.coll_count[COLLECTIVE_NEIGHBOR_ALLTOALL], i);
-        assert_int_equal(cells.coll_bytes, 48 * i);
+        EQUALS({cells.coll_count[COLLECTIVE_ALLREDUCE], i}, {cells.coll_count[COLLECTIVE_NEIGHBOR_ALLTOALL], i},
+               {cells.coll_bytes, 48 * i});
         assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 4 + 4 * i); /* its share of 7, with what is left */
         assert_int_equal(cells.coll_time[COLLECTIVE_NEIGHBOR_ALLTOALL], 3 * i);
         assert_int_equal(cells.coll_execution[COLLECTIVE_ALLREDUCE], 16 * i); /* begin of start to end of wait */
-        assert_int_equal(cells.coll_execution[COLLECTIVE_NEIGHBOR_ALLTOALL], 16 * i);
-        assert_int_equal(cells.wait_time, 6 * i);
+        EQUALS({cells.coll_execution[COLLECTIVE_NEIGHBOR_ALLTOALL], 16 * i}, {cells.wait_time, 6 * i});
     }
-    assert_int_equal(cells.span_first, 100);
-    assert_int_equal(cells.span_last, 216);
+    EQUALS({cells.span_first, 100}, {cells.span_last, 216});
     FOLD_COMPLETED(.begin = 300, .duration = 2, .kind = CALL_MPI_Request_free, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 290, .duration = CALL_MPI_Allreduce_init, .kind = RECORD_FREED, .comm = 1, .peer = PEER_NONE,
                .bytes = 8);
-    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 2);
-    assert_int_equal(cells.wait_time, 14);
+    EQUALS({cells.coll_count[COLLECTIVE_ALLREDUCE], 2}, {cells.wait_time, 14});
     level_check(&shared.sends, 0, 0, 0);
     level_check(&shared.bytes, 0, 0, 0);
 }
@@ -333,8 +290,7 @@ TEST(persistent_collective_is_one_operation_each_time_it_is_started)
 TEST(probe_takes_time_and_is_no_communication)
 {
     FOLD_EVENT(.begin = 100, .duration = 7, .kind = CALL_MPI_Iprobe, .comm = 1, .peer = 1, .bytes = 0);
-    assert_int_equal(cells.p2p_time, 7);
-    assert_int_equal(cells.p2p_done, 0);
+    EQUALS({cells.p2p_time, 7}, {cells.p2p_done, 0});
     assert_true(cells.span_first == LOW_NEUTRAL);
 }
 
@@ -342,14 +298,10 @@ TEST(collective_counts_what_went_in_and_out)
 {
     FOLD_EVENT(.begin = 1, .duration = 9, .kind = CALL_MPI_Allreduce, .comm = 1, .peer = PEER_NONE, .tag = 24,
                .bytes = 8);
-    assert_int_equal(cells.coll_count[COLLECTIVE_ALLREDUCE], 1);
-    assert_int_equal(cells.coll_time[COLLECTIVE_ALLREDUCE], 9);
-    assert_int_equal(cells.coll_execution[COLLECTIVE_ALLREDUCE], 9);
-    assert_int_equal(cells.coll_bytes, 32);
-    assert_int_equal(cells.coll_size_count[bucket_of(32)], 1);
-    assert_int_equal(cells.span_last, 10);
-    assert_int_equal(cells.p2p_time, 0);
-    assert_int_equal(cells.message_high, 0);
+    EQUALS({cells.coll_count[COLLECTIVE_ALLREDUCE], 1}, {cells.coll_time[COLLECTIVE_ALLREDUCE], 9},
+           {cells.coll_execution[COLLECTIVE_ALLREDUCE], 9}, {cells.coll_bytes, 32},
+           {cells.coll_size_count[bucket_of(32)], 1}, {cells.span_last, 10}, {cells.p2p_time, 0},
+           {cells.message_high, 0});
 }
 
 TEST(wide_event_takes_time_and_bytes_from_its_extension)
@@ -371,23 +323,18 @@ TEST(wide_event_takes_time_and_bytes_from_its_extension)
 TEST(nonblocking_collective_counts_when_it_is_done)
 {
     FOLD_EVENT(.begin = 100, .duration = 3, .kind = CALL_MPI_Ibcast, .comm = 1, .peer = 0, .bytes = 64);
-    assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 0);
-    assert_int_equal(cells.coll_time[COLLECTIVE_BCAST], 3);
+    EQUALS({cells.coll_count[COLLECTIVE_BCAST], 0}, {cells.coll_time[COLLECTIVE_BCAST], 3});
     FOLD_COMPLETED(.begin = 110, .duration = 10, .kind = CALL_MPI_Wait, .peer = 1, .tag = 1);
     FOLD_EVENT(.begin = 100, .duration = CALL_MPI_Ibcast, .kind = RECORD_COLL_DONE, .comm = 1, .tag = 64, .bytes = 0);
-    assert_int_equal(cells.coll_count[COLLECTIVE_BCAST], 1);
-    assert_int_equal(cells.coll_execution[COLLECTIVE_BCAST], 20);
-    assert_int_equal(cells.coll_bytes, 64);
-    assert_int_equal(cells.wait_time, 10);
-    assert_int_equal(cells.span_last, 120);
+    EQUALS({cells.coll_count[COLLECTIVE_BCAST], 1}, {cells.coll_execution[COLLECTIVE_BCAST], 20},
+           {cells.coll_bytes, 64}, {cells.wait_time, 10}, {cells.span_last, 120});
 }
 
 TEST(communicator_call_is_charged_to_the_parent)
 {
     FOLD_EVENT(.begin = 100, .duration = 3, .kind = CALL_MPI_Comm_dup, .comm = 1, .peer = PEER_NONE);
     FOLD_EVENT(.kind = RECORD_CREATED, .comm = 2, .peer = 1);
-    assert_int_equal(cells.comm_time, 3);
-    assert_int_equal(cells.p2p_time, 0);
+    EQUALS({cells.comm_time, 3}, {cells.p2p_time, 0});
     assert_true(cells.span_first == LOW_NEUTRAL);
 }
 
@@ -454,8 +401,7 @@ TEST(concurrent_levels_lose_nothing)
         pthread_create(&workers[i], NULL, levels_change, &shared.bytes);
     for (int i = 0; i < WORKERS; i++)
         pthread_join(workers[i], NULL);
-    assert_int_equal(shared.bytes.now, 10);
-    assert_int_equal(shared.bytes.low, 10);
+    EQUALS({shared.bytes.now, 10}, {shared.bytes.low, 10});
     assert_in_range(shared.bytes.high, 13, 10 + 3 * WORKERS);
 }
 
@@ -509,7 +455,5 @@ TEST(phase_adds_its_figures)
     phase.kind = EVENT_REGION;
     phase.duration = 5;
     fold(&tally, NULL, &phase, NULL);
-    assert_int_equal(region.count, 4);
-    assert_int_equal(region.time, 905);
-    assert_int_equal(region.mpi_time, 30);
+    EQUALS({region.count, 4}, {region.time, 905}, {region.mpi_time, 30});
 }

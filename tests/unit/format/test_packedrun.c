@@ -166,18 +166,14 @@ static char packed[128];          /* the job file of the run */
 static struct run_extent section; /* its section */
 static uint64_t process;          /* the identity in that */
 
-static int fixture_make(void **state)
+FIXTURE(fixture_make)
 {
-    (void)state;
     fixture_fill(&fixture);
-    return 0;
 }
 
-static int fixture_end(void **state)
+FIXTURE(fixture_end)
 {
-    (void)state;
     fixture_remove(&fixture);
-    return 0;
 }
 
 static struct event kept[4][4096];
@@ -261,8 +257,7 @@ TEST_WITH(a_copy_is_of_the_same_process, fixture_make, fixture_end)
     assert_int_equal(job_writer_copy(&writer, from, &entry), 0);
     assert_true(writer.list[0].process == process);
     job_writer_undo(&writer);
-    assert_int_equal(writer.count, 0);
-    assert_int_equal(writer.end, sizeof(struct job_header));
+    EQUALS({writer.count, 0}, {writer.end, sizeof(struct job_header)});
     job_writer_release(&writer);
     close(from);
     close(fd);

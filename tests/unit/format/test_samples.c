@@ -10,27 +10,23 @@
 static struct sample_writer writer;
 static struct sample_cursor cursor;
 
-static int samples_setup(void **state)
+FIXTURE(samples_setup)
 {
-    (void)state;
     fixture_directory_make(directory);
     clock_open();
     open_with(64 * MEGABYTE, 0);
     run.header->clock_kind = CLOCK_KIND_MONOTONIC;
     run.header->clock_mult = UINT64_C(1) << 32;
     sampler_open(&writer, &run, 0, 5);
-    return 0;
 }
 
-static int samples_teardown(void **state)
+FIXTURE(samples_teardown)
 {
-    (void)state;
     sample_cursor_close(&cursor);
     if (reader.base)
         run_reader_close(&reader);
     run_close(&run, RUN_FINALIZED, true);
     fixture_directory_remove(directory);
-    return 0;
 }
 
 static void reading_begin(void)
@@ -65,15 +61,9 @@ TEST(a_sample_comes_back_as_it_was_put)
     assert_int_equal(run_reader_sample_streams(&reader), 1);
     const struct sample *sample = sample_cursor_next(&cursor);
     frames_check(sample, pcs, 3);
-    assert_int_equal(sample->ticks, 1234);
-    assert_int_equal(sample->weight, 7);
-    assert_int_equal(sample->cpu_ns, 999);
-    assert_int_equal(sample->flags, SAMPLE_UNKNOWN);
-    assert_int_equal(sample->state, MPIT_STATE_STALL_RECV);
-    assert_int_equal(sample->call, CALL_MPI_Recv);
-    assert_int_equal(sample->thread, 5);
-    assert_int_equal(sample->tid, 100);
-    assert_int_equal(sample->period_ns, FIXTURE_PERIOD_NS);
+    EQUALS({sample->ticks, 1234}, {sample->weight, 7}, {sample->cpu_ns, 999}, {sample->flags, SAMPLE_UNKNOWN},
+           {sample->state, MPIT_STATE_STALL_RECV}, {sample->call, CALL_MPI_Recv}, {sample->thread, 5},
+           {sample->tid, 100}, {sample->period_ns, FIXTURE_PERIOD_NS});
     assert_string_equal(sample->name, "fixture");
     assert_null(sample_cursor_next(&cursor));
     assert_false(cursor.damaged);
@@ -123,9 +113,7 @@ TEST(the_module_is_the_one_that_was_mapped_then)
     assert_non_null(sample_cursor_next(&cursor));
     const struct module *module = sample_cursor_module(&cursor, 0x1500);
     assert_string_equal(module->path, "/lib/one.so");
-    assert_int_equal(module->bias, 0x800);
-    assert_int_equal(module->build_id_bytes, 20);
-    assert_int_equal(module->build_id[19], 20);
+    EQUALS({module->bias, 0x800}, {module->build_id_bytes, 20}, {module->build_id[19], 20});
     assert_string_equal(sample_cursor_module(&cursor, 0x4fff)->path, "");
     assert_null(sample_cursor_module(&cursor, 0x2000));
     assert_null(sample_cursor_module(&cursor, 0xfff));
@@ -156,8 +144,7 @@ TEST(modules_told_anew_are_those_there_were)
         assert_string_equal(sample_cursor_module(&cursor, 0x4500)->path, "");
     }
     assert_null(sample_cursor_next(&cursor));
-    assert_int_equal(cursor.module_count, 3);
-    assert_int_equal(cursor.missing, 0);
+    EQUALS({cursor.module_count, 3}, {cursor.missing, 0});
     assert_false(cursor.damaged);
 }
 
@@ -178,9 +165,7 @@ static uint64_t samples_count(void)
 {
     uint64_t count = 0;
     for (const struct sample *sample; (sample = sample_cursor_next(&cursor)); count++) {
-        assert_int_equal(sample->ticks, cursor.number - 1);
-        assert_int_equal(sample->frames, 3);
-        assert_int_equal(sample->pcs[0], sample->ticks % 2 ? 3 : 6);
+        EQUALS({sample->ticks, cursor.number - 1}, {sample->frames, 3}, {sample->pcs[0], sample->ticks % 2 ? 3 : 6});
     }
     return count;
 }
@@ -225,15 +210,13 @@ TEST(samples_without_a_place_are_counted)
     assert_true(run_limits_set(&run, run.memory_limit, 1)); /* of a trace nothing more, but samples are none */
     run.broken = true;                                      /* as after a disk was full */
     assert_true(run_samples_flush(&run, &writer));
-    assert_int_equal(run.header->samples_lost, first);
-    assert_int_equal(writer.chunk->packed_bytes, 0);
+    EQUALS({run.header->samples_lost, first}, {writer.chunk->packed_bytes, 0});
     thread_put(5);
     const uint64_t pcs[] = {6, 5, 4}, odd[] = {3, 2, 1};
     assert_true(sampler_take(&writer, writer.number, MPIT_STATE_WORK, CALL_MPI_Send, writer.number % 2 ? odd : pcs, 3));
     reading_begin();
     assert_int_equal(samples_count(), 1);
-    assert_int_equal(cursor.missing, first);
-    assert_int_equal(cursor.number, first + 1);
+    EQUALS({cursor.missing, first}, {cursor.number, first + 1});
 }
 
 TEST(nobody_waits_for_the_runs_lock)
@@ -266,8 +249,7 @@ TEST(streams_are_apart)
     assert_int_equal(sample_cursor_open(&cursor, &reader, 3), 0);
     const struct sample *sample = sample_cursor_next(&cursor);
     frames_check(sample, others, 1);
-    assert_int_equal(sample->thread, SAMPLE_NO_THREAD);
-    assert_int_equal(sample->tid, 103);
+    EQUALS({sample->thread, SAMPLE_NO_THREAD}, {sample->tid, 103});
 }
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */

@@ -526,16 +526,13 @@ TEST(values_of_a_meter_end_in_one_state)
     interleave(&(struct stage){peers_set, peers_look, operations, 2, 2});
 }
 
-static int stages_setup(void **state)
+FIXTURE(stages_setup)
 {
-    (void)state;
     struct run_problem problem;
     clock_open();
-    if (run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0)
-        return -1;
+    assert_false(run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0);
     book.scale.mult = UINT64_C(1) << 32;
     ledger = ledger_make(1);
-    return 0;
 }
 
 static int comm_setup(void **state)

@@ -22,15 +22,13 @@ static int book_setup(void **state)
     return run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 ? -1 : book_open();
 }
 
-static int comm_setup(void **state)
+FIXTURE(comm_setup)
 {
-    (void)state;
     handle_last += 0x40;
     ledger = ledger_make(1);
     comm = book_comm_add(&(struct comm_facts){.handle = handle_last, .size = 200, .name = "test"});
     view = view_of(ledger, comm);
     book.scale.mult = UINT64_C(3) << 31; /* 1.5 ns a tick */
-    return 0;
 }
 
 static void send_to(int peer, uint64_t bytes, uint32_t ticks, uint16_t flags)
@@ -220,8 +218,7 @@ TEST(variables_that_are_differences_have_each_a_place)
         assert_int_equal(variables[i].record.count, 1);
         assert_int_equal(variables[i].difference, differences[variables[i].record.bound]++);
     }
-    assert_int_equal(differences[0], DIFFERENCES);
-    assert_int_equal(differences[1], 1);
+    EQUALS({differences[0], DIFFERENCES}, {differences[1], 1});
 }
 
 /* The recorder was interrupted behind one of the cells of a difference and before the other. */

@@ -10,19 +10,16 @@ static struct ledger *ledger;
 
 struct book books_made[8]; /* still known at the end: nothing has leaked */
 
-static int book_setup(void **state)
+FIXTURE(book_setup)
 {
-    (void)state;
     struct run_problem problem;
     static unsigned used;
     books_made[used++ % 8] = book;
     clock_open();
     book = (struct book){.lock = PTHREAD_MUTEX_INITIALIZER};
-    if (run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0)
-        return -1;
+    assert_false(run_open(&book.run, NULL, UINT64_C(1) << 30, 0, &problem) != 0 || book_open() != 0);
     book.scale = clock_calibrate();
     ledger = ledger_make(1);
-    return 0;
 }
 
 static uint64_t pass(uint64_t ticks)

@@ -146,8 +146,7 @@ TEST(readresets_take_every_maximum_once)
     wrong = chained = 0;
     stir(watch_chain, window);
     watch_chain(window);
-    assert_int_equal(wrong, 0);
-    assert_int_equal(chained, MESSAGES);
+    EQUALS({wrong, 0}, {chained, MESSAGES});
 }
 
 /* A thread that comes while others reset: what it recorded before a read is in it. */

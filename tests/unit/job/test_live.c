@@ -46,31 +46,25 @@ static const struct live_job *job_find(uint64_t number)
     return NULL;
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     fixture_open(&fixture);
     fixture_thread_add(&fixture, 0, 64);
     fixture.run.header->begin_ticks = 1;
     fixture.run.header->phase = RUN_RUNNING;
-    return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     live_close(&live);
     fixture_remove(&fixture);
-    return 0;
 }
 
 static void open_named(const char *path)
 {
     assert_int_equal(live_files_open(&live, &path, 1), 0);
     assert_int_equal(live_look(&live, error), 0);
-    assert_int_equal(live.job_count, 1);
-    assert_int_equal(live.jobs[0].job, 7);
-    assert_int_equal(live.jobs[0].count, 1);
+    EQUALS({live.job_count, 1}, {live.jobs[0].job, 7}, {live.jobs[0].count, 1});
 }
 
 static const struct live_process *look(void)
@@ -110,8 +104,7 @@ TEST(a_named_file_is_followed)
     unlink(fixture.run.path);
     process = look(); /* it has ended and its file is gone, and what it was is there still */
     assert_true(process->readable && live_is_whole(process));
-    assert_int_equal(process->now_ns, 1000000);
-    assert_int_equal(process->run.header.phase, RUN_FINALIZED);
+    EQUALS({process->now_ns, 1000000}, {process->run.header.phase, RUN_FINALIZED});
 }
 
 TEST(a_thread_is_read_with_its_call)

@@ -37,8 +37,7 @@ TEST(window_takes_units)
     static const char *const wrong[] = {"", ":", "1", "2:1", "1:2:3", "x:2", "1:2h", "-1:2", "1e30:"};
     struct selection selection = {0};
     assert_int_equal(selection_window(&selection, "1.5:2500ms", problem), 0);
-    assert_int_equal(selection.from_ns, 1500000000);
-    assert_int_equal(selection.to_ns, 2500000000);
+    EQUALS({selection.from_ns, 1500000000}, {selection.to_ns, 2500000000});
     assert_true(selection_has_time(&selection, 0, 1500000000));
     assert_false(selection_has_time(&selection, 0, 1499999999));
     assert_true(selection_has_time(&selection, 2500000000, 2600000000));

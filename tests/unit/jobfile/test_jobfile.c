@@ -137,9 +137,7 @@ static void file_has(unsigned count, bool cut)
     char error[128];
     struct job_index index;
     assert_int_equal(job_index_read(&index, path, (struct run_extent){0}, error), JOB_INDEX_READ);
-    assert_int_equal(index.cut, cut);
-    assert_int_equal(index.job, 7);
-    assert_int_equal(index.count, count);
+    EQUALS({index.cut, cut}, {index.job, 7}, {index.count, count});
     for (unsigned i = 0; i < count; i++)
         assert_true(section_has(&index, i, i));
     job_index_release(&index);

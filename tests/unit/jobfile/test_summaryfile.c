@@ -32,8 +32,7 @@ TEST(too_large_a_summary_is_reduced)
     void *data = section_unpack(section, SUMMARY_BYTES_MAX, &bytes, error);
     assert_non_null(data);
     assert_int_equal(summary_unpack(summary, data, bytes, error), 0);
-    assert_int_equal(summary->phase_count, ranks);
-    assert_int_equal(summary->instruments_left_out, ranks);
+    EQUALS({summary->phase_count, ranks}, {summary->instruments_left_out, ranks});
     assert_string_equal(summary->phases[0].name, "b");
     summary_release(summary);
     free(data);

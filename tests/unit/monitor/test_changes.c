@@ -45,11 +45,9 @@ static uint64_t figures_total(const MPIX_Monitor_figures *figures)
     return total;
 }
 
-static int scale_setup(void **state)
+FIXTURE(scale_setup)
 {
-    (void)state;
     book.scale.mult = UINT64_C(1) << 32; /* a tick is a nanosecond */
-    return 0;
 }
 
 static uint64_t executions_total(const struct record *before, const struct record *after)
@@ -111,13 +109,11 @@ TEST(records_of_other_shapes)
     }
     for (unsigned i = 0; i < COLLECTIVE_COUNT; i++)
         collectives += whole.coll_count[i];
-    assert_int_equal(figures.sent, sent);
-    assert_int_equal(figures.collectives, collectives);
+    EQUALS({figures.sent, sent}, {figures.collectives, collectives});
     change_add(&figures, &whole.head, &empty);
     assert_true(change_is_zero(&figures));
     change_add(&from_nothing, NULL, &whole.head);
-    assert_int_equal(from_nothing.completed, whole.head.sum[SUM_P2P_DONE]);
-    assert_int_equal(from_nothing.sent, sent);
+    EQUALS({from_nothing.completed, whole.head.sum[SUM_P2P_DONE]}, {from_nothing.sent, sent});
     change_add(&from_nothing, &whole.head, NULL);
     assert_true(change_is_zero(&from_nothing));
 }
@@ -135,8 +131,7 @@ TEST(collectives_by_kind)
         assert_int_equal(all.time_after[i], all.time_before[i]);
     }
     assert_true(change_collectives(NULL, &after.head, &all));
-    assert_int_equal(all.count_before[0], 0);
-    assert_int_equal(all.count_after[0], after.coll_count[0]);
+    EQUALS({all.count_before[0], 0}, {all.count_after[0], after.coll_count[0]});
     assert_false(change_collectives(&none, &none, &all));
     assert_false(change_collectives(NULL, NULL, &all));
 }

@@ -21,30 +21,26 @@ static uint64_t handle_last = 0x1000;
 static struct snapshot a, b, c;
 static struct difference difference, other;
 
-static int book_setup(void **state)
+FIXTURE(book_setup)
 {
-    (void)state;
     struct run_problem problem;
     clock_open();
     fixture_directory_make(directory);
-    if (run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book_open() != 0)
-        return -1;
+    assert_false(run_open(&book.run, directory, UINT64_C(4) << 30, 0, &problem) != 0 || book_open() != 0);
     book.scale = clock_calibrate();
     ledger = ledger_make(1);
     beside = ledger_make(2);
     world = book_comm_add(&(struct comm_facts){.handle = 1, .size = 100, .name = "WORLD"});
-    return ledger && beside && world && snapshot_prepare(&a) && snapshot_prepare(&b) && snapshot_prepare(&c) ? 0 : -1;
+    assert_true(ledger && beside && world && snapshot_prepare(&a) && snapshot_prepare(&b) && snapshot_prepare(&c));
 }
 
-static int book_teardown(void **state)
+FIXTURE(book_teardown)
 {
-    (void)state;
     run_close(&book.run, RUN_FINALIZED, false);
     fixture_directory_remove(directory);
     snapshot_free(&a);
     snapshot_free(&b);
     snapshot_free(&c);
-    return 0;
 }
 
 static struct comm *comm_new(void)
@@ -120,18 +116,12 @@ TEST(counts_are_those_between)
     barrier(ledger, world);
     end(&a, &b, NULL);
     const MPIX_Monitor_figures *sum = &difference.interval.sum;
-    assert_int_equal(sum->sent, 12);
-    assert_int_equal(sum->completed, 12);
-    assert_int_equal(sum->sent_bytes, 1023 + (UINT64_C(1) << 45));
-    assert_int_equal(sum->large, 1);
-    assert_int_equal(sum->small, 11);
-    assert_int_equal(sum->collectives, 1);
+    EQUALS({sum->sent, 12}, {sum->completed, 12}, {sum->sent_bytes, 1023 + (UINT64_C(1) << 45)}, {sum->large, 1},
+           {sum->small, 11}, {sum->collectives, 1});
     for (unsigned i = 0; i <= 10; i++)
         assert_int_equal(sum->sent_size_count[i], 1);
-    assert_int_equal(sum->sent_size_count[21], 0);
-    assert_int_equal(sum->sent_size_count[BUCKET_COUNT - 1], 1);
-    assert_int_equal(difference.interval.comm_count, 1);
-    assert_int_equal(difference.interval.coll_count, 1);
+    EQUALS({sum->sent_size_count[21], 0}, {sum->sent_size_count[BUCKET_COUNT - 1], 1},
+           {difference.interval.comm_count, 1}, {difference.interval.coll_count, 1});
     assert_string_equal(difference.interval.colls[0].kind, "MPI_Barrier");
     assert_int_equal(difference.interval.colls[0].processes, 100);
     /* less than what 13 calls took after rounding, and no other time */
@@ -147,8 +137,7 @@ TEST(one_communicator_is_alone)
     send(ledger, comm, 4);
     send(ledger, world, 4);
     end(&a, &b, comm);
-    assert_int_equal(difference.interval.sum.sent, 1);
-    assert_int_equal(difference.interval.comm_count, 1);
+    EQUALS({difference.interval.sum.sent, 1}, {difference.interval.comm_count, 1});
     assert_string_equal(difference.interval.comms[0].name, comm->name);
     comm_free(comm);
 }
@@ -173,21 +162,18 @@ TEST(neither_lost_nor_twice_when_slots_move)
             comm_free(comm);
         }
         end(&b, &c, NULL);
-        assert_int_equal(difference.interval.sum.sent, 100);
-        assert_int_equal(difference.interval.sum.sent_bytes, 4950);
+        EQUALS({difference.interval.sum.sent, 100}, {difference.interval.sum.sent_bytes, 4950});
         total += 100;
     }
     assert_true(old->lives > lives); /* else nothing is shown */
     end(&a, &c, NULL);
-    assert_int_equal(difference.interval.sum.sent, total + 3);
-    assert_int_equal(difference.interval.sum.collectives, 1);
+    EQUALS({difference.interval.sum.sent, total + 3}, {difference.interval.sum.collectives, 1});
     uint64_t sums = 0, of_comms = 0;
     for (uint32_t i = 0; i < difference.interval.comm_count; i++) {
         sums += !!(difference.interval.comms[i].flags & MPIX_MONITOR_COMM_SUM);
         of_comms += difference.interval.comms[i].figures.sent;
     }
-    assert_int_equal(sums, 1);
-    assert_int_equal(of_comms, total + 3);
+    EQUALS({sums, 1}, {of_comms, total + 3});
 }
 
 TEST(periods_add_up)
@@ -278,9 +264,8 @@ TEST(calls_under_way_are_told)
     take(&a, NULL);
     uint64_t begin = doing->since;
     end(&a, &b, NULL);
-    assert_int_equal(difference.interval.before.calls, 1);
-    assert_int_equal(difference.interval.after.calls, 1);
-    assert_int_equal(difference.interval.mpi_time_ns, 0);
+    EQUALS({difference.interval.before.calls, 1}, {difference.interval.after.calls, 1},
+           {difference.interval.mpi_time_ns, 0});
     assert_true(difference.interval.inside_ns <= difference.interval.duration_ns + 1);
     assert_true(difference.interval.inside_ns + 1 >= difference.interval.duration_ns);
     assert_string_equal(difference.interval.calls_before[0].function, "MPI_Recv");
@@ -375,9 +360,7 @@ TEST(windows_of_a_busy_process_add_up)
     snapshot_close(previous);
     snapshot_close(&a);
     difference_make(&difference, &a, previous, NULL, ALL);
-    assert_int_equal(sum, count);
-    assert_int_equal(difference.interval.sum.sent, count);
-    assert_int_equal(difference.interval.sum.sent_bytes, 32 * count);
+    EQUALS({sum, count}, {difference.interval.sum.sent, count}, {difference.interval.sum.sent_bytes, 32 * count});
     assert_true(count >= MESSAGES_LEAST);
     book.concurrent = false;
 }

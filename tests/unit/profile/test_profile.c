@@ -82,9 +82,8 @@ static void modules_map(void)
     sampler_map(&writer, OTHER, OTHER + SIZE, OTHER, "/gone/libother.so", 0);
 }
 
-static int recording_setup(void **state)
+FIXTURE(recording_setup)
 {
-    (void)state;
     fixture_open(&fixture);
     fixture_comm_add(&fixture, 1, 2, "MPI_COMM_WORLD");
     fixture_thread_add(&fixture, 0, 64);
@@ -93,7 +92,6 @@ static int recording_setup(void **state)
     sampler_open(&writer, &fixture.run, 0, 0);
     modules_map();
     now = FIXTURE_BEGIN_TICKS;
-    return 0;
 }
 
 static void reading_begin(void)
@@ -106,12 +104,10 @@ static void reading_begin(void)
         fail_msg("%s", error);
 }
 
-static int recording_teardown(void **state)
+FIXTURE(recording_teardown)
 {
-    (void)state;
     run_dir_close(&dir);
     fixture_remove(&fixture);
-    return 0;
 }
 
 #define TAKE(state, call, ...)                                                                                         \
@@ -395,14 +391,10 @@ TEST_WITH(sums_are_those_of_the_samples, recording_setup, recording_teardown)
 {
     phases_make(50, 20, 30, 20 * MS, 30 * MS);
     profile_make(NULL);
-    assert_int_equal(profile.sum.samples, 100);
-    assert_int_equal(profile.sum.ns, 100 * MS);
-    assert_int_equal(profile.sum.on_cpu_ns, 100 * MS);
-    assert_int_equal(profile.sum.state_ns[MPIT_STATE_NOT_IN_MPI], 50 * MS);
-    assert_int_equal(profile.sum.state_ns[MPIT_STATE_STALL_RECV], 30 * MS);
-    assert_int_equal(profile.calls.count, 1);
-    assert_int_equal(profile.sites.count, 1);
-    assert_int_equal(profile.functions.count, 3);
+    EQUALS({profile.sum.samples, 100}, {profile.sum.ns, 100 * MS}, {profile.sum.on_cpu_ns, 100 * MS},
+           {profile.sum.state_ns[MPIT_STATE_NOT_IN_MPI], 50 * MS},
+           {profile.sum.state_ns[MPIT_STATE_STALL_RECV], 30 * MS}, {profile.calls.count, 1}, {profile.sites.count, 1},
+           {profile.functions.count, 3});
     for (size_t i = 0; i < profile.functions.capacity; i++)
         for (struct keyed *keyed = profile.functions.buckets[i]; keyed; keyed = keyed->next) {
             const struct profile_function *function = (const struct profile_function *)keyed;
@@ -420,10 +412,8 @@ TEST_WITH(timers_and_samples_agree_where_they_do, recording_setup, recording_tea
     profile_make(NULL);
     assert_null(profile.exact.none);
     assert_true(profile.exact.agrees);
-    assert_int_equal(profile.exact.ns[MPIT_STATE_STALL_RECV], 32 * MS);
-    assert_int_equal(profile.exact.ns[MPIT_STATE_WORK], 19 * MS);
-    assert_int_equal(profile.exact.ns[MPIT_STATE_NOT_IN_MPI], 49 * MS);
-    assert_int_equal(profile.exact.span_ns, 100 * MS);
+    EQUALS({profile.exact.ns[MPIT_STATE_STALL_RECV], 32 * MS}, {profile.exact.ns[MPIT_STATE_WORK], 19 * MS},
+           {profile.exact.ns[MPIT_STATE_NOT_IN_MPI], 49 * MS}, {profile.exact.span_ns, 100 * MS});
     profile_release(&profile);
 }
 

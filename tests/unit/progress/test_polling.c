@@ -87,10 +87,8 @@ static bool waits(const struct watched *watched)
 static void same(const struct watched *a, const struct watched *b)
 {
     const struct stall *x = &a->log.stall, *y = &b->log.stall;
-    assert_int_equal(x->since != 0, y->since != 0);
-    assert_int_equal(a->record.stalled != 0, b->record.stalled != 0);
-    assert_int_equal(x->times, y->times);
-    assert_int_equal(x->depth, y->depth);
+    EQUALS({x->since != 0, y->since != 0}, {a->record.stalled != 0, b->record.stalled != 0}, {x->times, y->times},
+           {x->depth, y->depth});
     if (!waits(a)) /* then nobody asks how many are left */
         return;
     assert_int_equal(x->left, y->left);
@@ -98,14 +96,12 @@ static void same(const struct watched *a, const struct watched *b)
     assert_int_equal(x->moved == since, y->moved == since);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     clock_open();
     stall_open();
     struct log none;
     stall_scale(&none, (struct clock_scale){0}, false); /* so that what is learned does not depend on time */
-    return 0;
 }
 
 TESTS_ALL(setup, NULL)
@@ -160,8 +156,7 @@ TEST(a_wait_is_a_stall_after_as_many_polls_in_vain)
     assert_int_not_equal(watched.log.stall.since, 0);
     assert_false(poll_one(&watched, true, NOTHING, false));
     poll_one(&watched, true, NOTHING, true);
-    assert_int_equal(watched.log.stall.since, 0);
-    assert_int_equal(watched.log.stall.times, 1);
+    EQUALS({watched.log.stall.since, 0}, {watched.log.stall.times, 1});
     thread_log = NULL;
 }
 
@@ -172,8 +167,7 @@ TEST(a_call_that_has_slept_has_all_of_its_patience_again)
     watched_open(&watched);
     call_begin(&watched, CALL_MPI_Recv, 5);
     sleep_outside(&watched);
-    assert_int_equal(watched.log.stall.since, 0);
-    assert_int_equal(watched.log.stall.times, 1);
+    EQUALS({watched.log.stall.since, 0}, {watched.log.stall.times, 1});
     for (int i = 0; i < PATIENCE_LEAST; i++)
         assert_true(poll_one(&watched, true, NOTHING, false));
     assert_int_equal(watched.log.stall.since, 0);
@@ -233,8 +227,7 @@ TEST(what_was_found_is_told_once)
         if (how == 0)
             inside_do(BY_THE_WAY); /* not in a poll: it tells nothing about those */
         assert_int_equal(poll_one(&watched, true, how ? BY_THE_WAY : NOTHING, false), how);
-        assert_int_equal(watched.log.stall.left, how ? PATIENCE_LEAST : 0);
-        assert_int_equal(watched.log.stall.moved, how ? 5 : 0);
+        EQUALS({watched.log.stall.left, how ? PATIENCE_LEAST : 0}, {watched.log.stall.moved, how ? 5 : 0});
         assert_int_equal(poll_one(&watched, true, NOTHING, false), how);
         assert_int_equal(watched.log.stall.times, !how);
         stall_forget(&watched.log);

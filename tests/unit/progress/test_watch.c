@@ -126,14 +126,12 @@ TEST(a_long_wait_ends_the_rest_and_is_a_stall)
     finds = 1; /* which it notices now */
     polls(1);
     finds = 0;
-    assert_int_equal(own.stall.left, PATIENCE_LEAST);
-    assert_int_equal(own.stall.moved, since);
+    EQUALS({own.stall.left, PATIENCE_LEAST}, {own.stall.moved, since});
     assert_int_equal(polls_to_a_stall(), PATIENCE_LEAST + 1);
     finds = 1;
     polls(1);
     finds = 0;
-    assert_int_equal(own.stall.since, 0);
-    assert_int_equal(own.stall.times, 1);
+    EQUALS({own.stall.since, 0}, {own.stall.times, 1});
 }
 
 TEST(what_does_not_wait_may_poll_as_long_as_it_likes)

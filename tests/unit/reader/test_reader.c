@@ -10,8 +10,7 @@ TEST(whole_file_is_read)
 {
     assert_true(survives());
     assert_int_equal(run_reader_open(&reader, damaged_path), 0);
-    assert_int_equal(reader.thread_count, 2);
-    assert_int_equal(reader.comm_count, 3);
+    EQUALS({reader.thread_count, 2}, {reader.comm_count, 3});
     assert_string_equal(reader.comms[1]->name, "MPI_COMM_WORLD");
     assert_string_equal(run_reader_call_name(&reader, 0), "none");
     assert_string_equal(run_reader_call_name(&reader, 65535), "?");

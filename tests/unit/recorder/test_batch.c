@@ -119,10 +119,7 @@ static void launch_is(const char *variables, const char *family, int rank, int s
 {
     variables_set(variables);
     struct launch launch = launch_told(family);
-    assert_int_equal(launch.rank, rank);
-    assert_int_equal(launch.size, size);
-    assert_int_equal(launch.local_rank, local);
-    assert_int_equal(launch.nodes, nodes);
+    EQUALS({launch.rank, rank}, {launch.size, size}, {launch.local_rank, local}, {launch.nodes, nodes});
 }
 
 TEST(ranks)

@@ -28,12 +28,10 @@ static int book_setup(void **state)
     return book_open();
 }
 
-static int book_teardown(void **state)
+FIXTURE(book_teardown)
 {
-    (void)state;
     run_close(&book.run, RUN_FINALIZED, false);
     fixture_directory_remove(directory);
-    return 0;
 }
 
 static struct comm *comm_new(int32_t size, int32_t remote_size)
@@ -83,8 +81,7 @@ TEST(threads_get_numbers_in_order)
 {
     uint32_t before = book.thread_count;
     struct ledger *first = ledger_new(), *second = ledger_new();
-    assert_int_equal(first->index, before);
-    assert_int_equal(second->index, before + 1);
+    EQUALS({first->index, before}, {second->index, before + 1});
     assert_ptr_equal(book.threads, second);
     assert_ptr_equal(second->next, first);
     assert_int_equal(first->record->tid, 77);
@@ -106,8 +103,7 @@ TEST(known_handle_is_not_added_twice)
     struct comm *comm = comm_new(4, 0);
     uint32_t count = book.comm_count;
     assert_ptr_equal(book_comm_add(&(struct comm_facts){.handle = comm->handle, .size = 9, .name = "again"}), comm);
-    assert_int_equal(book.comm_count, count);
-    assert_int_equal(comm->size, 4);
+    EQUALS({book.comm_count, count}, {comm->size, 4});
 }
 
 TEST(long_name_is_cut_and_ends)
@@ -146,8 +142,7 @@ TEST(restored_handle_is_found_again)
     book_comm_retire(comm);
     book_comm_restore(comm);
     assert_ptr_equal(book_comm_find(comm->handle), comm);
-    assert_int_equal(comm->record->flags, COMM_INTER);
-    assert_int_equal(comm->record->freed_ticks, 0);
+    EQUALS({comm->record->flags, COMM_INTER}, {comm->record->freed_ticks, 0});
     assert_false(comm->freed);
 }
 
@@ -200,9 +195,7 @@ TEST(views_are_a_threads_own_and_are_summed)
     uint64_t peers[4];
     book_values(variable_find("mpit_peer_send_count", VARIABLE_COUNTER), comm, peers, 4);
     assert_int_equal(value_of("mpit_send_count", comm), 6);
-    assert_int_equal(peers[0], 0);
-    assert_int_equal(peers[1], 5);
-    assert_int_equal(peers[2], 1);
+    EQUALS({peers[0], 0}, {peers[1], 5}, {peers[2], 1});
 }
 
 TEST(view_of_a_far_slot_does_not_disturb_the_near_ones)
@@ -406,10 +399,8 @@ TEST(file_holds_what_the_book_holds)
     struct run_reader reader;
     if (run_reader_open(&reader, book.run.path) != 0)
         fail_msg("%s", reader.error);
-    assert_int_equal(reader.thread_count, book.thread_count);
-    assert_int_equal(reader.comm_count, book.comm_count);
-    assert_int_equal(reader.variable_count, variable_count);
-    assert_int_equal(reader.call_count, CALL_COUNT);
+    EQUALS({reader.thread_count, book.thread_count}, {reader.comm_count, book.comm_count},
+           {reader.variable_count, variable_count}, {reader.call_count, CALL_COUNT});
     assert_string_equal(reader.comms[common->slot]->name, common->name);
     uint64_t sum = 0;
     for (size_t i = 0; i < reader.block_count; i++)

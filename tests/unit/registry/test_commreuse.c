@@ -58,14 +58,12 @@ TEST(many_cycles_take_what_few_take)
     uint32_t slots = book.comm_count;
     uint64_t memory = book.run.memory_bytes;
     cycles(4000);
-    assert_int_equal(book.comm_count, slots);
-    assert_int_equal(book.run.memory_bytes, memory);
+    EQUALS({book.comm_count, slots}, {book.run.memory_bytes, memory});
     assert_true(slots < COMMS_KEPT + 10);
     assert_int_equal(sends_of_all(), sent);
     const struct comm *sum = comm_called("WORLD/dup#*");
     assert_non_null(sum);
-    assert_int_equal(sum->record->flags, COMM_SUM);
-    assert_int_equal(sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 4000);
+    EQUALS({sum->record->flags, COMM_SUM}, {sum->record->merged + COMMS_KEPT + 1, COMMS_KEPT + 10 + 4000});
     assert_int_equal(sends_of(sum), sum->record->merged);
     assert_int_equal(value_of("mpit_message_bytes", VARIABLE_HIGHWATERMARK, sum), 8);
 }
@@ -498,8 +496,7 @@ TEST(sum_has_the_peers_of_the_widest)
     assert_non_null(sum);
     assert_int_equal(book_value_count(variable, sum), WIDE);
     book_values(variable, sum, counts, WIDE);
-    assert_int_equal(counts[NARROW - 1], 20);
-    assert_int_equal(counts[NARROW - 1] + counts[WIDE - 1], sum->record->merged);
+    EQUALS({counts[NARROW - 1], 20}, {counts[NARROW - 1] + counts[WIDE - 1], sum->record->merged});
     assert_true(sum->record->merged > 30);
 }
 

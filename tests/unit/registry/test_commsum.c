@@ -118,8 +118,7 @@ TEST(each_cell_alone_goes_to_the_sum)
         uint64_t *source = (uint64_t *)&from + word, *sum = (uint64_t *)&to + word;
         *source = word + 1;
         comm_cells_move(&to, &from, true);
-        assert_int_equal(*source, 0);
-        assert_int_equal(*sum, word + 1);
+        EQUALS({*source, 0}, {*sum, word + 1});
         *sum = 0;
         for (size_t other = 0; other < WORDS; other++)
             if (word_is_counted(other))

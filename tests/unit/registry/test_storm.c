@@ -295,9 +295,7 @@ TEST(storm_leaves_every_sum_exact)
     struct writer all = blow();
     readresets(); /* what was left */
     assert_true(meter_read(&whole, value));
-    assert_int_equal(value[0], all.sends);
-    assert_int_equal(parts_sum, all.bytes);
-    assert_int_equal(small_sum, all.small);
+    EQUALS({value[0], all.sends}, {parts_sum, all.bytes}, {small_sum, all.small});
     for (unsigned i = 0; i < BUCKET_COUNT; i++)
         assert_int_equal(part_sizes_sum[i], all.sizes[i]);
     assert_int_equal(high_most, all.most);

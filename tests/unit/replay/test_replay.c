@@ -30,32 +30,26 @@ static void file_open(void)
     assert_true(file != MAP_FAILED);
 }
 
-static int filled_setup(void **state)
+FIXTURE(filled_setup)
 {
-    (void)state;
     fixture_fill(&fixture);
     file_open();
-    return 0;
 }
 
-static int empty_setup(void **state)
+FIXTURE(empty_setup)
 {
-    (void)state;
     fixture_open(&fixture);
     fixture_comm_add(&fixture, 1, 4, "MPI_COMM_WORLD");
     fixture_thread_add(&fixture, 0, 8);
-    return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     if (file)
         munmap(file, bytes);
     file = NULL;
     run_reader_close(&reader);
     fixture_remove(&fixture);
-    return 0;
 }
 
 /* The same place of the file, to be changed. */

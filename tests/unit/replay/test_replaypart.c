@@ -58,35 +58,29 @@ static uint64_t call_figure(const char *name, enum variable_class class, unsigne
     return values[kind];
 }
 
-static int own_setup(void **state)
+FIXTURE(own_setup)
 {
-    (void)state;
     memset(&wish, 0, sizeof wish);
     memset(&reader, 0, sizeof reader);
     fixture_open(&fixture);
     fixture_comm_add(&fixture, 1, 4, "MPI_COMM_WORLD");
     fixture_comm_add(&fixture, 2, 4, "MPI_COMM_WORLD/dup#1");
     fixture_thread_add(&fixture, 0, 64);
-    return 0;
 }
 
-static int filled_setup(void **state)
+FIXTURE(filled_setup)
 {
-    (void)state;
     memset(&wish, 0, sizeof wish);
     memset(&reader, 0, sizeof reader);
     fixture_fill(&fixture);
-    return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     replay_part_close(&part);
     if (reader.base)
         run_reader_close(&reader);
     fixture_remove(&fixture);
-    return 0;
 }
 
 static void call_emit(unsigned kind, uint64_t begin, uint32_t ticks, uint32_t comm, int32_t peer, uint64_t bytes)

@@ -17,15 +17,13 @@ static void changed(bool wanted)
     __atomic_store_n(&applied, wanted, __ATOMIC_SEQ_CST);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     for (int i = 0; i < DEMANDS; i++)
         demand_changed[i] = NULL;
     told = 0;
     last = -1;
     applied = false;
-    return 0;
 }
 
 TESTS_EACH(setup, NULL)
@@ -36,8 +34,7 @@ TEST(the_first_and_the_last_are_told)
     assert_int_equal(told, 0);
     assert_false(demand_now(DEMAND_OS));
     demand_change(DEMAND_OS, 1);
-    assert_int_equal(told, 1);
-    assert_int_equal(last, 1);
+    EQUALS({told, 1}, {last, 1});
     demand_change(DEMAND_OS, 1);
     assert_int_equal(told, 1);
     demand_change(DEMAND_OS, -1);
@@ -45,8 +42,7 @@ TEST(the_first_and_the_last_are_told)
     assert_true(demand_now(DEMAND_OS));
     assert_false(demand_now(DEMAND_COUNTERS));
     demand_change(DEMAND_OS, -1);
-    assert_int_equal(told, 2);
-    assert_int_equal(last, 0);
+    EQUALS({told, 2}, {last, 0});
     assert_false(demand_now(DEMAND_OS));
 }
 
@@ -62,8 +58,7 @@ TEST(who_serves_late_is_told)
 {
     demand_change(DEMAND_COUNTERS, 1);
     demand_serve(DEMAND_COUNTERS, changed);
-    assert_int_equal(told, 1);
-    assert_int_equal(last, 1);
+    EQUALS({told, 1}, {last, 1});
     demand_change(DEMAND_COUNTERS, -1);
     assert_int_equal(last, 0);
 }

@@ -29,9 +29,8 @@ static void run_make(const char *where)
     tracing_begin(knob_load(KNOB_TRACE) != 0);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     fixture_directory_make(directory);
     clock_open();
     book.run.header = NULL;
@@ -40,14 +39,11 @@ static int setup(void **state)
             knob_write_text((enum knob)i, "");
         else
             knob_store((enum knob)i, knob_table[i].initial);
-    return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     fixture_directory_remove(directory);
-    return 0;
 }
 
 TESTS_EACH(setup, teardown)
@@ -224,20 +220,17 @@ TEST(calls_of_the_stretches_come_out_with_what_follows)
     begins[4] = moment();
     events_write(begins, 5);
     const struct run_reader *reader = read_back();
-    assert_int_equal(reader->header.traced, TRACED_IN_PART);
-    assert_int_equal(reader->stretch_count, 2);
+    EQUALS({reader->header.traced, TRACED_IN_PART}, {reader->stretch_count, 2});
     struct event_cursor cursor;
     const int expected[] = {1, 3, 4};
     event_cursor_open(&cursor, reader, reader->header.first_thread ? (uint32_t)(reader->thread_count - 1) : 0);
     for (unsigned i = 0; i < 3; i++) {
         const struct event *call = event_cursor_next(&cursor);
         assert_non_null(call);
-        assert_int_equal(call->kind, CALL_MPI_Wait);
-        assert_int_equal(call->tag, expected[i]);
+        EQUALS({call->kind, CALL_MPI_Wait}, {call->tag, expected[i]});
         const struct event *record = event_cursor_next(&cursor);
         assert_non_null(record);
-        assert_int_equal(record->kind, RECORD_SEND_DONE);
-        assert_int_equal(record->tag, expected[i]);
+        EQUALS({record->kind, RECORD_SEND_DONE}, {record->tag, expected[i]});
     }
     assert_null(event_cursor_next(&cursor));
     assert_int_equal(cursor.missing, 0);

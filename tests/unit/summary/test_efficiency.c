@@ -124,16 +124,9 @@ TEST(processors_are_counted_by_what_is_shared)
     add(&summary, 12, "old", 0, 0);
     struct host_load *loads = host_loads_of(&summary);
     const struct host_load bound = loads[0], crowded = loads[1], halves = loads[2], old = loads[3];
-    assert_int_equal(bound.ranks, 4);
-    assert_int_equal(bound.processors, 4);
-    assert_int_equal(bound.crowded_ranks, 0);
-    assert_int_equal(crowded.processors, 2);
-    assert_int_equal(crowded.crowded_ranks, 4);
-    assert_int_equal(crowded.crowded_processors, 2);
-    assert_int_equal(halves.processors, 4);
-    assert_int_equal(halves.crowded_ranks, 0);
-    assert_int_equal(old.ranks, 1);
-    assert_int_equal(old.processors, 0);
+    EQUALS({bound.ranks, 4}, {bound.processors, 4}, {bound.crowded_ranks, 0}, {crowded.processors, 2},
+           {crowded.crowded_ranks, 4}, {crowded.crowded_processors, 2}, {halves.processors, 4},
+           {halves.crowded_ranks, 0}, {old.ranks, 1}, {old.processors, 0});
     free(loads);
     summary_release(&summary);
 }

@@ -64,8 +64,7 @@ TEST(sites_that_go_take_their_frames_along)
     struct summary part;
     part_fill(&part);
     summary_sites_trim(&part, 5);
-    assert_int_equal(part.sites.count, 5);
-    assert_int_equal(part.sites.frame_count, 4);
+    EQUALS({part.sites.count, 5}, {part.sites.frame_count, 4});
     assert_int_equal(calls_of(&part), SITES);
     assert_true(summary_sites_are_sound(&part));
     for (size_t i = 1; i < part.sites.count; i++) {
@@ -92,8 +91,6 @@ TEST(each_step_is_smaller_and_totals_stay)
         assert_int_equal(part.phase_count + part.instrument_count + part.instruments_left_out, 4 + INSTRUMENTS);
         assert_true(part.phase_count != 2 || strcmp(part.phases[1].name, "phase2") == 0);
     } while (summary_reduce(&part));
-    assert_int_equal(part.comm_count, 2);
-    assert_int_equal(part.sites.count, 1);
-    assert_int_equal(part.phase_count, 0);
+    EQUALS({part.comm_count, 2}, {part.sites.count, 1}, {part.phase_count, 0});
     summary_release(&part);
 }

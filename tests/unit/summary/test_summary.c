@@ -99,20 +99,16 @@ static void part_fill(struct summary *part, unsigned rank)
             phase_put(part, phases[i], (int32_t)rank);
 }
 
-static int parts_setup(void **state)
+FIXTURE(parts_setup)
 {
-    (void)state;
     for (unsigned rank = 0; rank < PARTS; rank++)
         part_fill(&parts[rank], rank);
-    return 0;
 }
 
-static int parts_teardown(void **state)
+FIXTURE(parts_teardown)
 {
-    (void)state;
     for (unsigned rank = 0; rank < PARTS; rank++)
         summary_release(&parts[rank]);
-    return 0;
 }
 
 static void same_check(const struct summary *a, const struct summary *b)
@@ -167,11 +163,8 @@ TEST_WITH(processes_without_figures_only_lose, parts_setup, parts_teardown)
         struct summary sum = {.ranks = 0};
         for (unsigned i = 0; i <= PARTS; i++)
             assert_int_equal(summary_merge(&sum, i == place ? &blank : &parts[i - (i > place)]), 0);
-        assert_int_equal(sum.ranks, PARTS);
-        assert_int_equal(sum.world_size, PARTS + 1);
-        assert_int_equal(sum.ended_badly, 1);
-        assert_int_equal(sum.threads, 15);
-        assert_int_equal(sum.lost[LOSS_DISK_FULL], 10 + 5);
+        EQUALS({sum.ranks, PARTS}, {sum.world_size, PARTS + 1}, {sum.ended_badly, 1}, {sum.threads, 15},
+               {sum.lost[LOSS_DISK_FULL], 10 + 5});
         assert_true(sum.run_seconds.sum == 8 + 9 + 10 + 8 + 9);
         assert_true(sum.mpi_share.min == 0.5);
         summary_release(&sum);
@@ -182,35 +175,22 @@ TEST_WITH(merged_summary_is_the_sum_of_its_parts, parts_setup, parts_teardown)
 {
     const unsigned all[] = {0, 1, 2, 3, 4};
     struct summary sum = merged(all, PARTS);
-    assert_int_equal(sum.ranks, 5);
-    assert_int_equal(sum.world_size, PARTS);
-    assert_int_equal(sum.ended_badly, 1);
-    assert_int_equal(sum.threads, 15);
-    assert_int_equal(sum.events, 100);
-    assert_int_equal(sum.lost[LOSS_DISK_FULL], 10);
-    assert_int_equal(sum.calls[CALL_MPI_Send].count, 10);
-    assert_int_equal(sum.calls[CALL_MPI_Send].time_ns, 1000);
+    EQUALS({sum.ranks, 5}, {sum.world_size, PARTS}, {sum.ended_badly, 1}, {sum.threads, 15}, {sum.events, 100},
+           {sum.lost[LOSS_DISK_FULL], 10}, {sum.calls[CALL_MPI_Send].count, 10},
+           {sum.calls[CALL_MPI_Send].time_ns, 1000});
     assert_true(sum.run_seconds.sum == 8 + 9 + 10 + 8 + 9);
-    assert_int_equal(sum.run_seconds.min_rank, 0);
-    assert_int_equal(sum.run_seconds.max_rank, 2);
+    EQUALS({sum.run_seconds.min_rank, 0}, {sum.run_seconds.max_rank, 2});
     assert_true(sum.mpi_seconds.max == 1.25 && sum.mpi_seconds.max_rank == 4);
     assert_int_equal(sum.mpi_share.min_rank, 0); /* the first of equal ones */
-    assert_int_equal(sum.mpi_share.max_rank, 0);
-    assert_int_equal(sum.phase_count, 10);
+    EQUALS({sum.mpi_share.max_rank, 0}, {sum.phase_count, 10});
     assert_string_equal(sum.phases[0].name, "io");
-    assert_int_equal(sum.phases[2].rank, 3);
-    assert_int_equal(sum.phases[2].count, 4);
-    assert_int_equal(sum.comm_count, sizeof names / sizeof names[0]);
+    EQUALS({sum.phases[2].rank, 3}, {sum.phases[2].count, 4}, {sum.comm_count, sizeof names / sizeof names[0]});
     for (size_t i = 1; i < sum.comm_count; i++)
         assert_true(strcmp(sum.comms[i - 1].name, sum.comms[i].name) < 0);
     assert_string_equal(sum.comms[1].name, "MPI_COMM_WORLD");
     const struct summary_comm *world = &sum.comms[1]; /* of ranks 1, 2 and 4 */
-    assert_int_equal(world->ranks, 3);
-    assert_int_equal(world->merged, 1);
-    assert_int_equal(world->send_count, 10 + 20 + 40);
-    assert_int_equal(world->send_size_count[4], 70);
-    assert_int_equal(world->recv_size_bytes[39], 210);
-    assert_int_equal(world->span_ns, 4100);
+    EQUALS({world->ranks, 3}, {world->merged, 1}, {world->send_count, 10 + 20 + 40}, {world->send_size_count[4], 70},
+           {world->recv_size_bytes[39], 210}, {world->span_ns, 4100});
     summary_release(&sum);
 }
 
@@ -219,20 +199,13 @@ TEST_WITH(sites_know_the_ranks_with_the_least_and_the_most_time, parts_setup, pa
     const unsigned all[] = {4, 3, 2, 1, 0}, more[] = {0};
     struct summary sum = merged(all, PARTS), old = merged(more, 1);
     const struct summary_site *site = sum.sites.list; /* 100, 200, 300, 100, 200 */
-    assert_int_equal(sum.sites.count, 2);
-    assert_int_equal(site[0].ranks, 5);
-    assert_int_equal(site[0].time_ns, 900);
-    assert_int_equal(site[0].least_ns, 100);
-    assert_int_equal(site[0].least_rank, 0);
-    assert_int_equal(site[0].most_ns, 300);
-    assert_int_equal(site[0].most_rank, 2);
+    EQUALS({sum.sites.count, 2}, {site[0].ranks, 5}, {site[0].time_ns, 900}, {site[0].least_ns, 100},
+           {site[0].least_rank, 0}, {site[0].most_ns, 300}, {site[0].most_rank, 2});
     assert_int_equal(site[1].ranks, 2); /* 201, 101 */
-    assert_int_equal(site[1].least_rank, 3);
-    assert_int_equal(site[1].most_rank, 1);
+    EQUALS({site[1].least_rank, 3}, {site[1].most_rank, 1});
     old.sites.list[0].least_rank = -1;
     assert_int_equal(summary_merge(&sum, &old), 0);
-    assert_int_equal(sum.sites.list[0].least_rank, -1);
-    assert_int_equal(sum.sites.list[0].most_rank, -1);
+    EQUALS({sum.sites.list[0].least_rank, -1}, {sum.sites.list[0].most_rank, -1});
     summary_release(&sum);
     summary_release(&old);
 }
@@ -357,8 +330,7 @@ TEST(communicators_over_the_limit_share_one_line)
     assert_int_equal(crowd.comm_count, SUMMARY_COMMS_MAX + 1);
     const struct summary_comm *others = line_find(&crowd, "(other communicators)");
     assert_non_null(others);
-    assert_int_equal(others->merged, 50);
-    assert_int_equal(others->send_count, 100);
+    EQUALS({others->merged, 50}, {others->send_count, 100});
     assert_int_equal(sends_of(&crowd), 2 * MANY);
     void *flat = summary_pack(&crowd, &bytes);
     assert_int_equal(summary_unpack(&back, flat, bytes, error), 0);
@@ -414,23 +386,14 @@ TEST(part_of_a_run_file_has_its_figures)
     fixture_fill(&fixture);
     assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
     assert_int_equal(summary_of_run(&part, &reader), 0);
-    assert_int_equal(part.job, 7);
-    assert_int_equal(part.ranks, 1);
-    assert_int_equal(part.world_size, 2);
-    assert_int_equal(part.threads, 2);
-    assert_int_equal(part.ended_badly, 0);
+    EQUALS({part.job, 7}, {part.ranks, 1}, {part.world_size, 2}, {part.threads, 2}, {part.ended_badly, 0});
     assert_true(part.run_seconds.sum == 1e-3);
-    assert_int_equal(part.calls[CALL_MPI_Send].count, 2 * 8);
-    assert_int_equal(part.calls[CALL_MPI_Recv].time_ns, 2 * 6 * 20);
-    assert_int_equal(part.comm_count, 2);
+    EQUALS({part.calls[CALL_MPI_Send].count, 2 * 8}, {part.calls[CALL_MPI_Recv].time_ns, 2 * 6 * 20},
+           {part.comm_count, 2});
     const struct summary_comm *world = line_find(&part, "MPI_COMM_WORLD");
     assert_non_null(world);
-    assert_int_equal(world->size, 320);
-    assert_int_equal(world->send_count, 2 * (6 + 1 + 1 + 1 + 1));
-    assert_int_equal(world->recv_count, 2 * (6 + 1));
-    assert_int_equal(world->recv_bytes, 2 * (600 + 65));
-    assert_int_equal(world->recv_size_count[7], 2 * (6 + 1));
-    assert_int_equal(world->coll_count, 2 * 2);
+    EQUALS({world->size, 320}, {world->send_count, 2 * (6 + 1 + 1 + 1 + 1)}, {world->recv_count, 2 * (6 + 1)},
+           {world->recv_bytes, 2 * (600 + 65)}, {world->recv_size_count[7], 2 * (6 + 1)}, {world->coll_count, 2 * 2});
     summary_release(&part);
     run_reader_close(&reader);
     fixture_remove(&fixture);
@@ -504,8 +467,7 @@ TEST(run_file_that_could_not_grow_has_no_figures)
         fixture_close(&fixture, RUN_FINALIZED);
         assert_int_equal(run_reader_open(&reader, fixture.run.path), 0);
         assert_int_equal(summary_of_run(&part, &reader), 0);
-        assert_int_equal(part.ranks, 1 - lost);
-        assert_int_equal(part.lost[LOSS_DISK_FULL], lost);
+        EQUALS({part.ranks, 1 - lost}, {part.lost[LOSS_DISK_FULL], lost});
         summary_release(&part);
         run_reader_close(&reader);
         fixture_remove(&fixture);
@@ -526,11 +488,9 @@ TEST(regions_follow_the_phases)
     assert_int_equal(summary->phase_count, SUMMARY_REGIONS_MOST);
     assert_int_equal(summary_phase_fill(summary, "a07", false, 0, &cells, scale), 0);
     assert_int_equal(summary_phase_fill(summary, PHASE_PREFIX "a07", true, 0, &cells, scale), 0);
-    assert_int_equal(summary->phase_count, SUMMARY_REGIONS_MOST + 1);
-    assert_int_equal(summary->phases[0].region, 0);
+    EQUALS({summary->phase_count, SUMMARY_REGIONS_MOST + 1}, {summary->phases[0].region, 0});
     assert_string_equal(summary->phases[0].name, "a07");
-    assert_int_equal(summary->phases[8].count, 2);
-    assert_int_equal(summary->phases[8].calls, 4);
+    EQUALS({summary->phases[8].count, 2}, {summary->phases[8].calls, 4});
     assert_int_equal(summary_phase_lines(summary, 0), 1);
     assert_true(summary_phases_are_sound(summary));
     summary->phases[1].region = 2;

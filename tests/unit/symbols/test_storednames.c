@@ -49,21 +49,18 @@ static struct stored_names *names_read(char error[128])
     return section_names(stored, error);
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     struct names_list list;
     list_make(&list);
     stored = summary_section_make_whole(&list.summary, SECTION_NAMES);
     names_list_release(&list);
-    return stored ? 0 : -1;
+    assert_true(stored);
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     free(stored);
-    return 0;
 }
 
 TEST_WITH(names_come_back_as_they_were, setup, teardown)

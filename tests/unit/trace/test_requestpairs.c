@@ -8,11 +8,9 @@
 
 static struct trace_requests requests;
 
-static int release(void **state)
+FIXTURE(release)
 {
-    (void)state;
     trace_requests_release(&requests);
-    return 0;
 }
 
 static uint64_t post(uint64_t begin, int32_t peer, int32_t tag)
@@ -80,9 +78,7 @@ TEST_WITH(only_the_one_of_its_tick_is_found, NULL, release)
     assert_int_equal(trace_requests_find(&requests, 1000, &found), 0); /* of which? */
     assert_int_equal(complete(1000, 1, 5), first);
     assert_int_equal(trace_requests_find(&requests, 1000, &found), second);
-    assert_int_equal(found.kind, REQUEST_IS_SEND);
-    assert_int_equal(found.peer, 1);
-    assert_int_equal(found.tag, 6);
+    EQUALS({found.kind, REQUEST_IS_SEND}, {found.peer, 1}, {found.tag, 6});
     assert_int_equal(complete(1000, 1, 6), second);
     assert_int_equal(trace_requests_find(&requests, 1000, &found), 0);
 }
@@ -150,12 +146,8 @@ TEST_WITH(requests_of_one_startall_are_told_apart, archive_name, job_directory_r
     assert_int_equal(archive_convert(1), 0);
     assert_int_equal(archive.report.warning_count, 0);
     archive_judge(true);
-    assert_int_equal(seen.isends, 3);
-    assert_int_equal(seen.isend_completes, 3);
-    assert_int_equal(seen.irecvs, 2);
-    assert_int_equal(seen.irecv_requests, 3);
-    assert_int_equal(seen.cancels, 1);
-    assert_int_equal(seen.recvs, 1);
+    EQUALS({seen.isends, 3}, {seen.isend_completes, 3}, {seen.irecvs, 2}, {seen.irecv_requests, 3}, {seen.cancels, 1},
+           {seen.recvs, 1});
 }
 
 /* A test in vain tells its request by the tick of its post alone. */
@@ -176,8 +168,7 @@ TEST_WITH(a_test_names_no_other_request, archive_name, job_directory_remove)
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(archive_convert(1), 0);
     archive_judge(true);
-    assert_int_equal(seen.tests, 1);
-    assert_int_equal(seen.irecvs, 2);
+    EQUALS({seen.tests, 1}, {seen.irecvs, 2});
 }
 
 /* Open MPI lets a program free one; so ends, too, what the recorder has lost sight of. */
@@ -190,9 +181,7 @@ TEST_WITH(a_freed_creation_is_cancelled, archive_name, job_directory_remove)
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(archive_convert(1), 0);
     archive_judge(true);
-    assert_int_equal(seen.collective_requests, 1);
-    assert_int_equal(seen.cancels, 1);
-    assert_int_equal(seen.isend_completes, 0);
+    EQUALS({seen.collective_requests, 1}, {seen.cancels, 1}, {seen.isend_completes, 0});
 }
 
 /* Ticks may be longer than a call: 40 ns on some machines. */
@@ -212,9 +201,7 @@ TEST_WITH(posts_of_one_tick_are_told_apart, archive_name, job_directory_remove)
     assert_int_equal(archive_convert(1), 0);
     assert_int_equal(archive.report.warning_count, 0);
     archive_judge(true);
-    assert_int_equal(seen.isends, 1);
-    assert_int_equal(seen.isend_completes, 1);
-    assert_int_equal(seen.irecvs, 1);
+    EQUALS({seen.isends, 1}, {seen.isend_completes, 1}, {seen.irecvs, 1});
 }
 
 TEST_WITH(persistent_collectives_are_requests_of_their_starts, archive_name, job_directory_remove)
@@ -237,10 +224,7 @@ TEST_WITH(persistent_collectives_are_requests_of_their_starts, archive_name, job
     assert_int_equal(archive_convert(2), 0);
     assert_int_equal(archive.report.warning_count, 0);
     archive_judge(true);
-    assert_int_equal(seen.collective_requests, 6);
-    assert_int_equal(seen.collective_completes, 4);
-    assert_int_equal(seen.cancels, 2);
-    assert_int_equal(seen.isend_completes, 0);
+    EQUALS({seen.collective_requests, 6}, {seen.collective_completes, 4}, {seen.cancels, 2}, {seen.isend_completes, 0});
 }
 
 TEST_WITH(request_may_complete_on_another_thread, archive_name, job_directory_remove)
@@ -255,7 +239,5 @@ TEST_WITH(request_may_complete_on_another_thread, archive_name, job_directory_re
     rank_end(0, RUN_FINALIZED);
     assert_int_equal(archive_convert(1), 0);
     archive_judge(true);
-    assert_int_equal(archive.report.locations, 2);
-    assert_int_equal(seen.isend_completes, 1);
-    assert_int_equal(seen.irecvs, 1);
+    EQUALS({archive.report.locations, 2}, {seen.isend_completes, 1}, {seen.irecvs, 1});
 }

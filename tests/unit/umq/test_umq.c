@@ -108,11 +108,9 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+FIXTURE(teardown)
 {
-    (void)state;
     fixture_directory_remove(directory);
-    return 0;
 }
 
 static void receive(int32_t from)

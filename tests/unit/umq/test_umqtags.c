@@ -33,12 +33,10 @@ static struct umq_ends ends_of(unsigned senders)
     return ends;
 }
 
-static int setup(void **state)
+FIXTURE(setup)
 {
-    (void)state;
     memset(buffers, 0, sizeof buffers);
     now = 1000;
-    return 0;
 }
 
 static void put(unsigned buffer, struct event event)
@@ -81,9 +79,7 @@ TEST_WITH(tags_of_what_waits, setup, NULL)
     call_put(1, CALL_MPI_Isend, FROM_COMM, RECEIVER, 8);
     receive(7);
     assert_true(find(1, 4, &tags));
-    assert_int_equal(tags.tags[0].waiting, 2);
-    assert_int_equal(tags.tags[1].waiting, 1);
-    assert_int_equal(tags.others, 1);
+    EQUALS({tags.tags[0].waiting, 2}, {tags.tags[1].waiting, 1}, {tags.others, 1});
     assert_false(find(1, 5, &tags)); /* the tallies say otherwise */
 }
 
@@ -121,8 +117,7 @@ TEST_WITH(records_are_of_what_has_passed, setup, NULL)
     put(0, (struct event){.begin = now, .kind = EVENT_PASSED, .peer = 1});
     put(0, (struct event){.begin = 1010, .kind = RECORD_RECV_DONE, .comm = TO_COMM, .peer = SENDER, .tag = 7});
     assert_true(find(1, 1, &tags));
-    assert_int_equal(tags.tags[0].waiting, 0);
-    assert_int_equal(tags.others, 1);
+    EQUALS({tags.tags[0].waiting, 0}, {tags.others, 1});
 }
 
 TEST_WITH(events_of_a_former_communicator_are_others, setup, NULL)
@@ -137,8 +132,7 @@ TEST_WITH(events_of_a_former_communicator_are_others, setup, NULL)
     send(0, 7);
     receive(6);
     assert_true(umq_tags_find(&ends, 1, UINT64_MAX, &tags));
-    assert_int_equal(tags.tags[0].waiting, 1);
-    assert_int_equal(tags.others, 0);
+    EQUALS({tags.tags[0].waiting, 1}, {tags.others, 0});
     assert_false(umq_tags_find(&ends, 2, UINT64_MAX, &tags));
     assert_true(umq_tags_find(&ends, 1, 2, &tags)); /* it is two events back */
     assert_false(umq_tags_find(&ends, 1, 1, &tags));
@@ -169,8 +163,7 @@ TEST_WITH(ends_may_reach_back_differently, setup, NULL)
     assert_false(find(1, 1, &tags)); /* it may have been received */
     send(0, 8);
     assert_true(find(1, 1, &tags));
-    assert_int_equal(tags.tags[0].waiting, 0);
-    assert_int_equal(tags.others, 1);
+    EQUALS({tags.tags[0].waiting, 0}, {tags.others, 1});
     assert_false(find(1, 2, &tags));
 }
 
@@ -214,9 +207,8 @@ TEST_WITH(told_is_true, setup, NULL)
             if (!messages || !find(PEOPLE, messages, &tags))
                 break;
             told++;
-            assert_int_equal(tags.tags[0].waiting, waiting[tag]);
-            assert_int_equal(tags.tags[1].waiting, 0);
-            assert_int_equal(tags.others, messages - (uint64_t)waiting[tag]);
+            EQUALS({tags.tags[0].waiting, waiting[tag]}, {tags.tags[1].waiting, 0},
+                   {tags.others, messages - (uint64_t)waiting[tag]});
         }
         }
     }

@@ -225,14 +225,12 @@ static void step_through(void)
     steps_end();
 }
 
-static int stepped(void **state)
+FIXTURE(stepped)
 {
-    (void)state;
     steps = differences = 0;
     difference[0] = '\0';
     assert_true(unwind_open(&unwinder, pthread_self()));
     handler_set(STEP_SIGNAL, on_step, 0);
-    return 0;
 }
 
 static void each_instruction_has_the_stack_that_libgcc_sees(void **state)
@@ -367,14 +365,12 @@ static void on_look(int number, siginfo_t *info, void *context)
     seen.count = unwind_stack(&unwinder, context, seen.pcs, MOST, &seen_flags);
 }
 
-static int looked(void **state)
+FIXTURE(looked)
 {
-    (void)state;
     memset(&seen, 0, sizeof seen);
     seen_flags = 0;
     assert_true(unwind_open(&unwinder, pthread_self()));
     handler_set(SIGUSR2, on_look, 0);
-    return 0;
 }
 
 /* Kernels in assembler that say nothing of what they push, or what is wrong. The program interrupts itself in them. */
@@ -536,8 +532,7 @@ static void a_stack_that_is_too_deep_is_cut(void **state)
 {
     (void)state;
     down(MOST * 3);
-    assert_int_equal(seen.count, MOST);
-    assert_int_equal(seen_flags, SAMPLE_CUT);
+    EQUALS({seen.count, MOST}, {seen_flags, SAMPLE_CUT});
     down(3);
     assert_true(seen.count > 5 && seen.count < MOST);
     assert_int_equal(seen_flags, 0);
@@ -557,8 +552,7 @@ static void another_stack_has_its_innermost_frame_alone(void **state)
     assert_int_equal(sigaltstack(&other, NULL), 0);
     handler_set(SIGUSR1, on_other_stack, SA_ONSTACK);
     raise(SIGUSR1);
-    assert_int_equal(seen.count, 1);
-    assert_int_equal(seen_flags, SAMPLE_ELSEWHERE);
+    EQUALS({seen.count, 1}, {seen_flags, SAMPLE_ELSEWHERE});
     sigaltstack(&none, NULL);
     free(other.ss_sp);
 }
@@ -615,8 +609,7 @@ static int image_judge(struct dl_phdr_info *info, size_t bytes, void *count)
         assert_ptr_equal(image.parts, info->dlpi_phdr);
         assert_int_equal(image.part_count, info->dlpi_phnum);
         assert_true(loaded_find(begin + part->p_filesz - 1, &loaded));
-        assert_int_equal(loaded.bias, info->dlpi_addr);
-        assert_int_equal(loaded.build_id_bytes, id_bytes);
+        EQUALS({loaded.bias, info->dlpi_addr}, {loaded.build_id_bytes, id_bytes});
         if (id)
             assert_memory_equal(loaded.build_id, id, id_bytes);
         ++*(int *)count;

@@ -103,9 +103,7 @@ TEST(types_of_every_width_are_summed)
     p->now.half[0] = 4;
     p->now.half[2] = 0x10; /* over the end */
     assert_int_equal(foreign_call(&f, HANDLE_READ, halves), MPI_SUCCESS);
-    assert_int_equal(halves[0], 4);
-    assert_int_equal(halves[1], 0);
-    assert_int_equal(halves[2], 0x20);
+    EQUALS({halves[0], 4}, {halves[1], 0}, {halves[2], 0x20});
     foreign_free(&f);
     p = fake_pvar_add("real", MPI_T_PVAR_CLASS_TIMER, native.double_);
     p->now.real[0] = 1.5;

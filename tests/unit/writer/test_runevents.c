@@ -93,8 +93,7 @@ TEST_WITH(chunk_of_another_thread_is_missing, directory_setup, record_teardown)
     event_cursor_open(&cursor, &reader, 0);
     for (const struct event *event; (event = event_cursor_next(&cursor)); n++)
         assert_int_equal(event->begin, n);
-    assert_int_equal(n, 40);
-    assert_int_equal(cursor.missing, 16);
+    EQUALS({n, 40}, {cursor.missing, 16});
 }
 
 TEST_WITH(trace_stops_at_its_limit_and_the_ring_goes_on, directory_setup, record_teardown)
@@ -116,8 +115,7 @@ TEST_WITH(trace_stops_at_its_limit_and_the_ring_goes_on, directory_setup, record
             expected = 100 - 16;
         assert_int_equal(event->begin, expected++);
     }
-    assert_int_equal(seen, 48);
-    assert_int_equal(cursor.missing, 52);
+    EQUALS({seen, 48}, {cursor.missing, 52});
 }
 
 /* A block belongs to the trace if it began within the time. */
@@ -172,8 +170,7 @@ TEST_WITH(ring_trace_keeps_the_last_time, directory_setup, directory_teardown)
         assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT], dropped);
         run.trace_ticks = forever;
         number = chunks_append(number, 50, 900);
-        assert_int_equal(run.header->lost[LOSS_TRACE_LIMIT], dropped);
-        assert_int_equal(run.trace_bytes, bytes);
+        EQUALS({run.header->lost[LOSS_TRACE_LIMIT], dropped}, {run.trace_bytes, bytes});
     }
     run_close(&run, RUN_FINALIZED, true);
     read_back();
@@ -340,8 +337,7 @@ TEST_WITH(killed_process_shows_no_event_that_was_being_written_over, directory_s
         event_cursor_open(&cursor, &reader, 0);
         for (const struct event *event; (event = event_cursor_next(&cursor)); seen++)
             assert_int_equal(event->begin, first + seen);
-        assert_int_equal(seen, written - first);
-        assert_int_equal(cursor.missing, first);
+        EQUALS({seen, written - first}, {cursor.missing, first});
         run_reader_close(&reader);
         fixture_remove(&recorded);
     }
@@ -409,8 +405,7 @@ TEST_WITH(living_process_shows_no_event_in_the_place_of_another, directory_setup
             while (n < 109)
                 fixture_emit(&recorded, 0, (struct event){.begin = n++, .kind = CALL_MPI_Wait}, NULL);
     }
-    assert_int_equal(seen, 4);
-    assert_int_equal(cursor.missing, 100 - 4);
+    EQUALS({seen, 4}, {cursor.missing, 100 - 4});
     run_reader_close(&reader);
     fixture_close(&recorded, RUN_RUNNING);
 }
@@ -448,8 +443,7 @@ TEST_WITH(calls_have_their_paths_and_all_bytes, directory_setup, directory_teard
         for (unsigned n = 0; n < ROUNDS * CASES; n++) {
             const struct event *event = event_cursor_next(&cursor);
             assert_non_null(event);
-            assert_int_equal(event->kind, cases[n % CASES].event.kind);
-            assert_int_equal(cursor.path, cases[n % CASES].path);
+            EQUALS({event->kind, cases[n % CASES].event.kind}, {cursor.path, cases[n % CASES].path});
             assert_true(event->bytes == cases[n % CASES].bytes);
             assert_int_equal(cursor.next, ++number);
             if (!(event->kind & EVENT_WIDE))

@@ -153,8 +153,7 @@ TEST(file_bytes_covers_whole_chunks_at_every_moment)
             assert_true(run_trace_append(&run, i, 0, events, 10 * i));
         assert_true(file_size(run.path) >= run.header->file_bytes);
         read_back();
-        assert_int_equal(reader.bytes, run.virtual_bytes);
-        assert_int_equal(reader.chunk_count, i + 1);
+        EQUALS({reader.bytes, run.virtual_bytes}, {reader.chunk_count, i + 1});
         run_reader_close(&reader);
     }
     run_close(&run, RUN_FINALIZED, true);
@@ -170,11 +169,9 @@ TEST(lists_are_read_and_blocks_lie_by_communicator)
         fixture_thread_add(&fixture, index, 8);
     if (run_reader_open(&reader, fixture.run.path) != 0)
         fail_msg("%s", reader.error);
-    assert_int_equal(reader.thread_count, FIXTURE_THREADS);
-    assert_int_equal(reader.comm_count, FIXTURE_COMMS);
-    assert_int_equal(reader.block_count, FIXTURE_THREADS + FIXTURE_COMMS - 1);
-    assert_int_equal(reader.blocks[0].kind, BLOCK_THREAD);
-    assert_int_equal(reader.blocks[0].thread, FIXTURE_THREADS - 1);
+    EQUALS({reader.thread_count, FIXTURE_THREADS}, {reader.comm_count, FIXTURE_COMMS},
+           {reader.block_count, FIXTURE_THREADS + FIXTURE_COMMS - 1}, {reader.blocks[0].kind, BLOCK_THREAD},
+           {reader.blocks[0].thread, FIXTURE_THREADS - 1});
     for (uint32_t slot = 1; slot < FIXTURE_COMMS; slot++) {
         assert_int_equal(reader.comm_blocks[slot + 1] - reader.comm_blocks[slot], 1);
         assert_int_equal(reader.blocks[reader.comm_blocks[slot]].comm, slot);
@@ -301,8 +298,7 @@ TEST(file_size_limit_is_a_full_disk_and_no_signal)
     assert_non_null(object);
     assert_int_equal(offset, 0);
     memset(object, 1, 300000);
-    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 2001);
-    assert_int_equal(run.header->file_bytes, file_bytes + RUN_PAGE_BYTES);
+    EQUALS({run.header->lost[LOSS_DISK_FULL], 2001}, {run.header->file_bytes, file_bytes + RUN_PAGE_BYTES});
     assert_non_null(run_ring_open(&run, 0, 100));
     run_close(&run, RUN_FINALIZED, true);
     read_back();
@@ -322,11 +318,9 @@ TEST(a_file_that_was_taken_away_stays_the_cause)
     assert_int_equal(dup2(null, run.fd), run.fd);
     close(null);
     assert_non_null(run_alloc(&run, 300000, &offset));
-    assert_int_equal(offset, 0);
-    assert_int_equal(run.header->lost[LOSS_NO_FILE], 1);
+    EQUALS({offset, 0}, {run.header->lost[LOSS_NO_FILE], 1});
     assert_false(run_trace_append(&run, 0, 0, events, 2000));
-    assert_int_equal(run.header->lost[LOSS_NO_FILE], 2001);
-    assert_int_equal(run.header->lost[LOSS_DISK_FULL], 0);
+    EQUALS({run.header->lost[LOSS_NO_FILE], 2001}, {run.header->lost[LOSS_DISK_FULL], 0});
     run_close(&run, RUN_FINALIZED, true);
 }
 
@@ -360,8 +354,7 @@ TEST(run_that_goes_on_grows_in_its_file)
     run_close(&run, RUN_FINALIZED, true);
     assert_int_not_equal(run.header->end_ticks, 0);
     assert_true(run_reopen(&run));
-    assert_int_equal(run.header->phase, RUN_RUNNING);
-    assert_int_equal(run.header->end_ticks, 0);
+    EQUALS({run.header->phase, RUN_RUNNING}, {run.header->end_ticks, 0});
     assert_non_null(run_alloc(&run, MEGABYTE / 4, &offset));
     assert_int_not_equal(offset, 0);
     assert_true(file_size(run.path) >= offset);

@@ -17,15 +17,13 @@ static struct run_gaps gaps;
 static char cause[GAP_CAUSE_BYTES];
 static uint64_t now;
 
-static int recorded_setup(void **state)
+FIXTURE(recorded_setup)
 {
-    (void)state;
     fixture_open(&recorded);
     run_gaps_open(&recorded.run);
     now = FIXTURE_BEGIN_TICKS;
     fixture_thread_add(&recorded, 0, BLOCK);
     fixture_thread_add(&recorded, 1, BLOCK);
-    return 0;
 }
 
 static void file_size_limit_set(uint64_t bytes)
@@ -36,15 +34,13 @@ static void file_size_limit_set(uint64_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-static int recorded_teardown(void **state)
+FIXTURE(recorded_teardown)
 {
-    (void)state;
     run_gaps_release(&gaps);
     file_size_limit_set(0);
     if (reader.base)
         run_reader_close(&reader);
     fixture_remove(&recorded);
-    return 0;
 }
 
 enum trouble { NONE, LIMIT, DISK };
@@ -72,9 +68,7 @@ static void read_back(void)
 static void gap_check(size_t i, uint32_t thread, uint64_t first, uint64_t count, const char *text)
 {
     assert_true(i < gaps.count);
-    assert_int_equal(gaps.list[i].thread, thread);
-    assert_int_equal(gaps.list[i].first, first * BLOCK);
-    assert_int_equal(gaps.list[i].count, count * BLOCK);
+    EQUALS({gaps.list[i].thread, thread}, {gaps.list[i].first, first * BLOCK}, {gaps.list[i].count, count * BLOCK});
     run_gap_cause(&reader, &gaps.list[i], cause);
     assert_string_equal(cause, text);
 }
@@ -142,10 +136,8 @@ TEST(events_that_the_buffer_still_has_are_not_lost)
     for (int i = 0; i < MORE; i++)
         fixture_emit(&recorded, 0, (struct event){.begin = ++now, .kind = CALL_MPI_Wait}, NULL);
     read_back();
-    assert_int_equal(reader.header.lost[LOSS_TRACE_LIMIT], BLOCK + MORE);
-    assert_int_equal(reader.header.lost[LOSS_DISK_FULL], 0);
-    assert_int_equal(gaps.count, 1);
-    assert_int_equal(gaps.list[0].count, BLOCK + MORE);
+    EQUALS({reader.header.lost[LOSS_TRACE_LIMIT], BLOCK + MORE}, {reader.header.lost[LOSS_DISK_FULL], 0},
+           {gaps.count, 1}, {gaps.list[0].count, BLOCK + MORE});
 }
 
 /* It may be written there: the events of a killed process that were on their way. */
@@ -183,9 +175,7 @@ TEST(table_that_is_full_counts_what_it_has_no_place_for)
     }
     read_back();
     const struct gap_table *table = (const void *)(reader.base + reader.header.gaps);
-    assert_int_equal(gaps.count, GAP_RECORDS_MOST + 1);
-    assert_int_equal(table->count, GAP_RECORDS_MOST);
-    assert_int_equal(table->left_out, BLOCK);
+    EQUALS({gaps.count, GAP_RECORDS_MOST + 1}, {table->count, GAP_RECORDS_MOST}, {table->left_out, BLOCK});
     gap_check(GAP_RECORDS_MOST - 1, 0, 2 * (GAP_RECORDS_MOST - 1), 1, "trace_limit");
     gap_check(GAP_RECORDS_MOST, 0, 2 * GAP_RECORDS_MOST, 1, "trace_limit or disk_full");
 }
@@ -201,8 +191,7 @@ TEST(damaged_table_is_no_harm)
     table->list[3] = (struct gap_record){0, 16, 0, 12345};
     table->list[4] = (struct gap_record){0, 16, 12345, LOSS_DISK_FULL};
     read_back();
-    assert_int_equal(reader.header.lost[LOSS_TRACE_LIMIT], BLOCK);
-    assert_int_equal(reader.header.lost[LOSS_DISK_FULL], 0);
+    EQUALS({reader.header.lost[LOSS_TRACE_LIMIT], BLOCK}, {reader.header.lost[LOSS_DISK_FULL], 0});
     gap_check(0, 0, 0, 1, "trace_limit");
     run_reader_close(&reader);
     recorded.run.header->gaps = recorded.run.header->file_bytes - 64;

@@ -15,37 +15,40 @@
 enum { N = 10, RANKS_MOST = 8, P2P = 2 };
 enum { OWN_US = 20000, CLOCK_NS = 10000 }; /* MPI_Wtime may be another clock than mpit's */
 
-/* The last one stands apart, see AT_ONCE. */
-enum operation {
-    BARRIER,
-    BCAST,
-    GATHER,
-    GATHERV,
-    SCATTERV,
-    ALLGATHER,
-    ALLGATHERV,
-    ALLTOALL,
-    ALLTOALLV,
-    ALLTOALLW,
-    REDUCE,
-    ALLREDUCE,
-    REDUCE_SCATTER,
-    REDUCE_SCATTER_BLOCK,
-    SCAN,
-    EXSCAN,
-    SCATTER,
-    OPERATIONS
-};
+/*
+ * OPERATION(constant, name, name of the nonblocking one, blocks, ARGUMENT...): the blocks of N elements that this process
+ * puts in and gets out, which MPI_IN_PLACE does not change. The arguments are those of all forms. The last operation
+ * stands apart, see AT_ONCE.
+ */
+#define EACH(OPERATION)                                                                                                \
+    OPERATION(BARRIER, Barrier, barrier, 0, comm)                                                                      \
+    OPERATION(BCAST, Bcast, bcast, 1, own, N, MPI_INT, root, comm)                                                     \
+    OPERATION(GATHER, Gather, gather, 1 + is_root * p, rooted, N, MPI_INT, out, N, MPI_INT, root, comm)                \
+    OPERATION(GATHERV, Gatherv, gatherv, 1 + is_root * p, rooted, N, MPI_INT, out, counts, displs, MPI_INT, root,      \
+              comm)                                                                                                    \
+    OPERATION(SCATTERV, Scatterv, scatterv, 1 + is_root * p, own, counts, displs, MPI_INT, scattered, N, MPI_INT,      \
+              root, comm)                                                                                              \
+    OPERATION(ALLGATHER, Allgather, allgather, 1 + p, in, N, MPI_INT, out, N, MPI_INT, comm)                           \
+    OPERATION(ALLGATHERV, Allgatherv, allgatherv, 1 + p, in, N, MPI_INT, out, counts, displs, MPI_INT, comm)           \
+    OPERATION(ALLTOALL, Alltoall, alltoall, 2 * p, own, N, MPI_INT, out, N, MPI_INT, comm)                             \
+    OPERATION(ALLTOALLV, Alltoallv, alltoallv, 2 * p, own, counts, displs, MPI_INT, out, counts, displs, MPI_INT,      \
+              comm)                                                                                                    \
+    OPERATION(ALLTOALLW, Alltoallw, alltoallw, 2 * p, own, counts, bytes_at, types, out, counts, bytes_at, types,      \
+              comm)                                                                                                    \
+    OPERATION(REDUCE, Reduce, reduce, 1 + is_root, rooted, out, N, MPI_INT, MPI_SUM, root, comm)                       \
+    OPERATION(ALLREDUCE, Allreduce, allreduce, 2, in, out, N, MPI_INT, MPI_SUM, comm)                                  \
+    OPERATION(REDUCE_SCATTER, Reduce_scatter, reduce_scatter, 1 + p, own, out, counts, MPI_INT, MPI_SUM, comm)         \
+    OPERATION(REDUCE_SCATTER_BLOCK, Reduce_scatter_block, reduce_scatter_block, 1 + p, own, out, N, MPI_INT, MPI_SUM,  \
+              comm)                                                                                                    \
+    OPERATION(SCAN, Scan, scan, 2, in, out, N, MPI_INT, MPI_SUM, comm)                                                 \
+    OPERATION(EXSCAN, Exscan, exscan, 1 + (rank > 0), own, out, N, MPI_INT, MPI_SUM, comm)                             \
+    OPERATION(SCATTER, Scatter, scatter, 1 + is_root * p, own, N, MPI_INT, scattered, N, MPI_INT, root, comm)
 
-static const char *const names[OPERATIONS] = {"MPI_Barrier",        "MPI_Bcast",
-                                              "MPI_Gather",         "MPI_Gatherv",
-                                              "MPI_Scatterv",       "MPI_Allgather",
-                                              "MPI_Allgatherv",     "MPI_Alltoall",
-                                              "MPI_Alltoallv",      "MPI_Alltoallw",
-                                              "MPI_Reduce",         "MPI_Allreduce",
-                                              "MPI_Reduce_scatter", "MPI_Reduce_scatter_block",
-                                              "MPI_Scan",           "MPI_Exscan",
-                                              "MPI_Scatter"};
+#define CONSTANT(constant, ...) constant,
+#define NAME(constant, name, ...) "MPI_" #name,
+enum operation { EACH(CONSTANT) OPERATIONS };
+static const char *const names[] = {EACH(NAME)};
+enum form { BLOCKING, NONBLOCKING, PERSISTENT };
 
 /* Each request has buffers of its own: many are under way at once. */
 static struct {
@@ -55,88 +58,35 @@ static int counts[RANKS_MOST], displs[RANKS_MOST], bytes_at[RANKS_MOST];
 static MPI_Datatype types[RANKS_MOST];
 static const MPI_Info info = MPI_INFO_NULL;
 
-static void one_to_all(enum operation op, MPI_Comm comm, int root, int in_place, MPI_Request *r)
+#define FORMS(constant, name, nonblocking, blocks, ...)                                                                \
+    case constant:                                                                                                     \
+        if (form == BLOCKING)                                                                                          \
+            CALL(MPI_##name, __VA_ARGS__);                                                                             \
+        else if (form == NONBLOCKING)                                                                                  \
+            CALL(MPI_I##nonblocking, __VA_ARGS__, r);                                                                  \
+        else                                                                                                           \
+            CALL(MPI_##name##_init, __VA_ARGS__, info, r);                                                             \
+        break;
+
+static void operation_call(enum operation op, enum form form, MPI_Comm comm, int root, int in_place, MPI_Request *r)
 {
-    int *in = data[op].in, *out = data[op].out;
-    void *rooted = in_place && rank == root ? MPI_IN_PLACE : (void *)in;
+    int *own = data[op].in, *out = data[op].out;
+    void *in = in_place ? MPI_IN_PLACE : (void *)own, *rooted = rank == root ? in : (void *)own;
     void *scattered = in_place && rank == root ? MPI_IN_PLACE : (void *)out;
-    if (op == BCAST)
-        CALL(MPI_Bcast_init, in, N, MPI_INT, root, comm, info, r);
-    else if (op == GATHER)
-        CALL(MPI_Gather_init, rooted, N, MPI_INT, out, N, MPI_INT, root, comm, info, r);
-    else if (op == GATHERV)
-        CALL(MPI_Gatherv_init, rooted, N, MPI_INT, out, counts, displs, MPI_INT, root, comm, info, r);
-    else if (op == SCATTER)
-        CALL(MPI_Scatter_init, in, N, MPI_INT, scattered, N, MPI_INT, root, comm, info, r);
-    else if (op == SCATTERV)
-        CALL(MPI_Scatterv_init, in, counts, displs, MPI_INT, scattered, N, MPI_INT, root, comm, info, r);
-    else
-        CALL(MPI_Reduce_init, rooted, out, N, MPI_INT, MPI_SUM, root, comm, info, r);
+    switch (op) {
+        EACH(FORMS)
+    default:
+        break;
+    }
 }
 
-static void all_to_all(enum operation op, MPI_Comm comm, int in_place, MPI_Request *r)
-{
-    int *out = data[op].out;
-    void *in = in_place ? MPI_IN_PLACE : (void *)data[op].in;
-    if (op == ALLGATHER)
-        CALL(MPI_Allgather_init, in, N, MPI_INT, out, N, MPI_INT, comm, info, r);
-    else if (op == ALLGATHERV)
-        CALL(MPI_Allgatherv_init, in, N, MPI_INT, out, counts, displs, MPI_INT, comm, info, r);
-    else if (op == ALLTOALL)
-        CALL(MPI_Alltoall_init, data[op].in, N, MPI_INT, out, N, MPI_INT, comm, info, r);
-    else if (op == ALLTOALLV)
-        CALL(MPI_Alltoallv_init, data[op].in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, comm, info, r);
-    else
-        CALL(MPI_Alltoallw_init, data[op].in, counts, bytes_at, types, out, counts, bytes_at, types, comm, info, r);
-}
-
-static void reductions(enum operation op, MPI_Comm comm, int in_place, MPI_Request *r)
-{
-    int *out = data[op].out;
-    void *in = in_place ? MPI_IN_PLACE : (void *)data[op].in;
-    if (op == ALLREDUCE)
-        CALL(MPI_Allreduce_init, in, out, N, MPI_INT, MPI_SUM, comm, info, r);
-    else if (op == REDUCE_SCATTER)
-        CALL(MPI_Reduce_scatter_init, data[op].in, out, counts, MPI_INT, MPI_SUM, comm, info, r);
-    else if (op == REDUCE_SCATTER_BLOCK)
-        CALL(MPI_Reduce_scatter_block_init, data[op].in, out, N, MPI_INT, MPI_SUM, comm, info, r);
-    else if (op == SCAN)
-        CALL(MPI_Scan_init, in, out, N, MPI_INT, MPI_SUM, comm, info, r);
-    else
-        CALL(MPI_Exscan_init, data[op].in, out, N, MPI_INT, MPI_SUM, comm, info, r);
-}
-
-static void operation_init(enum operation op, MPI_Comm comm, int root, int in_place, MPI_Request *r)
-{
-    if (op == BARRIER)
-        CALL(MPI_Barrier_init, comm, info, r);
-    else if (op == REDUCE || op == SCATTER || (op >= BCAST && op <= SCATTERV))
-        one_to_all(op, comm, root, in_place, r);
-    else if (op >= ALLGATHER && op <= ALLTOALLW)
-        all_to_all(op, comm, in_place, r);
-    else
-        reductions(op, comm, in_place, r);
-}
-
-/* What this process puts in and gets out, in blocks; MPI_IN_PLACE changes nothing of it. */
+/* Bytes that this process puts in and gets out. */
 static unsigned long long expected(enum operation op, int root)
 {
-    unsigned long long p = (unsigned long long)size, is_root = rank == root, blocks;
-    if (op == BARRIER)
-        blocks = 0;
-    else if (op == BCAST)
-        blocks = 1;
-    else if (op == REDUCE)
-        blocks = 1 + is_root;
-    else if (op <= SCATTERV || op == SCATTER)
-        blocks = 1 + is_root * p;
-    else if (op == ALLGATHER || op == ALLGATHERV || op == REDUCE_SCATTER || op == REDUCE_SCATTER_BLOCK)
-        blocks = 1 + p;
-    else if (op <= ALLTOALLW)
-        blocks = 2 * p;
-    else
-        blocks = op == EXSCAN ? 1 + (rank > 0) : 2;
-    return blocks * N * sizeof(int);
+#define BLOCKS(constant, name, nonblocking, blocks, ...) blocks,
+    unsigned long long p = (unsigned long long)size, is_root = rank == root;
+    const unsigned long long blocks[] = {EACH(BLOCKS)};
+    return blocks[op] * N * sizeof(int);
 }
 
 /* Waits or tests until all are complete. What is complete is not asked for again: MPICH 4.0.2 returns inactive
@@ -233,7 +183,7 @@ static void persistent_run(const struct watch *count, MPI_Comm comm, int root, i
     CALL(MPI_Send_init, data[OPERATIONS].in, N, MPI_INT, (rank + 1) % size, 1, comm, &requests[0]);
     CALL(MPI_Recv_init, data[OPERATIONS + 1].in, N, MPI_INT, (rank + size - 1) % size, 1, comm, &requests[OPERATIONS]);
     for (enum operation op = BARRIER; op < OPERATIONS; op++)
-        operation_init(op, comm, root, in_place, place_of(requests, op));
+        operation_call(op, PERSISTENT, comm, root, in_place, place_of(requests, op));
     inactive_use(OPERATIONS - 1, requests + 1);
     check(absent ? 0 : watch_value(count) - before, 0, "collectives that were only made");
     for (enum operation op = BARRIER; op < OPERATIONS; op++) {
@@ -270,120 +220,6 @@ static void persistent_use(const struct watches *w, MPI_Comm comm, int root, int
     check(watch_value(&w->sent) - sent, COMPLETIONS, "mpit_send_count");
 }
 
-static void blocking(enum operation op, MPI_Comm comm, int root)
-{
-    int *in = data[op].in, *out = data[op].out;
-    switch (op) {
-    case BARRIER:
-        CALL(MPI_Barrier, comm);
-        break;
-    case BCAST:
-        CALL(MPI_Bcast, in, N, MPI_INT, root, comm);
-        break;
-    case GATHER:
-        CALL(MPI_Gather, in, N, MPI_INT, out, N, MPI_INT, root, comm);
-        break;
-    case GATHERV:
-        CALL(MPI_Gatherv, in, N, MPI_INT, out, counts, displs, MPI_INT, root, comm);
-        break;
-    case SCATTER:
-        CALL(MPI_Scatter, in, N, MPI_INT, out, N, MPI_INT, root, comm);
-        break;
-    case SCATTERV:
-        CALL(MPI_Scatterv, in, counts, displs, MPI_INT, out, N, MPI_INT, root, comm);
-        break;
-    case ALLGATHER:
-        CALL(MPI_Allgather, in, N, MPI_INT, out, N, MPI_INT, comm);
-        break;
-    case ALLGATHERV:
-        CALL(MPI_Allgatherv, in, N, MPI_INT, out, counts, displs, MPI_INT, comm);
-        break;
-    case ALLTOALL:
-        CALL(MPI_Alltoall, in, N, MPI_INT, out, N, MPI_INT, comm);
-        break;
-    case ALLTOALLV:
-        CALL(MPI_Alltoallv, in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, comm);
-        break;
-    case ALLTOALLW:
-        CALL(MPI_Alltoallw, in, counts, bytes_at, types, out, counts, bytes_at, types, comm);
-        break;
-    case REDUCE:
-        CALL(MPI_Reduce, in, out, N, MPI_INT, MPI_SUM, root, comm);
-        break;
-    case ALLREDUCE:
-        CALL(MPI_Allreduce, in, out, N, MPI_INT, MPI_SUM, comm);
-        break;
-    case REDUCE_SCATTER:
-        CALL(MPI_Reduce_scatter, in, out, counts, MPI_INT, MPI_SUM, comm);
-        break;
-    case REDUCE_SCATTER_BLOCK:
-        CALL(MPI_Reduce_scatter_block, in, out, N, MPI_INT, MPI_SUM, comm);
-        break;
-    case SCAN:
-        CALL(MPI_Scan, in, out, N, MPI_INT, MPI_SUM, comm);
-        break;
-    default:
-        CALL(MPI_Exscan, in, out, N, MPI_INT, MPI_SUM, comm);
-    }
-}
-
-static void nonblocking(enum operation op, MPI_Comm comm, int root, MPI_Request *r)
-{
-    int *in = data[op].in, *out = data[op].out;
-    switch (op) {
-    case BARRIER:
-        CALL(MPI_Ibarrier, comm, r);
-        break;
-    case BCAST:
-        CALL(MPI_Ibcast, in, N, MPI_INT, root, comm, r);
-        break;
-    case GATHER:
-        CALL(MPI_Igather, in, N, MPI_INT, out, N, MPI_INT, root, comm, r);
-        break;
-    case GATHERV:
-        CALL(MPI_Igatherv, in, N, MPI_INT, out, counts, displs, MPI_INT, root, comm, r);
-        break;
-    case SCATTER:
-        CALL(MPI_Iscatter, in, N, MPI_INT, out, N, MPI_INT, root, comm, r);
-        break;
-    case SCATTERV:
-        CALL(MPI_Iscatterv, in, counts, displs, MPI_INT, out, N, MPI_INT, root, comm, r);
-        break;
-    case ALLGATHER:
-        CALL(MPI_Iallgather, in, N, MPI_INT, out, N, MPI_INT, comm, r);
-        break;
-    case ALLGATHERV:
-        CALL(MPI_Iallgatherv, in, N, MPI_INT, out, counts, displs, MPI_INT, comm, r);
-        break;
-    case ALLTOALL:
-        CALL(MPI_Ialltoall, in, N, MPI_INT, out, N, MPI_INT, comm, r);
-        break;
-    case ALLTOALLV:
-        CALL(MPI_Ialltoallv, in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, comm, r);
-        break;
-    case ALLTOALLW:
-        CALL(MPI_Ialltoallw, in, counts, bytes_at, types, out, counts, bytes_at, types, comm, r);
-        break;
-    case REDUCE:
-        CALL(MPI_Ireduce, in, out, N, MPI_INT, MPI_SUM, root, comm, r);
-        break;
-    case ALLREDUCE:
-        CALL(MPI_Iallreduce, in, out, N, MPI_INT, MPI_SUM, comm, r);
-        break;
-    case REDUCE_SCATTER:
-        CALL(MPI_Ireduce_scatter, in, out, counts, MPI_INT, MPI_SUM, comm, r);
-        break;
-    case REDUCE_SCATTER_BLOCK:
-        CALL(MPI_Ireduce_scatter_block, in, out, N, MPI_INT, MPI_SUM, comm, r);
-        break;
-    case SCAN:
-        CALL(MPI_Iscan, in, out, N, MPI_INT, MPI_SUM, comm, r);
-        break;
-    default:
-        CALL(MPI_Iexscan, in, out, N, MPI_INT, MPI_SUM, comm, r);
-    }
-}
-
 /* Each once as the standard's first versions have it, and once posted: what the persistent ones are held against. */
 static void plain_use(const struct watches *w, MPI_Comm comm, int root)
 {
@@ -391,12 +227,9 @@ static void plain_use(const struct watches *w, MPI_Comm comm, int root)
     for (enum operation op = BARRIER; op < OPERATIONS; op++)
         for (int posted = 0; posted < 2; posted++) {
             unsigned long long bytes = absent ? 0 : watch_value(&w->bytes), count = absent ? 0 : watch_value(&w->count);
-            if (posted) {
-                nonblocking(op, comm, root, &request);
+            operation_call(op, posted ? NONBLOCKING : BLOCKING, comm, root, 0, &request);
+            if (posted)
                 CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
-            } else {
-                blocking(op, comm, root);
-            }
             if (absent)
                 continue;
             check(watch_value(&w->bytes) - bytes, expected(op, root), names[op]);
@@ -412,18 +245,18 @@ static void execution_use(MPI_Comm parent)
     CALL(MPI_Comm_dup, parent, &comm);
     struct watch execution = watch_open("mpit_coll_execution_time", MPI_T_PVAR_CLASS_TIMER, &comm);
     struct watch inside = watch_open("mpit_coll_time", MPI_T_PVAR_CLASS_TIMER, &comm);
-    blocking(ALLREDUCE, comm, 0);
+    operation_call(ALLREDUCE, BLOCKING, comm, 0, 0, NULL);
     check(watch_value(&execution), watch_value(&inside), "a blocking collective's time from start to completion");
     for (int started = 0; started < 2; started++) {
         MPI_Request request;
         if (started)
-            operation_init(ALLREDUCE, comm, 0, 0, &request);
+            operation_call(ALLREDUCE, PERSISTENT, comm, 0, 0, &request);
         unsigned long long before = watch_value(&execution), before_inside = watch_value(&inside);
         double begin = MPI_Wtime();
         if (started)
             CALL(MPI_Start, &request);
         else
-            nonblocking(ALLREDUCE, comm, 0, &request);
+            operation_call(ALLREDUCE, NONBLOCKING, comm, 0, 0, &request);
         double posted = MPI_Wtime();
         usleep(OWN_US);
         CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);

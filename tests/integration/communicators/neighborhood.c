@@ -15,18 +15,14 @@ struct surroundings {
     int source[PLACES], destination[PLACES]; /* MPI_PROC_NULL: nobody */
 };
 
-static const char *const operations[OPERATIONS] = {"MPI_Neighbor_allgather", "MPI_Neighbor_allgatherv",
-                                                   "MPI_Neighbor_alltoall", "MPI_Neighbor_alltoallv",
-                                                   "MPI_Neighbor_alltoallw"};
-
 static struct {
     int in[PLACES * ELEMENTS];
     int out[PLACES * ELEMENTS];
-    int sendcounts[PLACES], recvcounts[PLACES], sdispls[PLACES], rdispls[PLACES];
+    int sendcounts[PLACES], recvcounts[PLACES], gathered[PLACES], sdispls[PLACES], rdispls[PLACES];
     MPI_Aint sbytes[PLACES], rbytes[PLACES];
     MPI_Datatype sendtypes[PLACES], recvtypes[PLACES];
 #if HAS_LARGE_COUNTS
-    MPI_Count sendcounts_c[PLACES], recvcounts_c[PLACES];
+    MPI_Count sendcounts_c[PLACES], recvcounts_c[PLACES], gathered_c[PLACES];
     MPI_Aint sdispls_c[PLACES], rdispls_c[PLACES];
 #endif
 } d;
@@ -62,88 +58,52 @@ static void data_make(const struct surroundings *s, int here)
         int from = i < s->sources ? s->source[i] : MPI_PROC_NULL;
         d.sendcounts[i] = to == MPI_PROC_NULL ? 5 : block_of(to, here);
         d.recvcounts[i] = from == MPI_PROC_NULL ? 5 : block_of(from, here);
+        d.gathered[i] = 4;
         d.sdispls[i] = d.rdispls[i] = i * ELEMENTS;
         d.sbytes[i] = d.rbytes[i] = (MPI_Aint)(i * ELEMENTS * (int)sizeof(int));
         d.sendtypes[i] = d.recvtypes[i] = MPI_INT;
 #if HAS_LARGE_COUNTS
         d.sendcounts_c[i] = d.sendcounts[i];
         d.recvcounts_c[i] = d.recvcounts[i];
+        d.gathered_c[i] = d.gathered[i];
         d.sdispls_c[i] = d.rdispls_c[i] = d.sdispls[i];
 #endif
     }
 }
 
-enum how { BLOCKING, NONBLOCKING, PERSISTENT, WAYS };
+enum how { BLOCKING, NONBLOCKING, PERSISTENT, WAYS, LARGE = WAYS };
 
-static void blocking(int op, MPI_Comm comm, const int *gathered)
-{
-    if (op == 0)
-        CALL(MPI_Neighbor_allgather, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm);
-    else if (op == 1)
-        CALL(MPI_Neighbor_allgatherv, d.in, 4, MPI_INT, d.out, gathered, d.rdispls, MPI_INT, comm);
-    else if (op == 2)
-        CALL(MPI_Neighbor_alltoall, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm);
-    else if (op == 3)
-        CALL(MPI_Neighbor_alltoallv, d.in, d.sendcounts, d.sdispls, MPI_INT, d.out, d.recvcounts, d.rdispls, MPI_INT,
-             comm);
-    else
-        CALL(MPI_Neighbor_alltoallw, d.in, d.sendcounts, d.sbytes, d.sendtypes, d.out, d.recvcounts, d.rbytes,
-             d.recvtypes, comm);
-}
-
-static void nonblocking(int op, MPI_Comm comm, const int *gathered, MPI_Request *request)
-{
-    if (op == 0)
-        CALL(MPI_Ineighbor_allgather, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm, request);
-    else if (op == 1)
-        CALL(MPI_Ineighbor_allgatherv, d.in, 4, MPI_INT, d.out, gathered, d.rdispls, MPI_INT, comm, request);
-    else if (op == 2)
-        CALL(MPI_Ineighbor_alltoall, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm, request);
-    else if (op == 3)
-        CALL(MPI_Ineighbor_alltoallv, d.in, d.sendcounts, d.sdispls, MPI_INT, d.out, d.recvcounts, d.rdispls, MPI_INT,
-             comm, request);
-    else
-        CALL(MPI_Ineighbor_alltoallw, d.in, d.sendcounts, d.sbytes, d.sendtypes, d.out, d.recvcounts, d.rbytes,
-             d.recvtypes, comm, request);
-}
-
-static void persistent(int op, MPI_Comm comm, const int *gathered, MPI_Request *request)
-{
-    MPI_Info info = MPI_INFO_NULL;
-    if (op == 0)
-        CALL(MPI_Neighbor_allgather_init, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm, info, request);
-    else if (op == 1)
-        CALL(MPI_Neighbor_allgatherv_init, d.in, 4, MPI_INT, d.out, gathered, d.rdispls, MPI_INT, comm, info, request);
-    else if (op == 2)
-        CALL(MPI_Neighbor_alltoall_init, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm, info, request);
-    else if (op == 3)
-        CALL(MPI_Neighbor_alltoallv_init, d.in, d.sendcounts, d.sdispls, MPI_INT, d.out, d.recvcounts, d.rdispls,
-             MPI_INT, comm, info, request);
-    else
-        CALL(MPI_Neighbor_alltoallw_init, d.in, d.sendcounts, d.sbytes, d.sendtypes, d.out, d.recvcounts, d.rbytes,
-             d.recvtypes, comm, info, request);
-}
-
-#if HAS_LARGE_COUNTS
+/* OPERATION(number, name, ARGUMENT...), the arguments of all forms. Those with large counts have names that end so. */
+#define EACH(OPERATION, large)                                                                                         \
+    OPERATION(0, allgather, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm)                                                 \
+    OPERATION(1, allgatherv, d.in, 4, MPI_INT, d.out, d.gathered##large, d.rdispls##large, MPI_INT, comm)              \
+    OPERATION(2, alltoall, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm)                                                  \
+    OPERATION(3, alltoallv, d.in, d.sendcounts##large, d.sdispls##large, MPI_INT, d.out, d.recvcounts##large,          \
+              d.rdispls##large, MPI_INT, comm)                                                                         \
+    OPERATION(4, alltoallw, d.in, d.sendcounts##large, d.sbytes, d.sendtypes, d.out, d.recvcounts##large, d.rbytes,    \
+              d.recvtypes, comm)
+#define NAME(number, name, ...) "MPI_Neighbor_" #name,
+#define FORMS(number, name, ...)                                                                                       \
+    if (op == number && how == BLOCKING)                                                                               \
+        CALL(MPI_Neighbor_##name, __VA_ARGS__);                                                                        \
+    else if (op == number && how == NONBLOCKING)                                                                       \
+        CALL(MPI_Ineighbor_##name, __VA_ARGS__, request);                                                              \
+    else if (op == number && how == PERSISTENT)                                                                        \
+        CALL(MPI_Neighbor_##name##_init, __VA_ARGS__, MPI_INFO_NULL, request);
 /* Counted under the same names. */
-#define LARGE(function, ...) counted(function##_c(__VA_ARGS__), #function)
+#define LARGE_FORM(number, name, ...)                                                                                  \
+    if (op == number && how == LARGE)                                                                                  \
+        counted(MPI_Neighbor_##name##_c(__VA_ARGS__), "MPI_Neighbor_" #name);
 
-static void blocking_large(int op, MPI_Comm comm, const MPI_Count *gathered)
+static const char *const operations[OPERATIONS] = {EACH(NAME, )};
+
+static void operation_call(int op, enum how how, MPI_Comm comm, MPI_Request *request)
 {
-    if (op == 0)
-        LARGE(MPI_Neighbor_allgather, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm);
-    else if (op == 1)
-        LARGE(MPI_Neighbor_allgatherv, d.in, 4, MPI_INT, d.out, gathered, d.rdispls_c, MPI_INT, comm);
-    else if (op == 2)
-        LARGE(MPI_Neighbor_alltoall, d.in, 3, MPI_INT, d.out, 3, MPI_INT, comm);
-    else if (op == 3)
-        LARGE(MPI_Neighbor_alltoallv, d.in, d.sendcounts_c, d.sdispls_c, MPI_INT, d.out, d.recvcounts_c, d.rdispls_c,
-              MPI_INT, comm);
-    else
-        LARGE(MPI_Neighbor_alltoallw, d.in, d.sendcounts_c, d.sbytes, d.sendtypes, d.out, d.recvcounts_c, d.rbytes,
-              d.recvtypes, comm);
-}
+    EACH(FORMS, )
+#if HAS_LARGE_COUNTS
+    EACH(LARGE_FORM, _c)
 #endif
+}
 
 /* Bytes put in and got out. What an allgather puts in is put in once. */
 static unsigned long long expected(int op, const struct surroundings *s, int here)
@@ -158,19 +118,14 @@ static unsigned long long expected(int op, const struct surroundings *s, int her
 }
 
 /* One operation one way; returns how often it was done. */
-static unsigned operation(int op, enum how how, MPI_Comm comm, const int *gathered)
+static unsigned operation(int op, enum how how, MPI_Comm comm)
 {
     MPI_Request request;
-    if (how == BLOCKING) {
-        blocking(op, comm, gathered);
-        return 1;
-    }
-    if (how == NONBLOCKING) {
-        nonblocking(op, comm, gathered, &request);
+    operation_call(op, how, comm, &request);
+    if (how == NONBLOCKING)
         CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
+    if (how != PERSISTENT)
         return 1;
-    }
-    persistent(op, comm, gathered, &request);
     for (int i = 0; i < 3; i++) {
         CALL(MPI_Start, &request);
         CALL(MPI_Wait, &request, MPI_STATUS_IGNORE);
@@ -196,12 +151,10 @@ static int operations_of(const struct surroundings *s)
 static void neighbors_use(MPI_Comm comm, const struct surroundings *s, const char *topology)
 {
     char what[128];
-    int here, gathered[PLACES];
+    int here;
     unsigned long long counts[64], all = 0, all_bytes = 0;
     MPI_Comm_rank(comm, &here);
     data_make(s, here);
-    for (int i = 0; i < PLACES; i++)
-        gathered[i] = 4;
     struct watch bytes = watch_open("mpit_coll_bytes", MPI_T_PVAR_CLASS_AGGREGATE, &comm);
     struct watch count = watch_open("mpit_coll_count", MPI_T_PVAR_CLASS_COUNTER, &comm);
     struct watch by_op = watch_open("mpit_coll_op_count", MPI_T_PVAR_CLASS_COUNTER, &comm);
@@ -209,18 +162,14 @@ static void neighbors_use(MPI_Comm comm, const struct surroundings *s, const cha
         unsigned long long times = 0;
         for (enum how how = BLOCKING; how < WAYS; how++) {
             unsigned long long before = watch_value(&bytes);
-            unsigned done = operation(op, how, comm, gathered);
+            unsigned done = operation(op, how, comm);
             snprintf(what, sizeof what, "%s, %s, way %d: bytes", topology, operations[op], (int)how);
             if (!absent)
                 check(watch_value(&bytes) - before, done * expected(op, s, here), what);
             times += done;
         }
 #if HAS_LARGE_COUNTS
-        MPI_Count large[PLACES];
-        for (int i = 0; i < PLACES; i++)
-            large[i] = 4;
-        blocking_large(op, comm, large);
-        times++;
+        times += operation(op, LARGE, comm);
 #endif
         all += times;
         all_bytes += times * expected(op, s, here);

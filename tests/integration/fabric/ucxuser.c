@@ -3,12 +3,12 @@
  *
  * CASE: tags odd actives rma atomics streams flushes callbacks sleepy
  */
+#include "../common/seconds.h"
 #include "ucxuser.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct ucx_user user;
 
@@ -18,13 +18,6 @@ void must(const char *what, ucs_status_t status)
         return;
     fprintf(stderr, "%s: %s\n", what, ucs_status_string(status));
     exit(3);
-}
-
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
 void progress(ucp_worker_h worker)
@@ -146,7 +139,7 @@ int main(int argc, char **argv)
     } cases[] = {{"tags", tags},       {"odd", odd},         {"actives", actives}, {"rma", one_sided},
                  {"atomics", atomics}, {"streams", streams}, {"flushes", flushes}, {"callbacks", callbacks},
                  {"sleepy", sleepy}};
-    uint64_t begin = now();
+    uint64_t begin = now_ns();
     open_all();
     for (int i = 1; i < argc; i++) {
         size_t at = 0;
@@ -157,6 +150,6 @@ int main(int argc, char **argv)
         cases[at].run();
     }
     close_all();
-    book_time(now() - begin, user.slept);
+    book_time(now_ns() - begin, user.slept);
     return book_close("ucx");
 }

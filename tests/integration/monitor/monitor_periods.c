@@ -1,11 +1,11 @@
 /* Windows with periods, and windows of several threads. */
 #define _GNU_SOURCE
+#include "../common/seconds.h"
 #include "monitorbook.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { FIGURES = sizeof(MPIX_Monitor_figures) / sizeof(uint64_t), THREADS = 4, ROUNDS = 50 };
@@ -54,13 +54,6 @@ static void compare(const struct added *added)
             EXPECT(added->figures[i], whole[i]);
     EXPECT(added->mpi_time, added->last.whole.mpi_time_ns);
     EXPECT(added->events, added->last.whole.events);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void own_end(void)

@@ -19,6 +19,8 @@
  * waited.RANK: how many seconds it was in reductions.
  */
 #define _GNU_SOURCE
+#include "../common/seconds.h"
+
 #include <mpi.h>
 
 #include <signal.h>
@@ -27,7 +29,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SIZES = 18, BUCKETS = 40, COMMS_MOST = 4096 };
@@ -121,13 +122,6 @@ static void name_set(const char *hexadecimal)
     MPI_Comm_set_name(copy, name);
 }
 
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 /* A rank that rests is outside of MPI, and rests as long on a busy machine. */
 static void uneven(int rounds)
 {
@@ -135,9 +129,9 @@ static void uneven(int rounds)
     char path[4096];
     for (int i = 0; i < rounds; i++) {
         usleep(20000 * ((unsigned)rank + 1));
-        double begin = seconds();
+        double begin = now();
         reduction(copy);
-        waited += seconds() - begin;
+        waited += now() - begin;
     }
     snprintf(path, sizeof path, "%s/waited.%d", directory, rank);
     FILE *file = fopen(path, "w");

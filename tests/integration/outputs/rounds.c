@@ -2,21 +2,15 @@
  *
  * Makes DIRECTORY/started.RANK with the first round. Prints how many calls of MPI_Sendrecv were made, and how long the
  * longest round took. */
+#include "../common/seconds.h"
+
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MESSAGES = 20, PAUSE_US = 500 };
-
-static double seconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void started(const char *directory, int rank)
 {
@@ -33,7 +27,7 @@ int main(int argc, char **argv)
         return 2;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    double longest = 0, last = seconds_now(), end = last + atof(argv[2]);
+    double longest = 0, last = now(), end = last + atof(argv[2]);
     while (last < end) {
         for (int i = 0; i < MESSAGES; i++, calls++) {
             int out = i, in = -1;
@@ -43,10 +37,10 @@ int main(int argc, char **argv)
         if (calls == MESSAGES)
             started(argv[1], rank);
         usleep(PAUSE_US);
-        double now = seconds_now();
-        if (now - last > longest)
-            longest = now - last;
-        last = now;
+        double current = now();
+        if (current - last > longest)
+            longest = current - last;
+        last = current;
     }
     printf("rank %d: %ld calls, longest round %.3f s, %d wrong\n", rank, calls, longest, wrong);
     fflush(stdout);

@@ -5,24 +5,18 @@
  * each message that it gets, if that is later. So messages carry clocks. Each process writes "RUN USEFUL IDEAL" into
  * DIRECTORY/RANK, in seconds. A reduction that sleeps stands for a slow network: its time is inside of MPI.
  */
+#include "../common/seconds.h"
+
 #include <mpi.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 static int rank, size;
 static double ideal, useful, last; /* last: end of the last call */
 static MPI_Op slow_most;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void compute(int milliseconds)
 {

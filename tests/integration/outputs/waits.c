@@ -7,6 +7,7 @@
  * NANOSECONDS" for how long it computed before, and "sent COMM DEST MESSAGES BYTES" for the messages of the case
  * "matrix". analyze.py makes of these what the analysis has to say.
  */
+#include "../common/seconds.h"
 #include "../common/mpi4.h"
 
 #include <mpi.h>
@@ -26,13 +27,6 @@ static int rank, size;
 static FILE *notes;
 static char *large;
 static MPI_Comm sync_comm;
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Takes so long, on no processor. */
 static void compute(const char *name, int ms)
@@ -70,55 +64,34 @@ static void send_late(const char *name, MPI_Comm comm)
     MPI_Send(&value, 1, MPI_INT, 0, 3, comm);
 }
 
-static void sender_recv(const char *name, MPI_Comm comm)
-{
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Recv(&value, 1, MPI_INT, 1, 3, comm, MPI_STATUS_IGNORE);
-}
+/* What process 0 does before its call, the call, and what it does after it. */
+#define PAIR_CASE(name, late, before, call, after)                                                                     \
+    static void name(const char *called, MPI_Comm comm)                                                                \
+    {                                                                                                                  \
+        if (rank == 1)                                                                                                 \
+            late(called, comm);                                                                                        \
+        if (rank != 0)                                                                                                 \
+            return;                                                                                                    \
+        before;                                                                                                        \
+        begins(called);                                                                                                \
+        call;                                                                                                          \
+        after;                                                                                                         \
+    }
 
-static void sender_any(const char *name, MPI_Comm comm)
-{
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE);
-}
+static int value;
+static MPI_Request request;
+static MPI_Message message;
 
-static void sender_wait(const char *name, MPI_Comm comm)
-{
-    MPI_Request request;
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 3, comm, &request);
-    begins(name);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static void sender_start(const char *name, MPI_Comm comm)
-{
-    MPI_Request request;
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    MPI_Recv_init(&value, 1, MPI_INT, 1, 3, comm, &request);
-    MPI_Start(&request);
-    begins(name);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Request_free(&request);
-}
+PAIR_CASE(sender_recv, send_late, , MPI_Recv(&value, 1, MPI_INT, 1, 3, comm, MPI_STATUS_IGNORE), )
+PAIR_CASE(sender_any, send_late, , MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, MPI_STATUS_IGNORE), )
+PAIR_CASE(sender_wait, send_late, MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 3, comm, &request),
+          MPI_Wait(&request, MPI_STATUS_IGNORE), )
+PAIR_CASE(sender_start, send_late, (MPI_Recv_init(&value, 1, MPI_INT, 1, 3, comm, &request), MPI_Start(&request)),
+          MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_Request_free(&request))
+PAIR_CASE(sender_probe, send_late, , MPI_Probe(MPI_ANY_SOURCE, 3, comm, MPI_STATUS_IGNORE),
+          MPI_Recv(&value, 1, MPI_INT, 1, 3, comm, MPI_STATUS_IGNORE))
+PAIR_CASE(sender_mprobe, send_late, , MPI_Mprobe(1, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE),
+          MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE))
 
 /* Two are sent, the second one late; what counts is the last. */
 static void sender_waitall(const char *name, MPI_Comm comm)
@@ -146,31 +119,6 @@ static void sender_sendrecv(const char *name, MPI_Comm comm)
         return;
     begins(name);
     MPI_Sendrecv(&out, 1, MPI_INT, !rank, 3, &in, 1, MPI_INT, !rank, 3, comm, MPI_STATUS_IGNORE);
-}
-
-static void sender_probe(const char *name, MPI_Comm comm)
-{
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Probe(MPI_ANY_SOURCE, 3, comm, MPI_STATUS_IGNORE);
-    MPI_Recv(&value, 1, MPI_INT, 1, 3, comm, MPI_STATUS_IGNORE);
-}
-
-static void sender_mprobe(const char *name, MPI_Comm comm)
-{
-    MPI_Message message;
-    int value;
-    if (rank == 1)
-        send_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Mprobe(1, MPI_ANY_TAG, comm, &message, MPI_STATUS_IGNORE);
-    MPI_Mrecv(&value, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
 #if HAS_MPI4
@@ -205,56 +153,29 @@ static void receive_late(const char *name, MPI_Comm comm)
     MPI_Recv(large, LARGE_BYTES, MPI_CHAR, 0, 3, comm, MPI_STATUS_IGNORE);
 }
 
-static void receiver_ssend(const char *name, MPI_Comm comm)
-{
-    if (rank == 1)
-        receive_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Ssend(large, 1, MPI_CHAR, 1, 3, comm);
-}
-
-static void receiver_large(const char *name, MPI_Comm comm)
-{
-    if (rank == 1)
-        receive_late(name, comm);
-    if (rank != 0)
-        return;
-    begins(name);
-    MPI_Send(large, LARGE_BYTES, MPI_CHAR, 1, 3, comm);
-}
-
-static void receiver_wait(const char *name, MPI_Comm comm)
-{
-    MPI_Request request;
-    if (rank == 1)
-        receive_late(name, comm);
-    if (rank != 0)
-        return;
-    MPI_Issend(large, 1, MPI_CHAR, 1, 3, comm, &request);
-    begins(name);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
+PAIR_CASE(receiver_ssend, receive_late, , MPI_Ssend(large, 1, MPI_CHAR, 1, 3, comm), )
+PAIR_CASE(receiver_large, receive_late, , MPI_Send(large, LARGE_BYTES, MPI_CHAR, 1, 3, comm), )
+PAIR_CASE(receiver_wait, receive_late, MPI_Issend(large, 1, MPI_CHAR, 1, 3, comm, &request),
+          MPI_Wait(&request, MPI_STATUS_IGNORE), )
 
 /* ---- collectives ------------------------------------------------------------------------------------------------- */
 
-static void last_barrier(const char *name, MPI_Comm comm)
-{
-    if (rank == size - 1)
-        compute(name, DELAY_MS);
-    begins(name);
-    MPI_Barrier(comm);
-}
+#define COLLECTIVE_CASE(name, late, call)                                                                              \
+    static void name(const char *called, MPI_Comm comm)                                                                \
+    {                                                                                                                  \
+        if (rank == late)                                                                                              \
+            compute(called, DELAY_MS);                                                                                 \
+        begins(called);                                                                                                \
+        call;                                                                                                          \
+    }
 
-static void last_allreduce(const char *name, MPI_Comm comm)
-{
-    int in = rank, out;
-    if (rank == 0)
-        compute(name, DELAY_MS);
-    begins(name);
-    MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, comm);
-}
+static int sum;
+
+COLLECTIVE_CASE(last_barrier, size - 1, MPI_Barrier(comm))
+COLLECTIVE_CASE(last_allreduce, 0, MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm))
+COLLECTIVE_CASE(root_bcast, 1, MPI_Bcast(&value, 1, MPI_INT, 1, comm))
+COLLECTIVE_CASE(root_reduce, 1, MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, 0, comm))
+COLLECTIVE_CASE(prefix_scan, 0, MPI_Scan(&rank, &sum, 1, MPI_INT, MPI_SUM, comm))
 
 static void last_ibarrier(const char *name, MPI_Comm comm)
 {
@@ -267,33 +188,6 @@ static void last_ibarrier(const char *name, MPI_Comm comm)
     if (rank != 1)
         begins(name);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
-}
-
-static void root_bcast(const char *name, MPI_Comm comm)
-{
-    int value = 7;
-    if (rank == 1)
-        compute(name, DELAY_MS);
-    begins(name);
-    MPI_Bcast(&value, 1, MPI_INT, 1, comm);
-}
-
-static void root_reduce(const char *name, MPI_Comm comm)
-{
-    int in = rank, out;
-    if (rank == 1)
-        compute(name, DELAY_MS);
-    begins(name);
-    MPI_Reduce(&in, &out, 1, MPI_INT, MPI_SUM, 0, comm);
-}
-
-static void prefix_scan(const char *name, MPI_Comm comm)
-{
-    int in = rank, out;
-    if (rank == 0)
-        compute(name, DELAY_MS);
-    begins(name);
-    MPI_Scan(&in, &out, 1, MPI_INT, MPI_SUM, comm);
 }
 
 static void last_split(const char *name, MPI_Comm comm)
@@ -351,28 +245,18 @@ static const struct {
     const char *name;
     void (*run)(const char *name, MPI_Comm comm);
 } cases[] = {
-    {"sender_recv", sender_recv},
-    {"sender_any", sender_any},
-    {"sender_wait", sender_wait},
-    {"sender_start", sender_start},
-    {"sender_waitall", sender_waitall},
-    {"sender_sendrecv", sender_sendrecv},
-    {"sender_probe", sender_probe},
-    {"sender_mprobe", sender_mprobe},
+#define CASE(name)                                                                                                     \
+    {                                                                                                                  \
+#name, name                                                                                                    \
+    }
+    CASE(sender_recv),    CASE(sender_any),      CASE(sender_wait),   CASE(sender_start),
+    CASE(sender_waitall), CASE(sender_sendrecv), CASE(sender_probe),  CASE(sender_mprobe),
 #if HAS_MPI4
-    {"sender_parts", sender_parts},
+    CASE(sender_parts),
 #endif
-    {"receiver_ssend", receiver_ssend},
-    {"receiver_large", receiver_large},
-    {"receiver_wait", receiver_wait},
-    {"last_barrier", last_barrier},
-    {"last_allreduce", last_allreduce},
-    {"last_ibarrier", last_ibarrier},
-    {"root_bcast", root_bcast},
-    {"root_reduce", root_reduce},
-    {"prefix_scan", prefix_scan},
-    {"last_split", last_split},
-    {"matrix", matrix},
+    CASE(receiver_ssend), CASE(receiver_large),  CASE(receiver_wait), CASE(last_barrier),
+    CASE(last_allreduce), CASE(last_ibarrier),   CASE(root_bcast),    CASE(root_reduce),
+    CASE(prefix_scan),    CASE(last_split),      CASE(matrix),
 };
 
 static int crash(int rounds)

@@ -8,6 +8,8 @@
  *     rank 0: mpit_sample_hz 0
  */
 #define _GNU_SOURCE
+#include "../common/seconds.h"
+
 #include <mpi.h>
 
 #include <pthread.h>
@@ -15,15 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 __attribute__((noinline)) double spin(double until)
 {

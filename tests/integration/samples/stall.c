@@ -49,101 +49,31 @@ static struct times times_read(void)
 static int one, two;
 static MPI_Request requests[2];
 
-static void receive(void)
-{
-    MPI_Recv(&one, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void send_one(void)
-{
-    MPI_Send(&one, 1, MPI_INT, 0, 1, MPI_COMM_WORLD);
-}
-static void probe(void)
-{
-    MPI_Probe(1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void post(void)
-{
-    MPI_Irecv(&one, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[0]);
-}
-static void post_two(void)
-{
-    post();
-    MPI_Irecv(&two, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &requests[1]);
-}
-static void wait_one(void)
-{
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-}
-static void wait_all(void)
-{
-    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-}
-static void test_loop(void)
-{
-    for (int done = 0; !done;)
-        MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE);
-}
-static void send_two(void)
-{
-    send_one();
-    MPI_Send(&two, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
-}
-static void synchronous(void)
-{
-    MPI_Ssend(&one, 1, MPI_INT, 1, 3, MPI_COMM_WORLD);
-}
-static void receive_late(void)
-{
-    MPI_Recv(&one, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void exchange(void)
-{
-    MPI_Sendrecv(&one, 1, MPI_INT, 1 - rank, 4, &two, 1, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void barrier(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-static void allreduce(void)
-{
-    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-}
-static void fence(void)
-{
-    MPI_Win_fence(0, window);
-}
-static void lock_get(void)
-{
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
-    MPI_Get(&two, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
-    MPI_Win_unlock(1, window);
-}
-static void lock_own(void)
-{
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window);
-}
-static void unlock_own(void)
-{
-    MPI_Win_unlock(1, window);
-}
-static void buffered(void)
-{
-    MPI_Buffer_attach(large, LARGE);
-    MPI_Bsend(large + LARGE - BUFFERED, BUFFERED, MPI_BYTE, 1, 7, MPI_COMM_WORLD);
-}
-static void detach(void)
-{
-    void *buffer;
-    int bytes;
-    MPI_Buffer_detach(&buffer, &bytes);
-}
-static void receive_buffered(void)
-{
-    MPI_Recv(large, BUFFERED, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void nothing(void)
-{
-}
+DOES(receive, MPI_Recv(&one, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(send_one, MPI_Send(&one, 1, MPI_INT, 0, 1, MPI_COMM_WORLD))
+DOES(probe, MPI_Probe(1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(post, MPI_Irecv(&one, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, &requests[0]))
+DOES(post_two, post(); MPI_Irecv(&two, 1, MPI_INT, 1, 2, MPI_COMM_WORLD, &requests[1]))
+DOES(wait_one, MPI_Wait(&requests[0], MPI_STATUS_IGNORE))
+DOES(wait_all, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE))
+DOES(test_loop, for (int done = 0; !done;) MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE))
+DOES(send_two, send_one(); MPI_Send(&two, 1, MPI_INT, 0, 2, MPI_COMM_WORLD))
+DOES(synchronous, MPI_Ssend(&one, 1, MPI_INT, 1, 3, MPI_COMM_WORLD))
+DOES(receive_late, MPI_Recv(&one, 1, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(exchange,
+     MPI_Sendrecv(&one, 1, MPI_INT, 1 - rank, 4, &two, 1, MPI_INT, 1 - rank, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(barrier, MPI_Barrier(MPI_COMM_WORLD))
+DOES(allreduce, MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD))
+DOES(fence, MPI_Win_fence(0, window))
+DOES(lock_get, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window); MPI_Get(&two, 1, MPI_INT, 1, 0, 1, MPI_INT, window);
+     MPI_Win_unlock(1, window))
+DOES(lock_own, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1, 0, window))
+DOES(unlock_own, MPI_Win_unlock(1, window))
+DOES(buffered, MPI_Buffer_attach(large, LARGE);
+     MPI_Bsend(large + LARGE - BUFFERED, BUFFERED, MPI_BYTE, 1, 7, MPI_COMM_WORLD))
+DOES(detach, void *buffer; int bytes; MPI_Buffer_detach(&buffer, &bytes))
+DOES(receive_buffered, MPI_Recv(large, BUFFERED, MPI_BYTE, 0, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(nothing, )
 
 static const struct test {
     const char *name;

@@ -48,92 +48,29 @@ static void burn(void)
 
 /* ---- the cases: what those that wait call, and what the last one does when it comes ---- */
 
-static void nothing(void)
-{
-}
-static void receive(void)
-{
-    MPI_Recv(&one, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void send_all(void)
-{
-    for (int tag = 1; tag < 3; tag++)
-        for (int to = 0; to < last; to++)
-            MPI_Send(&one, 1, MPI_INT, to, tag, MPI_COMM_WORLD);
-}
-static void receive_second(void)
-{
-    MPI_Recv(&two, 1, MPI_INT, last, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void receive_both(void)
-{
-    receive();
-    receive_second();
-}
-static void probe(void)
-{
-    MPI_Probe(last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-static void post(void)
-{
-    MPI_Irecv(&one, 1, MPI_INT, last, 1, MPI_COMM_WORLD, &requests[0]);
-    MPI_Irecv(&two, 1, MPI_INT, last, 2, MPI_COMM_WORLD, &requests[1]);
-}
-static void wait_one(void)
-{
-    MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
-}
-static void wait_other(void)
-{
-    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
-}
-static void wait_all(void)
-{
-    MPI_Waitall(2, requests, statuses);
-}
-static void barrier(void)
-{
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-static void reduce(void)
-{
-    MPI_Reduce(&one, &two, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
-}
-static void allreduce(void)
-{
-    MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-}
-static void fence(void)
-{
-    MPI_Win_fence(0, window);
-}
-static void lock_own(void)
-{
-    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, window);
-}
-static void unlock(void)
-{
-    MPI_Win_unlock(last, window);
-}
-static void get_locked(void)
-{
-    lock_own();
-    MPI_Get(&two, 1, MPI_INT, last, 0, 1, MPI_INT, window);
-    MPI_Win_flush(last, window);
-    unlock();
-}
-static void duplicate(void)
-{
-    MPI_Comm_dup(MPI_COMM_WORLD, &made);
-}
-static void split(void)
-{
-    MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &made);
-}
-static void free_made(void)
-{
-    MPI_Comm_free(&made);
-}
+DOES(nothing, )
+DOES(receive, MPI_Recv(&one, 1, MPI_INT, last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(send_all, for (int tag = 1; tag < 3; tag++) for (int to = 0; to < last; to++)
+                   MPI_Send(&one, 1, MPI_INT, to, tag, MPI_COMM_WORLD))
+DOES(receive_second, MPI_Recv(&two, 1, MPI_INT, last, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(receive_both, receive(); receive_second())
+DOES(probe, MPI_Probe(last, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE))
+DOES(post, MPI_Irecv(&one, 1, MPI_INT, last, 1, MPI_COMM_WORLD, &requests[0]);
+     MPI_Irecv(&two, 1, MPI_INT, last, 2, MPI_COMM_WORLD, &requests[1]))
+DOES(wait_one, MPI_Wait(&requests[0], MPI_STATUS_IGNORE))
+DOES(wait_other, MPI_Wait(&requests[1], MPI_STATUS_IGNORE))
+DOES(wait_all, MPI_Waitall(2, requests, statuses))
+DOES(barrier, MPI_Barrier(MPI_COMM_WORLD))
+DOES(reduce, MPI_Reduce(&one, &two, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD))
+DOES(allreduce, MPI_Allreduce(&one, &two, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD))
+DOES(fence, MPI_Win_fence(0, window))
+DOES(lock_own, MPI_Win_lock(MPI_LOCK_EXCLUSIVE, last, 0, window))
+DOES(unlock, MPI_Win_unlock(last, window))
+DOES(get_locked, lock_own(); MPI_Get(&two, 1, MPI_INT, last, 0, 1, MPI_INT, window); MPI_Win_flush(last, window);
+     unlock())
+DOES(duplicate, MPI_Comm_dup(MPI_COMM_WORLD, &made))
+DOES(split, MPI_Comm_split(MPI_COMM_WORLD, 0, rank, &made))
+DOES(free_made, MPI_Comm_free(&made))
 
 static const struct test {
     const char *name;

@@ -2,19 +2,13 @@
 #ifndef MPIT_TESTS_STALLS_H
 #define MPIT_TESTS_STALLS_H
 
+#include "../common/seconds.h"
+
 #include <mpi.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-
-/* Seconds, of a clock that all processes of the node share. */
-static inline double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Seconds that the thread has had a processor. */
 static inline double processor_used(void)
@@ -29,6 +23,13 @@ static inline void compute(double seconds)
     for (double until = now() + seconds; now() < until;)
         ;
 }
+
+/* DOES(name, STATEMENT...): a function for a table of cases */
+#define DOES(name, ...)                                                                                                \
+    static void name(void)                                                                                             \
+    {                                                                                                                  \
+        __VA_ARGS__;                                                                                                   \
+    }
 
 /* Ends the program where there is no such variable. */
 static inline MPI_T_pvar_handle handle_of(MPI_T_pvar_session session, const char *name, int class)

@@ -1,3 +1,4 @@
+#include "../common/seconds.h"
 #include "tally_clocks.h"
 
 #include "tally_comms.h"
@@ -14,13 +15,6 @@ typedef unsigned long long printed;
 static MPI_T_pvar_session session;
 static struct pvar call_time, mpi_time, recorded, lost;
 static uint64_t opened_ns;
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static void nap(long ns)
 {

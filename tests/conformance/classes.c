@@ -4,13 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-static MPI_T_pvar_session session_new(void)
-{
-    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    NEED(MPI_T_pvar_session_create(&session));
-    return session;
-}
-
 static bool is_mark(const struct pvar *p)
 {
     return p->class == MPI_T_PVAR_CLASS_HIGHWATERMARK || p->class == MPI_T_PVAR_CLASS_LOWWATERMARK;
@@ -27,121 +20,77 @@ TEST(counters_begin_at_zero, RUNNING, "15.3.7", "COUNTER, AGGREGATE and TIMER be
     int found = 0, count;
     MPI_T_pvar_session session = session_new();
     traffic(3);
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            if ((p->class != MPI_T_PVAR_CLASS_COUNTER && p->class != MPI_T_PVAR_CLASS_AGGREGATE &&
-                 p->class != MPI_T_PVAR_CLASS_TIMER) ||
-                p->continuous || !pvar_handle(p, session, &handle, &count))
-                continue;
-            double first = pvar_sum(p, session, handle, count);
-            expect(first == 0, "%s begins at %g", p->name, first);
-            MPI_T_pvar_start(session, handle);
-            found++;
-        }
+    EACH_PVAR(p) {
+        MPI_T_pvar_handle handle;
+        if ((p->class != MPI_T_PVAR_CLASS_COUNTER && p->class != MPI_T_PVAR_CLASS_AGGREGATE &&
+             p->class != MPI_T_PVAR_CLASS_TIMER) ||
+            p->continuous || !pvar_handle(p, session, &handle, &count))
+            continue;
+        double first = pvar_sum(p, session, handle, count);
+        expect(first == 0, "%s begins at %g", p->name, first);
+        MPI_T_pvar_start(session, handle);
+        found++;
+    }
     some(found, "such variables that can be started");
 }
 
-TEST(counters_never_fall, RUNNING, "15.3.7", "COUNTER, AGGREGATE and TIMER only grow.")
+PVAR_TEST(counters_never_fall, "15.3.7", "COUNTER, AGGREGATE and TIMER only grow.", pvar_counts(p), COUNTING)
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_COUNTING_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            need(pvar_handle(p, session, &handle, &count), "no handle of %s", p->name);
-            MPI_T_pvar_start(session, handle);
-            double last[VALUES_MOST] = {0}, values[VALUES_MOST];
-            for (int round = 0; round < 10; round++) {
-                traffic(1);
-                EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
-                for (int i = 0; i < count; i++)
-                    expect(values[i] >= last[i], "%s falls from %g to %g", p->name, last[i], values[i]);
-                memcpy(last, values, sizeof last);
-            }
-            found++;
-        }
-    some(found, "variable that counts what this program does");
+    MPI_T_pvar_start(session, handle);
+    double last[VALUES_MOST] = {0}, values[VALUES_MOST];
+    for (int round = 0; round < 10; round++) {
+        traffic(1);
+        EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
+        for (int i = 0; i < count; i++)
+            expect(values[i] >= last[i], "%s falls from %g to %g", p->name, last[i], values[i]);
+        memcpy(last, values, sizeof last);
+    }
 }
 
-TEST(counters_are_exact, RUNNING, "15.3.7", "A COUNTER or AGGREGATE grows twice as much by twice as many events.")
+PVAR_TEST(counters_are_exact, "15.3.7", "A COUNTER or AGGREGATE grows twice as much by twice as many events.",
+          pvar_counts(p) && p->class != MPI_T_PVAR_CLASS_TIMER, COUNTING)
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_COUNTING_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            if (p->class == MPI_T_PVAR_CLASS_TIMER)
-                continue;
-            need(pvar_handle(p, session, &handle, &count), "no handle of %s", p->name);
-            MPI_T_pvar_start(session, handle);
-            double before = pvar_sum(p, session, handle, count);
-            traffic(5);
-            double once = pvar_sum(p, session, handle, count);
-            traffic(10);
-            double thrice = pvar_sum(p, session, handle, count);
-            expect(thrice - once == 2 * (once - before), "%s grows by %g, then by %g", p->name, once - before,
-                   thrice - once);
-            found++;
-        }
-    some(found, "variable that counts what this program does");
+    MPI_T_pvar_start(session, handle);
+    double before = pvar_sum(p, session, handle, count);
+    traffic(5);
+    double once = pvar_sum(p, session, handle, count);
+    traffic(10);
+    double thrice = pvar_sum(p, session, handle, count);
+    expect(thrice - once == 2 * (once - before), "%s grows by %g, then by %g", p->name, once - before, thrice - once);
 }
 
 /* A sum over messages counts a pause of the process twice if two messages are on their way: some tries. */
-TEST(timers_fit_the_clock, RUNNING, "15.3.7",
-     "A TIMER of type MPI_DOUBLE is in seconds, another in a documented unit: here none runs faster than nanoseconds.")
+PVAR_TEST(
+    timers_fit_the_clock, "15.3.7",
+    "A TIMER of type MPI_DOUBLE is in seconds, another in a documented unit: here none runs faster than nanoseconds.",
+    pvar_counts(p) && p->class == MPI_T_PVAR_CLASS_TIMER, "timers that count what this program does")
 {
     enum { TRIES = 10 };
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_COUNTING_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            if (p->class != MPI_T_PVAR_CLASS_TIMER)
-                continue;
-            need(pvar_handle(p, session, &handle, &count), "no handle of %s", p->name);
-            double unit = p->datatype == MPI_DOUBLE ? 1 : 1e9, elapsed = 0, spent = 1, sum = 0;
-            for (int try = 0; try < TRIES && spent > elapsed * 1.02; try++) {
-                double begin = MPI_Wtime(), before = sum;
-                MPI_T_pvar_start(session, handle);
-                traffic(50);
-                MPI_T_pvar_stop(session, handle);
-                elapsed = (MPI_Wtime() - begin) * unit;
-                sum = pvar_sum(p, session, handle, count);
-                spent = sum - before;
-            }
-            expect(spent <= elapsed * 1.02, "%s is %g of %g", p->name, spent, elapsed);
-            found++;
-        }
-    some(found, "timers that count what this program does");
+    double unit = p->datatype == MPI_DOUBLE ? 1 : 1e9, elapsed = 0, spent = 1, sum = 0;
+    for (int try = 0; try < TRIES && spent > elapsed * 1.02; try++) {
+        double begin = MPI_Wtime(), before = sum;
+        MPI_T_pvar_start(session, handle);
+        traffic(50);
+        MPI_T_pvar_stop(session, handle);
+        elapsed = (MPI_Wtime() - begin) * unit;
+        sum = pvar_sum(p, session, handle, count);
+        spent = sum - before;
+    }
+    expect(spent <= elapsed * 1.02, "%s is %g of %g", p->name, spent, elapsed);
 }
 
-TEST(percentages_are_fractions, RUNNING, "15.3.7", "A PERCENTAGE lies between 0.0 and 1.0.")
+PVAR_TEST(percentages_are_fractions, "15.3.7", "A PERCENTAGE lies between 0.0 and 1.0.",
+          p->class == MPI_T_PVAR_CLASS_PERCENTAGE, "variables of class PERCENTAGE")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            double values[VALUES_MOST];
-            if (p->class != MPI_T_PVAR_CLASS_PERCENTAGE || !pvar_handle(p, session, &handle, &count))
-                continue;
-            if (!p->continuous)
-                MPI_T_pvar_start(session, handle);
-            for (int round = 0; round < 3; round++) {
-                EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
-                for (int i = 0; i < count; i++)
-                    expect(values[i] >= 0.0 && values[i] <= 1.0, "%s is %g", p->name, values[i]);
-                traffic(10);
-            }
-            found++;
-        }
-    some(found, "variables of class PERCENTAGE");
+    double values[VALUES_MOST];
+    if (!p->continuous)
+        MPI_T_pvar_start(session, handle);
+    for (int round = 0; round < 3; round++) {
+        EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
+        for (int i = 0; i < count; i++)
+            expect(values[i] >= 0.0 && values[i] <= 1.0, "%s is %g", p->name, values[i]);
+        traffic(10);
+    }
 }
 
 /* k receives posted, none of them completed yet. */
@@ -166,93 +115,68 @@ static void pending_complete(void)
     MPI_Waitall(PENDING, pending, MPI_STATUSES_IGNORE);
 }
 
-TEST(levels_go_both_ways, RUNNING, "15.3.7", "A LEVEL (SIZE, natively) is what is in use now: posted receives.")
+PVAR_TEST(levels_go_both_ways, "15.3.7", "A LEVEL (SIZE, natively) is what is in use now: posted receives.",
+          (strcmp(p->name, "mpit_pending_recvs") == 0 && p->class == MPI_T_PVAR_CLASS_LEVEL) || /* natively: */
+              strstr(p->name, "posted_recvq_length"),
+          "levels of posted receives")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            bool ours = strcmp(p->name, "mpit_pending_recvs") == 0 && p->class == MPI_T_PVAR_CLASS_LEVEL;
-            bool native = strstr(p->name, "posted_recvq_length") != NULL;
-            if ((!ours && !native) || !pvar_handle(p, session, &handle, &count))
-                continue;
-            if (!p->continuous)
-                MPI_T_pvar_start(session, handle);
-            double before = pvar_sum(p, session, handle, count);
-            pending_post();
-            double most = pvar_sum(p, session, handle, count);
-            pending_complete();
-            double after = pvar_sum(p, session, handle, count);
-            expect(most - before == PENDING, "%s: %g, then %g with %d receives more", p->name, before, most, PENDING);
-            expect(after == before, "%s: %g, then %g when all were done", p->name, before, after);
-            found++;
-        }
-    some(found, "levels of posted receives");
-}
-
-TEST(marks_begin_at_the_level, RUNNING, "15.3.7",
-     "A watermark begins at the level at that moment, and a reset sets it there again: not to 0.")
-{
-    int found = 0, count;
+    if (!p->continuous)
+        MPI_T_pvar_start(session, handle);
+    double before = pvar_sum(p, session, handle, count);
     pending_post();
-    for
-        EACH_PVAR(p)
-        {
-            const struct pvar *level = is_mark(p) ? level_of(p) : NULL;
-            MPI_T_pvar_session session = session_new();
-            MPI_T_pvar_handle mark, now;
-            int level_count;
-            if (!level || !pvar_handle(p, session, &mark, &count) || !pvar_handle(level, session, &now, &level_count))
-                continue;
-            double current = pvar_sum(level, session, now, level_count);
-            if (!p->continuous)
-                MPI_T_pvar_start(session, mark);
-            expect(pvar_sum(p, session, mark, count) == current, "%s (class %d) begins at %g, the level is %g", p->name,
-                   p->class, pvar_sum(p, session, mark, count), current);
-            if (!p->readonly) {
-                MPI_T_pvar_reset(session, mark);
-                expect(pvar_sum(p, session, mark, count) == current, "%s (class %d) is reset to %g, the level is %g",
-                       p->name, p->class, pvar_sum(p, session, mark, count), current);
-            }
-            found++;
-        }
-    some(found, "watermarks with a level");
+    double most = pvar_sum(p, session, handle, count);
+    pending_complete();
+    double after = pvar_sum(p, session, handle, count);
+    expect(most - before == PENDING, "%s: %g, then %g with %d receives more", p->name, before, most, PENDING);
+    expect(after == before, "%s: %g, then %g when all were done", p->name, before, after);
 }
 
-TEST(marks_keep_the_extreme, RUNNING, "15.3.7",
-     "A HIGHWATERMARK is the highest level since start or reset, a LOWWATERMARK the lowest.")
+PVAR_TEST(marks_begin_at_the_level, "15.3.7",
+          "A watermark begins at the level at that moment, and a reset sets it there again: not to 0.",
+          is_mark(p) && level_of(p), "watermarks with a level")
 {
-    int found = 0, count;
-    for
-        EACH_PVAR(p)
-        {
-            const struct pvar *level = is_mark(p) ? level_of(p) : NULL;
-            MPI_T_pvar_session session = session_new();
-            MPI_T_pvar_handle mark, now;
-            int level_count;
-            if (!level || strcmp(p->name, "mpit_pending_recvs") != 0 || !pvar_handle(p, session, &mark, &count) ||
-                !pvar_handle(level, session, &now, &level_count))
-                continue;
-            bool high = p->class == MPI_T_PVAR_CLASS_HIGHWATERMARK;
-            MPI_T_pvar_start(session, mark);
-            double rest = pvar_sum(level, session, now, level_count);
-            pending_post();
-            pending_complete();
-            double extreme = pvar_sum(p, session, mark, count);
-            expect(extreme == rest + (high ? PENDING : 0), "%s is %g, after the level went from %g by %d up and down",
-                   high ? "the high mark" : "the low mark", extreme, rest, PENDING);
-            pending_post();
-            MPI_T_pvar_reset(session, mark);
-            pending_complete();
-            extreme = pvar_sum(p, session, mark, count);
-            expect(extreme == rest + (high ? PENDING : 0), "%s is %g, reset at %g and down to %g",
-                   high ? "the high mark" : "the low mark", extreme, rest + PENDING, rest);
-            MPI_T_pvar_session_free(&session);
-            found++;
-        }
-    some(found, "watermarks of posted receives");
+    static bool posted;
+    const struct pvar *level = level_of(p);
+    MPI_T_pvar_handle mark = MPI_T_PVAR_HANDLE_NULL, now;
+    int level_count;
+    if (!posted)
+        pending_post();
+    posted = true;
+    need(pvar_handle(p, session, &mark, &count) && pvar_handle(level, session, &now, &level_count), "no handles of %s",
+         p->name);
+    double current = pvar_sum(level, session, now, level_count);
+    if (!p->continuous)
+        MPI_T_pvar_start(session, mark);
+    double first = pvar_sum(p, session, mark, count);
+    expect(first == current, "%s (class %d) begins at %g, the level is %g", p->name, p->class, first, current);
+    if (p->readonly)
+        return;
+    MPI_T_pvar_reset(session, mark);
+    first = pvar_sum(p, session, mark, count);
+    expect(first == current, "%s (class %d) is reset to %g, the level is %g", p->name, p->class, first, current);
+}
+
+PVAR_TEST(marks_keep_the_extreme, "15.3.7",
+          "A HIGHWATERMARK is the highest level since start or reset, a LOWWATERMARK the lowest.",
+          is_mark(p) && level_of(p) && strcmp(p->name, "mpit_pending_recvs") == 0, "watermarks of posted receives")
+{
+    const struct pvar *level = level_of(p);
+    MPI_T_pvar_handle now;
+    int level_count, height = p->class == MPI_T_PVAR_CLASS_HIGHWATERMARK ? PENDING : 0;
+    need(pvar_handle(level, session, &now, &level_count), "no handle of the level");
+    MPI_T_pvar_start(session, handle);
+    double rest = pvar_sum(level, session, now, level_count);
+    pending_post();
+    pending_complete();
+    double extreme = pvar_sum(p, session, handle, count);
+    expect(extreme == rest + height, "the mark of class %d is %g, after the level went from %g by %d up and down",
+           p->class, extreme, rest, PENDING);
+    pending_post();
+    MPI_T_pvar_reset(session, handle);
+    pending_complete();
+    extreme = pvar_sum(p, session, handle, count);
+    expect(extreme == rest + height, "the mark of class %d is %g, reset at %g and down to %g", p->class, extreme,
+           rest + PENDING, rest);
 }
 
 TEST(marks_are_per_handle, RUNNING, "15.3.7", "Each handle of a watermark has its own extreme.")
@@ -273,25 +197,15 @@ TEST(marks_are_per_handle, RUNNING, "15.3.7", "Each handle of a watermark has it
     expect(pvar_sum(p, session, early, count) == first, "a reset of one handle changes the other");
 }
 
-TEST(sizes_are_sizes, RUNNING, "15.3.7", "A SIZE is the size of a resource: the communicator's, the buffers'.")
+PVAR_TEST(sizes_are_sizes, "15.3.7", "A SIZE is the size of a resource: the communicator's, the buffers'.",
+          p->class == MPI_T_PVAR_CLASS_SIZE, "variables of class SIZE")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            double values[VALUES_MOST];
-            if (p->class != MPI_T_PVAR_CLASS_SIZE || !pvar_handle(p, session, &handle, &count))
-                continue;
-            EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
-            if (strcmp(p->name, "mpit_comm_size") == 0)
-                expect(values[0] == 1, "%s of one process is %g", p->name, values[0]);
-            for (int i = 0; i < count; i++)
-                expect(values[i] >= 0, "%s is %g", p->name, values[i]);
-            found++;
-        }
-    some(found, "variables of class SIZE");
+    double values[VALUES_MOST];
+    EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
+    if (strcmp(p->name, "mpit_comm_size") == 0)
+        expect(values[0] == 1, "%s of one process is %g", p->name, values[0]);
+    for (int i = 0; i < count; i++)
+        expect(values[i] >= 0, "%s is %g", p->name, values[i]);
 }
 
 #define CLASS_TEST(name, class_)                                                                                       \
@@ -301,15 +215,13 @@ TEST(sizes_are_sizes, RUNNING, "15.3.7", "A SIZE is the size of a resource: the 
         MPI_T_pvar_session session = session_new();                                                                    \
         NEED(MPI_T_pvar_get_num(&all));                                                                                \
         some(all, "performance variables");                                                                            \
-        for                                                                                                            \
-            EACH_PVAR(p)                                                                                               \
-            {                                                                                                          \
-                MPI_T_pvar_handle handle;                                                                              \
-                double values[VALUES_MOST];                                                                            \
-                if (p->class == MPI_T_PVAR_CLASS_##class_ && pvar_handle(p, session, &handle, &count) &&               \
-                    pvar_values(p, session, handle, count, values) == MPI_SUCCESS)                                     \
-                    found++;                                                                                           \
-            }                                                                                                          \
+        EACH_PVAR(p) {                                                                                                 \
+            MPI_T_pvar_handle handle;                                                                                  \
+            double values[VALUES_MOST];                                                                                \
+            if (p->class == MPI_T_PVAR_CLASS_##class_ && pvar_handle(p, session, &handle, &count) &&                   \
+                pvar_values(p, session, handle, count, values) == MPI_SUCCESS)                                         \
+                found++;                                                                                               \
+        }                                                                                                              \
         expect(found || !pvar_named("mpit_send_count", -1), "mpit has no variable of class " #class_);                 \
         some(found, "variables of class " #class_);                                                                    \
     }

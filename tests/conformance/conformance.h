@@ -14,6 +14,8 @@
 #ifndef CONFORMANCE_H
 #define CONFORMANCE_H
 
+#include "../integration/common/codename.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,9 +55,6 @@ void expect(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3
 void need(bool ok, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the test as one that does not apply; a failure noted before stays one. */
 void skip(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
-
-/* A return code by name, for messages. */
-const char *code_name(int code);
 
 /* Notes a failure unless the call returned the code. */
 #define EXPECT_CODE(call, code, format, ...)                                                                           \

@@ -30,12 +30,40 @@ static int cvars(void)
     return count;
 }
 
-/* A handle of a variable that needs no object. */
-static bool cvar_handle(const struct cvar *c, MPI_T_cvar_handle *handle, int *count)
+static bool cvar_next(struct cvar *c)
 {
-    return c->bind == MPI_T_BIND_NO_OBJECT && MPI_T_cvar_handle_alloc(c->index, NULL, handle, count) == MPI_SUCCESS &&
-           *count > 0;
+    int n = cvars();
+    for (int i = c->index + 1; i < n; i++)
+        if (cvar_at(i, c))
+            return true;
+    return false;
 }
+
+#define EACH_CVAR(c) for (struct cvar c = {.index = -1}; cvar_next(&c);)
+
+/* A variable with a handle: one that needs no object. */
+struct held {
+    struct cvar c;
+    MPI_T_cvar_handle handle;
+    int count;
+};
+
+/* The next one; the handle of the one before is freed. */
+static bool held_next(struct held *h)
+{
+    if (h->handle != MPI_T_CVAR_HANDLE_NULL)
+        MPI_T_cvar_handle_free(&h->handle);
+    while (cvar_next(&h->c))
+        if (h->c.bind == MPI_T_BIND_NO_OBJECT &&
+            MPI_T_cvar_handle_alloc(h->c.index, NULL, &h->handle, &h->count) == MPI_SUCCESS) {
+            if (h->count > 0)
+                return true;
+            MPI_T_cvar_handle_free(&h->handle);
+        }
+    return false;
+}
+
+#define EACH_HELD(h) for (struct held h = {.c.index = -1, .handle = MPI_T_CVAR_HANDLE_NULL}; held_next(&h);)
 
 TEST(cvar_info_every_index, RUNNING, "15.3.6", "Every index below the number of cvars can be asked for.")
 {
@@ -57,10 +85,8 @@ TEST(cvar_index_range, RUNNING, "15.3.6", "Any other index of a cvar: MPI_T_ERR_
 
 TEST(cvar_names, RUNNING, "15.3.6", "A cvar has a name of at least length one.")
 {
-    struct cvar c;
-    for (int i = 0, n = cvars(); i < n; i++)
-        if (cvar_at(i, &c))
-            expect(c.name[0], "cvar %d has no name", i);
+    EACH_CVAR(c)
+        expect(c.name[0], "cvar %d has no name", c.index);
 }
 
 static int by_name(const void *a, const void *b)
@@ -83,13 +109,11 @@ TEST(cvar_names_are_unique, RUNNING, "15.3.6", "The name of a cvar is unique amo
 
 TEST(cvar_get_index, RUNNING, "15.3.6", "MPI_T_cvar_get_index finds each cvar by its name.")
 {
-    struct cvar c;
-    for (int i = 0, n = cvars(); i < n; i++)
-        if (cvar_at(i, &c)) {
-            int index = -1;
-            EXPECT_CODE(MPI_T_cvar_get_index(c.name, &index), MPI_SUCCESS, "%s", c.name);
-            expect(index == i, "%s is cvar %d, and found as %d", c.name, i, index);
-        }
+    EACH_CVAR(c) {
+        int index = -1;
+        EXPECT_CODE(MPI_T_cvar_get_index(c.name, &index), MPI_SUCCESS, "%s", c.name);
+        expect(index == c.index, "%s is cvar %d, and found as %d", c.name, c.index, index);
+    }
 }
 
 TEST(cvar_get_index_unknown, RUNNING, "15.3.6", "A name that no cvar has: MPI_T_ERR_INVALID_NAME.")
@@ -102,43 +126,37 @@ TEST(cvar_get_index_unknown, RUNNING, "15.3.6", "A name that no cvar has: MPI_T_
 
 TEST(cvar_info_is_constant, RUNNING, "15.3.6", "What MPI_T_cvar_get_info said of a variable, it says again.")
 {
-    struct cvar a, b;
-    for (int i = 0, n = cvars(); i < n; i++)
-        if (cvar_at(i, &a))
-            expect(cvar_at(i, &b) && memcmp(&a, &b, sizeof a) == 0, "%s is described otherwise the next time", a.name);
+    struct cvar b;
+    EACH_CVAR(a)
+        expect(cvar_at(a.index, &b) && memcmp(&a, &b, sizeof a) == 0, "%s is described otherwise the next time",
+               a.name);
 }
 
 TEST(cvar_info_nulls, RUNNING, "15.3.6", "OUT parameters that are NULL are ignored: MPI_T_cvar_get_info.")
 {
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
+    EACH_CVAR(c) {
         char name[64];
         int length = 64;
-        if (!cvar_at(i, &c))
-            continue;
-        EXPECT_CODE(MPI_T_cvar_get_info(i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS, "%s",
-                    c.name);
-        EXPECT_CODE(MPI_T_cvar_get_info(i, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS, "%s",
-                    c.name);
+        EXPECT_CODE(MPI_T_cvar_get_info(c.index, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS,
+                    "%s", c.name);
+        EXPECT_CODE(MPI_T_cvar_get_info(c.index, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL), MPI_SUCCESS,
+                    "%s", c.name);
     }
 }
 
 TEST(cvar_scopes, RUNNING, "15.3.6", "The scope of a cvar is one of the constants.")
 {
-    struct cvar c;
-    for (int i = 0, n = cvars(); i < n; i++)
-        if (cvar_at(i, &c))
-            expect(c.scope == MPI_T_SCOPE_CONSTANT || c.scope == MPI_T_SCOPE_READONLY || c.scope == MPI_T_SCOPE_LOCAL ||
-                       c.scope == MPI_T_SCOPE_GROUP || c.scope == MPI_T_SCOPE_GROUP_EQ || c.scope == MPI_T_SCOPE_ALL ||
-                       c.scope == MPI_T_SCOPE_ALL_EQ,
-                   "%s has scope %d", c.name, c.scope);
+    EACH_CVAR(c)
+        expect(c.scope == MPI_T_SCOPE_CONSTANT || c.scope == MPI_T_SCOPE_READONLY || c.scope == MPI_T_SCOPE_LOCAL ||
+                   c.scope == MPI_T_SCOPE_GROUP || c.scope == MPI_T_SCOPE_GROUP_EQ || c.scope == MPI_T_SCOPE_ALL ||
+                   c.scope == MPI_T_SCOPE_ALL_EQ,
+               "%s has scope %d", c.name, c.scope);
 }
 
 TEST(cvar_enum_is_for_int, RUNNING, "15.3.6", "A cvar that is not of type MPI_INT has no enumeration.")
 {
-    struct cvar c;
-    for (int i = 0, n = cvars(); i < n; i++)
-        if (cvar_at(i, &c) && c.datatype != MPI_INT)
+    EACH_CVAR(c)
+        if (c.datatype != MPI_INT)
             expect(c.enumtype == MPI_T_ENUM_NULL, "%s is no MPI_INT and has an enumeration", c.name);
 }
 
@@ -146,14 +164,13 @@ TEST(cvar_handles, RUNNING, "15.3.6",
      "Each active cvar without a binding gives a handle and a count; freed, the handle is MPI_T_CVAR_HANDLE_NULL.")
 {
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
+    EACH_CVAR(c) {
         MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
         int count = -1;
-        if (!cvar_at(i, &c) || c.bind != MPI_T_BIND_NO_OBJECT)
+        if (c.bind != MPI_T_BIND_NO_OBJECT)
             continue;
         /* the library's may have become inactive, mpit's do not */
-        if (MPI_T_cvar_handle_alloc(i, NULL, &handle, &count) != MPI_SUCCESS) {
+        if (MPI_T_cvar_handle_alloc(c.index, NULL, &handle, &count) != MPI_SUCCESS) {
             expect(strncmp(c.name, "mpit_", 5) != 0, "there is no handle of %s", c.name);
             continue;
         }
@@ -169,26 +186,25 @@ TEST(cvar_reads, RUNNING, "15.3.6", "A read fills count elements of the type, an
 {
     static unsigned char buffer[1 << 20];
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
-        MPI_T_cvar_handle handle;
-        int count = 0;
-        if (!cvar_at(i, &c) || !cvar_handle(&c, &handle, &count))
+    EACH_HELD(h) {
+        size_t bytes = (size_t)h.count * type_bytes(h.c.datatype);
+        if (!bytes || bytes >= sizeof buffer)
             continue;
-        size_t bytes = (size_t)count * type_bytes(c.datatype);
-        if (bytes && bytes < sizeof buffer) {
-            memset(buffer, 0x5a, bytes + 16);
-            /* an inactive variable answers with a code */
-            bool read = MPI_T_cvar_read(handle, buffer) == MPI_SUCCESS;
-            found += read;
-            for (size_t at = bytes; at < bytes + 16; at++)
-                expect(buffer[at] == 0x5a, "%s writes beyond its %zu bytes", c.name, bytes);
-            if (read && c.datatype == MPI_CHAR)
-                expect(memchr(buffer, '\0', bytes) != NULL, "%s is not terminated", c.name);
-        }
-        MPI_T_cvar_handle_free(&handle);
+        memset(buffer, 0x5a, bytes + 16);
+        /* an inactive variable answers with a code */
+        bool read = MPI_T_cvar_read(h.handle, buffer) == MPI_SUCCESS;
+        found += read;
+        for (size_t at = bytes; at < bytes + 16; at++)
+            expect(buffer[at] == 0x5a, "%s writes beyond its %zu bytes", h.c.name, bytes);
+        if (read && h.c.datatype == MPI_CHAR)
+            expect(memchr(buffer, '\0', bytes) != NULL, "%s is not terminated", h.c.name);
     }
     some(found, "control variable that can be read");
+}
+
+static bool is_constant(const struct cvar *c)
+{
+    return c->scope == MPI_T_SCOPE_CONSTANT || c->scope == MPI_T_SCOPE_READONLY;
 }
 
 TEST(cvar_write_readonly, RUNNING, "15.3.6",
@@ -196,20 +212,14 @@ TEST(cvar_write_readonly, RUNNING, "15.3.6",
 {
     static unsigned char buffer[1 << 16];
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
-        MPI_T_cvar_handle handle;
-        int count = 0;
-        if (!cvar_at(i, &c) || (c.scope != MPI_T_SCOPE_CONSTANT && c.scope != MPI_T_SCOPE_READONLY) ||
-            !cvar_handle(&c, &handle, &count))
+    EACH_HELD(h) {
+        if (!is_constant(&h.c) || (size_t)h.count * type_bytes(h.c.datatype) >= sizeof buffer ||
+            MPI_T_cvar_read(h.handle, buffer) != MPI_SUCCESS)
             continue;
-        if ((size_t)count * type_bytes(c.datatype) < sizeof buffer && MPI_T_cvar_read(handle, buffer) == MPI_SUCCESS) {
-            int code = MPI_T_cvar_write(handle, buffer);
-            expect(code == MPI_T_ERR_CVAR_SET_NEVER || code == MPI_T_ERR_CVAR_SET_NOT_NOW,
-                   "a write of %s, which is read-only: %s", c.name, code_name(code));
-            found++;
-        }
-        MPI_T_cvar_handle_free(&handle);
+        int code = MPI_T_cvar_write(h.handle, buffer);
+        expect(code == MPI_T_ERR_CVAR_SET_NEVER || code == MPI_T_ERR_CVAR_SET_NOT_NOW,
+               "a write of %s, which is read-only: %s", h.c.name, code_name(code));
+        found++;
     }
     some(found, "read-only control variables");
 }
@@ -217,28 +227,24 @@ TEST(cvar_write_readonly, RUNNING, "15.3.6",
 TEST(cvar_write_is_read, RUNNING, "15.3.6", "What a write of a cvar accepted, a read returns, by any handle.")
 {
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
-        MPI_T_cvar_handle handle, other;
-        int count = 0;
+    EACH_HELD(h) {
+        MPI_T_cvar_handle other;
+        int count;
         unsigned long long was = 0, is = 0;
-        if (!cvar_at(i, &c) || c.scope == MPI_T_SCOPE_CONSTANT || c.scope == MPI_T_SCOPE_READONLY ||
-            c.datatype == MPI_CHAR || !cvar_handle(&c, &handle, &count))
+        if (is_constant(&h.c) || h.c.datatype == MPI_CHAR || h.count != 1 ||
+            MPI_T_cvar_read(h.handle, &was) != MPI_SUCCESS)
             continue;
-        if (count == 1 && MPI_T_cvar_read(handle, &was) == MPI_SUCCESS) {
-            /* numbers get another value; flags and enumerations the one that they have */
-            bool number = c.datatype != MPI_INT && c.datatype != MPI_DOUBLE && was < 1000000;
-            unsigned long long wanted = number ? was + 1 : was;
-            if (MPI_T_cvar_write(handle, &wanted) == MPI_SUCCESS) {
-                NEED(MPI_T_cvar_handle_alloc(i, NULL, &other, &count));
-                EXPECT_CODE(MPI_T_cvar_read(other, &is), MPI_SUCCESS, "%s", c.name);
-                expect(is == wanted, "%s: %llu was written, %llu is read", c.name, wanted, is);
-                MPI_T_cvar_write(handle, &was);
-                MPI_T_cvar_handle_free(&other);
-                found++;
-            }
-        }
-        MPI_T_cvar_handle_free(&handle);
+        /* numbers get another value; flags and enumerations the one that they have */
+        bool number = h.c.datatype != MPI_INT && h.c.datatype != MPI_DOUBLE && was < 1000000;
+        unsigned long long wanted = number ? was + 1 : was;
+        if (MPI_T_cvar_write(h.handle, &wanted) != MPI_SUCCESS)
+            continue;
+        NEED(MPI_T_cvar_handle_alloc(h.c.index, NULL, &other, &count));
+        EXPECT_CODE(MPI_T_cvar_read(other, &is), MPI_SUCCESS, "%s", h.c.name);
+        expect(is == wanted, "%s: %llu was written, %llu is read", h.c.name, wanted, is);
+        MPI_T_cvar_write(h.handle, &was);
+        MPI_T_cvar_handle_free(&other);
+        found++;
     }
     some(found, "control variables that can be written");
 }
@@ -246,22 +252,17 @@ TEST(cvar_write_is_read, RUNNING, "15.3.6", "What a write of a cvar accepted, a 
 TEST(cvar_write_rejected, RUNNING, "15.3.6", "A write that is refused leaves the value as it was.")
 {
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
-        MPI_T_cvar_handle handle;
-        int count = 0, was = 0, is = 0, wild = 0x7ffffff0;
-        if (!cvar_at(i, &c) || c.datatype != MPI_INT || !cvar_handle(&c, &handle, &count))
+    EACH_HELD(h) {
+        int was = 0, is = 0, wild = 0x7ffffff0;
+        if (h.c.datatype != MPI_INT || h.count != 1 || MPI_T_cvar_read(h.handle, &was) != MPI_SUCCESS)
             continue;
-        if (count == 1 && MPI_T_cvar_read(handle, &was) == MPI_SUCCESS) {
-            if (MPI_T_cvar_write(handle, &wild) != MPI_SUCCESS) {
-                EXPECT_CODE(MPI_T_cvar_read(handle, &is), MPI_SUCCESS, "%s", c.name);
-                expect(is == was, "%s was %d, and is %d after a write that failed", c.name, was, is);
-                found++;
-            } else {
-                MPI_T_cvar_write(handle, &was);
-            }
+        if (MPI_T_cvar_write(h.handle, &wild) != MPI_SUCCESS) {
+            EXPECT_CODE(MPI_T_cvar_read(h.handle, &is), MPI_SUCCESS, "%s", h.c.name);
+            expect(is == was, "%s was %d, and is %d after a write that failed", h.c.name, was, is);
+            found++;
+        } else {
+            MPI_T_cvar_write(h.handle, &was);
         }
-        MPI_T_cvar_handle_free(&handle);
     }
     some(found, "control variables that refuse a value");
 }
@@ -269,23 +270,17 @@ TEST(cvar_write_rejected, RUNNING, "15.3.6", "A write that is refused leaves the
 TEST(cvar_texts, RUNNING, "15.3.6", "A cvar of type MPI_CHAR is a text that ends within its count.")
 {
     int found = 0;
-    for (int i = 0, n = cvars(); i < n; i++) {
-        struct cvar c;
-        MPI_T_cvar_handle handle;
-        int count = 0;
-        if (!cvar_at(i, &c) || c.datatype != MPI_CHAR || !cvar_handle(&c, &handle, &count))
-            continue;
-        char *text = count > 0 ? malloc((size_t)count) : NULL;
+    EACH_HELD(h) {
+        char *text = h.c.datatype == MPI_CHAR ? malloc((size_t)h.count) : NULL;
         if (text) {
-            memset(text, 'x', (size_t)count);
-            if (MPI_T_cvar_read(handle, text) == MPI_SUCCESS) {
-                expect(memchr(text, '\0', (size_t)count) != NULL, "%s does not end within %d characters", c.name,
-                       count);
+            memset(text, 'x', (size_t)h.count);
+            if (MPI_T_cvar_read(h.handle, text) == MPI_SUCCESS) {
+                expect(memchr(text, '\0', (size_t)h.count) != NULL, "%s does not end within %d characters", h.c.name,
+                       h.count);
                 found++;
             }
         }
         free(text);
-        MPI_T_cvar_handle_free(&handle);
     }
     some(found, "control variables that are texts");
 }

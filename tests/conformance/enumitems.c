@@ -8,12 +8,11 @@
 static void each_enum(void (*judge)(MPI_T_enum, const char *))
 {
     int found = 0, cvars = 0;
-    for
-        EACH_PVAR(p)
-    if (p->datatype == MPI_INT && p->enumtype != MPI_T_ENUM_NULL) {
-        judge(p->enumtype, p->name);
-        found++;
-    }
+    EACH_PVAR(p)
+        if (p->datatype == MPI_INT && p->enumtype != MPI_T_ENUM_NULL) {
+            judge(p->enumtype, p->name);
+            found++;
+        }
     MPI_T_cvar_get_num(&cvars);
     for (int i = 0; i < cvars; i++) {
         MPI_T_enum type = MPI_T_ENUM_NULL;
@@ -32,12 +31,10 @@ static void each_enum(void (*judge)(MPI_T_enum, const char *))
 TEST(pvar_types, RUNNING, "15.3.5", "The type of a pvar is one that the interface knows.")
 {
     int found = 0;
-    for
-        EACH_PVAR(p)
-        {
-            expect(type_bytes(p->datatype) > 0, "%s has another type", p->name);
-            found++;
-        }
+    EACH_PVAR(p) {
+        expect(type_bytes(p->datatype) > 0, "%s has another type", p->name);
+        found++;
+    }
     some(found, "performance variables");
 }
 
@@ -56,12 +53,11 @@ TEST(cvar_types, RUNNING, "15.3.5", "The type of a cvar is one that the interfac
 TEST(enum_is_for_int, RUNNING, "15.3.5", "A pvar that is not of type MPI_INT has MPI_T_ENUM_NULL for enumeration.")
 {
     int found = 0;
-    for
-        EACH_PVAR(p)
-    if (p->datatype != MPI_INT) {
-        expect(p->enumtype == MPI_T_ENUM_NULL, "%s is no MPI_INT and has an enumeration", p->name);
-        found++;
-    }
+    EACH_PVAR(p)
+        if (p->datatype != MPI_INT) {
+            expect(p->enumtype == MPI_T_ENUM_NULL, "%s is no MPI_INT and has an enumeration", p->name);
+            found++;
+        }
     some(found, "variables of other types");
 }
 
@@ -148,27 +144,16 @@ TEST(enum_is_constant, RUNNING, "15.3.5", "Asked again, an enumeration answers t
     each_enum(judge_again);
 }
 
-TEST(enum_values_of_states, RUNNING, "15.3.7", "The value of a variable with an enumeration is the value of an item.")
+PVAR_TEST(enum_values_of_states, "15.3.7", "The value of a variable with an enumeration is the value of an item.",
+          p->datatype == MPI_INT && p->enumtype != MPI_T_ENUM_NULL, "performance variables with an enumeration")
 {
-    int found = 0;
-    MPI_T_pvar_session session;
-    NEED(MPI_T_pvar_session_create(&session));
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            int count, num = 0, item;
-            double values[VALUES_MOST];
-            if (p->datatype != MPI_INT || p->enumtype == MPI_T_ENUM_NULL || !pvar_handle(p, session, &handle, &count))
-                continue;
-            EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
-            MPI_T_enum_get_info(p->enumtype, &num, NULL, NULL);
-            bool known = false;
-            for (int i = 0; i < num; i++)
-                if (MPI_T_enum_get_item(p->enumtype, i, &item, NULL, NULL) == MPI_SUCCESS && item == (int)values[0])
-                    known = true;
-            expect(known, "%s is %d, which is no item", p->name, (int)values[0]);
-            found++;
-        }
-    some(found, "performance variables with an enumeration");
+    int num = 0, item;
+    double values[VALUES_MOST];
+    bool known = false;
+    EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_SUCCESS, "%s", p->name);
+    MPI_T_enum_get_info(p->enumtype, &num, NULL, NULL);
+    for (int i = 0; i < num; i++)
+        if (MPI_T_enum_get_item(p->enumtype, i, &item, NULL, NULL) == MPI_SUCCESS && item == (int)values[0])
+            known = true;
+    expect(known, "%s is %d, which is no item", p->name, (int)values[0]);
 }

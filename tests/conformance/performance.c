@@ -46,9 +46,8 @@ TEST(pvar_index_range, RUNNING, "15.3.7", "Any other index of a pvar: MPI_T_ERR_
 TEST(pvar_names, RUNNING, "15.3.7", "A pvar has a name of at least length one.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-    expect(p->name[0], "pvar %d has no name", p->index);
+    EACH_PVAR(p)
+        expect(p->name[0], "pvar %d has no name", p->index);
 }
 
 static int by_name_and_class(const void *a, const void *b)
@@ -63,9 +62,8 @@ TEST(pvar_names_are_unique, RUNNING, "15.3.7", "The name and the class together 
     int n = pvars(), good = 0;
     const struct pvar **all = calloc((size_t)n, sizeof *all);
     need(all != NULL, "no memory");
-    for
-        EACH_PVAR(p)
-    all[good++] = p;
+    EACH_PVAR(p)
+        all[good++] = p;
     qsort(all, (size_t)good, sizeof *all, by_name_and_class);
     for (int i = 1; i < good; i++)
         expect(by_name_and_class(&all[i - 1], &all[i]) != 0, "%s stands for pvars %d and %d of one class", all[i]->name,
@@ -83,60 +81,54 @@ static bool is_class(int c)
 TEST(pvar_classes, RUNNING, "15.3.7", "The class of a pvar is one of the constants.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-    expect(is_class(p->class), "%s has class %d", p->name, p->class);
+    EACH_PVAR(p)
+        expect(is_class(p->class), "%s has class %d", p->name, p->class);
 }
 
 TEST(pvar_types_of_classes, RUNNING, "15.3.7", "The type of a pvar is one that its class may have.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-        {
-            bool is_unsigned = p->datatype == MPI_UNSIGNED || p->datatype == MPI_UNSIGNED_LONG ||
-                               p->datatype == MPI_UNSIGNED_LONG_LONG;
-            bool ok = true;
-            if (p->class == MPI_T_PVAR_CLASS_STATE)
-                ok = p->datatype == MPI_INT;
-            else if (p->class == MPI_T_PVAR_CLASS_PERCENTAGE)
-                ok = p->datatype == MPI_DOUBLE;
-            else if (p->class == MPI_T_PVAR_CLASS_COUNTER)
-                ok = is_unsigned;
-            else if (p->class != MPI_T_PVAR_CLASS_GENERIC)
-                ok = is_unsigned || p->datatype == MPI_DOUBLE;
-            /* the standard's own example wants an MPI_INT of this LEVEL */
-            if (strcmp(p->name, "MPI_T_UMQ_LENGTH") == 0)
-                ok = p->datatype == MPI_INT;
-            expect(ok, "%s: its class %d may not have its type", p->name, p->class);
-        }
+    EACH_PVAR(p) {
+        bool is_unsigned =
+            p->datatype == MPI_UNSIGNED || p->datatype == MPI_UNSIGNED_LONG || p->datatype == MPI_UNSIGNED_LONG_LONG;
+        bool ok = true;
+        if (p->class == MPI_T_PVAR_CLASS_STATE)
+            ok = p->datatype == MPI_INT;
+        else if (p->class == MPI_T_PVAR_CLASS_PERCENTAGE)
+            ok = p->datatype == MPI_DOUBLE;
+        else if (p->class == MPI_T_PVAR_CLASS_COUNTER)
+            ok = is_unsigned;
+        else if (p->class != MPI_T_PVAR_CLASS_GENERIC)
+            ok = is_unsigned || p->datatype == MPI_DOUBLE;
+        /* the standard's own example wants an MPI_INT of this LEVEL */
+        if (strcmp(p->name, "MPI_T_UMQ_LENGTH") == 0)
+            ok = p->datatype == MPI_INT;
+        expect(ok, "%s: its class %d may not have its type", p->name, p->class);
+    }
 }
 
 TEST(pvar_flags, RUNNING, "15.3.7", "readonly, continuous and atomic are 0 or 1.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-    expect((p->readonly == 0 || p->readonly == 1) && (p->continuous == 0 || p->continuous == 1) &&
-               (p->atomic == 0 || p->atomic == 1),
-           "%s: readonly %d, continuous %d, atomic %d", p->name, p->readonly, p->continuous, p->atomic);
+    EACH_PVAR(p)
+        expect((p->readonly == 0 || p->readonly == 1) && (p->continuous == 0 || p->continuous == 1) &&
+                   (p->atomic == 0 || p->atomic == 1),
+               "%s: readonly %d, continuous %d, atomic %d", p->name, p->readonly, p->continuous, p->atomic);
 }
 
 TEST(pvar_description_is_optional, RUNNING, "15.3.7",
      "A pvar without a description: desc begins with NUL and desc_len is one.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-        {
-            char text[8192] = "x";
-            int length = sizeof text;
-            EXPECT_CODE(MPI_T_pvar_get_info(p->index, NULL, NULL, NULL, NULL, NULL, NULL, text, &length, NULL, NULL,
-                                            NULL, NULL),
-                        MPI_SUCCESS, "%s", p->name);
-            expect(length == (int)strlen(text) + 1, "%s: a description of %zu characters with length %d", p->name,
-                   strlen(text), length);
-        }
+    EACH_PVAR(p) {
+        char text[8192] = "x";
+        int length = sizeof text;
+        EXPECT_CODE(
+            MPI_T_pvar_get_info(p->index, NULL, NULL, NULL, NULL, NULL, NULL, text, &length, NULL, NULL, NULL, NULL),
+            MPI_SUCCESS, "%s", p->name);
+        expect(length == (int)strlen(text) + 1, "%s: a description of %zu characters with length %d", p->name,
+               strlen(text), length);
+    }
 }
 
 /* Asks with all but one parameter NULL; at -1 with all NULL. */
@@ -157,12 +149,11 @@ static int info_at(const struct pvar *p, int at, int out[12])
 TEST(pvar_info_nulls, RUNNING, "15.3.7", "OUT parameters that are NULL are ignored, each and all: MPI_T_pvar_get_info.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-    for (int at = -1; at < 10; at++) {
-        int out[12];
-        EXPECT_CODE(info_at(p, at, out), MPI_SUCCESS, "%s with parameter %d alone", p->name, at);
-    }
+    EACH_PVAR(p)
+        for (int at = -1; at < 10; at++) {
+            int out[12];
+            EXPECT_CODE(info_at(p, at, out), MPI_SUCCESS, "%s with parameter %d alone", p->name, at);
+        }
 }
 
 TEST(pvar_info_is_constant, RUNNING, "15.3.7",
@@ -171,10 +162,9 @@ TEST(pvar_info_is_constant, RUNNING, "15.3.7",
     int n = pvars();
     struct pvar *before = calloc((size_t)n, sizeof *before);
     need(before != NULL, "no memory");
-    for
-        EACH_PVAR(p)
-    if (p->index < n)
-        before[p->index] = *p;
+    EACH_PVAR(p)
+        if (p->index < n)
+            before[p->index] = *p;
     traffic(2);
     for (int i = 0; i < n; i++) {
         struct pvar *b = &before[i], now = *b;
@@ -194,13 +184,11 @@ TEST(pvar_info_is_constant, RUNNING, "15.3.7",
 TEST(pvar_get_index, RUNNING, "15.3.7", "MPI_T_pvar_get_index finds each pvar by its name and class.")
 {
     pvars();
-    for
-        EACH_PVAR(p)
-        {
-            int index = -1;
-            EXPECT_CODE(MPI_T_pvar_get_index(p->name, p->class, &index), MPI_SUCCESS, "%s", p->name);
-            expect(index == p->index, "%s is pvar %d, and found as %d", p->name, p->index, index);
-        }
+    EACH_PVAR(p) {
+        int index = -1;
+        EXPECT_CODE(MPI_T_pvar_get_index(p->name, p->class, &index), MPI_SUCCESS, "%s", p->name);
+        expect(index == p->index, "%s is pvar %d, and found as %d", p->name, p->index, index);
+    }
 }
 
 TEST(pvar_get_index_unknown, RUNNING, "15.3.7", "A name that no pvar of the class has: MPI_T_ERR_INVALID_NAME.")
@@ -209,13 +197,11 @@ TEST(pvar_get_index_unknown, RUNNING, "15.3.7", "A name that no pvar of the clas
     EXPECT_CODE(MPI_T_pvar_get_index("no such variable", MPI_T_PVAR_CLASS_COUNTER, &index), MPI_T_ERR_INVALID_NAME,
                 "an unknown name");
     EXPECT_CODE(MPI_T_pvar_get_index("", MPI_T_PVAR_CLASS_COUNTER, &index), MPI_T_ERR_INVALID_NAME, "an empty name");
-    for
-        EACH_PVAR(p)
-        {
-            if (!pvar_named(p->name, MPI_T_PVAR_CLASS_GENERIC))
-                EXPECT_CODE(MPI_T_pvar_get_index(p->name, MPI_T_PVAR_CLASS_GENERIC, &index), MPI_T_ERR_INVALID_NAME,
-                            "%s with another class", p->name);
-        }
+    EACH_PVAR(p) {
+        if (!pvar_named(p->name, MPI_T_PVAR_CLASS_GENERIC))
+            EXPECT_CODE(MPI_T_pvar_get_index(p->name, MPI_T_PVAR_CLASS_GENERIC, &index), MPI_T_ERR_INVALID_NAME,
+                        "%s with another class", p->name);
+    }
 }
 
 /* Walks before and after something happens. */
@@ -226,18 +212,16 @@ static void stays(void (*happens)(void), const char *what)
     some(n, "performance variables before that");
     struct pvar *before = calloc((size_t)n, sizeof *before);
     need(before != NULL, "no memory");
-    for
-        EACH_PVAR(p)
-    if (p->index < n)
-        before[p->index] = *p;
+    EACH_PVAR(p)
+        if (p->index < n)
+            before[p->index] = *p;
     happens();
     NEED(MPI_T_pvar_get_num(&now));
     expect(now >= n, "%d before %s, %d after it", n, what, now);
-    for
-        EACH_PVAR(p)
-    if (p->index < n && before[p->index].name[0])
-        expect(strcmp(p->name, before[p->index].name) == 0 && p->class == before[p->index].class,
-               "pvar %d was %s before %s, is %s", p->index, before[p->index].name, what, p->name);
+    EACH_PVAR(p)
+        if (p->index < n && before[p->index].name[0])
+            expect(strcmp(p->name, before[p->index].name) == 0 && p->class == before[p->index].class,
+                   "pvar %d was %s before %s, is %s", p->index, before[p->index].name, what, p->name);
     for (int i = 0; i < n; i++)
         if (before[i].name[0]) {
             int verbosity;
@@ -268,10 +252,9 @@ TEST(pvar_inactive_has_a_code, RUNNING, "15.3.7",
     static unsigned long long values[VALUES_MOST];
     int n = 0, count;
     NEED(MPI_T_pvar_session_create(&kept_session));
-    for
-        EACH_PVAR(p)
-    if (n < 4096 && pvar_handle(p, kept_session, &handles[n], &count))
-        n++;
+    EACH_PVAR(p)
+        if (n < 4096 && pvar_handle(p, kept_session, &handles[n], &count))
+            n++;
     some(n, "variable that can be read");
     mpi_end();
     for (int i = 0; i < n; i++)

@@ -15,9 +15,8 @@ static void look_around(const char *when)
     EXPECT_CODE(MPI_T_category_get_num(&categories), MPI_SUCCESS, "%s", when);
     expect(pvars >= 0 && cvars >= 0 && categories >= 0, "%s: %d pvars, %d cvars, %d categories", when, pvars, cvars,
            categories);
-    for
-        EACH_PVAR(p)
-    expect(p->name[0], "%s: pvar %d has no name", when, p->index);
+    EACH_PVAR(p)
+        expect(p->name[0], "%s: pvar %d has no name", when, p->index);
     for (int i = 0; i < cvars; i++)
         described += MPI_T_cvar_get_info(i, NULL, NULL, &verbosity, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS;
     expect(described > 0 || cvars <= 0, "%s: none of %d cvars can be asked for", when, cvars);
@@ -76,22 +75,20 @@ TEST(no_error_handler, RUNNING, "15.3.10", "No call invokes an MPI error handler
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errhandler);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, errhandler);
     err_often();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_session session;
-            MPI_T_pvar_handle handle;
-            int count;
-            unsigned long long values[VALUES_MOST];
-            if (MPI_T_pvar_session_create(&session) != MPI_SUCCESS || !pvar_handle(p, session, &handle, &count))
-                continue;
-            MPI_T_pvar_start(session, handle);
-            MPI_T_pvar_stop(session, handle);
-            MPI_T_pvar_read(session, handle, values);
-            MPI_T_pvar_reset(session, handle);
-            MPI_T_pvar_readreset(session, handle, values);
-            MPI_T_pvar_session_free(&session);
-        }
+    EACH_PVAR(p) {
+        MPI_T_pvar_session session;
+        MPI_T_pvar_handle handle;
+        int count;
+        unsigned long long values[VALUES_MOST];
+        if (MPI_T_pvar_session_create(&session) != MPI_SUCCESS || !pvar_handle(p, session, &handle, &count))
+            continue;
+        MPI_T_pvar_start(session, handle);
+        MPI_T_pvar_stop(session, handle);
+        MPI_T_pvar_read(session, handle, values);
+        MPI_T_pvar_reset(session, handle);
+        MPI_T_pvar_readreset(session, handle, values);
+        MPI_T_pvar_session_free(&session);
+    }
     expect(handler_calls == 0, "the error handler ran %d times", handler_calls);
 }
 
@@ -170,12 +167,10 @@ TEST(verbosity_is_monotonic, BARE, "15.3.1", "The verbosity constants grow from 
 TEST(verbosity_of_pvars, RUNNING, "15.3.1", "The verbosity of a pvar is one of the nine levels.")
 {
     int found = 0;
-    for
-        EACH_PVAR(p)
-        {
-            expect(is_verbosity(p->verbosity), "%s has verbosity %d", p->name, p->verbosity);
-            found++;
-        }
+    EACH_PVAR(p) {
+        expect(is_verbosity(p->verbosity), "%s has verbosity %d", p->name, p->verbosity);
+        found++;
+    }
     some(found, "performance variables");
 }
 
@@ -192,12 +187,10 @@ TEST(verbosity_of_cvars, RUNNING, "15.3.1", "The verbosity of a cvar is one of t
 TEST(bind_of_pvars, RUNNING, "15.3.2", "The binding of a pvar is one of the constants.")
 {
     int found = 0;
-    for
-        EACH_PVAR(p)
-        {
-            expect(is_bind(p->bind), "%s has bind %d", p->name, p->bind);
-            found++;
-        }
+    EACH_PVAR(p) {
+        expect(is_bind(p->bind), "%s has bind %d", p->name, p->bind);
+        found++;
+    }
     some(found, "performance variables");
 }
 
@@ -211,36 +204,24 @@ TEST(bind_of_cvars, RUNNING, "15.3.2", "The binding of a cvar is one of the cons
     some(count, "control variables");
 }
 
-TEST(bind_is_per_object, RUNNING, "15.3.2",
-     "A variable is bound to exactly one object: what happens on another does not change it.")
+PVAR_TEST(bind_is_per_object, "15.3.2",
+          "A variable is bound to exactly one object: what happens on another does not change it.",
+          pvar_counts(p) && p->bind == MPI_T_BIND_MPI_COMM && p->class != MPI_T_PVAR_CLASS_TIMER,
+          "variable that counts what is done with a communicator")
 {
-    int found = 0;
-    MPI_Comm other;
-    MPI_T_pvar_session session;
-    MPI_Comm_dup(MPI_COMM_WORLD, &other);
-    for
-        EACH_COUNTING_PVAR(p)
-        {
-            MPI_T_pvar_handle here, there;
-            int count, rank, count_there;
-            if (p->bind != MPI_T_BIND_MPI_COMM || p->class == MPI_T_PVAR_CLASS_TIMER)
-                continue;
-            NEED(MPI_T_pvar_session_create(&session));
-            need(pvar_handle(p, session, &here, &count), "no handle of %s", p->name);
-            EXPECT_CODE(MPI_T_pvar_handle_alloc(session, p->index, &other, &there, &count_there), MPI_SUCCESS, "%s",
-                        p->name);
-            MPI_T_pvar_start(session, here);
-            MPI_T_pvar_start(session, there);
-            double before = pvar_sum(p, session, there, count_there);
-            MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-            traffic(3);
-            expect(pvar_sum(p, session, there, count_there) == before,
-                   "%s of a duplicate grew by calls on the original", p->name);
-            expect(pvar_sum(p, session, here, count) > 0, "%s did not grow", p->name);
-            MPI_T_pvar_session_free(&session);
-            found++;
-        }
-    some(found, "variable that counts what is done with a communicator");
+    static MPI_Comm other = MPI_COMM_NULL;
+    MPI_T_pvar_handle there;
+    int count_there;
+    if (other == MPI_COMM_NULL)
+        MPI_Comm_dup(MPI_COMM_WORLD, &other);
+    EXPECT_CODE(MPI_T_pvar_handle_alloc(session, p->index, &other, &there, &count_there), MPI_SUCCESS, "%s", p->name);
+    MPI_T_pvar_start(session, handle);
+    MPI_T_pvar_start(session, there);
+    double before = pvar_sum(p, session, there, count_there);
+    traffic(3);
+    expect(pvar_sum(p, session, there, count_there) == before, "%s of a duplicate grew by calls on the original",
+           p->name);
+    expect(pvar_sum(p, session, handle, count) > 0, "%s did not grow", p->name);
 }
 
 /* ---- return codes ------------------------------------------------------------------------------------------------ */
@@ -349,28 +330,24 @@ TEST(profiling_is_the_same, RUNNING, "15.3.11", "A call under PMPI_T_ does what 
     NEED(MPI_T_cvar_get_num(&a));
     NEED(PMPI_T_cvar_get_num(&b));
     expect(a == b, "cvar_get_num: %d, and %d under PMPI_T_", a, b);
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_get_index(p->name, p->class, &index);
-            PMPI_T_pvar_get_index(p->name, p->class, &same);
-            expect(index == same, "%s: index %d, and %d under PMPI_T_", p->name, index, same);
-        }
-    for
-        EACH_COUNTING_PVAR(p)
-        {
-            MPI_T_pvar_session session;
-            MPI_T_pvar_handle handle;
-            int count;
-            NEED(PMPI_T_pvar_session_create(&session));
-            need(pvar_handle(p, session, &handle, &count), "no handle of %s", p->name);
-            EXPECT_CODE(PMPI_T_pvar_start(session, handle), MPI_SUCCESS, "%s", p->name);
-            double before = pvar_sum(p, session, handle, count);
-            traffic(2);
-            expect(pvar_sum(p, session, handle, count) > before, "%s does not grow when started by PMPI_T_", p->name);
-            EXPECT_CODE(PMPI_T_pvar_stop(session, handle), MPI_SUCCESS, "%s", p->name);
-            MPI_T_pvar_session_free(&session);
-            found++;
-        }
+    EACH_PVAR(p) {
+        MPI_T_pvar_get_index(p->name, p->class, &index);
+        PMPI_T_pvar_get_index(p->name, p->class, &same);
+        expect(index == same, "%s: index %d, and %d under PMPI_T_", p->name, index, same);
+    }
+    EACH_COUNTING_PVAR(p) {
+        MPI_T_pvar_session session;
+        MPI_T_pvar_handle handle;
+        int count;
+        NEED(PMPI_T_pvar_session_create(&session));
+        need(pvar_handle(p, session, &handle, &count), "no handle of %s", p->name);
+        EXPECT_CODE(PMPI_T_pvar_start(session, handle), MPI_SUCCESS, "%s", p->name);
+        double before = pvar_sum(p, session, handle, count);
+        traffic(2);
+        expect(pvar_sum(p, session, handle, count) > before, "%s does not grow when started by PMPI_T_", p->name);
+        EXPECT_CODE(PMPI_T_pvar_stop(session, handle), MPI_SUCCESS, "%s", p->name);
+        MPI_T_pvar_session_free(&session);
+        found++;
+    }
     (void)found;
 }

@@ -396,10 +396,9 @@ TEST(event_calls_in_callback, RUNNING, "15.3.8",
 {
     int count, ready = 0;
     NEED(MPI_T_pvar_session_create(&inner_session));
-    for
-        EACH_COUNTING_PVAR(p)
-    if (!ready && pvar_handle(p, inner_session, &inner_handle, &count))
-        ready = 1;
+    EACH_COUNTING_PVAR(p)
+        if (!ready && pvar_handle(p, inner_session, &inner_handle, &count))
+            ready = 1;
     some(ready, "variable that counts what this program does");
     listen(SAFE_NONE);
     for (int i = 0; i < listening; i++)

@@ -13,13 +13,6 @@
 #include <sys/time.h>
 #include <time.h>
 
-static MPI_T_pvar_session session_new(void)
-{
-    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
-    NEED(MPI_T_pvar_session_create(&session));
-    return session;
-}
-
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 
 static MPI_T_pvar_session signal_session;
@@ -133,10 +126,9 @@ TEST(signal_read_native, RUNNING, "15.3.7",
      "Advice: a read in a signal handler, whatever it interrupts, does not hang: a variable of the library.")
 {
     int found = 0;
-    for
-        EACH_PVAR(p)
-    if (!p->own && !found)
-        found = storm_on(p, read_in_signal);
+    EACH_PVAR(p)
+        if (!p->own && !found)
+            found = storm_on(p, read_in_signal);
     some(found, "variable of the library that can be read");
 }
 
@@ -280,28 +272,26 @@ TEST(freed_comm_is_refused, RUNNING, "15.3.2",
      "A handle of a communicator that was freed: an error code (MPI_T_ERR_INVALID_HANDLE), no crash.")
 {
     int found = 0, count;
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_session session = session_new();
-            MPI_T_pvar_handle handle;
-            MPI_Comm comm;
-            double values[VALUES_MOST];
-            if (p->bind != MPI_T_BIND_MPI_COMM)
-                continue;
-            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-            if (MPI_T_pvar_handle_alloc(session, p->index, &comm, &handle, &count) != MPI_SUCCESS) {
-                MPI_Comm_free(&comm);
-                continue;
-            }
-            if (!p->continuous)
-                MPI_T_pvar_start(session, handle);
+    EACH_PVAR(p) {
+        MPI_T_pvar_session session = session_new();
+        MPI_T_pvar_handle handle;
+        MPI_Comm comm;
+        double values[VALUES_MOST];
+        if (p->bind != MPI_T_BIND_MPI_COMM)
+            continue;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (MPI_T_pvar_handle_alloc(session, p->index, &comm, &handle, &count) != MPI_SUCCESS) {
             MPI_Comm_free(&comm);
-            EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_T_ERR_INVALID_HANDLE,
-                        "%s of a freed communicator", p->name);
-            EXPECT_CODE(MPI_T_pvar_session_free(&session), MPI_SUCCESS, "%s", p->name);
-            found++;
+            continue;
         }
+        if (!p->continuous)
+            MPI_T_pvar_start(session, handle);
+        MPI_Comm_free(&comm);
+        EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_T_ERR_INVALID_HANDLE,
+                    "%s of a freed communicator", p->name);
+        EXPECT_CODE(MPI_T_pvar_session_free(&session), MPI_SUCCESS, "%s", p->name);
+        found++;
+    }
     some(found, "variable that is bound to a communicator");
 }
 
@@ -309,49 +299,37 @@ TEST(reused_comm_is_another, RUNNING, "15.3.2",
      "A handle stays with its communicator: one that is made later, at the same address, is another.")
 {
     int found = 0, count;
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_session session = session_new();
-            MPI_T_pvar_handle handle;
-            MPI_Comm comm, next;
-            double values[VALUES_MOST];
-            if (p->bind != MPI_T_BIND_MPI_COMM || !p->own)
-                continue;
-            MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-            if (MPI_T_pvar_handle_alloc(session, p->index, &comm, &handle, &count) != MPI_SUCCESS)
-                continue;
-            MPI_Comm_free(&comm);
-            MPI_Comm_dup(MPI_COMM_WORLD, &next);
-            MPI_Barrier(next);
-            EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_T_ERR_INVALID_HANDLE,
-                        "%s of a freed communicator", p->name);
-            MPI_Comm_free(&next);
-            MPI_T_pvar_session_free(&session);
-            if (++found == 10)
-                break;
-        }
+    EACH_PVAR(p) {
+        MPI_T_pvar_session session = session_new();
+        MPI_T_pvar_handle handle;
+        MPI_Comm comm, next;
+        double values[VALUES_MOST];
+        if (p->bind != MPI_T_BIND_MPI_COMM || !p->own)
+            continue;
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        if (MPI_T_pvar_handle_alloc(session, p->index, &comm, &handle, &count) != MPI_SUCCESS)
+            continue;
+        MPI_Comm_free(&comm);
+        MPI_Comm_dup(MPI_COMM_WORLD, &next);
+        MPI_Barrier(next);
+        EXPECT_CODE(pvar_values(p, session, handle, count, values), MPI_T_ERR_INVALID_HANDLE,
+                    "%s of a freed communicator", p->name);
+        MPI_Comm_free(&next);
+        MPI_T_pvar_session_free(&session);
+        if (++found == 10)
+            break;
+    }
     some(found, "variable of mpit that is bound to a communicator");
 }
 
-TEST(null_comm_is_refused, RUNNING, "15.3.2", "MPI_COMM_NULL, or no object where one is needed: an error code.")
+PVAR_TEST(null_comm_is_refused, "15.3.2", "MPI_COMM_NULL, or no object where one is needed: an error code.",
+          p->bind == MPI_T_BIND_MPI_COMM && strncmp(p->name, "mtl_psm", 7) != 0,
+          "variable that is bound to a communicator")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            MPI_Comm none = MPI_COMM_NULL;
-            if (p->bind != MPI_T_BIND_MPI_COMM || strncmp(p->name, "mtl_psm", 7) == 0)
-                continue;
-            EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, &none, &handle, &count), "%s with MPI_COMM_NULL",
-                           p->name);
-            EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, NULL, &handle, &count), "%s with no object",
-                           p->name);
-            found++;
-        }
-    some(found, "variable that is bound to a communicator");
+    MPI_Comm none = MPI_COMM_NULL;
+    EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, &none, &handle, &count), "%s with MPI_COMM_NULL",
+                   p->name);
+    EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, NULL, &handle, &count), "%s with no object", p->name);
 }
 
 TEST(alloc_survives_every_pvar, RUNNING, "15.3.7", "A handle of each pvar, also of inactive ones: a code, no crash.")
@@ -392,12 +370,10 @@ TEST(null_index_is_refused, TOOL, "15.3.10", "NULL for the index that is asked f
 {
     char name[256] = "";
     int length = 256, found = 0;
-    for
-        EACH_PVAR(p)
-        {
-            EXPECT_REFUSED(MPI_T_pvar_get_index(p->name, p->class, NULL), "%s", p->name);
-            found++;
-        }
+    EACH_PVAR(p) {
+        EXPECT_REFUSED(MPI_T_pvar_get_index(p->name, p->class, NULL), "%s", p->name);
+        found++;
+    }
     if (MPI_T_cvar_get_info(0, name, &length, NULL, NULL, NULL, NULL, NULL, NULL, NULL) == MPI_SUCCESS) {
         EXPECT_REFUSED(MPI_T_cvar_get_index(name, NULL), "%s", name);
         found++;
@@ -405,40 +381,20 @@ TEST(null_index_is_refused, TOOL, "15.3.10", "NULL for the index that is asked f
     some(found, "variables before MPI_Init");
 }
 
-TEST(null_buffer_is_refused, RUNNING, "15.3.10", "NULL for a buffer of values: an error code, no crash.")
+PVAR_TEST(null_buffer_is_refused, "15.3.10", "NULL for a buffer of values: an error code, no crash.", true,
+          "variable that can be read")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            if (!pvar_handle(p, session, &handle, &count))
-                continue;
-            EXPECT_REFUSED(MPI_T_pvar_read(session, handle, NULL), "%s", p->name);
-            EXPECT_REFUSED(MPI_T_pvar_write(session, handle, NULL), "%s", p->name);
-            EXPECT_REFUSED(MPI_T_pvar_readreset(session, handle, NULL), "%s", p->name);
-            found++;
-        }
-    some(found, "variable that can be read");
+    EXPECT_REFUSED(MPI_T_pvar_read(session, handle, NULL), "%s", p->name);
+    EXPECT_REFUSED(MPI_T_pvar_write(session, handle, NULL), "%s", p->name);
+    EXPECT_REFUSED(MPI_T_pvar_readreset(session, handle, NULL), "%s", p->name);
 }
 
-TEST(null_handle_is_refused, RUNNING, "15.3.10", "NULL for the handle that is asked for: an error code, no crash.")
+PVAR_TEST(null_handle_is_refused, "15.3.10", "NULL for the handle that is asked for: an error code, no crash.", true,
+          "variable that can be bound here")
 {
-    int found = 0, count;
-    MPI_T_pvar_session session = session_new();
     MPI_Comm comm = MPI_COMM_WORLD;
-    for
-        EACH_PVAR(p)
-        {
-            MPI_T_pvar_handle handle;
-            if (!pvar_handle(p, session, &handle, &count))
-                continue;
-            EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, &comm, NULL, &count), "%s", p->name);
-            EXPECT_REFUSED(MPI_T_pvar_handle_free(session, NULL), "%s", p->name);
-            found++;
-        }
-    some(found, "variable that can be bound here");
+    EXPECT_REFUSED(MPI_T_pvar_handle_alloc(session, p->index, &comm, NULL, &count), "%s", p->name);
+    EXPECT_REFUSED(MPI_T_pvar_handle_free(session, NULL), "%s", p->name);
 }
 
 TEST(wild_handles_are_refused, RUNNING, "15.3.10",

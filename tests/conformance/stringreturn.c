@@ -31,10 +31,9 @@ static int get_category(int index, int which, char *text, int *length)
 static MPI_T_enum enum_at(int index)
 {
     int cvars = 0;
-    for
-        EACH_PVAR(p)
-    if (p->datatype == MPI_INT && p->enumtype != MPI_T_ENUM_NULL && index-- == 0)
-        return p->enumtype;
+    EACH_PVAR(p)
+        if (p->datatype == MPI_INT && p->enumtype != MPI_T_ENUM_NULL && index-- == 0)
+            return p->enumtype;
     MPI_T_cvar_get_num(&cvars);
     for (int i = 0; i < cvars; i++) {
         MPI_T_enum type = MPI_T_ENUM_NULL;

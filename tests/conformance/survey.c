@@ -30,10 +30,9 @@ const struct pvar *pvar_next(const struct pvar *before)
 
 const struct pvar *pvar_named(const char *name, int class)
 {
-    for
-        EACH_PVAR(p)
-    if (strcmp(p->name, name) == 0 && (class == -1 || class == p->class))
-        return p;
+    EACH_PVAR(p)
+        if (strcmp(p->name, name) == 0 && (class == -1 || class == p->class))
+            return p;
     return NULL;
 }
 
@@ -123,6 +122,12 @@ void traffic(int rounds)
     }
 }
 
+bool pvar_sums(const struct pvar *p)
+{
+    return p->class == MPI_T_PVAR_CLASS_COUNTER || p->class == MPI_T_PVAR_CLASS_AGGREGATE ||
+           p->class == MPI_T_PVAR_CLASS_TIMER;
+}
+
 /* Tried once for each variable, in a session of its own. */
 bool pvar_counts(const struct pvar *pvar)
 {
@@ -130,8 +135,7 @@ bool pvar_counts(const struct pvar *pvar)
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
     int count;
-    if (pvar->continuous || (pvar->class != MPI_T_PVAR_CLASS_COUNTER && pvar->class != MPI_T_PVAR_CLASS_AGGREGATE &&
-                             pvar->class != MPI_T_PVAR_CLASS_TIMER))
+    if (pvar->continuous || !pvar_sums(pvar))
         return false;
     if (known[pvar->index])
         return known[pvar->index] > 0;
@@ -154,6 +158,55 @@ bool pvar_counts(const struct pvar *pvar)
     }
     MPI_T_pvar_session_free(&session);
     return known[pvar->index] > 0;
+}
+
+MPI_T_pvar_session session_new(void)
+{
+    MPI_T_pvar_session session = MPI_T_PVAR_SESSION_NULL;
+    NEED(MPI_T_pvar_session_create(&session));
+    return session;
+}
+
+void each_handle(pvar_choice *is_such, const char *what, handle_judge *judge)
+{
+    int found = 0, count;
+    EACH_PVAR(p) {
+        MPI_T_pvar_handle handle = MPI_T_PVAR_HANDLE_NULL;
+        if (!is_such(p))
+            continue;
+        MPI_T_pvar_session session = session_new();
+        if (pvar_handle(p, session, &handle, &count)) {
+            judge(p, session, handle, count);
+            found++;
+        } else {
+            expect(!pvar_counts(p), "no handle of %s", p->name);
+        }
+        MPI_T_pvar_session_free(&session);
+    }
+    some(found, what);
+}
+
+const char *const use_names[USES] = {"handle_free", "start", "stop", "read", "write", "reset", "readreset"};
+
+int handle_use(enum use use, MPI_T_pvar_session session, MPI_T_pvar_handle handle)
+{
+    static unsigned long long values[VALUES_MOST];
+    switch (use) {
+    case USE_FREE:
+        return MPI_T_pvar_handle_free(session, &handle);
+    case USE_START:
+        return MPI_T_pvar_start(session, handle);
+    case USE_STOP:
+        return MPI_T_pvar_stop(session, handle);
+    case USE_READ:
+        return MPI_T_pvar_read(session, handle, values);
+    case USE_WRITE:
+        return MPI_T_pvar_write(session, handle, values);
+    case USE_RESET:
+        return MPI_T_pvar_reset(session, handle);
+    default:
+        return MPI_T_pvar_readreset(session, handle, values);
+    }
 }
 
 void some(int found, const char *what)

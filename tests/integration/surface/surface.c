@@ -26,35 +26,6 @@ void check_that(bool kept, const char *file, int line, const char *format, ...)
     pthread_mutex_unlock(&lock);
 }
 
-const char *code_name(int code)
-{
-    static const struct {
-        int code;
-        const char *name;
-    } names[] = {
-        {MPI_SUCCESS, "SUCCESS"},
-        {MPI_T_ERR_NOT_INITIALIZED, "NOT_INITIALIZED"},
-        {MPI_T_ERR_CANNOT_INIT, "CANNOT_INIT"},
-        {MPI_T_ERR_INVALID, "INVALID"},
-        {MPI_T_ERR_INVALID_INDEX, "INVALID_INDEX"},
-        {MPI_T_ERR_INVALID_ITEM, "INVALID_ITEM"},
-        {MPI_T_ERR_INVALID_NAME, "INVALID_NAME"},
-        {MPI_T_ERR_INVALID_HANDLE, "INVALID_HANDLE"},
-        {MPI_T_ERR_INVALID_SESSION, "INVALID_SESSION"},
-        {MPI_T_ERR_CVAR_SET_NEVER, "CVAR_SET_NEVER"},
-        {MPI_T_ERR_CVAR_SET_NOT_NOW, "CVAR_SET_NOT_NOW"},
-        {MPI_T_ERR_PVAR_NO_STARTSTOP, "PVAR_NO_STARTSTOP"},
-        {MPI_T_ERR_PVAR_NO_WRITE, "PVAR_NO_WRITE"},
-        {MPI_T_ERR_PVAR_NO_ATOMIC, "PVAR_NO_ATOMIC"},
-    };
-    static char number[32];
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (names[i].code == code)
-            return names[i].name;
-    snprintf(number, sizeof number, "%d", code);
-    return number;
-}
-
 bool own_there(void)
 {
     int index;

@@ -4,6 +4,8 @@
 #ifndef SURFACE_H
 #define SURFACE_H
 
+#include "../common/codename.h"
+
 #include <mpi.h>
 #include <stdbool.h>
 
@@ -11,7 +13,6 @@
 void check_that(bool kept, const char *file, int line, const char *format, ...) __attribute__((format(printf, 4, 5)));
 #define CHECK(kept, ...) check_that(kept, __FILE__, __LINE__, __VA_ARGS__)
 
-const char *code_name(int code);
 /* The call returns this code. */
 #define RETURNS(expected, call)                                                                                        \
     do {                                                                                                               \

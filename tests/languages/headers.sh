@@ -5,7 +5,6 @@
 # have mpi.h.
 . "$(dirname "$0")/../integration/common/verdict.sh"
 source=$(cd "$(dirname "$0")/../.." && pwd)
-build=$(cd "${1:?usage: headers.sh BUILD_DIR INCLUDE_DIR...}" && pwd) || exit 2
 flags=(-Wall -Wextra -pedantic -Werror -fsyntax-only -I"$source/include" -I"$build/include" -I"$source/share/examples")
 for place in "${@:2}"; do flags+=(-isystem "$place"); done
 

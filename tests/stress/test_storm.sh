@@ -4,7 +4,6 @@
 # storm.c on both MPIs, with 1 and 2 processes: signals read and reset handles while threads send, and the sums are exact.
 # A few seconds each as a test; by hand for a minute: bash tests/stress/test_storm.sh build 60
 . "$(dirname "$0")/../integration/common/verdict.sh"
-build=$(cd "${1:?usage: test_storm.sh BUILD_DIR [SECONDS]}" && pwd) || exit 2
 seconds=${2:-3}
 limit=$((seconds * 4 + 120))
 

@@ -2,6 +2,7 @@
 # They source this file, and are called as: test_NAME.sh BUILD_DIRECTORY
 #
 #   gives NAME STATUS COMMAND...   runs it, with what it prints in the files out and err
+#   tells NAME STATUS FILE PATTERN COMMAND...   the same, and FILE, out or err, has a line like the pattern
 #   says FILE PATTERN              the last command's out or err has a line like it; says_not: it has none
 #   one_says COUNT PATTERN         so many lines of err are like it
 #   has MPI                        it is here; if not, that is a skip
@@ -11,7 +12,6 @@
 
 . "$(dirname "${BASH_SOURCE[0]}")/verdict.sh"
 
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 export LC_ALL=C.UTF-8
 unset OMPI_MCA_mpi_yield_when_idle LD_PRELOAD "${!MPIT_@}"
@@ -36,6 +36,10 @@ gives() {
 one_says() { check "  $1 line(s) of err: $2" [ "$(grep -Ec -- "$2" err)" = "$1" ]; }
 says() {
     if grep -Eq -- "$2" "$1"; then ok "  $1 says: $2"; else not_ok "  $1 says: $2"; fi
+}
+tells() {
+    gives "$1" "$2" "${@:5}"
+    says "$3" "$4"
 }
 says_not() {
     if grep -Eq -- "$2" "$1"; then not_ok "  $1 does not say: $2"; else ok "  $1 does not say: $2"; fi

@@ -1,24 +1,26 @@
-# What the test scripts share: how MPI programs are launched here, and how results are told. Sourced by them.
+# What the test scripts share: how MPI programs are launched here, and how results are told. Sourced by them. Their first
+# argument is the build directory, $build.
 #
 #   ok NAME                     says that a promise was kept
 #   not_ok NAME [FILE]          says that it was not, with what FILE holds
 #   check NAME COMMAND...       one or the other, as the command returns. Status 77: a skip, its last line says why
 #   skip NAME WHY               says that it cannot be tested here
 #   left_out MPI                this script is to look at the other one (TEST_ONE_MPI is set: the fast tests)
-#   there_is PROGRAM            PROGRAM-$mpi is here ($build). If not: a skip without that MPI, a failure with it
+#   there_is PROGRAM            PROGRAM-$mpi is here. If not: a skip without that MPI, a failure with it
 #   several_contexts MPI        its launcher can start two programs in one job
 #   openmpi_version             4, 5 ...: of mpirun.openmpi
 #   mpich_version               4, 5 ...: of mpirun.mpich
 #   openmpi_osc                 how its one-sided communication works on one node
 #   verdict                     the closing line; fails if anything did, and is a skip (status 77) if nothing could be tested
 #   launch MPI RANKS PROGRAM    runs it, with $record before the launcher if that is set
-#   live_run OUT COMMAND...     runs it; its live files are in OUT, as nothing is collected ($build)
-#   unpacked RUN                each of its processes has a file of its own in $work/unpacked ($build)
-#   sound ARCHIVE               nothing is found in the archive ($build)
+#   live_run OUT COMMAND...     runs it; its live files are in OUT, as nothing is collected
+#   unpacked RUN                each of its processes has a file of its own in $work/unpacked
+#   sound ARCHIVE               nothing is found in the archive
 #   counted_run NAME RANKS...   a program that counts for itself: recorded, replayed, its archive checked ($build, $mpi);
 #                               what it said is in $work/said, its run goes to $keep if that is set
 
 set -u
+build=$(cd "${1:?usage: ${0##*/} BUILD_DIR}" && pwd) || exit 2
 export LC_ALL=C
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # more processes than processors: let those that wait give way. Each launcher of Open MPI has its own word for it
@@ -132,15 +134,7 @@ counted_run() {
         not_ok "$name-$mpi with $ranks processes (status $?)" "$work/out"
     fi
     mv "$work/out" "$work/said"
-    if "$build/bin/mpit-dump" --verify "$run" >"$work/out" 2>&1; then
-        ok "replayed trace equals the counters: $mpi with $ranks processes"
-    else
-        not_ok "replayed trace equals the counters: $mpi with $ranks processes" "$work/out"
-    fi
-    if sound "$run/otf2" >"$work/out" 2>&1; then
-        ok "the archive holds: $mpi with $ranks processes"
-    else
-        not_ok "the archive holds: $mpi with $ranks processes" "$work/out"
-    fi
+    check "replayed trace equals the counters: $mpi with $ranks processes" "$build/bin/mpit-dump" --verify "$run"
+    check "the archive holds: $mpi with $ranks processes" sound "$run/otf2"
     if [ -n "${keep:-}" ]; then mv "$run" "$keep"; else rm -rf "$run"; fi
 }

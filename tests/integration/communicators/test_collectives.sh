@@ -5,7 +5,6 @@
 # on both MPIs, with 1 to 4 processes. Nothing is lost, what is replayed from the trace equals the counters, cell for
 # cell; and the archive holds, and has what the program counted.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_collectives.sh BUILD_DIR}" && pwd) || exit 2
 
 for mpi in openmpi mpich; do
     there_is collectives || continue

@@ -5,7 +5,6 @@
 # them by the same name on all ranks, and counts the same. Worlds that were spawned, jobs that meet, threads, sessions.
 # MPICH's ch4:ucx can neither spawn nor connect: there the calls fail as they do without mpit, and make nothing.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_creators.sh BUILD_DIR}" && pwd) || exit 2
 check=$(cd "$(dirname "$0")" && pwd)/creators.py
 PATH=$build/bin:$PATH
 
@@ -20,16 +19,12 @@ judged() {
     else
         not_ok "$name: the same names and counts" "$work/out"
     fi
-    if mpit-dump --verify "$run" >"$work/out" 2>&1; then ok "$name: the trace gives the tallies"; else
-        not_ok "$name: the trace gives the tallies" "$work/out"
-    fi
+    check "$name: the trace gives the tallies" mpit-dump --verify "$run"
     if mpit-dump --otf2 "$run/archive" "$run" >"$work/out" 2>&1; then
         find "$run/archive" -name traces.otf2 -printf '%h\n' >"$work/archives"
         [ -s "$work/archives" ] || not_ok "$name: there is an archive" "$work/out"
         while read -r archive; do
-            if sound "$archive" >"$work/out" 2>&1; then ok "$name: an archive holds"; else
-                not_ok "$name: an archive holds" "$work/out"
-            fi
+            check "$name: an archive holds" sound "$archive"
         done <"$work/archives"
     else
         not_ok "$name: the archive is written" "$work/out"

@@ -5,7 +5,6 @@
 # alive at once; on both MPIs. The program manycomms counts for itself, and mpit agrees, however often slots have been
 # used again. The recorder does not grow, and a trace names each event's communicator.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_manycomms.sh BUILD_DIR}" && pwd) || exit 2
 scripts=$(cd "$(dirname "$0")" && pwd)
 export OMPI_MCA_osc=$openmpi_osc # see test_objects.sh
 limit=300
@@ -21,19 +20,11 @@ run_check() {
     else
         not_ok "$mpi: $name (status $?)" "$work/out"
     fi
-    if python3 "$scripts/manycomms.py" "$work/out" "$work/json.json" >"$work/told" 2>&1; then
-        ok "$mpi: $name: mpit counts what the program counts"
-    else
-        not_ok "$mpi: $name: mpit counts what the program counts" "$work/told"
-    fi
+    check "$mpi: $name: mpit counts what the program counts" python3 "$scripts/manycomms.py" "$work/out" "$work/json.json"
 }
 
 verify_check() {
-    if "$build/bin/mpit-dump" --verify "$work/run" >"$work/told" 2>&1; then
-        ok "$mpi: $1: replayed trace equals the counters"
-    else
-        not_ok "$mpi: $1: replayed trace equals the counters" "$work/told"
-    fi
+    check "$mpi: $1: replayed trace equals the counters" "$build/bin/mpit-dump" --verify "$work/run"
 }
 
 for mpi in openmpi mpich; do
@@ -53,11 +44,8 @@ for mpi in openmpi mpich; do
     verify_check "threads"
     run_check "names" 2 1500 0
     "$build/bin/mpit-dump" --events "$work/run" >"$work/events" 2>&1
-    if python3 "$scripts/manycomms.py" "$work/out" "$work/json.json" "$work/events" 1500 >"$work/told" 2>&1; then
-        ok "$mpi: each event names its communicator"
-    else
-        not_ok "$mpi: each event names its communicator" "$work/told"
-    fi
+    check "$mpi: each event names its communicator" \
+        python3 "$scripts/manycomms.py" "$work/out" "$work/json.json" "$work/events" 1500
     if "$build/bin/mpit-dump" --otf2 "$work/run/otf2" "$work/run" >"$work/told" 2>&1 &&
         "$build/tests/otf2judge" "$work/run/otf2" >"$work/told" 2>&1; then
         ok "$mpi: the archive holds"

@@ -4,7 +4,6 @@
 # Where runs with sessions end (sessions.c): killed while no session is open, opened behind MPI_Finalize and within it.
 # On the MPIs that have sessions.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_sessions.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 
 # calls RUN CALL: how often it was counted

@@ -4,7 +4,6 @@
 # MPI_T events on both MPIs: the program listener counts for itself and agrees with every event and element. The header
 # compiles as C and C++, alone; a program with it links and starts without mpit, position-independent or not.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_events.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../.." && pwd)
 
 # Open MPI 4.1.4's own choice on one node (osc rdma) crashes, natively just as with mpit (test_objects.sh).

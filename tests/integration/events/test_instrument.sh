@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-build=$(cd "${1:?usage: test_instrument.sh BUILD_DIR}" && pwd) || exit 2
 
 # check NAME COMMAND...: ok if it succeeds; what it wrote is in $work/out
 check() {

@@ -5,7 +5,6 @@
 # are the program's own, and variables, summary, trace and archive say the same. Where nothing goes through libfabric or
 # UCX, nothing is counted and the summary says so.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_fabric.sh BUILD_DIR}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$build/bin:$PATH
 

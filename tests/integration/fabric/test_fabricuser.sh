@@ -4,7 +4,6 @@
 # Programs that use libfabric or UCX without MPI: operations, bytes, polls, refusals, errors and what is outstanding are
 # what the program itself has counted; the trace says the same; and so for fi_pingpong.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_fabricuser.sh BUILD_DIR}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$build/bin:$PATH
 

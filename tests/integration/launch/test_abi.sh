@@ -4,7 +4,6 @@
 # Programs that are linked to the standard MPI ABI, with the library of each MPI that has one: programs that count for
 # themselves, one that loads MPI late, mpi4py if it is there for this ABI. Skipped where no MPI has the ABI.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_abi.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 unset LD_PRELOAD "${!MPIT_@}"
 

@@ -6,7 +6,6 @@
 # (dlopened.c). Each call of the program is counted once, by the tool and by mpit.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_beside.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 run=$work/run
 
@@ -25,9 +24,7 @@ counts() {
         cat "$work/err" >>"$work/diff"
         not_ok "$name: each call is counted once" "$work/diff"
     fi
-    if mpit-dump --verify "$run" >"$work/diff" 2>&1; then ok "$name: the trace gives the tallies"; else
-        not_ok "$name: the trace gives the tallies" "$work/diff"
-    fi
+    check "$name: the trace gives the tallies" mpit-dump --verify "$run"
 }
 
 # says NAME COUNT PATTERN: standard error has so many lines like it

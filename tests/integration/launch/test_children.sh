@@ -5,7 +5,6 @@
 # own, no child leaves a file or touches one, and an MPI program that is started so has a run of its own.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_children.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 ranks=2
 

@@ -3,7 +3,6 @@
 # of the program's, so that its results are right, and no process waits for another one longer than a bound.
 # Usage: test_differing.sh BUILD_DIRECTORY
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 . "$here/../common/verdict.sh"
 unset LD_PRELOAD "${!MPIT_@}" "${!FAULT_@}"
 

@@ -5,7 +5,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 set -eo pipefail
 
-build=$(cd "${1:?the build directory is missing}" && pwd)
 export LC_ALL=C.UTF-8
 unset LD_PRELOAD CMAKE_PREFIX_PATH PKG_CONFIG_PATH DESTDIR "${!MPIT_@}"
 cd "$work"

@@ -5,7 +5,6 @@
 # without mpit. The counts are the same in all languages, also for each communicator. The end of the run is seen.
 # Once mpit-run records, once libmpit.so alone. Python also loads the traffic, and so MPI, as a library.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_languages.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../../languages" && pwd)
 PATH=$build/bin:$PATH
 fortran=(-w -O2 -ffree-line-length-none "$source/languages.F90")
@@ -37,15 +36,9 @@ run() {
     if grep -Eq "^  ranks +$ranks on " "$work/err"; then ok "$name: a summary is printed"; else
         not_ok "$name: a summary is printed" "$work/err"
     fi
-    if mpit-dump --verify "$run" >"$work/out" 2>&1; then ok "$name: the trace gives the tallies"; else
-        not_ok "$name: the trace gives the tallies" "$work/out"
-    fi
+    check "$name: the trace gives the tallies" mpit-dump --verify "$run"
     mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
-    if python3 "$source/compare.py" "$work/run-$mpi-$ranks-c.json" "$run.json" $subset >"$work/out" 2>&1; then
-        ok "$name: the same counts as in C"
-    else
-        not_ok "$name: the same counts as in C" "$work/out"
-    fi
+    check "$name: the same counts as in C" python3 "$source/compare.py" "$work/run-$mpi-$ranks-c.json" "$run.json" $subset
     grep '^rank [0-9]*: ' "$work/with" >"$run.sums"
     diff "$work/run-$mpi-$ranks-c.sums" "$run.sums" >"$work/diff" || not_ok "$name: the same sums as in C" "$work/diff"
 }
@@ -59,11 +52,7 @@ orders() {
         MPIT_TRACE=1 MPIT_OUTPUT=$run launch $mpi 2 env LD_PRELOAD="$order" "$work/$2-$mpi" >"$work/out" 2>&1 </dev/null ||
             not_ok "$name: runs" "$work/out"
         mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
-        if python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" >"$work/out" 2>&1; then
-            ok "$name: each call is counted once"
-        else
-            not_ok "$name: each call is counted once" "$work/out"
-        fi
+        check "$name: each call is counted once" python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json"
     done
 }
 
@@ -76,11 +65,7 @@ by_hand() {
         not_ok "$name: runs" "$work/err"
     if grep -q mpit "$work/err"; then not_ok "$name: says nothing" "$work/err"; else ok "$name: says nothing"; fi
     mpit-dump --json "$run" >"$run.json" 2>"$work/err" || not_ok "$name: mpit-dump" "$work/err"
-    if python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" $subset >"$work/out" 2>&1; then
-        ok "$name: each call is counted once"
-    else
-        not_ok "$name: each call is counted once" "$work/out"
-    fi
+    check "$name: each call is counted once" python3 "$source/compare.py" "$work/run-$mpi-2-c.json" "$run.json" $subset
 }
 
 python=/usr/bin/python3 # which Debian installs its mpi4py for

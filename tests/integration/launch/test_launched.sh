@@ -39,8 +39,7 @@ for mpi in openmpi mpich; do
         mpit-run --output "$mpi-late" --otf2 ./late-$mpi
     one_says 1 'ranks      2 on '
     check "  no rank is missing" sh -c "! grep missing out err"
-    gives "  nor in the archive" 0 "$build/tests/otf2judge" "$mpi-late/otf2/traces.otf2"
-    says out '2 (ranks|locations|processes)'
+    tells "  nor in the archive" 0 out '2 (ranks|locations|processes)' "$build/tests/otf2judge" "$mpi-late/otf2/traces.otf2"
     gives "$mpi: the directory of another run" 0 "mpirun.$mpi" -n 3 mpit-run --output "$mpi-1" ./ring-$mpi
     one_says 1 "$mpi-1 already has a recorded run, so this run is written to $mpi-1.1"
     one_says 1 "recorded in $mpi-1.1;"

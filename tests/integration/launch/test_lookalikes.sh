@@ -5,7 +5,6 @@
 # same process number, no launcher among the visible ancestors. Two launches are never one job, and the ranks of one launch always are.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_lookalikes.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 cd "$work" || exit 2
 inside="unshare --pid --fork --mount-proc" # a PID namespace of its own

@@ -6,7 +6,6 @@
 # and from scripts; and what is said where a host's part is missing.
 # Where namespaces are not permitted it is skipped (exit status 77), and says so.
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_nodes.sh BUILD_DIR}" && pwd) || exit 2
 . "$here/../common/verdict.sh"
 . "$here/hosts.sh"
 

@@ -49,8 +49,7 @@ gives "  with --own it does not" 0 mpit-exporter --once --own --by job --variabl
 says_not out "waits-$mpi"
 gives "  nor does that of another user" 0 "${nobody[@]}" mpit-exporter --once --all-users --by job --variables ''
 says_not out "waits-$mpi"
-gives "  that of the job's user does" 0 "${daemon[@]}" mpit-exporter --once --by job --variables ''
-says out "$info"
+tells "  that of the job's user does" 0 out "$info" "${daemon[@]}" mpit-exporter --once --by job --variables ''
 unit=$build/share/site/systemd/mpit-exporter.service
 if setpriv --bounding-set -all true 2>/dev/null; then # as the service has it
     capabilities=$(sed -n 's/^CapabilityBoundingSet=//p' "$unit" | tr ' ' '\n' | sed 's/CAP_/,+/' | tr -d '\n' | tr '[:upper:]' '[:lower:]')
@@ -86,16 +85,14 @@ for number in 1 2; do
     xzcat "$samples/run/plain.mpit.xz" >closed/host.$number.mpit
 done
 chmod 600 closed/*
-gives "mpit-exporter" 1 "${nobody[@]}" mpit-exporter --once closed
-says out '^mpit_exporter_processes_unreadable 2$'
+tells "mpit-exporter" 1 out '^mpit_exporter_processes_unreadable 2$' "${nobody[@]}" mpit-exporter --once closed
 one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 gives "mpit-top" 1 "${nobody[@]}" mpit-top --once --interval 0.1 closed
 one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 gives "mpit-top --json" 1 "${nobody[@]}" mpit-top --once --json --interval 0.1 closed
 one_says 1 'closed/host\.[12]\.mpit cannot be opened: Permission denied \(and the same for 1 others\)'
 chmod 644 closed/*
-gives "  and when they may" 0 "${nobody[@]}" mpit-exporter --once closed
-says out '^mpit_exporter_processes_unreadable 0$'
+tells "  and when they may" 0 out '^mpit_exporter_processes_unreadable 0$' "${nobody[@]}" mpit-exporter --once closed
 
 echo "# directories that others can change"
 "${daemon[@]}" mkdir -m 755 home/mine && mkdir -m 1777 sticky && mkdir -m 777 everybody

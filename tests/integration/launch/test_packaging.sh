@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 set -eo pipefail
 
-build=$(cd "${1:?the build directory is missing}" && pwd)
 source=$(sed -n 's/^CMAKE_HOME_DIRECTORY:[A-Z]*=//p' "$build/CMakeCache.txt")
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
 packaging=$source/share/packaging

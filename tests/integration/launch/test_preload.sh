@@ -5,7 +5,6 @@
 # without MPI. Whatever it is, the program prints what it prints without it, and what is wrong is said: once by the
 # job. And programs that mpit-run cannot look into.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_preload.sh BUILD_DIR}" && pwd) || exit 2
 mpit=$build/lib/libmpit.so
 small="--rows 64 --columns 64 --steps 100"
 mpis=()

@@ -28,12 +28,10 @@ spread = jobs[0]["run_seconds"]
 assert spread["min_rank"] in (0, 2) and spread["max_rank"] in (0, 2), spread
 assert spread["min"] <= spread["max"], spread
 EOF
-    gives "  of rank 1 alone" 0 mpit-dump --crash --ranks 1 "dies-$mpi"
-    says out ' rank 1: in MPI_Init'
+    tells "  of rank 1 alone" 0 out ' rank 1: in MPI_Init' mpit-dump --crash --ranks 1 "dies-$mpi"
     says out '^ *1 +0 .*MPI_Init .*has not returned'
     says_not out 'rank [02]:'
-    gives "  and there is no rank 3" 2 mpit-dump --crash --ranks 3 "dies-$mpi"
-    says err 'the job has ranks 0 to 2'
+    tells "  and there is no rank 3" 2 err 'the job has ranks 0 to 2' mpit-dump --crash --ranks 3 "dies-$mpi"
 
     mpit-run --output "trace-$mpi" --otf2 "mpirun.$mpi" -n 3 "./starting-$mpi" dies >out 2>err </dev/null
     one_job err
@@ -74,8 +72,7 @@ EOF
         for kept in 1 0; do
             MPIT_REDUCE=$kept mpit-run --quiet --output "same-$mpi-$kept" sh -c "for job in 1 2; do
                 unshare -pf --mount-proc ./starting-$mpi fine; done" >out 2>err </dev/null
-            gives "$mpi: processes of one number are two jobs (MPIT_REDUCE=$kept)" 0 mpit-dump "same-$mpi-$kept"
-            says out '^job 2 of 2'
+            tells "$mpi: processes of one number are two jobs (MPIT_REDUCE=$kept)" 0 out '^job 2 of 2' mpit-dump "same-$mpi-$kept"
         done
     else
         skip "$mpi: processes of one number" "it takes namespaces of their own"
@@ -98,8 +95,7 @@ assert len({a['archive'] for a in archives}) == 2, archives"
         : >"$archive/traces.def"
         break
     done
-    gives "  one that cannot be read is the worst" 2 "$build/tests/otf2judge" "archives-$mpi"
-    says out '^sound: 0 errors'
+    tells "  one that cannot be read is the worst" 2 out '^sound: 0 errors' "$build/tests/otf2judge" "archives-$mpi"
     gives "$mpi: so they are for Perfetto" 0 mpit-dump --perfetto "jobs-$mpi.json" "jobs-$mpi"
     says err 'note: 1 of 3 jobs are left out'
     check "  both" test "$(grep -oc 'job [23], ' "jobs-$mpi.json")" -ge 2

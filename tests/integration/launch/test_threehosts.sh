@@ -5,7 +5,6 @@
 # itself, a host without mpit, a host that dies, and a host with an older mpit (by hand: the build of an older version).
 # Where namespaces are not permitted it is skipped (exit status 77), and says so.
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_threehosts.sh BUILD_DIR [OLDER_BUILD_DIR]}" && pwd) || exit 2
 older=${2:-}
 hosts_names="mpit-a mpit-b mpit-c mpit-d" # the last two die, one for each MPI
 . "$here/../common/verdict.sh"

@@ -10,8 +10,7 @@ fortran() {
     for module in mpi mpi_f08; do
         printf '%s\n' "use $module" "integer :: error" "call MPI_Init(error)" "call MPI_Finalize(error)" end >fortran.f90
         check "Fortran, $module, for $1 is built" "mpif90.$1" fortran.f90 -o "$module-$1"
-        gives "Fortran, $module, $1" 0 mpit-run "mpirun.$1" -n 1 "./$module-$1"
-        says err "^  ranks +1 on "
+        tells "Fortran, $module, $1" 0 err "^  ranks +1 on " mpit-run "mpirun.$1" -n 1 "./$module-$1"
         says_not err "no MPI process recorded"
     done
 }
@@ -19,42 +18,30 @@ fortran() {
 echo "# mpit-run: the command line"
 gives "help fits a screen" 0 mpit-run --help
 check "  at most 24 lines" test "$(wc -l <out)" -le 24
-gives "help has an example" 0 mpit-run --help
-says out "^Example: "
-gives "version" 0 mpit-run --version
-says out '^mpit-run [0-9]+\.[0-9]+'
-gives "no command" 2 mpit-run --quiet
-says err "no command follows"
-gives "an unknown option" 2 mpit-run --frobnicate ls
-says err "unknown option '--frobnicate'"
+tells "help has an example" 0 out "^Example: " mpit-run --help
+tells "version" 0 out '^mpit-run [0-9]+\.[0-9]+' mpit-run --version
+tells "no command" 2 err "no command follows" mpit-run --quiet
+tells "an unknown option" 2 err "unknown option '--frobnicate'" mpit-run --frobnicate ls
 for option in "-n 2" "-np 2" "--quiet -np 2" "--oversubscribe" "-ppn 2"; do
     gives "an option of the launcher, $option" 2 mpit-run $option ./app --steps 5
     says err "^The launcher comes after mpit-run: mpit-run mpirun ${option#--quiet } ./app --steps 5$"
 done
 says err "mpit-run --help"
-gives "the begin of an option" 2 mpit-run --quie ls
-says err "unknown option '--quie'; did you mean --quiet"
-gives "  with its value in the next word" 2 mpit-dump --json-fil x .
-says err "unknown option '--json-fil'"
-gives "an option without its value" 2 mpit-run --output
-says err "'--output' needs a value"
-gives "an option with a value that it does not take" 2 mpit-run --trace=yes ls
-says err "takes no value"
-gives "an MPI that is none" 2 mpit-run --mpi lam ls
-says err "not 'lam'"
-gives "a command that is not there" 127 mpit-run no-such-command
-says err "no-such-command"
+tells "the begin of an option" 2 err "unknown option '--quie'; did you mean --quiet" mpit-run --quie ls
+tells "  with its value in the next word" 2 err "unknown option '--json-fil'" mpit-dump --json-fil x .
+tells "an option without its value" 2 err "'--output' needs a value" mpit-run --output
+tells "an option with a value that it does not take" 2 err "takes no value" mpit-run --trace=yes ls
+tells "an MPI that is none" 2 err "not 'lam'" mpit-run --mpi lam ls
+tells "a command that is not there" 127 err "no-such-command" mpit-run no-such-command
 echo data >plain && chmod 644 plain
-gives "a command that cannot be run" 126 mpit-run ./plain
-says err "plain"
+tells "a command that cannot be run" 126 err "plain" mpit-run ./plain
 check "  and no directory is left behind" test -z "$(find . -name 'mpit-run-*')"
 
 echo "# mpit-run: pipes"
 mkfifo pipe
 seq 1 20000 >pipe &
 writer=$!
-gives "a pipe among the arguments is read by the command alone" 0 timeout 20 mpit-run --quiet wc -l pipe
-says out '^20000 '
+tells "a pipe among the arguments is read by the command alone" 0 out '^20000 ' timeout 20 mpit-run --quiet wc -l pipe
 check "  and its writer has noticed nothing" wait $writer
 for mpi in openmpi mpich; do
     there_is sampled || continue
@@ -112,22 +99,19 @@ runs_or_not() {
     one_says 1 "$pattern"
     check "  and it ran" test -e ran
     rm -f ran
-    gives "  with --strict it does not run" 2 mpit-run --strict "$@" touch ran
-    says err "$pattern"
+    tells "  with --strict it does not run" 2 err "$pattern" mpit-run --strict "$@" touch ran
     check "  it did not" test ! -e ran
 }
 runs_or_not "an output directory that cannot be made" "output directory /proc/mpit/run cannot be used: .*" \
     --output /proc/mpit/run
 one_says 1 "cannot be used"
 runs_or_not "an output directory that is a file" "output directory plain cannot be used: Not a directory" --output plain
-gives "a name that is none" 2 mpit-run --output "" touch ran
-says err "is not a name for an output directory"
+tells "a name that is none" 2 err "is not a name for an output directory" mpit-run --output "" touch ran
 mkdir taken && touch taken/host.1.mpit
 runs_or_not "an output directory with a run in it" "taken/? already has a recorded run" --output taken/
 check "  the other one was not needed" test ! -e taken.1
 mkdir taken.1
-gives "  the next free number is taken" 0 mpit-run --output taken sh -c 'echo "$MPIT_OUTPUT"'
-says out "^$work/taken\.2$"
+tells "  the next free number is taken" 0 out "^$work/taken\.2$" mpit-run --output taken sh -c 'echo "$MPIT_OUTPUT"'
 (cd taken && mpit-run --output . sh -c 'echo "$MPIT_OUTPUT"') >out 2>err </dev/null
 says out "^$work/taken\.2$"
 runs_or_not "a summary that cannot be written" "summary cannot be written to no/such/dir/x.json" --summary no/such/dir/x.json
@@ -170,36 +154,29 @@ done
 echo "# mpit-run: programs that are no MPI programs"
 gives "ls" 0 mpit-run ls ring.c
 check "  prints what it prints" test "$(cat out)" = ring.c
-gives "ls" 0 mpit-run ls ring.c
-says err "no MPI process recorded"
+tells "ls" 0 err "no MPI process recorded" mpit-run ls ring.c
 check "  one line of it" test "$(wc -l <err)" -eq 1
 says err "ls itself is linked to no MPI library, and no process on this host called MPI_Init"
 says_not err "libmpit"
 says_not err "exit status"
-gives "exit status 7" 7 mpit-run sh -c 'exit 7'
-says err "no MPI process recorded: the command ended with exit status 7;"
-gives "a program that a signal kills" 137 mpit-run sh -c 'kill -9 $$'
-says err "the command ended with exit status 137;"
+tells "exit status 7" 7 err "no MPI process recorded: the command ended with exit status 7;" mpit-run sh -c 'exit 7'
+tells "a program that a signal kills" 137 err "the command ended with exit status 137;" mpit-run sh -c 'kill -9 $$'
 echo 'int main(void) { return 0; }' >alone.c
 if cc -static alone.c -o alone 2>/dev/null; then
-    gives "a program that is linked statically" 0 mpit-run ./alone
-    says err "\./alone is linked statically"
+    tells "a program that is linked statically" 0 err "\./alone is linked statically" mpit-run ./alone
 fi
 echo 'void _start(void) { __asm__("mov $1, %eax; xor %ebx, %ebx; int $0x80"); }' >narrow.c
 if cc -m32 -nostdlib -static narrow.c -o narrow 2>/dev/null && ./narrow; then
-    gives "a program of 32 bits" 0 mpit-run ./narrow
-    says err "recorded: \./narrow is not a 64-bit program of this kind of machine"
+    tells "a program of 32 bits" 0 err "recorded: \./narrow is not a 64-bit program of this kind of machine" mpit-run ./narrow
 fi
 if [ "$(id -u)" = 0 ]; then
     cc alone.c -o rights && chown 65534 rights && chmod 4755 rights
     gives "a program with the rights of another user" 0 mpit-run ./rights
     says err "recorded: \./rights runs with the rights of another user"
     chown 0 rights && chmod 4755 rights
-    gives "  that are the user's own" 0 mpit-run ./rights
-    says err "recorded: \./rights itself is linked to no MPI library"
+    tells "  that are the user's own" 0 err "recorded: \./rights itself is linked to no MPI library" mpit-run ./rights
 fi
-gives "options behind the command are the command's" 0 mpit-run echo --quiet --help
-says out "^--quiet --help$"
+tells "options behind the command are the command's" 0 out "^--quiet --help$" mpit-run echo --quiet --help
 check "standard input reaches the command" test "$(echo through | mpit-run cat 2>/dev/null)" = through
 gives "what was preloaded before stays" 0 env LD_PRELOAD=libm.so.6 mpit-run sh -c 'echo "$LD_PRELOAD"'
 says out '/libmpit\.so:libm\.so\.6$'
@@ -222,31 +199,25 @@ echo "# mpit-run: which MPI"
 for mpi in openmpi mpich; do
     has $mpi || continue
     # a process that ends at once meets its launcher while that is still starting it, and Hydra may end by SIGPIPE
-    gives "launcher of $mpi" 0 mpit-run mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"; sleep 0.3'
-    says out "/libmpit\.so$"
+    tells "launcher of $mpi" 0 out "/libmpit\.so$" mpit-run mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"; sleep 0.3'
     gives "launcher of $mpi behind env and timeout" 0 mpit-run timeout 60 env A=b mpirun.$mpi -n 1 sh -c 'echo "$LD_PRELOAD"; sleep 0.3'
     says out "/libmpit\.so$"
     script run-$mpi 'echo "$LD_PRELOAD"' "exec mpirun.$mpi -n 1 sleep 0.3"
-    gives "script with a launcher of $mpi" 0 mpit-run ./run-$mpi
-    says out "/libmpit\.so$"
-    gives "shell with a script of $mpi" 0 mpit-run sh ./run-$mpi
-    says out "/libmpit\.so$"
+    tells "script with a launcher of $mpi" 0 out "/libmpit\.so$" mpit-run ./run-$mpi
+    tells "shell with a script of $mpi" 0 out "/libmpit\.so$" mpit-run sh ./run-$mpi
     gives "shell command with a launcher of $mpi" 0 mpit-run sh -c "echo \$LD_PRELOAD; mpirun.$mpi -n 1 sleep 0.3"
     says out "/libmpit\.so$"
     gives "launcher of $mpi, --version" 0 mpit-run mpirun.$mpi --version
     built $mpi ring
-    gives "program of $mpi" 3 mpit-run --output one-$mpi mpirun.$mpi -n 2 ./ring-$mpi 3
-    says out "^rank 1 of 2$"
+    tells "program of $mpi" 3 out "^rank 1 of 2$" mpit-run --output one-$mpi mpirun.$mpi -n 2 ./ring-$mpi 3
     says err "MPI_Sendrecv "
     says err "mpit-dump --full one-$mpi"
     check "  prints what it prints without mpit" test "$(sort out)" = "$(mpirun.$mpi -n 2 ./ring-$mpi | sort)"
     gives "program of $mpi, quietly" 0 mpit-run --quiet --output quiet-$mpi mpirun.$mpi -n 2 ./ring-$mpi
     check "  standard error is empty" test ! -s err
-    gives "program of $mpi without a launcher" 0 mpit-run --output single-$mpi ./ring-$mpi
-    says err "ranks +1 on "
+    tells "program of $mpi without a launcher" 0 err "ranks +1 on " mpit-run --output single-$mpi ./ring-$mpi
     script hidden-$mpi "# neither mpirun.openmpi nor mpirun.mpich" "./ring-$mpi"
-    gives "script with a program of $mpi" 0 mpit-run --output hidden-run-$mpi ./hidden-$mpi
-    says err "ranks +1 on "
+    tells "script with a program of $mpi" 0 err "ranks +1 on " mpit-run --output hidden-run-$mpi ./hidden-$mpi
     gives "program of $mpi with MPIT_DISABLE" 0 env MPIT_DISABLE=1 mpit-run mpirun.$mpi -n 2 ./ring-$mpi
     says err "no MPI process recorded: MPIT_DISABLE is set"
     if [ $mpi = mpich ]; then disable=(-genv MPIT_DISABLE 1); else disable=(-x MPIT_DISABLE=1); fi
@@ -278,8 +249,7 @@ for mpi in openmpi mpich; do
     gives "ranks to be sampled that are not in the job" 0 mpit-run --sample 50 --sample-ranks 9 --output beside-$mpi \
         mpirun.$mpi -n 2 ./ring-$mpi
     says err "no samples were taken: --sample-ranks 9 selects no rank of the job .0 to 1.$"
-    gives "  --profile" 1 mpit-dump --profile beside-$mpi
-    says err "has no samples; .*--sample-ranks"
+    tells "  --profile" 1 err "has no samples; .*--sample-ranks" mpit-dump --profile beside-$mpi
     gives "  ranks that are" 0 mpit-run --sample 50 --sample-ranks 1 --quiet mpirun.$mpi -n 2 ./ring-$mpi
     says_not err "no samples were taken"
     gives "summary as JSON" 0 mpit-run --summary $mpi.json --output json-$mpi mpirun.$mpi -n 2 ./ring-$mpi
@@ -305,8 +275,7 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     one_says 1 "recorded in else-$mpi; next: mpit-dump --html else-$mpi$"
     gives "a rate that is none" 2 mpit-run --sample many mpirun.$mpi -n 2 ./ring-$mpi
     says err "'many' is neither a rate nor a command; a rate is a whole number of samples a second"
-    gives "a command that is not there" 127 mpit-run --sample no-such-command
-    says err "no-such-command: command not found"
+    tells "a command that is not there" 127 err "no-such-command: command not found" mpit-run --sample no-such-command
     if unshare -m true 2>/dev/null; then # no file of a process fits there, with a reserve for the program
         tight="mkdir -p tight && mount -t tmpfs -o size=100k none tight &&
             mpit-run --spool $PWD/tight --output tight-$mpi mpirun.$mpi -n 3 ./ring-$mpi"
@@ -319,8 +288,7 @@ assert sum(c['send_bytes'] for c in job['communicators']) == 8"
     timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
     status=$?
     check "a crash is the command's failure" test $status -ne 0
-    gives "  what it left is shown" 0 mpit-dump crash-$mpi
-    says out "ranks? (has|have) not finished MPI_Finalize: times end"
+    tells "  what it left is shown" 0 out "ranks? (has|have) not finished MPI_Finalize: times end" mpit-dump crash-$mpi
 done
 if has openmpi && has mpich; then
     if timeout 60 mpirun.openmpi -n 1 ./ring-mpich >out 2>err </dev/null; then
@@ -334,8 +302,7 @@ if has openmpi && has mpich; then
     gives "  the other way round" 0 mpit-run --output alone-2 mpirun.mpich -n 2 ./ring-openmpi
     says err "the launcher of MPICH started 2 processes, but the program is linked to Open MPI"
     script both "mpirun.openmpi -n 1 ./ring-openmpi" "mpirun.mpich -n 1 ./ring-mpich"
-    gives "a script with both" 0 mpit-run --output both-run ./both
-    says err "job 2 of 2"
+    tells "a script with both" 0 err "job 2 of 2" mpit-run --output both-run ./both
     says err "; MPICH Version"
     says err "; Open MPI v"
 fi
@@ -343,14 +310,11 @@ printf 'int MPI_Init(void) { return 0; }\n' >strange.c
 printf 'int MPI_Init(void);\nint main(void) { return MPI_Init(); }\n' >caller.c
 cc -shared -fPIC -Wl,-soname,libmpi.so.77 strange.c -o libmpi.so.77
 cc caller.c ./libmpi.so.77 -Wl,-rpath,"$work" -o odd
-gives "an MPI of an unknown kind" 0 mpit-run ./odd
-says err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77"
+tells "an MPI of an unknown kind" 0 err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77" mpit-run ./odd
 rm libmpi.so.77
-gives "  that is not on this machine" 127 mpit-run ./odd
-says err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77"
+tells "  that is not on this machine" 127 err "no MPI process recorded: .*\./odd loads .*libmpi\.so\.77" mpit-run ./odd
 cc caller.c strange.c -o inside
-gives "a program with MPI linked in" 0 mpit-run ./inside
-says err "no MPI process recorded: ./inside is linked to a static MPI library"
+tells "a program with MPI linked in" 0 err "no MPI process recorded: ./inside is linked to a static MPI library" mpit-run ./inside
 
 echo "# mpit-run: what launchers are asked to forward, by a line or a script"
 mkdir -p fake
@@ -372,8 +336,7 @@ for how in fake/ "./own-line "; do
     says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'
     gives "${how}orterun: the same is for the fork agent" 0 mpit-run ${how}orterun --mca mca_base_env_list 'A;B=1' a
     says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1\]\[a\]$'
-    gives "hydra: nothing where everything is forwarded" 0 mpit-run ${how}mpiexec.hydra -n 1 a
-    says out '^\[-n\]\[1\]\[a\]$'
+    tells "hydra: nothing where everything is forwarded" 0 out '^\[-n\]\[1\]\[a\]$' mpit-run ${how}mpiexec.hydra -n 1 a
     gives "hydra: -genvnone" 0 mpit-run ${how}mpiexec.hydra -genvnone -n 1 a
     says out '^(\[-genv\]\[[A-Z_]+\]\[[^]]+\])+\[-genvnone\]\[-n\]\[1\]\[a\]$'
     gives "hydra: the user's own LD_PRELOAD" 0 mpit-run ${how}mpiexec.hydra -genv LD_PRELOAD own.so a
@@ -382,8 +345,7 @@ for how in fake/ "./own-line "; do
     one_says 1 "mpit: note: srun .*--export"
     gives "  not for the daemons of another launcher" 0 mpit-run ${how}srun --export=NONE /usr/bin/orted
     one_says 0 "mpit: note"
-    gives "without mpit-run the words stay" 0 env LD_PRELOAD="$build/lib/libmpit.so" ${how}orterun -n 1 a
-    says out '^\[-n\]\[1\]\[a\]$'
+    tells "without mpit-run the words stay" 0 out '^\[-n\]\[1\]\[a\]$' env LD_PRELOAD="$build/lib/libmpit.so" ${how}orterun -n 1 a
 done
 if has openmpi; then
     if several_contexts openmpi; then

@@ -8,7 +8,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-build=$(cd "${1:?usage: test_monitor.sh BUILD_DIR}" && pwd) || exit 2
 
 # runs NAME MPI PROGRAM...: two processes; what they say is in $work/said and $work/err
 runs() {

@@ -6,7 +6,6 @@
 # does with few. If all of them died, the post-mortem says for whom they waited: its time grows with the ranks, and not
 # with their square. The run files are copies of one that a program left (manyfiles.c).
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_manyfiles.sh BUILD_DIR}" && pwd) || exit 2
 limit=300
 many=5000 # above RUN_MAPS_MOST
 

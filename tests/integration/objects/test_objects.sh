@@ -6,7 +6,6 @@
 # events have what the program counted (objects.py).
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_objects.sh BUILD_DIR}" && pwd) || exit 2
 
 export OMPI_MCA_osc=$openmpi_osc
 

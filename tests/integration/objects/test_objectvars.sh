@@ -4,7 +4,6 @@
 # Variables that are bound to windows and files hold what the program objectvars has counted, on both MPIs: with one thread,
 # whose trace replays to the tallies; and with two, where calls are timed, or not.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_objectvars.sh BUILD_DIR}" && pwd) || exit 2
 export OMPI_MCA_osc=sm                               # the one that takes threads
 export OMPI_MCA_hwloc_base_binding_policy=none # two of them on two processors
 

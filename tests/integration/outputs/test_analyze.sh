@@ -5,7 +5,6 @@
 # against the program's own count and against the tallies; serialization and transfer; a crash; a trace with a gap; without a trace; filters.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_analyze.sh BUILD_DIR}" && pwd) || exit 2
 dump=$build/bin/mpit-dump
 
 # judged NAME COMMAND...: ok if it returns 0

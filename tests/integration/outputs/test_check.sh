@@ -6,7 +6,6 @@
 # otf2-print, Python's otf2, and ViTE, whose picture has an arrow for each message.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_check.sh BUILD_DIR}" && pwd) || exit 2
 
 # gives NAME STATUS COMMAND...: its output is in $work/out
 gives() {

@@ -4,7 +4,6 @@
 # before it was sent, and the measured times are as near to the true ones as the measurements claim.
 # Usage: test_clocks.sh BUILD_DIRECTORY [MESSAGES_PER_RANK]
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 messages=${2:-0} # 0: what is quick
 . "$here/../common/verdict.sh"
 unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE MPIT_REDUCE MPIT_CLOCK_SYNC
@@ -45,7 +44,7 @@ sys.exit(not eval(sys.argv[1], dict(zip(words[::2], map(int, words[1::2])))))" "
 }
 
 says() {
-    if eval "$2" >"$work/out" 2>&1; then ok "$mpi: $1"; else not_ok "$mpi: $1" "$work/out"; fi
+    check "$mpi: $1" eval "$2"
 }
 
 # offsets ARCHIVE: those of rank 1

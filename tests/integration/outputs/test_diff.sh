@@ -29,15 +29,11 @@ page() {
     fi
 }
 
-gives "one run alone" 2 mpit-dump --diff x
-says err "needs two runs"
+tells "one run alone" 2 err "needs two runs" mpit-dump --diff x
 gives "no new run" 2 mpit-dump --diff x y --
-gives "--fail without --diff" 2 mpit-dump --fail 'time>5%' x
-says err "needs --diff"
-gives "JSON and a page" 2 mpit-dump --diff --json --html page.html x y
-says err "not both"
-gives "a page, and another output" 2 mpit-dump --html page.html --analyze x
-says err "only one of"
+tells "--fail without --diff" 2 err "needs --diff" mpit-dump --fail 'time>5%' x
+tells "JSON and a page" 2 err "not both" mpit-dump --diff --json --html page.html x y
+tells "a page, and another output" 2 err "only one of" mpit-dump --html page.html --analyze x
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi steps
@@ -53,8 +49,7 @@ for mpi in openmpi mpich; do
     says out "^run time .*: slower"
     says out "MPI_Recv in exchange < main .* -> "
     says out "MPI_Send in exchange < main +100 -> +80 +-20.0 %  6.25 KiB -> 5 KiB"
-    gives "$mpi: the other way round" 0 mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
-    says out "^run time .*: faster"
+    tells "$mpi: the other way round" 0 out "^run time .*: faster" mpit-dump --diff --fail 'time>0%' new-a-$mpi old-a-$mpi
     page "$mpi: the page of a faster one" new-a-$mpi old-a-$mpi
     cp steps-$mpi copied-$mpi
     mpit-run --quiet --output other-$mpi mpirun.$mpi -n 2 "./copied-$mpi" 80 60000
@@ -82,8 +77,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: a run with more ranks" 0 mpit-dump --diff old-a-$mpi wide-$mpi
     says out "^The runs have different numbers of ranks \(2 to 3\): .*--scaling"
     page "$mpi: the page of a run with more ranks" old-a-$mpi wide-$mpi
-    gives "$mpi: the same as JSON" 0 mpit-dump --diff --json old-a-$mpi wide-$mpi
-    says out '"ranks_differ": true'
+    tells "$mpi: the same as JSON" 0 out '"ranks_differ": true' mpit-dump --diff --json old-a-$mpi wide-$mpi
     says out '"most_ranks": 3'
     if [ -s page.html ]; then
         gives "$mpi: a page without a name, and a broken limit" 3 mpit-dump --fail 'messages<-10%' --diff --html old-a-$mpi/ \
@@ -92,7 +86,6 @@ for mpi in openmpi mpich; do
         check "  it is the page of these runs" grep -q '"old":\["old-a-'$mpi'/","old-b-'$mpi'"\]' old-a-$mpi-new-a-$mpi.html
         gives "$mpi: no place for a page" 1 mpit-dump --diff --html /nowhere/page.html old-a-$mpi new-a-$mpi
     fi
-    gives "$mpi: a run that is not there" 1 mpit-dump --diff old-a-$mpi no-such-run
-    says err "no-such-run does not exist"
+    tells "$mpi: a run that is not there" 1 err "no-such-run does not exist" mpit-dump --diff old-a-$mpi no-such-run
 done
 verdict

@@ -5,32 +5,21 @@ samples=$(cd "$(dirname "$0")/../../samples/run" && pwd)
 . "$(dirname "$0")/../common/tooltest.sh"
 
 echo "# mpit-dump"
-gives "help" 0 mpit-dump --help
-says out "^Example: "
-gives "no run" 2 mpit-dump
-says err "no run is named, and there is none in this directory"
-gives "an unknown option" 2 mpit-dump --frobnicate x
-says err "unknown option '--frobnicate'$"
-gives "a misspelt option" 2 mpit-dump --analyse x
-says err "unknown option '--analyse'; did you mean --analyze\?"
-gives "two outputs" 2 mpit-dump --json --events x
-says err "only one of"
-gives "a directory that is not there" 1 mpit-dump no-such-run
-says err "no-such-run does not exist"
+tells "help" 0 out "^Example: " mpit-dump --help
+tells "no run" 2 err "no run is named, and there is none in this directory" mpit-dump
+tells "an unknown option" 2 err "unknown option '--frobnicate'$" mpit-dump --frobnicate x
+tells "a misspelt option" 2 err "unknown option '--analyse'; did you mean --analyze\?" mpit-dump --analyse x
+tells "two outputs" 2 err "only one of" mpit-dump --json --events x
+tells "a directory that is not there" 1 err "no-such-run does not exist" mpit-dump no-such-run
 mkdir empty
 mkdir older newer && xzcat "$samples/summary.mpit.xz" | tee older/job.mpit >newer/job.mpit
 touch -d 2020-01-01 older
-gives "no run where there are some" 0 mpit-dump --json
-says err "this is the newest run here, newer"
-gives "no run inside of one" 0 bash -c 'cd older && mpit-dump --json'
-says err "this is the newest run here, \\."
+tells "no run where there are some" 0 err "this is the newest run here, newer" mpit-dump --json
+tells "no run inside of one" 0 err "this is the newest run here, \\." bash -c 'cd older && mpit-dump --json'
 rm -r older newer
-gives "a directory that is no run directory" 1 mpit-dump empty
-says err "empty is not a run directory"
-gives "a file that is none" 1 mpit-dump ring.c
-says err "ring.c is not an mpit run file"
-gives "an archive that is there already" 1 mpit-dump --otf2 empty no-such-run
-says err "empty exists already"
+tells "a directory that is no run directory" 1 err "empty is not a run directory" mpit-dump empty
+tells "a file that is none" 1 err "ring.c is not an mpit run file" mpit-dump ring.c
+tells "an archive that is there already" 1 err "empty exists already" mpit-dump --otf2 empty no-such-run
 for sample in plain sampled counters; do
     mkdir "foreign-$sample" && xzcat "$samples/$sample.mpit.xz" >"foreign-$sample/host.1.mpit"
     check "control characters in a file of others reach no terminal ($sample)" python3 escapes.py "$build/bin" "foreign-$sample"
@@ -42,21 +31,17 @@ for mpi in openmpi mpich; do
     live_run "foreign-$mpi" timeout 120 mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
     check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
     gives "a traced run of $mpi" 0 mpit-run --trace --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi
-    gives "  summary" 0 mpit-dump --full trace-$mpi
-    says out "MPI_Sendrecv +2 "
+    tells "  summary" 0 out "MPI_Sendrecv +2 " mpit-dump --full trace-$mpi
     says_not out "MPI_Init .* 0\.0 %" # its stalls are not known
     check "  at most 100 columns" test "$(wc -L <out)" -le 100
     mpit-dump --full trace-$mpi >out
     check "  and in a terminal without UTF-8, ASCII" sh -c "LC_ALL=C mpit-dump --full trace-$mpi | grep -q '##' && ! LC_ALL=C mpit-dump --full trace-$mpi | grep -q '█'"
-    gives "  events" 0 mpit-dump --events trace-$mpi
-    says out "MPI_Sendrecv +MPI_COMM_WORLD +[01] +0 +4"
+    tells "  events" 0 out "MPI_Sendrecv +MPI_COMM_WORLD +[01] +0 +4" mpit-dump --events trace-$mpi
     says out "\+ received"
     gives "  JSON" 0 mpit-dump --json trace-$mpi
     check "  is JSON" sh -c "mpit-dump --json trace-$mpi | python3 -m json.tool >/dev/null"
-    gives "  verify" 0 mpit-dump --verify trace-$mpi
-    says out "rank 1: the replayed trace equals the counters"
-    gives "  archive" 0 mpit-dump --otf2 archive-$mpi trace-$mpi
-    says out "^wrote archive-$mpi$"
+    tells "  verify" 0 out "rank 1: the replayed trace equals the counters" mpit-dump --verify trace-$mpi
+    tells "  archive" 0 out "^wrote archive-$mpi$" mpit-dump --otf2 archive-$mpi trace-$mpi
     check "  with an anchor file" test -s archive-$mpi/traces.otf2
     gives "  communicators with long names" 0 mpit-run --trace --quiet --output names-run-$mpi mpirun.$mpi -n 1 ./names-$mpi
     gives "    the summary has these whole" 0 mpit-dump --full names-run-$mpi
@@ -78,8 +63,7 @@ for mpi in openmpi mpich; do
     says out "^Call paths, sums over all ranks; without MPI_Init and MPI_Finalize, which are no part of the run time$"
     says out "MPI_Init  2 calls .*s  of run -  stalled -" # not watched
     gives "  samples without a rate" 0 mpit-run --quiet --output sampled-$mpi --sample mpirun.$mpi -n 2 ./ring-$mpi
-    gives "    are 100 a second" 0 mpit-dump --profile sampled-$mpi
-    says out "sampled at 100 Hz"
+    tells "    are 100 a second" 0 out "sampled at 100 Hz" mpit-dump --profile sampled-$mpi
     gives "  events of a run without a trace" 1 mpit-dump --events plain-$mpi
     says err "plain-$mpi was recorded without --trace: it has no events; mpit-run --trace records every event"
     check "    nothing is listed" test ! -s out
@@ -93,20 +77,16 @@ for mpi in openmpi mpich; do
     gives "  verify of a run without a trace" 1 mpit-dump --verify plain-$mpi
     says out "nothing to replay: this job has only a summary \(mpit-run --trace"
     for run in plain trace; do
-        gives "  the summary of $run has all calls" 0 mpit-dump --full $run-$mpi
-        says out "MPI_Finalize +2 "
+        tells "  the summary of $run has all calls" 0 out "MPI_Finalize +2 " mpit-dump --full $run-$mpi
     done
-    gives "  an archive of a run without a trace" 1 mpit-dump --otf2 nothing-$mpi plain-$mpi
-    says err "no events to convert"
+    tells "  an archive of a run without a trace" 1 err "no events to convert" mpit-dump --otf2 nothing-$mpi plain-$mpi
     check "  leaves nothing behind" test ! -e nothing-$mpi
     unpacked trace-$mpi
-    gives "  one rank of it" 0 mpit-dump --full "$(find unpacked -name '*.mpit' | head -1)"
-    says out "1 of them recorded"
+    tells "  one rank of it" 0 out "1 of them recorded" mpit-dump --full "$(find unpacked -name '*.mpit' | head -1)"
     MPIT_TRACE=1 live_run cut-$mpi mpirun.$mpi -n 2 ./ring-$mpi >out 2>err
     damaged=$(find cut-$mpi -name '*.mpit' | sort | head -1)
     truncate -s 5000 "cut-$mpi/${damaged##*/}"
-    gives "  a truncated file is named, the rest shown" 1 mpit-dump cut-$mpi
-    says err "cut-$mpi/${damaged##*/} is truncated"
+    tells "  a truncated file is named, the rest shown" 1 err "cut-$mpi/${damaged##*/} is truncated" mpit-dump cut-$mpi
     says out "MPI_Sendrecv"
     for file in cut-$mpi/*.mpit; do # names that move the cursor: of the host and of the program
         python3 -c '
@@ -158,35 +138,26 @@ assert calls["MPI_Finalize"]["count"] == 2, calls'
 import json, sys; found = json.load(sys.stdin)[\"variables\"]
 assert {v[\"rank\"] for v in found} == {0, 1} and any(v[\"communicator\"] == \"MPI_COMM_WORLD\" for v in found)'"
     gives "    no variable of that name" 1 mpit-list --run trace-$mpi 'no_such_*'
-    gives "    a run that kept none" 1 mpit-list --run plain-$mpi
-    says err "only the summary of its job"
-    gives "  a full disk is told" 1 sh -c "mpit-dump --events trace-$mpi >/dev/full"
-    says err "standard output cannot be written"
+    tells "    a run that kept none" 1 err "only the summary of its job" mpit-list --run plain-$mpi
+    tells "  a full disk is told" 1 err "standard output cannot be written" sh -c "mpit-dump --events trace-$mpi >/dev/full"
 done
 
 echo "# mpit-exporter"
-gives "a run that is not there" 1 mpit-exporter --once nosuch
-says err "nosuch does not exist"
+tells "a run that is not there" 1 err "nosuch does not exist" mpit-exporter --once nosuch
 says out "^mpit_exporter_errors_total 1$"
 
 echo "# mpit-list"
-gives "help" 0 mpit-list --help
-says out "^Example: "
-gives "an unknown option" 2 mpit-list --frobnicate
-says err "unknown option '--frobnicate'"
-gives "an MPI that is none" 2 mpit-list --mpi lam
-says err "not 'lam'"
+tells "help" 0 out "^Example: " mpit-list --help
+tells "an unknown option" 2 err "unknown option '--frobnicate'" mpit-list --frobnicate
+tells "an MPI that is none" 2 err "not 'lam'" mpit-list --mpi lam
 for mpi in openmpi mpich; do
     has $mpi || continue
-    gives "pvars of $mpi" 0 mpit-list --mpi $mpi --pvars
-    says out "^mpit_send_count +COUNTER +unsigned long long +comm +1 --. mpit"
+    tells "pvars of $mpi" 0 out "^mpit_send_count +COUNTER +unsigned long long +comm +1 --. mpit" mpit-list --mpi $mpi --pvars
     check "  at most 100 columns" sh -c "grep -q '^mpit_' out && ! grep -E '^(mpit| )' out | grep -qE '.{101}'"
-    gives "cvars of $mpi" 0 mpit-list --mpi $mpi --cvars 'mpit_*'
-    says out "^mpit_large_message_bytes .* mpit = 8192"
+    tells "cvars of $mpi" 0 out "^mpit_large_message_bytes .* mpit = 8192" mpit-list --mpi $mpi --cvars 'mpit_*'
     gives "native variables of $mpi" 0 mpit-list --mpi $mpi --native
     says_not out "mpit_"
-    gives "a pattern that matches nothing" 1 mpit-list --mpi $mpi 'no_such_*'
-    says err "no variable matches 'no_such_\*'"
+    tells "a pattern that matches nothing" 1 err "no variable matches 'no_such_\*'" mpit-list --mpi $mpi 'no_such_*'
     gives "JSON of $mpi" 0 mpit-list --mpi $mpi --json
     check "  is JSON with native and own variables" sh -c "mpit-list --mpi $mpi --json | python3 -c '
 import json, sys; mpi = json.load(sys.stdin)[\"mpis\"][0]
@@ -195,8 +166,7 @@ done
 gives "--run with an option of an MPI" 2 mpit-list --run . --pvars
 gives "--run of what is no run" 1 mpit-list --run "$PWD/there-is-none"
 cp "$build/bin/mpit-list" "$build/bin/mpit-run" .
-gives "mpit-list without an MPI" 1 ./mpit-list
-says err "no MPI found"
+tells "mpit-list without an MPI" 1 err "no MPI found" ./mpit-list
 gives "mpit-run without its libraries runs the command unrecorded" 0 ./mpit-run ls
 says err "this installation of mpit is not complete: .*libmpit.so does not exist"
 

@@ -6,7 +6,6 @@
 # the same messages has another. The first screen has 24 lines of 80 columns.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?usage: test_findings.sh BUILD_DIR}" && pwd) || exit 2
 export PATH=$build/bin:$PATH
 
 # diagnosed MPI RANKS FAULT RULE FUNCTION

@@ -7,7 +7,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 unset LD_PRELOAD "${!MPIT_@}"
 export LC_ALL=C.UTF-8
 dump=$build/bin/mpit-dump judge=$here/htmlpage.py

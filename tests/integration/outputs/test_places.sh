@@ -16,13 +16,11 @@ for mpi in openmpi mpich; do
     sleep 5
     gives "$mpi: mpit-top of a hanging job" 0 mpit-top --once --json "hangs-$mpi"
     check "  JSON has the places of the calls" python3 "$here/places.py" top out lines
-    gives "  and as text" 0 mpit-top --once "hangs-$mpi"
-    says out "MPI_Recv .*at places.c:$(line recv) \(hang < main\)"
+    tells "  and as text" 0 out "MPI_Recv .*at places.c:$(line recv) \(hang < main\)" mpit-top --once "hangs-$mpi"
     pkill -INT -P $hanging timeout
     wait $hanging
     says err "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
-    gives "  mpit-top of its directory" 1 mpit-top --once "hangs-$mpi"
-    says err "the job in hangs-$mpi has ended; mpit-dump shows it"
+    tells "  mpit-top of its directory" 1 err "the job in hangs-$mpi has ended; mpit-dump shows it" mpit-top --once "hangs-$mpi"
     gives "  mpit-dump --crash" 0 mpit-dump --crash "hangs-$mpi"
     says out "rank 1: in MPI_Recv on MPI_COMM_WORLD at places.c:$(line recv) \(hang < main\), from rank 0, for "
     says out "rank 0: in MPI_Reduce on MPI_COMM_WORLD at places.c:[0-9]+ \(hang < main\), which has not entered: rank 1"
@@ -41,8 +39,7 @@ for mpi in openmpi mpich; do
     gives "$mpi: an OTF2 archive" 0 mpit-dump --otf2 "archive-$mpi" "late-$mpi"
     check "  every message has 4 bytes" sh -c "otf2-print archive-$mpi/traces.otf2 | grep -E '^MPI_I?(SEND|RECV) ' >messages;
         [ \$(wc -l <messages) = 30 ] && ! grep -vE 'Length: 4(,|\$)' messages"
-    gives "  it has no faults" 0 "$build/tests/otf2judge" "archive-$mpi"
-    says out "sound: 0 errors, 0 warnings"
+    tells "  it has no faults" 0 out "sound: 0 errors, 0 warnings" "$build/tests/otf2judge" "archive-$mpi"
     otf2-print "archive-$mpi/traces.otf2" >events
     check "  each Enter has a call path" [ "$(grep -c '^ENTER ' events)" = "$(grep -c 'ATTRIBUTES: ("call path" <0>; CALLING_CONTEXT; ' events)" ]
     check "  15 sends have their line" [ "$(grep -A1 '^ENTER .*"MPI_Send"' events | grep -c "\"exchange@places.c:$(line send)\"")" = 15 ]
@@ -51,8 +48,7 @@ for mpi in openmpi mpich; do
     check "  functions are no regions of it" sh -c "! grep -E '^ENTER .*\"(main|late|exchange)\"' events"
 
     gives "$mpi: an archive with the program's functions" 0 mpit-dump --otf2 "functions-$mpi" --otf2-callpaths "late-$mpi"
-    gives "  it has no faults" 0 "$build/tests/otf2judge" "functions-$mpi"
-    says out "sound: 0 errors, 0 warnings"
+    tells "  it has no faults" 0 out "sound: 0 errors, 0 warnings" "$build/tests/otf2judge" "functions-$mpi"
     otf2-print "functions-$mpi/traces.otf2" >events
     for function in main:3 late:3 exchange:15; do
         check "  enters and leaves ${function%:*} ${function#*:} times" \
@@ -64,8 +60,7 @@ for mpi in openmpi mpich; do
         $2 == rank && /^ENTER .*"MPI_Wait"/ { waits++; bad += !inside }
         $2 == rank && /^ENTER .*"MPI_Barrier"/ { bad += inside }
         END { exit bad || waits != 5 }' events
-    gives "  and needs --otf2" 2 mpit-dump --otf2-callpaths "late-$mpi"
-    says err "--otf2-callpaths needs --otf2"
+    tells "  and needs --otf2" 2 err "--otf2-callpaths needs --otf2" mpit-dump --otf2-callpaths "late-$mpi"
     gives "$mpi: a trace without call paths" 0 env MPIT_CALL_DEPTH=0 mpit-run --quiet --trace --output "deep-$mpi" "mpirun.$mpi" -n 3 "./places-$mpi" late lines
     gives "  mpit-dump --analyze" 0 mpit-dump --analyze "deep-$mpi"
     says_not out "by place|between MPI calls"

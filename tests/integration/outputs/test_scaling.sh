@@ -26,10 +26,8 @@ sys.exit(not eval(sys.argv[1]))' "$1"
 }
 
 gives "no run" 2 mpit-dump --scaling
-gives "one run alone" 2 mpit-dump --scaling x
-says err "needs two runs or more"
-gives "--weak without --scaling" 2 mpit-dump --weak x
-says err "needs --scaling"
+tells "one run alone" 2 err "needs two runs or more" mpit-dump --scaling x
+tells "--weak without --scaling" 2 err "needs --scaling" mpit-dump --weak x
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi scaled steps
@@ -38,8 +36,7 @@ for mpi in openmpi mpich; do
     for ranks in 1 2 4; do # shellcheck disable=SC2086
         mpit-run --quiet --output run$ranks-$mpi mpirun.$mpi $over -n $ranks ./scaled-$mpi 800 100 50 100 >>measured
     done
-    gives "$mpi: three runs, not in order" 0 mpit-dump --scaling run4-$mpi run1-$mpi run2-$mpi
-    says out "^Strong scaling"
+    tells "$mpi: three runs, not in order" 0 out "^Strong scaling" mpit-dump --scaling run4-$mpi run1-$mpi run2-$mpi
     says out "^ +1 .* 1\.00 "
     says out "From 1 to 4 ranks the global efficiency goes from"
     says_not out "use --weak"
@@ -55,15 +52,13 @@ for mpi in openmpi mpich; do
         'all(near(rows[n]["global_efficiency"], own[1][1] / (n * own[n][0])) for n in rows)'
     check "  what the program does lowers it: 950 ms, then 350 ms on rank 0 and three turns" figure \
         'rows[4]["global_efficiency"] < 0.6 < 0.9 < rows[1]["global_efficiency"] and rows[4]["computation_scaling"] < 0.9'
-    gives "$mpi: weak scaling is told apart" 0 mpit-dump --scaling --weak run4-$mpi run1-$mpi
-    says out "^Weak scaling"
+    tells "$mpi: weak scaling is told apart" 0 out "^Weak scaling" mpit-dump --scaling --weak run4-$mpi run1-$mpi
     says out "leave out --weak"
     rm measured
     for ranks in 1 4; do # shellcheck disable=SC2086
         mpit-run --quiet --output grown$ranks-$mpi mpirun.$mpi $over -n $ranks ./scaled-$mpi 0 200 0 0 >>measured
     done
-    gives "$mpi: work that grows with the ranks" 0 mpit-dump --scaling grown1-$mpi grown4-$mpi
-    says out "use --weak"
+    tells "$mpi: work that grows with the ranks" 0 out "use --weak" mpit-dump --scaling grown1-$mpi grown4-$mpi
     gives "$mpi: as weak scaling" 0 mpit-dump --scaling --weak --json grown1-$mpi grown4-$mpi
     check "  each rank computes as long as before" figure 'near(rows[4]["computation_scaling"], own[1][1] / own[4][1])'
     check "  and the speedup is that of the work" figure 'near(rows[4]["speedup"], 4 * own[1][0] / own[4][0])'
@@ -79,7 +74,6 @@ for mpi in openmpi mpich; do
     gives "$mpi: a run without some calls" 0 mpit-dump --scaling --json run1-$mpi part-$mpi
     says err "part-$mpi: its efficiencies are not known"
     check "  has no efficiencies" figure 'rows[2]["global_efficiency"] is None and rows[2]["speedup"] > 1'
-    gives "$mpi: a run that is not there" 1 mpit-dump --scaling run1-$mpi no-such-run
-    says err "no-such-run does not exist"
+    tells "$mpi: a run that is not there" 1 err "no-such-run does not exist" mpit-dump --scaling run1-$mpi no-such-run
 done
 verdict

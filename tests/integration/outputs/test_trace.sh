@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 export LC_ALL=C.UTF-8
 unset LD_PRELOAD MPIT_OUTPUT MPIT_TRACE
 

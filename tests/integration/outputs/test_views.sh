@@ -7,7 +7,6 @@
 
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../../.." && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 export LC_ALL=C.UTF-8
 unset LD_PRELOAD "${!MPIT_@}"
 dump=$build/bin/mpit-dump views=$here/views.py

@@ -6,7 +6,6 @@
 . "$(dirname "$0")/../common/verdict.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
-build=$(cd "${1:?the build directory is missing}" && pwd) || exit 2
 unset LD_PRELOAD "${!MPIT_@}"
 dump=$build/bin/mpit-dump judge=$here/profile.py python=/usr/bin/python3
 cd "$work" || exit 2

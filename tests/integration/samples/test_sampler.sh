@@ -4,7 +4,6 @@
 # The sampler on both MPIs: how many samples there are and what they say, against programs that know (sampled.c); which
 # ranks and when; and that no program notices (samplestorm.c, 10 kHz).
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_sampler.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 
 # counted RUN: a line of JSON for each sampled thread, into $work/counts

@@ -4,7 +4,6 @@
 # Work and stall: waits whose length the program knows (stall.c) on each way that the MPI libraries make progress, live, in the
 # summary and in the replayed trace; and a profiler that asks for the state in a signal handler (collector.c).
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_stall.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 declare -A ways=([ob1]="--mca pml ob1" [tcp]="--mca pml ob1 --mca btl tcp,self" [ofi]="--mca pml cm --mca mtl ofi"
     [ucx]="--mca pml ucx --mca pml_ucx_tls any --mca pml_ucx_devices any")

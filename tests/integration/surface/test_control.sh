@@ -4,7 +4,6 @@
 # Control variables that are written while a program runs, on both MPIs: the trace has the calls that began while it was
 # on, of all threads, and no other; what reads such a trace says that it is a part; with nowhere to write there is none.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_control.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 export MPIT_LARGE_MESSAGE_BYTES=100
 

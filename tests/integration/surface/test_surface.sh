@@ -4,7 +4,6 @@
 # The MPI_T interface as a tool uses it, in every order of the two pairs of init and finalize, on both MPIs: what was
 # listed once stays, codes are right, the library's own variables behave as the standard says.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_surface.sh BUILD_DIR}" && pwd) || exit 2
 
 # one MPI RANKS ORDER [OPTION...]: options of the launcher
 one() {

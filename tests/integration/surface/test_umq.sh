@@ -5,7 +5,6 @@
 # stands, sees it wherever it is: in the program, its functions shown to libraries or not, and preloaded before or
 # behind mpit. What such a tool receives is counted once.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_umq.sh BUILD_DIR}" && pwd) || exit 2
 PATH=$build/bin:$PATH
 k=4
 

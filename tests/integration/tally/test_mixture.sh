@@ -5,7 +5,6 @@
 # itself, on both MPIs, with 1, 2 and 4 processes; and what is replayed from the trace equals the counters, cell for cell. The seed is
 # drawn unless it is given; each line has it.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_mixture.sh BUILD_DIR [SEED [ROUNDS]]}" && pwd) || exit 2
 seed=${2:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} rounds=${3:-150}
 
 for mpi in openmpi mpich; do

@@ -4,7 +4,6 @@
 # The program traffic counts for itself, and every variable that mpit shows agrees; on both MPIs, with 2, 3 and 4
 # processes. With a trace, what is replayed from it equals the counters, cell for cell.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_traffic.sh BUILD_DIR [SEED...]}" && pwd) || exit 2
 shift
 [ $# -gt 0 ] || set -- 1 2 3
 rounds=${TRAFFIC_ROUNDS:-60}

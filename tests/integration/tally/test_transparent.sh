@@ -6,7 +6,6 @@
 #   heat   on both MPIs, with 1, 2 and 4 processes
 #   hpcc   (Debian's, Open MPI) with 2: the results file but for what was timed
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_transparent.sh BUILD_DIR}" && pwd) || exit 2
 source=$(cd "$(dirname "$0")/../.." && pwd)
 
 # twice NAME MPI RANKS PROGRAM [ARGUMENT...]: without mpit, then with it; each in a folder of its own
@@ -28,20 +27,12 @@ twice() {
 
 # same NAME WHAT: the two ways' files of that kind are equal
 same() {
-    if diff "$work/$1/without.$2" "$work/$1/with.$2" >"$work/$1/$2.diff" 2>&1; then
-        ok "$1: same $2"
-    else
-        not_ok "$1: same $2" "$work/$1/$2.diff"
-    fi
+    check "$1: same $2" diff "$work/$1/without.$2" "$work/$1/with.$2"
 }
 
 # replayed NAME: the trace that was kept gives the tallies, cell for cell
 replayed() {
-    if "$build/bin/mpit-dump" --verify "$work/$1/run" >"$work/$1/verify" 2>&1; then
-        ok "$1: replay equals the counters"
-    else
-        not_ok "$1: replay equals the counters" "$work/$1/verify"
-    fi
+    check "$1: replay equals the counters" "$build/bin/mpit-dump" --verify "$work/$1/run"
 }
 
 # The results file without what depends on time: the lines and fields that hold times, rates and what follows from them

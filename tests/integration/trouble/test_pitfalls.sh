@@ -4,7 +4,6 @@
 # What programs do that a recorder must survive (pitfalls.c), on both MPIs, with a run directory and without; and a
 # profiling tool whose name begins as the library's does.
 . "$(dirname "$0")/../common/verdict.sh"
-build=$(cd "${1:?usage: test_pitfalls.sh BUILD_DIR}" && pwd) || exit 2
 cd "$work" || exit 2
 
 for mpi in openmpi mpich; do

@@ -60,10 +60,8 @@ for mpi in openmpi mpich; do
     done
     gives "$mpi: the first screen" 0 mpit-dump "$mpi-stop"
     says out 'trace +the first 1.00 s of the run, and the last events of each thread'
-    gives "$mpi: with a ring" 0 mpit-dump "$mpi-ring"
-    says out 'trace +at least the last 1.00 s of the run'
-    gives "$mpi: the profile" 0 mpit-dump --profile "$mpi-stop"
-    says out 'samples were taken for the first 1.00 s only'
+    tells "$mpi: with a ring" 0 out 'trace +at least the last 1.00 s of the run' mpit-dump "$mpi-ring"
+    tells "$mpi: the profile" 0 out 'samples were taken for the first 1.00 s only' mpit-dump --profile "$mpi-stop"
     gives "$mpi: an archive" 0 mpit-dump --otf2 "archive-$mpi" "$mpi-stop"
     gives "  is sound" 0 "$build/tests/otf2judge" "archive-$mpi"
     gives "$mpi: a run within the limit" 0 mpit-run --quiet --trace-seconds 100 --output "$mpi-within" "mpirun.$mpi" -n 2 "./timed-$mpi" 1

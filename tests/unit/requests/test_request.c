@@ -3,18 +3,19 @@
 #include "requestfixture.h"
 #include "umq/umq.h"
 
-static void unknown_handle_is_not_there(void **state)
+TESTS_EACH(table_is_clean, NULL)
+TESTS_ALL(run_setup, NULL)
+
+TEST(unknown_handle_is_not_there)
 {
-    (void)state;
     assert_null(request_take(0x123450, NULL));
     assert_null(request_take_idle(0x123450, false));
     assert_int_equal(request_begin(0x123450), 0);
     assert_null(request_take(0, NULL));
 }
 
-static void request_is_found_once(void **state)
+TEST(request_is_found_once)
 {
-    (void)state;
     post(0x1000, 1);
     assert_int_equal(request_begin(0x1000), 1);
     assert_null(request_take_idle(0x1000, false));
@@ -24,9 +25,8 @@ static void request_is_found_once(void **state)
     take_check(0x1000, 2);
 }
 
-static void neighbours_in_a_bucket_are_not_mistaken(void **state)
+TEST(neighbours_in_a_bucket_are_not_mistaken)
 {
-    (void)state;
     uint64_t handles[4] = {0x4000};
     for (int i = 1; i < 4; i++)
         handles[i] = neighbour_of(handles[i - 1]);
@@ -38,9 +38,8 @@ static void neighbours_in_a_bucket_are_not_mistaken(void **state)
     }
 }
 
-static void equal_handles_come_out_in_the_order_they_went_in(void **state)
+TEST(equal_handles_come_out_in_the_order_they_went_in)
 {
-    (void)state;
     uint64_t handle = shared_handle();
     for (uint64_t i = 1; i <= 100; i++)
         post(handle, i);
@@ -51,9 +50,8 @@ static void equal_handles_come_out_in_the_order_they_went_in(void **state)
 }
 
 /* Random traffic against a model: a request of the handle and variable, or the oldest of the handle. */
-static void random_traffic_is_as_in_a_model(void **state)
+TEST(random_traffic_is_as_in_a_model)
 {
-    (void)state;
     enum { MOST = 24, VARIABLES = 5, STEPS = EFFORT(200000, 5000) };
     struct {
         uint64_t mark;
@@ -89,9 +87,8 @@ static void random_traffic_is_as_in_a_model(void **state)
 
 /* Every order in which four equal handles can be completed, each by the variable that it stands in. Twice, so that a
  * bucket or an end that was left wrong shows. */
-static void equal_handles_are_told_apart_by_their_variables(void **state)
+TEST(equal_handles_are_told_apart_by_their_variables)
 {
-    (void)state;
     enum { EQUAL = 4, ORDERS = 256 };
     char variables[EQUAL];
     uint64_t handle = shared_handle();
@@ -111,9 +108,8 @@ static void equal_handles_are_told_apart_by_their_variables(void **state)
 }
 
 /* The program moved its handle: the oldest one it is. */
-static void handle_in_another_variable_is_the_oldest(void **state)
+TEST(handle_in_another_variable_is_the_oldest)
 {
-    (void)state;
     char variables[3], elsewhere;
     uint64_t handle = shared_handle();
     for (unsigned i = 0; i < 3; i++)
@@ -124,9 +120,8 @@ static void handle_in_another_variable_is_the_oldest(void **state)
 }
 
 /* The hot case of a post does not look whether its handle has crowded requests. */
-static void crowded_request_may_be_older_than_the_first(void **state)
+TEST(crowded_request_may_be_older_than_the_first)
 {
-    (void)state;
     char variables[3], elsewhere;
     uint64_t handle = shared_handle();
     for (unsigned i = 0; i < 2; i++)
@@ -141,9 +136,8 @@ static void crowded_request_may_be_older_than_the_first(void **state)
 }
 
 /* A request that a call inside of another posted under the same handle. */
-static void request_of_a_nested_call_waits_for_its_turn(void **state)
+TEST(request_of_a_nested_call_waits_for_its_turn)
 {
-    (void)state;
     char outer, inner;
     request_put(made(1, &outer), 0x2000);
     request_put(made(2, &inner), 0x2000);
@@ -155,9 +149,8 @@ static void request_of_a_nested_call_waits_for_its_turn(void **state)
     take_from_check(NULL, 0x2000, 2);
 }
 
-static void request_that_did_not_complete_is_put_back(void **state)
+TEST(request_that_did_not_complete_is_put_back)
 {
-    (void)state;
     post(0x5000, 1);
     request_put(request_take(0x5000, NULL), 0x5000);
     assert_int_equal(request_begin(0x5000), 1);
@@ -174,9 +167,8 @@ static struct request *persistent_post(uint64_t handle, int32_t peer)
     return request;
 }
 
-static void persistent_request_stays_until_it_is_removed(void **state)
+TEST(persistent_request_stays_until_it_is_removed)
 {
-    (void)state;
     struct request *request = persistent_post(0x6000, 0);
     assert_int_equal(request_begin(0x6000), 0); /* not active */
     assert_false(request_has_ended(request, NULL));
@@ -197,9 +189,8 @@ static void persistent_request_stays_until_it_is_removed(void **state)
 }
 
 /* Open MPI may start a persistent request under a new handle. The other one in its old bucket stays there. */
-static void renamed_request_leaves_its_neighbour_alone(void **state)
+TEST(renamed_request_leaves_its_neighbour_alone)
 {
-    (void)state;
     post(neighbour_of(0x6000), 1);
     struct request *request = persistent_post(0x6000, 0);
     request_rename(request, 0x6108);
@@ -210,9 +201,8 @@ static void renamed_request_leaves_its_neighbour_alone(void **state)
 }
 
 /* MPICH does not report the end of a started request to MPI_PROC_NULL. */
-static void started_request_to_nobody_may_be_started(void **state)
+TEST(started_request_to_nobody_may_be_started)
 {
-    (void)state;
     struct request *request = persistent_post(0x6000, PEER_PROC_NULL);
     request_state_set(request, REQUEST_ACTIVE);
     assert_ptr_equal(request_take_idle(0x6000, true), request);
@@ -220,9 +210,8 @@ static void started_request_to_nobody_may_be_started(void **state)
     request_release(request_remove(0x6000, NULL));
 }
 
-static void persistent_requests_of_one_handle_are_started_in_turn(void **state)
+TEST(persistent_requests_of_one_handle_are_started_in_turn)
 {
-    (void)state;
     uint64_t handle = shared_handle();
     struct request *first = persistent_post(handle, 0), *second = persistent_post(handle, 0);
     assert_ptr_equal(request_take_idle(handle, true), first);
@@ -235,9 +224,8 @@ static void persistent_requests_of_one_handle_are_started_in_turn(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
-static void made_requests_are_used_again(void **state)
+TEST(made_requests_are_used_again)
 {
-    (void)state;
     enum { MOST = 3000 };
     static struct request *first[MOST];
     uint64_t bytes = 0;
@@ -256,9 +244,8 @@ static void made_requests_are_used_again(void **state)
     }
 }
 
-static void limit_of_memory_holds(void **state)
+TEST(limit_of_memory_holds)
 {
-    (void)state;
     enum { ROOM = 2 << 20 };
     uint64_t limit = book.run.memory_limit, lost = book.run.header->lost[LOSS_NO_MEMORY];
     static struct request *all[4 * ROOM / sizeof(struct request)];
@@ -295,9 +282,8 @@ static void displaced_check(const uint64_t *marks, unsigned count)
     assert_int_equal(seen, expected);
 }
 
-static void handle_that_comes_again_displaces_what_it_stood_for(void **state)
+TEST(handle_that_comes_again_displaces_what_it_stood_for)
 {
-    (void)state;
     post(0x1000, 1);
     displaced_check(NULL, 0);
     post(0x1000, 2);
@@ -309,9 +295,8 @@ static void handle_that_comes_again_displaces_what_it_stood_for(void **state)
     assert_null(request_take(0x1000, NULL));
 }
 
-static void shared_handle_displaces_nothing(void **state)
+TEST(shared_handle_displaces_nothing)
 {
-    (void)state;
     for (uint64_t i = 1; i <= 4; i++)
         post(shared_handle(), i);
     displaced_check(NULL, 0);
@@ -331,14 +316,12 @@ static void comm_found(struct comm *comm)
 static void receive_found(void *data, int32_t rank, int32_t tag)
 {
     (*(unsigned *)data)++;
-    assert_int_equal(rank, 3);
-    assert_int_equal(tag, 9);
+    EQUALS({rank, 3}, {tag, 9});
 }
 
 /* Requests refer to a communicator without holding it, until threads run at once. */
-static void communicator_of_a_request_is_found_or_held(void **state)
+TEST(communicator_of_a_request_is_found_or_held)
 {
-    (void)state;
     struct comm comm = {.slot = 1, .holds = 1}, *comms[] = {NULL, &comm};
     struct view view = {.slot = 1, .comm = &comm};
     MPI_Request variables[3];
@@ -356,8 +339,7 @@ static void communicator_of_a_request_is_found_or_held(void **state)
     request_comm_visit(comm_found);
     assert_int_equal(comms_found, 3);
     request_pending_visit(&comm, receive_found, &pending);
-    assert_int_equal(pending, 2);
-    assert_int_equal(comm.holds, 1);
+    EQUALS({pending, 2}, {comm.holds, 1});
     book.concurrent = true;
     requests_share();
     assert_int_equal(comm.holds, 4);
@@ -377,9 +359,8 @@ static void communicator_of_a_request_is_found_or_held(void **state)
 }
 
 /* A nonblocking sendrecv has more to say than a request has room for. */
-static void pair_comes_out_whole(void **state)
+TEST(pair_comes_out_whole)
 {
-    (void)state;
     MPI_Request variable;
     struct posted posted = {.begin = 5, .where = &variable, .bytes = 80, .peer = 3, .tag = 9, .type = REQUEST_PAIR};
     struct request *request = request_make(&posted);
@@ -393,9 +374,8 @@ static void pair_comes_out_whole(void **state)
 }
 
 /* What the hot cases complete. */
-static void only_messages_that_were_posted_once_are_plain(void **state)
+TEST(only_messages_that_were_posted_once_are_plain)
 {
-    (void)state;
     struct posted posted = {.type = REQUEST_RECV};
     struct request request;
     request_fill(&request, &posted);
@@ -420,32 +400,6 @@ static void only_messages_that_were_posted_once_are_plain(void **state)
     assert_false(request_is_plain(&request));
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, table_is_clean)
-    const struct CMUnitTest tests[] = {
-        TEST(unknown_handle_is_not_there),
-        TEST(request_is_found_once),
-        TEST(neighbours_in_a_bucket_are_not_mistaken),
-        TEST(equal_handles_come_out_in_the_order_they_went_in),
-        TEST(random_traffic_is_as_in_a_model),
-        TEST(equal_handles_are_told_apart_by_their_variables),
-        TEST(handle_in_another_variable_is_the_oldest),
-        TEST(crowded_request_may_be_older_than_the_first),
-        TEST(request_of_a_nested_call_waits_for_its_turn),
-        TEST(request_that_did_not_complete_is_put_back),
-        TEST(persistent_request_stays_until_it_is_removed),
-        TEST(renamed_request_leaves_its_neighbour_alone),
-        TEST(started_request_to_nobody_may_be_started),
-        TEST(persistent_requests_of_one_handle_are_started_in_turn),
-        TEST(made_requests_are_used_again),
-        TEST(limit_of_memory_holds),
-        TEST(handle_that_comes_again_displaces_what_it_stood_for),
-        TEST(shared_handle_displaces_nothing),
-        TEST(communicator_of_a_request_is_found_or_held),
-        TEST(pair_comes_out_whole),
-        TEST(only_messages_that_were_posted_once_are_plain),
-        TEST(request_is_found_once), /* nothing was left */
-    };
-    return cmocka_run_group_tests(tests, run_setup, NULL);
-}
+/* Nothing was left. */
+AT_START(again_add,
+         test_add((struct CMUnitTest){"request_is_found_once again", request_is_found_once, NULL, NULL, NULL}))

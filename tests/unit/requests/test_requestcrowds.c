@@ -28,9 +28,11 @@ static void steps_check(void)
                  (unsigned long long)longest);
 }
 
-static void million_handles_are_found_in_a_few_steps(void **state)
+TESTS_EACH(table_is_clean, NULL)
+TESTS_ALL(run_setup, NULL)
+
+TEST(million_handles_are_found_in_a_few_steps)
 {
-    (void)state;
     const uint64_t strides[] = {1, 16, 0x180, 4096};
     for (unsigned s = 0; s < sizeof strides / sizeof strides[0]; s++) {
         for (uint64_t i = 0; i < MANY; i++)
@@ -43,9 +45,8 @@ static void million_handles_are_found_in_a_few_steps(void **state)
 }
 
 /* All have one handle, and were posted from one variable. If each take walked the others, this would take hours. */
-static void million_equal_handles_go_in_and_out_at_the_ends(void **state)
+TEST(million_equal_handles_go_in_and_out_at_the_ends)
 {
-    (void)state;
     char variable, elsewhere[2];
     for (uint64_t i = 1; i <= MANY; i++)
         post_from(&variable, shared_handle(), i);
@@ -55,9 +56,8 @@ static void million_equal_handles_go_in_and_out_at_the_ends(void **state)
 }
 
 /* The same from as many variables, and completed in the order of the variables from the last one on. */
-static void million_equal_handles_are_found_by_their_variables(void **state)
+TEST(million_equal_handles_are_found_by_their_variables)
 {
-    (void)state;
     static MPI_Request variables[MANY];
     for (uint64_t i = 0; i < MANY; i++)
         post_from(&variables[i], shared_handle(), i + 1);
@@ -66,9 +66,8 @@ static void million_equal_handles_are_found_by_their_variables(void **state)
 }
 
 /* Others are found in a step or two, however many stand for the shared handle. */
-static void crowd_is_no_burden_for_others(void **state)
+TEST(crowd_is_no_burden_for_others)
 {
-    (void)state;
     static MPI_Request variables[MANY];
     for (uint64_t i = 0; i < MANY; i++) {
         post_from(&variables[i], i % 2 ? shared_handle() : handle_of(i, 16), i + 1);
@@ -121,9 +120,8 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void threads_neither_lose_nor_mix_requests(void **state)
+TEST(threads_neither_lose_nor_mix_requests)
 {
-    (void)state;
     static struct worker workers[THREADS];
     uint64_t disorder = 0;
     book.concurrent = true;
@@ -142,9 +140,8 @@ static void threads_neither_lose_nor_mix_requests(void **state)
 
 /* A call began while threads did not run at once, and a session came meanwhile: MPI may have given the handle of its
  * request to another thread, whose variable is another one. */
-static void call_that_a_session_overtakes_takes_only_its_own(void **state)
+TEST(call_that_a_session_overtakes_takes_only_its_own)
 {
-    (void)state;
     int own, others;
     struct request *request = post_from(&others, 4096, 7);
     book.concurrent = true;
@@ -163,9 +160,8 @@ static void *hand_in(void *argument)
 }
 
 /* One thread posts what another completes: in order, and the memory finds its way back. */
-static void handle_that_passes_between_threads_keeps_its_order(void **state)
+TEST(handle_that_passes_between_threads_keeps_its_order)
 {
-    (void)state;
     static struct worker poster;
     book.concurrent = true;
     pthread_create(&poster.thread, NULL, hand_in, &poster);
@@ -178,21 +174,5 @@ static void handle_that_passes_between_threads_keeps_its_order(void **state)
         request_release(request);
     }
     pthread_join(poster.thread, NULL);
-    assert_int_equal(disorder, 0);
-    assert_int_equal(book.run.header->lost[LOSS_NO_MEMORY], 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup(name, table_is_clean)
-    const struct CMUnitTest tests[] = {
-        TEST(call_that_a_session_overtakes_takes_only_its_own),
-        TEST(million_handles_are_found_in_a_few_steps),
-        TEST(million_equal_handles_go_in_and_out_at_the_ends),
-        TEST(million_equal_handles_are_found_by_their_variables),
-        TEST(crowd_is_no_burden_for_others),
-        TEST(threads_neither_lose_nor_mix_requests),
-        TEST(handle_that_passes_between_threads_keeps_its_order),
-    };
-    return cmocka_run_group_tests(tests, run_setup, NULL);
+    EQUALS({disorder, 0}, {book.run.header->lost[LOSS_NO_MEMORY], 0});
 }

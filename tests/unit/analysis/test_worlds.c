@@ -141,10 +141,9 @@ TEST(requests_count_where_they_complete)
 }
 
 /* Both times 0 has waited for the receive, and then computes. */
-static void synchronous_send_waits_for_its_receive(void **state)
+TEST(synchronous_send_waits_for_its_receive)
 {
     static const unsigned sends[] = {CALL_MPI_Ssend, CALL_MPI_Send};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         ranks_make(2);
         AT(0, 1000, 5000, sends[i], .peer = 1, .tag = 7);
@@ -157,10 +156,9 @@ static void synchronous_send_waits_for_its_receive(void **state)
 }
 
 /* A slow network let the receive look early: MPI_Ssend has to wait for it all the same, MPI_Send not. */
-static void synchronous_send_waits_where_it_did_not(void **state)
+TEST(synchronous_send_waits_where_it_did_not)
 {
     static const unsigned sends[] = {CALL_MPI_Ssend, CALL_MPI_Send};
-    (void)state;
     for (int i = 0; i < 2; i++) {
         ranks_make(2);
         AT(1, 0, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
@@ -246,7 +244,7 @@ TEST(last_one_may_be_another)
 }
 
 /* Ranks come at 1000, 2000, 3000 and leave at 5000. Then each computes for 4000. The last of them decides. */
-static void collectives_need_what_their_kind_does(void **state)
+TEST(collectives_need_what_their_kind_does)
 {
     static const struct {
         unsigned function;
@@ -259,7 +257,6 @@ static void collectives_need_what_their_kind_does(void **state)
     };
     static const uint64_t own[][3] = {{7000, 7000, 7000}, {7000, 7000, 7000}, {5000, 6000, 7000},
                                       {5000, 6000, 7000}, {7000, 6000, 7000}, {7000, 7000, 7000}};
-    (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int shown = 0; shown < 3; shown++) { /* this rank computes 10000 more, so that it decides */
             ranks_make(3);
@@ -391,11 +388,10 @@ TEST(undecided_receive_is_unknown)
     unknown_check(2, "");
 }
 
-static void partial_traces_are_unknown(void **state)
+TEST(partial_traces_are_unknown)
 {
     static const char *const reasons[] = {"not end normally", "mpit_filter", "recording was off", "end of MPI_Init",
                                           "not matched",      "other jobs",  "several threads"};
-    (void)state;
     for (int i = 0; i < 7; i++) {
         ranks_make(2);
         struct run_header *header = job.ranks[1].run.header;

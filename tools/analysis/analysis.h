@@ -192,6 +192,8 @@ struct analysis {
     const char *no_ideal;  /* why the split is not known, or NULL */
     double *useful_ns;     /* by rank, if the worlds are known: between calls, */
     double *work_ns;       /* and in them, without waits */
+    double recorded_ns;    /* of all ranks. Of it: */
+    double unknown_ns;     /* work of calls whose needs are not known */
     bool no_memory;
     /* Called for each message if both of its calls are selected, and once more at the end. May be NULL. */
     void (*flow)(void *data, const struct analysis_flow *flow);

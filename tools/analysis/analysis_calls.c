@@ -464,7 +464,8 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
     analysis->decided++;
     if (receive->done_shown)
         analysis_flow_tell(analysis, receive);
-    blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm, &(struct arrival){receive->begun, source}, NULL);
+    blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm,
+                &(struct arrival){receive->begun, receive->envelope.source}, NULL);
 }
 
 static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathering, const struct attendee *who,
@@ -550,6 +551,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     lane->left_count = 0;
     lane->received = lane->received && call_is_mark(&lane->call);
     memset(lanes->need, 0, lanes->worlds * sizeof *lanes->need);
+    lanes->unsure = false;
     sent_offer(lanes, lane, lane->sent, kind, &blame);
     if (call_shape(&lane->call) == FOLD_RECV)
         received_offer(lanes, lane, lane->receive, &lane->call.event, &blame);

@@ -129,6 +129,8 @@ struct analysis_lanes {
     double *times;                    /* of all lanes, */
     double *before;                   /* of the lane whose call ends, before that, */
     double *need;                     /* and the latest of what the call needs */
+    bool unsure;                      /* the call that ends may need more than is known */
+    double unknown_ns;                /* work of such calls: a part of it is a wait */
     double ahead;                     /* latest time of all ranks on the free network */
     uint64_t zero_ns;                 /* where the times of worlds begin */
     struct keytable locks, windows;   /* analysis_locks.c */

@@ -72,6 +72,7 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     const struct analysis_process *process = lane->process;
     lane->place = lane->call.path < process->path_count ? process->places[lane->call.path] : 0;
     lane->segment = 0;
+    lane->visit = UINT64_MAX;
     if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns)
         return;
     if (pause_ns(process, lane->begin_ns) != lane->last_off_ns) { /* calls may have been between the two */
@@ -180,16 +181,19 @@ static struct wait_place *wait_place_add(struct analysis *analysis, const struct
 
 static uint32_t awaited_thread(const struct analysis_lanes *lanes, const struct arrival *cause)
 {
-    const struct analysis_lane *lane = lanes->processes[cause->world_rank].first;
-    while (lane->thread != cause->moment.thread)
-        lane++;
-    return (uint32_t)(lane - lanes->list);
+    const struct analysis_process *process = &lanes->processes[cause->world_rank];
+    size_t first = process->first ? (size_t)(process->first - lanes->list) : 0, i = first;
+    while (i < lanes->count && lanes->list[i].process == process && lanes->list[i].thread != cause->moment.thread)
+        i++;
+    return (uint32_t)(i < lanes->count && lanes->list[i].process == process ? i : first);
 }
 
 /* Adds a wait to all tables. */
 static void rooted_wait_add(const struct analysis_lanes *lanes, const struct analysis_wait *wait)
 {
     struct analysis *analysis = lanes->analysis;
+    if (analysis->plan) /* nobody asks for it */
+        return;
     struct rooted_wait rooted = {.lanes = lanes, .wait = wait, .rank = wait->cause->world_rank};
     analysis_wait(analysis, wait);
     rooted.place = wait_place_add(analysis, wait);
@@ -204,7 +208,8 @@ static void lane_stretch_add(struct analysis_lanes *lanes, struct analysis_lane 
                              uint32_t what, uint64_t from_ns, uint64_t to_ns)
 {
     struct stretch stretch = {from_ns, to_ns, kind, what};
-    lanes->analysis->no_memory |= !history_add(&lane->history, stretch, lanes->needed_ns);
+    if (!lanes->analysis->plan)
+        lanes->analysis->no_memory |= !history_add(&lane->history, stretch, lanes->needed_ns);
 }
 
 /* Returns whether the call could wait and did not, such as a receive whose message was there. Calls where all wait for all

@@ -66,7 +66,7 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     lane->probe.began = times + lanes->worlds;
     lane->probe.ended = times + 2 * lanes->worlds;
     for (size_t k = 0; k < lanes->worlds; k++)
-        times[k] = world_time(lanes, process->init_ns);
+        times[k] = lane->clock.before[k] = world_time(lanes, process->init_ns);
 }
 
 static uint64_t in_run(const struct analysis_lane *lane, uint64_t ns)
@@ -115,7 +115,10 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     double work = end > ready ? end - ready : 0;
     const struct world_plan *plan = lanes->analysis->plan;
     enum call_group group = world_plan_group(plan, lane->place);
-    clock->work_ns += work;
+    if (lanes->unsure)
+        lanes->unknown_ns += work;
+    else
+        clock->work_ns += work;
     if (!plan)
         place_work_add(&lanes->analysis->works, lane->place, work);
     memcpy(before, clock->times, lanes->worlds * sizeof *before);
@@ -127,11 +130,14 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
         clock->times[__builtin_ctzll(rest)] -= work;
     for (world_set rest = plan ? plan->cheap[group] : 0; rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] -= usual;
-    for (world_set rest = plan ? plan->even_work : 0; rest; rest &= rest - 1)
-        clock->times[__builtin_ctzll(rest)] += work * (plan->work_factors[lane->process->world_rank] - 1);
+    for (world_set rest = plan && !lanes->unsure ? plan->even_work : 0; rest; rest &= rest - 1)
+        clock->times[__builtin_ctzll(rest)] +=
+            (plan->cheap[group] & (world_set)1 << __builtin_ctzll(rest) ? work - usual : work) *
+            (plan->work_factors[lane->process->world_rank] - 1);
     for (world_set rest = plan ? plan->free[group] : 0; rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] = before[__builtin_ctzll(rest)];
     clock->times[WORLD_RECORDED] = end;
+    memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
     clock->at_ns = end_ns > clock->at_ns ? end_ns : clock->at_ns;
 }
 
@@ -259,6 +265,7 @@ static void rank_may_need(struct analysis_lanes *lanes, int32_t rank)
 {
     const struct analysis_lane *lane = lanes->processes[rank].first;
     lanes->analysis->ideal.unsure++;
+    lanes->unsure = true;
     if (lane && lane->started)
         may_need(lanes, lane->clock.times[WORLD_FREE_MOST]);
 }
@@ -266,6 +273,7 @@ static void rank_may_need(struct analysis_lanes *lanes, int32_t rank)
 static void any_may_need(struct analysis_lanes *lanes)
 {
     lanes->analysis->ideal.unsure++;
+    lanes->unsure = true;
     may_need(lanes, lanes->ahead);
 }
 
@@ -300,6 +308,7 @@ void need_gathered(struct analysis_lanes *lanes, const struct gathering *gatheri
 {
     if (known == CAUSE_UNKNOWN) {
         lanes->analysis->ideal.unsure++;
+        lanes->unsure = true;
         may_need(lanes, gathering->latest[0][WORLD_FREE_MOST]);
         may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
     } else if (known == CAUSE_KNOWN && gathering->form == FORM_PREFIX) {
@@ -448,6 +457,7 @@ static void world_run_add(struct ideal_run *run, const struct analysis_lanes *la
 void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
 {
     analysis->no_worlds = analysis->no_ideal = ideal_obstacle(analysis, lanes);
+    analysis->unknown_ns = lanes->unknown_ns;
     analysis->useful_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->useful_ns);
     analysis->work_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->work_ns);
     analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns;
@@ -462,6 +472,7 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         world_run_add(&analysis->ideal, lanes, lane);
         analysis->useful_ns[lane->process->world_rank] = (double)lane->clock.useful_ns;
         analysis->work_ns[lane->process->world_rank] = lane->clock.work_ns;
+        analysis->recorded_ns += (double)(lane->clock.at_ns - lane->process->init_ns);
     }
     if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))
         analysis->no_ideal = "the trace does not tell for which ranks some calls waited";

@@ -14,6 +14,11 @@
 /* Others take so much less in a segment that only one rank has work there. */
 #define ALONE_SHARE 0.1
 
+/* Of the time of all ranks: work of calls whose needs are not known. With more of it cures are not known. */
+#define UNKNOWN_MOST 0.05
+/* Of the run: the world without a change may end so much later than the run, as clocks of hosts differ. */
+#define DRIFT_MOST 0.02
+
 enum { SEGMENTS_TRIED = 8 };
 
 /* Of all readings for cures: a long trace has fewer of them, but at least one. */
@@ -32,13 +37,6 @@ struct cure_search {
     size_t tried_count;
     struct world base; /* the cures found so far */
 };
-
-static uint64_t site_hash(const struct analysis *analysis, uint32_t place)
-{
-    struct summary_sites sites;
-    const struct summary_site *site = call_place_site(analysis->places, place, &sites);
-    return site ? site->hash : SITE_OTHERS;
-}
 
 /* ---- figures ----------------------------------------------------------------------------------------------------- */
 
@@ -105,7 +103,7 @@ static int search_open(struct cure_search *search, const struct analysis *analys
     factors_fill(search->work_factors, analysis->work_ns, analysis->job.size);
     segments_sort(search);
     for (uint32_t place = 1; place <= places; place++) {
-        const struct summary_site *site = summary_site_of(&summary->sites, site_hash(analysis, place));
+        const struct summary_site *site = summary_site_of(&summary->sites, call_place_hash(analysis->places, place));
         search->groups[place] = site ? call_group_of(site) : GROUP_NONE;
         search->usual_ns[place] = place_work_usual(&analysis->works, place);
     }
@@ -129,13 +127,15 @@ static void try_add(struct cure_search *search, struct cure cure)
         search->tried[search->tried_count++] = cure;
 }
 
-/* Only the root of collectives has work there, and all others wait for it. */
+/* The root of collectives alone takes longer there, and all others wait for it. What it does more need not be spread. */
 static bool is_of_root(const struct cure_search *search, const struct segment_figures *figures)
 {
     const struct segment_sum *sum =
         keytable_find(&search->analysis->segments.sums, figures->number, (uint64_t)(uint32_t)figures->max_rank);
     double others = figures->ranks > 1 ? (double)(figures->sum_ns - figures->max_ns) / (figures->ranks - 1) : 0;
-    return sum && sum->roots_ns > sum->blamed_ns / 2 && others < ALONE_SHARE * (double)figures->max_ns;
+    bool alone = others < ALONE_SHARE * (double)figures->max_ns;
+    bool even = figures->ranks > 2 && (double)figures->min_ns > (1 - ALONE_SHARE) * others;
+    return sum && sum->roots_ns > sum->blamed_ns / 2 && (alone || even);
 }
 
 static void segments_try(struct cure_search *search)
@@ -257,7 +257,8 @@ static const struct wait_place *longest_wait(const struct cure_search *search, i
 
 static uint64_t waiting_site(const struct cure_search *search, const struct wait_place *wait)
 {
-    return wait ? site_hash(search->analysis, (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST)) : 0;
+    return wait ? call_place_hash(search->analysis->places, (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST))
+                : 0;
 }
 
 /* The rank whose calls others wait for in this pattern, and their place. */
@@ -268,10 +269,11 @@ static void awaited_tell(const struct cure_search *search, struct summary_cure *
         return;
     const struct segment_pair *pair = segment_pair_of(&search->analysis->segments, longest->segment);
     found->waits = waiting_site(search, longest);
-    found->to = site_hash(search->analysis, (uint32_t)(longest->keyed.key[0] & WAIT_PLACES_MOST));
-    found->from = pair ? site_hash(search->analysis, (uint32_t)pair->keyed.key[0]) : 0;
+    found->from = pair ? call_place_hash(search->analysis->places, (uint32_t)pair->keyed.key[0]) : 0;
+    found->to = call_place_hash(search->analysis->places, pair ? (uint32_t)pair->keyed.key[1]
+                                                               : (uint32_t)(longest->keyed.key[0] & WAIT_PLACES_MOST));
     if (pattern != WAIT_FOR_LOCK)
-        cure_rank_add(found, (int32_t)(uint32_t)longest->keyed.key[1]);
+        cure_rank_add(found, pair ? longest->segment_rank : (int32_t)(uint32_t)longest->keyed.key[1]);
 }
 
 static void segment_tell(const struct cure_search *search, struct summary_cure *found,
@@ -280,8 +282,8 @@ static void segment_tell(const struct cure_search *search, struct summary_cure *
     if (!figures)
         return;
     double own = rank_ns(search, figures->number, found->ranks[0]);
-    found->from = site_hash(search->analysis, figures->from);
-    found->to = site_hash(search->analysis, figures->to);
+    found->from = call_place_hash(search->analysis->places, figures->from);
+    found->to = call_place_hash(search->analysis->places, figures->to);
     found->own_ns = (uint64_t)own;
     found->others_ns = figures->ranks > 1 ? (figures->sum_ns - found->own_ns) / (figures->ranks - 1) : 0;
 }
@@ -353,24 +355,30 @@ static void plan_fill(const struct cure_search *search, struct world_plan *plan)
     }
 }
 
-/* A cure that is a part of the figures of another one, and none of its own. */
-static bool is_measure(const struct cure *cure)
+/* The program's data may not allow it. */
+static bool is_doubtful(const struct cure *cure)
 {
-    return cure->kind == CURE_LEVELLED;
+    return cure->kind == CURE_SENDS_EARLY || cure->kind == CURE_AT_ONCE;
 }
 
-/* The cure with the largest gain. Of those with about the same gain the first kind. */
+/* False for what is only a part of the figures of another cure. What is doubtful is never told after a cure that is not:
+ * it may be about the same waits. */
+static bool can_be_told(const struct cure_search *search, const struct cure *cure)
+{
+    return cure->kind != CURE_LEVELLED && !(search->base.count && is_doubtful(cure));
+}
+
+/* The cure with the largest gain. Of those with about the same gain the first kind. Returns tried_count if none gains. */
 static size_t best_find(const struct cure_search *search, const double *gains)
 {
-    size_t best = 0;
+    size_t best = search->tried_count;
     double most = 0;
     for (size_t i = 0; i < search->tried_count; i++)
-        if (!is_measure(&search->tried[i]) && gains[i] > most)
+        if (can_be_told(search, &search->tried[i]) && gains[i] > most)
             most = gains[i];
-    for (size_t i = search->tried_count; i-- > 0;)
-        if (!is_measure(&search->tried[i]) && gains[i] >= SAME_GAIN * most &&
-            (gains[best] < SAME_GAIN * most || is_measure(&search->tried[best]) ||
-             search->tried[i].kind <= search->tried[best].kind))
+    for (size_t i = 0; most > 0 && i < search->tried_count; i++)
+        if (can_be_told(search, &search->tried[i]) && gains[i] >= SAME_GAIN * most &&
+            (best == search->tried_count || search->tried[i].kind < search->tried[best].kind))
             best = i;
     return best;
 }
@@ -396,7 +404,7 @@ static void tried_remove(struct cure_search *search, size_t place)
     search->tried_count = kept;
 }
 
-/* Returns 1 with one more cure, 0 if there is none, -1 without memory. */
+/* Returns 1 with one more cure, 0 if there is none, -1 without memory, or where the replay is not the run. */
 static int cure_next(struct cure_search *search)
 {
     struct world_plan plan;
@@ -409,12 +417,16 @@ static int cure_next(struct cure_search *search)
     world_plan_release(&plan);
     if (result != 0)
         return -1;
+    double drift = run_ns[WORLDS_FIXED] - run_ns[WORLD_RECORDED];
+    if (!search->base.count && (drift > DRIFT_MOST * search->run_ns || drift < -DRIFT_MOST * search->run_ns))
+        return -1;
     for (size_t i = 0; i < search->tried_count; i++)
         gains[i] = run_ns[WORLDS_FIXED] - run_ns[WORLDS_FIXED + 1 + i];
     size_t best = best_find(search, gains);
+    if (best == search->tried_count)
+        return 0;
     const struct cure cure = search->tried[best];
-    double least = cure.kind == CURE_SENDS_EARLY || cure.kind == CURE_AT_ONCE ? LEAST_DOUBTFUL_GAIN : LEAST_GAIN;
-    if (search->tried_count == 0 || gains[best] < least * search->run_ns)
+    if (gains[best] < (is_doubtful(&cure) ? LEAST_DOUBTFUL_GAIN : LEAST_GAIN) * search->run_ns)
         return 0;
     bool moves = cure.kind == CURE_BALANCED && levelled_gain(search, gains, cure.segment) > gains[best] / 2;
     traced->cures[traced->cure_count++] = cure_tell(search, &cure, gains[best], run_ns[WORLDS_FIXED], moves);
@@ -426,6 +438,8 @@ static int cure_next(struct cure_search *search)
 int cures_find(const struct analysis *analysis, struct summary *summary)
 {
     struct cure_search search;
+    if (analysis->unknown_ns > UNKNOWN_MOST * analysis->recorded_ns)
+        return 0;
     int result = search_open(&search, analysis, summary);
     if (result == 0)
         candidates_make(&search);
@@ -439,6 +453,8 @@ int cures_find(const struct analysis *analysis, struct summary *summary)
         }
     }
     summary->traced.replayed = result == 0;
+    if (result != 0)
+        summary->traced.cure_count = 0;
     search_release(&search);
     return result;
 }

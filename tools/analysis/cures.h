@@ -14,7 +14,7 @@
 #include "analysis/analysis.h"
 
 /* Fills in the cures of summary->traced. Reads the trace of an open analysis up to CURES_KEPT times more. Returns 0, or
- * -1 without memory. Cures are not known where the needs of calls are not. */
+ * -1 without memory. Cures are not known where the needs of calls are not, or where clocks of hosts differ. */
 int cures_find(const struct analysis *analysis, struct summary *summary);
 
 #endif

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 16, STEPS_MOST = 1 << 16 };
+enum { FIRST_CAPACITY = 16, STEPS_MOST = 1 << 12 };
 
 static struct stretch *stretch_at(const struct history *history, size_t place)
 {

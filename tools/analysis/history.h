@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HISTORY_MOST = 1 << 15 };
+enum { HISTORY_MOST = 1 << 12 };
 
 enum stretch_kind { STRETCH_COMPUTES, STRETCH_WORKS, STRETCH_WAITS };
 

@@ -8,14 +8,16 @@ static struct place_work *work_of(struct place_works *works, uint32_t place)
 {
     if (place >= works->capacity) {
         size_t capacity = 2 * (size_t)place + 16;
-        struct place_work *list = realloc(works->list, capacity * sizeof *list);
+        struct place_work **list = realloc(works->list, capacity * sizeof(struct place_work *));
         if (!list)
             return NULL;
-        memset(list + works->capacity, 0, (capacity - works->capacity) * sizeof *list);
+        memset(list + works->capacity, 0, (capacity - works->capacity) * sizeof(struct place_work *));
         works->list = list;
         works->capacity = capacity;
     }
-    return &works->list[place];
+    if (!works->list[place])
+        works->list[place] = calloc(1, sizeof *works->list[place]);
+    return works->list[place];
 }
 
 /* Four steps a power of two. */
@@ -40,9 +42,9 @@ void place_work_add(struct place_works *works, uint32_t place, double ns)
 double place_work_usual(const struct place_works *works, uint32_t place)
 {
     uint64_t all = 0, so_far = 0;
-    if (place >= works->capacity)
+    if (place >= works->capacity || !works->list[place])
         return 0;
-    const uint32_t *counts = works->list[place].counts;
+    const uint32_t *counts = works->list[place]->counts;
     for (size_t i = 0; i < WORK_STEPS; i++)
         all += counts[i];
     for (size_t i = 0; all && i < WORK_STEPS; i++)
@@ -53,6 +55,8 @@ double place_work_usual(const struct place_works *works, uint32_t place)
 
 void place_works_release(struct place_works *works)
 {
+    for (size_t i = 0; i < works->capacity; i++)
+        free(works->list[i]);
     free(works->list);
     *works = (struct place_works){NULL, 0};
 }

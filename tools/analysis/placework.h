@@ -18,7 +18,7 @@ struct place_work {
 };
 
 struct place_works {
-    struct place_work *list; /* by place */
+    struct place_work **list; /* by place. NULL: no call there */
     size_t capacity;
 };
 

@@ -90,7 +90,9 @@ static double segment_cured(const struct world_plan *plan, const struct cure *cu
     case CURE_AS_OTHERS:
         if (cure->rank != is->rank)
             return is->ns;
-        return visit && visit->ranks > 1 ? (visit->ns - is->ns) / (visit->ranks - 1) : 0;
+        if (!visit)
+            return is->ns;
+        return visit->ranks > 1 ? (visit->ns - is->ns) / (visit->ranks - 1) : 0;
     case CURE_LEVELLED:
         sum = keytable_find(&plan->figures->sums, is->segment, (uint64_t)(uint32_t)is->rank);
         return sum && sum->count ? (double)sum->ns / (double)sum->count : is->ns;

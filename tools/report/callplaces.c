@@ -120,6 +120,11 @@ const struct summary_site *call_place_site(struct call_places *places, uint32_t 
     return &named->site;
 }
 
+uint64_t call_place_hash(const struct call_places *places, uint32_t place)
+{
+    return place && place <= places->sites.count ? places->sites.list[place - 1].hash : SITE_OTHERS;
+}
+
 uint32_t call_place_first(struct call_places *places, uint32_t place)
 {
     struct summary_sites sites;

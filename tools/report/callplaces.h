@@ -32,6 +32,9 @@ uint32_t call_places_count(const struct call_places *places);
  * function of this file. NULL: no memory, or place 0. */
 const struct summary_site *call_place_site(struct call_places *places, uint32_t place, struct summary_sites *sites);
 
+/* The hash of its site, without names. SITE_OTHERS: place 0. */
+uint64_t call_place_hash(const struct call_places *places, uint32_t place);
+
 /* Returns the same number for all paths to one place (site_place), whoever called its function. It reads names. */
 uint32_t call_place_first(struct call_places *places, uint32_t place);
 

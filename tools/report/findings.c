@@ -187,7 +187,7 @@ void findings_find(struct findings *findings, const struct summary *summary)
     if (findings->known)
         rules_apply(findings, &facts);
     qsort(findings->list, findings->count, sizeof *findings->list, by_cost);
-    for (size_t i = 0; findings->known && i < summary->traced.cure_count; i++)
+    for (size_t i = 0; findings->known && i < summary->traced.cure_count && findings->count < FINDINGS_MAX; i++)
         finding_of_cure(&facts, &summary->traced.cures[i], &findings->list[findings->count++]);
     free(loads);
 }

@@ -73,14 +73,17 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
 {
     char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES], own[UNIT_TEXT_BYTES],
         others[UNIT_TEXT_BYTES];
+    bool all = cure->kind == CURE_EVEN;
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
+    segment_text(facts, cure, where);
     int used = snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
-                        segment_text(facts, cure, where), run_text(facts, cure, run));
+                        all ? " outside of MPI" : where, run_text(facts, cure, run));
     if (cure->own_ns && (size_t)used < sizeof finding->text)
         snprintf(finding->text + used, sizeof finding->text - (size_t)used,
-                 " Rank %" PRId32 " takes %s there, the others %s.", finding->ranks[0],
-                 text_of_seconds(own, seconds_of(cure->own_ns)), text_of_seconds(others, seconds_of(cure->others_ns)));
+                 " Rank %" PRId32 " takes %s%s, the others %s.", finding->ranks[0],
+                 text_of_seconds(own, seconds_of(cure->own_ns)), all && where[0] ? where : " there",
+                 text_of_seconds(others, seconds_of(cure->others_ns)));
 }
 
 static void tell_uneven(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
@@ -184,8 +187,8 @@ static void tell_place(const struct facts *facts, struct finding *finding, bool 
     char place[PLACE_TEXT_BYTES];
     size_t used = strlen(finding->text);
     if (finding->site)
-        snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.", waits ? "waiting is" : "are",
-                 finding_place_text(facts, finding->site, place));
+        snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.",
+                 waits ? "waiting is" : "of their time is", finding_place_text(facts, finding->site, place));
 }
 
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)

@@ -26,7 +26,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
 {
     char text[2 * FINDING_TEXT_BYTES], share[16];
     size_t shown = 0;
-    if (!findings->known || (findings->lack[0] && !findings->count))
+    if (!findings->known || (findings->lack[0] && !findings->replayed))
         return;
     fprintf(out, "\nWhat stands out (of run, %s)\n", findings->replayed ? "gained" : "at most");
     for (size_t i = 0; i < findings->count && shown < most; i++) {

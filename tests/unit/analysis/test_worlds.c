@@ -366,6 +366,7 @@ TEST(lock_may_wait_for_any_rank)
     analyse(2);
     assert_int_equal(analysis.ideal.ideal_ns.least, 5000);
     assert_int_equal(analysis.ideal.ideal_ns.most, 8500);
+    assert_true(analysis.unknown_ns == 4000 && analysis.work_ns[0] == 0);
     unknown_check(2, "does not tell for which ranks");
 }
 
@@ -544,6 +545,21 @@ TEST(small_messages_cost_their_work_and_their_loop)
     ended(1, 13500);
     analyse(2);
     gain_check(2, (struct cure){.kind = CURE_CHEAP, .group = GROUP_SMALL_MESSAGES}, NULL, 500);
+}
+
+/* A damaged trace: the receive was posted for rank 1, and has a message of rank 2. The wait is for the send that it got. */
+TEST(damaged_receive_waits_for_its_send)
+{
+    ranks_make(3);
+    AT(1, 500, 10, CALL_MPI_Send, .peer = 0, .tag = 5);
+    AT(0, 0, 0, CALL_MPI_Irecv, .peer = 1, .tag = 5);
+    AT(0, 0, 2500, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = 2, .tag = 5);
+    analyse_until(3, 3000);
+    for (size_t i = 0; i < analysis.causes.capacity; i++)
+        for (const struct keyed *keyed = analysis.causes.buckets[i]; keyed; keyed = keyed->next)
+            assert_int_equal(keyed->key[1], 1);
+    release(3);
 }
 
 /* Two ranks compute 2,000 while they hold the lock of rank 0. The second waits for the first. */

@@ -630,9 +630,8 @@ TEST(replay_tells_what_need_not_be)
         {{.kind = CURE_CHEAP, .group = GROUP_SMALL_MESSAGES},
          CALL_MPI_Send,
          "small_messages",
-         "If the 1,000 small messages of a rank cost nothing, the run would take 6.00 s in place of 10.0 s. Most are "
-         "in "
-         "MPI_Send (halo.c:72 exchange).",
+         "If the 1,000 small messages of a rank cost nothing, the run would take 6.00 s in place of 10.0 s. Most of "
+         "their time is in MPI_Send (halo.c:72 exchange).",
          "into one"},
         {{.kind = CURE_CHEAP, .group = GROUP_SMALL_COLLECTIVES},
          CALL_MPI_Allreduce,

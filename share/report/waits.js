@@ -10,6 +10,7 @@ const PATTERNS = {
   early_scan: ["Early Scan", "until the last lower rank enters"],
   wait_at_creation: ["Wait at Communicator Creation", "until the last rank enters"],
   wait_for_lock: ["Wait for Lock", "until another rank releases it"],
+  late_progress: ["Late Progress", "until the other end calls MPI again"],
 };
 
 function commAt(analysis, index) {

@@ -18,6 +18,7 @@ const struct pattern_text pattern_texts[WAIT_PATTERNS] = {
     [WAIT_EARLY_SCAN] = {"Early Scan", "early_scan"},
     [WAIT_AT_CREATION] = {"Wait at Communicator Creation", "wait_at_creation"},
     [WAIT_FOR_LOCK] = {"Wait for Lock", "wait_for_lock"},
+    [WAIT_LATE_PROGRESS] = {"Late Progress", "late_progress"},
 };
 
 const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {

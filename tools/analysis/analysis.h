@@ -38,6 +38,7 @@ enum wait_pattern {
     WAIT_EARLY_SCAN,
     WAIT_AT_CREATION,
     WAIT_FOR_LOCK,
+    WAIT_LATE_PROGRESS,
     WAIT_PATTERNS
 };
 

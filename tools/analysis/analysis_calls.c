@@ -267,6 +267,8 @@ static void posted_request_add(struct analysis_lanes *lanes, struct analysis_lan
     object->function = function;
     if (class == REQUEST_IS_SEND)
         object->sent = message_begin(lanes, lane, post, function);
+    if (object->sent)
+        object->sent->goes_on = true;
     else if (class == REQUEST_IS_RECV)
         object->receive = receive_begin(lanes, lane, post, function);
     else
@@ -406,6 +408,25 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 
 /* ---- end of a call ----------------------------------------------------------------------------------------------- */
 
+enum { PROGRESS_BYTES = 4096 }; /* a smaller message does not need its other end */
+
+/* Checks whether the call had to wait until the other end of a nonblocking transfer called MPI: that computed all the time
+ * since both had begun, and the call ended after it came. */
+static void progress_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, uint32_t comm, int32_t rank,
+                           const struct moment *begun, struct blame *blame)
+{
+    const struct analysis_process *process = &lanes->processes[rank];
+    uint64_t ready = begun->ns > lane->begin_ns ? begun->ns : lane->begin_ns;
+    struct analysis_lane *other = process->first;
+    if (!other || process->lanes_open != 1 || !other->begun || other->last_ns > ready || other->begin_ns <= ready ||
+        other->begin_ns >= lane->end_ns || call_is_mark(&other->call))
+        return;
+    struct arrival cause = {lane_moment(lanes->analysis, other), rank};
+    need_progress(lanes, &cause.moment);
+    blame_offer(blame, WAIT_LATE_PROGRESS, comm, &cause, NULL);
+    path_drop(&lanes->analysis->paths, cause.moment.path);
+}
+
 /* Checks whether a send had to wait for its receive. A buffered send never has. */
 static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                        unsigned function, struct blame *blame)
@@ -417,6 +438,8 @@ static void sent_offer(struct analysis_lanes *lanes, const struct analysis_lane 
     if (posted && posted->ns < lane->end_ns)
         blame_offer(blame, WAIT_LATE_RECEIVER, message->envelope.comm,
                     &(struct arrival){*posted, message->envelope.dest}, NULL);
+    if (posted && message->bytes >= PROGRESS_BYTES)
+        progress_offer(lanes, lane, message->envelope.comm, message->envelope.dest, posted, blame);
 }
 
 void analysis_flow_tell(void *data, const struct receive *receive)
@@ -466,6 +489,8 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
         analysis_flow_tell(analysis, receive);
     blame_offer(blame, WAIT_LATE_SENDER, receive->envelope.comm,
                 &(struct arrival){receive->begun, receive->envelope.source}, NULL);
+    if (receive->goes_on && receive->bytes != UINT64_MAX && receive->bytes >= PROGRESS_BYTES)
+        progress_offer(lanes, lane, receive->envelope.comm, receive->envelope.source, &receive->begun, blame);
 }
 
 static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathering, const struct attendee *who,

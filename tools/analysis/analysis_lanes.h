@@ -200,6 +200,8 @@ void need_unknown(struct analysis_lanes *lanes);
 void need_request_unknown(struct analysis_lanes *lanes, const struct event *ended);
 void need_access_done(struct analysis_lanes *lanes, const struct event *ended);
 void need_others(struct analysis_lanes *lanes, struct analysis_lane *lane);
+/* The call waited until another rank called MPI again, with this moment. */
+void need_progress(struct analysis_lanes *lanes, const struct moment *moment);
 /* At the end: the result. */
 void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes);
 

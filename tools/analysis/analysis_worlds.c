@@ -319,6 +319,11 @@ void need_gathered(struct analysis_lanes *lanes, const struct gathering *gatheri
     }
 }
 
+void need_progress(struct analysis_lanes *lanes, const struct moment *moment)
+{
+    need_add_but(lanes, path_times(moment->path), lanes->analysis->plan ? lanes->analysis->plan->progress : 0);
+}
+
 void need_released(struct analysis_lanes *lanes, const struct moment *released)
 {
     need_add(lanes, path_times(released->path));

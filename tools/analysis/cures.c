@@ -158,6 +158,7 @@ static void candidates_make(struct cure_search *search)
         [GROUP_OBJECTS] = CURE_FREE,         [GROUP_SMALL_IO] = CURE_CHEAP,          [GROUP_POLLS] = CURE_CHEAP};
     try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE});
     try_add(search, (struct cure){CURE_SENDS_EARLY, 0, -1, GROUP_NONE});
+    try_add(search, (struct cure){CURE_PROGRESS, 0, -1, GROUP_NONE});
     try_add(search, (struct cure){CURE_LOCKS_SHORT, 0, -1, GROUP_NONE});
     for (enum call_group group = GROUP_NONE + 1; group < CALL_GROUPS; group++) {
         struct group_sum sum = call_group_sum(search->summary, group);
@@ -321,6 +322,9 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
         return found;
     case CURE_RECEIVES_EARLY:
         awaited_tell(search, &found, WAIT_LATE_RECEIVER);
+        return found;
+    case CURE_PROGRESS:
+        awaited_tell(search, &found, WAIT_LATE_PROGRESS);
         return found;
     case CURE_LOCKS_SHORT:
         awaited_tell(search, &found, WAIT_FOR_LOCK);

@@ -195,6 +195,7 @@ static void message_match(struct matching *matching, struct message *message, st
     message->posted = receive->posted;
     path_hold(message->posted.path);
     receive->begun = message->begun;
+    receive->goes_on = message->goes_on;
     path_hold(receive->begun.path);
     if (receive->late && matching->late)
         matching->late(matching->late_data, receive);

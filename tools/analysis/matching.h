@@ -54,6 +54,7 @@ struct message {
     struct envelope envelope;
     uint64_t bytes;
     struct moment begun;
+    bool goes_on; /* after the call that began it */
     bool received;
     struct moment posted; /* the receive that got it */
     unsigned references;
@@ -73,7 +74,8 @@ struct receive {
     struct opening *opening;         /* asks for anything, and is open */
     struct receive *older, *younger; /* there */
     bool matched;
-    struct moment begun; /* the message that it got */
+    bool goes_on;        /* the message that it got was sent by a call that did not wait for its end */
+    struct moment begun; /* that message */
     /* The call that got the message, for drawings of messages. `late` means that the message was not known yet when
      * this call returned. */
     uint64_t got_ns; /* when that began */

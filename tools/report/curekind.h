@@ -10,7 +10,7 @@
 enum cure_kind {
     CURE_RECEIVES_EARLY, /* sends need no receive */
     CURE_SENDS_EARLY,    /* a send begins before the computation that precedes it */
-    CURE_PROGRESS,       /* a nonblocking transfer runs from its post on */
+    CURE_PROGRESS,       /* a nonblocking transfer goes on while its ranks compute */
     CURE_LOCKS_SHORT,    /* a rank computes before it takes a lock, and not while it holds it */
     CURE_CHEAP,          /* calls of a group of places do not do their usual work */
     CURE_FREE,           /* calls of a group of places cost nothing and need nobody */

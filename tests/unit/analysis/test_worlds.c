@@ -547,6 +547,37 @@ TEST(small_messages_cost_their_work_and_their_loop)
     gain_check(2, (struct cure){.kind = CURE_CHEAP, .group = GROUP_SMALL_MESSAGES}, NULL, 500);
 }
 
+/* The message of rank 0 arrives only when that calls MPI_Wait, after its computation. */
+static void late_progress_make(int bytes)
+{
+    ranks_make(2);
+    AT(0, 0, 10, CALL_MPI_Isend, .peer = 1, .tag = 7, .bytes = (uint64_t)bytes);
+    AT(0, 5000, 100, CALL_MPI_Wait, .peer = 1, .tag = 1);
+    AT(0, 0, CALL_MPI_Isend, RECORD_SEND_DONE, .peer = 1, .tag = 7, .bytes = (uint64_t)bytes);
+    AT(1, 100, 4990, CALL_MPI_Recv, .peer = 0, .tag = 7, .bytes = (uint64_t)bytes);
+    ended(0, 5100);
+    ended(1, 7090);
+    analyse(2);
+}
+
+TEST(progress_gains_the_wait_for_the_next_call)
+{
+    late_progress_make(1 << 20);
+    uint64_t waited = 0;
+    for (size_t i = 0; i < analysis.waits.capacity; i++)
+        for (const struct keyed *keyed = analysis.waits.buckets[i]; keyed; keyed = keyed->next)
+            if (keyed->key[0] >> 48 == WAIT_LATE_PROGRESS)
+                waited += ((const struct analysis_sum *)keyed)->amount;
+    assert_int_equal(waited, 4900);
+    gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 7090 - 5100);
+}
+
+TEST(small_messages_need_no_progress)
+{
+    late_progress_make(64);
+    gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 0);
+}
+
 /* A damaged trace: the receive was posted for rank 1, and has a message of rank 2. The wait is for the send that it got. */
 TEST(damaged_receive_waits_for_its_send)
 {

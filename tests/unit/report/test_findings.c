@@ -660,6 +660,11 @@ TEST(replay_tells_what_need_not_be)
          "late_sender",
          "If sends came before the computation",
          "Send first"},
+        {{.kind = CURE_PROGRESS},
+         CALL_MPI_Recv,
+         "no_overlap",
+         "If nonblocking transfers ran while ranks compute",
+         "MPI_Test"},
         {{.kind = CURE_LOCKS_SHORT}, CALL_MPI_Win_lock, "lock_contention", "while it holds a lock", "before the lock"},
         {{.kind = CURE_AT_ONCE}, CALL_MPI_Recv, "serialization", "in turn, the run would take", "at the same time"},
     };

@@ -113,6 +113,6 @@ void world_plan_compute(const struct world_plan *plan, const struct computation 
         const struct world *world = &plan->worlds[__builtin_ctzll(rest)];
         for (size_t i = 0; i < world->count; i++)
             if (world->cures[i].segment == is->segment && cure_is_of_segment(world->cures[i].kind))
-                times[__builtin_ctzll(rest)] = segment_cured(plan, &world->cures[i], is);
+                times[__builtin_ctzll(rest)] *= segment_cured(plan, &world->cures[i], is) / is->ns;
     }
 }

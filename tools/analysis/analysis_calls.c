@@ -267,12 +267,12 @@ static void posted_request_add(struct analysis_lanes *lanes, struct analysis_lan
     object->function = function;
     if (class == REQUEST_IS_SEND)
         object->sent = message_begin(lanes, lane, post, function);
-    if (object->sent)
-        object->sent->goes_on = true;
     else if (class == REQUEST_IS_RECV)
         object->receive = receive_begin(lanes, lane, post, function);
     else
         object->gathering = operation_begin(lanes, lane, post, function, &object->attendee);
+    if (object->sent)
+        object->sent->goes_on = true;
 }
 
 /* Returns the request that the record ends, which the caller frees. Returns NULL if its post was not seen. */

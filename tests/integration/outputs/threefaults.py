@@ -3,7 +3,7 @@
 
     threefaults.py BUILD SOURCE MPI
 
-The faults: rank 2 computes longer, rank 1 sends late, and the messages of jacobi.c are small. With -g each has a file and a
+The faults: rank 2 computes longer, rank 1 does more before it sends, and the messages of jacobi.c are small. With -g each has a file and a
 line, without it a function. 4 ranks may share 2 processors, so a run may be blurred: one of three has to name all. There
 MPICH's polls do not yield, and what small messages cost is lost in the waits for processors: it is not asked for.
 """
@@ -57,7 +57,7 @@ def judge_program(name, compiler, file, wanted, work, *flags):
 
 def faults(long, late, small=None):
     blurred = MPI == "mpich" and len(os.sched_getaffinity(0)) < 4
-    return [["Rank", " 2", "compute", *long], ["Rank 1 sends late", *late], *([["small messages", *small]] if small and not blurred else [])]
+    return [["rank 2 took as long", *long], ["rank 1 took as long", *late], *([["small messages", *small]] if small and not blurred else [])]
 
 
 def main():

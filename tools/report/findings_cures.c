@@ -80,6 +80,11 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
     segment_text(facts, cure, where);
+    if (cure != facts->summary->traced.cures && !all && where[0]) { /* fewer words, so that it has room on a screen */
+        snprintf(finding->text, sizeof finding->text, "Rank %" PRId32 " takes %s%s, the others %s.", finding->ranks[0],
+                 text_of_ns(own, cure->own_ns), where, text_of_ns(others, cure->others_ns));
+        return;
+    }
     int used = snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
                         all ? " outside of MPI" : where, run_text(facts, cure, run));
     if (cure->own_ns && (size_t)used < sizeof finding->text)
@@ -189,7 +194,7 @@ static void tell_place(const struct facts *facts, struct finding *finding, bool 
 {
     char place[PLACE_TEXT_BYTES];
     size_t used = strlen(finding->text);
-    if (finding->site)
+    if (finding->site && (!waits || finding->site != finding->causes[1])) /* not said yet */
         snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.",
                  waits ? "waiting is" : "of their time is", finding_place_text(facts, finding->site, place));
 }

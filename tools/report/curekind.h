@@ -9,7 +9,6 @@
 /* What is changed. Of kinds that gain about the same, the first is told. */
 enum cure_kind {
     CURE_RECEIVES_EARLY, /* sends need no receive */
-    CURE_SENDS_EARLY,    /* a send begins before the computation that precedes it */
     CURE_PROGRESS,       /* a nonblocking transfer goes on while its ranks compute */
     CURE_LOCKS_SHORT,    /* a rank computes before it takes a lock, and not while it holds it */
     CURE_CHEAP,          /* calls of a group of places do not do their usual work */
@@ -19,6 +18,7 @@ enum cure_kind {
     CURE_BALANCED,       /* a segment takes the mean of all ranks, at each visit */
     CURE_EVEN,           /* all ranks compute equally long: each by its own factor */
     CURE_EVEN_WORK,      /* all ranks work equally long in MPI, likewise */
+    CURE_SENDS_EARLY,    /* a send begins before the computation that precedes it */
     CURE_AT_ONCE,        /* receives do not wait for their sends */
     CURE_KINDS
 };

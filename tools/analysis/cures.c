@@ -147,6 +147,8 @@ static void segments_try(struct cure_search *search)
         } else if (figures->ranks > 1) {
             try_add(search, (struct cure){CURE_BALANCED, figures->number, -1, GROUP_NONE});
             try_add(search, (struct cure){CURE_LEVELLED, figures->number, -1, GROUP_NONE});
+        } else {
+            try_add(search, (struct cure){CURE_BALANCED, figures->number, figures->max_rank, GROUP_NONE});
         }
     }
 }
@@ -345,6 +347,7 @@ static void plan_fill(const struct cure_search *search, struct world_plan *plan)
 {
     *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
                                 .figures = &search->analysis->segments,
+                                .ranks = search->analysis->job.size,
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,
                                 .groups = search->groups,
@@ -369,7 +372,8 @@ static bool is_doubtful(const struct cure *cure)
  * it may be about the same waits. */
 static bool can_be_told(const struct cure_search *search, const struct cure *cure)
 {
-    return cure->kind != CURE_LEVELLED && !(search->base.count && is_doubtful(cure));
+    return cure->kind != CURE_LEVELLED && !(search->base.count && is_doubtful(cure)) &&
+           (search->base.count || cure->kind != CURE_BALANCED || cure->rank < 0); /* CURE_EVEN knows better at first */
 }
 
 /* The cure with the largest gain. Of those with about the same gain the first kind. Returns tried_count if none gains. */

@@ -48,6 +48,7 @@ struct world_plan {
     size_t count; /* of worlds */
     struct world worlds[WORLDS_MOST];
     const struct segments *figures; /* of the reading before */
+    int32_t ranks;                  /* of the job */
     const double *factors;          /* of computation in CURE_EVEN, by rank, */
     const double *work_factors;     /* and of work in MPI in CURE_EVEN_WORK */
     const double *usual_ns;         /* work of a call, by place */

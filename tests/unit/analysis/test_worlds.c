@@ -633,7 +633,8 @@ TEST(segments_are_balanced_at_each_visit)
         }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct world_plan plan = {.count = WORLDS_FIXED + 1, .figures = &segments, .segment_count = number + 1};
-        plan.worlds[WORLDS_FIXED] = (struct world){{{.kind = cases[i].kind, .segment = number}}, 1};
+        plan.worlds[WORLDS_FIXED] = (struct world){
+            {{.kind = cases[i].kind, .segment = number, .rank = cases[i].kind == CURE_BALANCED ? -1 : 0}}, 1};
         assert_int_equal(world_plan_open(&plan), 0);
         for (int32_t r = 0; r < 2; r++)
             for (uint64_t visit = 0; visit < 2; visit++) {
@@ -653,7 +654,8 @@ TEST(segments_are_balanced_at_each_visit)
                               .figures = &segments,
                               .segment_count = number + 1,
                               .factors = (const double[]){2, 0.5}};
-    both.worlds[WORLDS_FIXED] = (struct world){{{.kind = CURE_EVEN}, {.kind = CURE_BALANCED, .segment = number}}, 2};
+    both.worlds[WORLDS_FIXED] =
+        (struct world){{{.kind = CURE_EVEN}, {.kind = CURE_BALANCED, .segment = number, .rank = -1}}, 2};
     double taken[WORLDS_MOST];
     assert_int_equal(world_plan_open(&both), 0);
     world_plan_compute(&both, &(struct computation){0, number, 0, 1000}, taken, both.count);

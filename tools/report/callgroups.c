@@ -84,8 +84,7 @@ struct group_sum call_group_sum(const struct summary *summary, enum call_group g
             continue;
         sum.calls += site->count;
         sum.messages += site->sent + site->received;
-        sum.bytes += site->bytes_out + site->bytes_in;
-        sum.empty += site->empty;
+        sum.sent += site->sent;
         if (!sum.longest || site->time_ns > sum.longest->time_ns)
             sum.longest = site;
     }

@@ -181,7 +181,7 @@ static void tell_calls(const struct facts *facts, const struct summary_cure *cur
         [GROUP_POLLS] = {"polling", "polls of a rank cost nothing", "Test less often, or call MPI_Wait."},
     };
     struct group_sum sum = call_group_sum(facts->summary, (enum call_group)cure->group);
-    uint64_t calls = cure->group == GROUP_SMALL_MESSAGES ? sum.messages : sum.calls;
+    uint64_t calls = cure->group == GROUP_SMALL_MESSAGES ? sum.sent : sum.calls;
     finding->rule = groups[cure->group].rule;
     finding->advice = groups[cure->group].advice;
     snprintf(finding->text, sizeof finding->text, "If the %s %s, %s.",

@@ -65,7 +65,8 @@ static int summary_to_file(const struct run_dir *dir, const char *path)
     if (!out)
         return errno;
     errno = 0;
-    int result = text_ends(path, ".json") ? summary_write_json(dir, out) : summaries_write(dir, true, out), problem = errno;
+    int result = text_ends(path, ".json") ? summary_write_json(dir, out) : summaries_write(dir, true, out),
+        problem = errno;
     if (fclose(out) != 0)
         return errno;
     return result == 0 ? 0 : problem ? problem : EIO;

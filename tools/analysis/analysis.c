@@ -396,20 +396,27 @@ static int pauses_judge(struct analysis *analysis)
     return result;
 }
 
-int analysis_replay(const struct analysis *analysis, const struct world_plan *plan, double run_ns[WORLDS_MOST])
+void analysis_reading_release(struct analysis *reading)
 {
-    struct analysis *reading = reading_make(analysis);
     if (!reading)
-        return -1;
-    reading->plan = plan;
-    int result = trace_read(reading);
-    memcpy(run_ns, reading->ideal.world_ns, sizeof reading->ideal.world_ns);
+        return;
     tables_release(reading);
     free(reading->path);
     free(reading->useful_ns);
     free(reading->work_ns);
     free(reading);
-    return result;
+}
+
+struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan)
+{
+    struct analysis *reading = reading_make(analysis);
+    if (!reading)
+        return NULL;
+    reading->plan = plan;
+    if (trace_read(reading) == 0)
+        return reading;
+    analysis_reading_release(reading);
+    return NULL;
 }
 
 static int job_analyse(struct analysis *analysis)

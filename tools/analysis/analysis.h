@@ -191,8 +191,9 @@ struct analysis {
     struct ideal_split split;
     const char *no_worlds; /* why the worlds are not known, or NULL */
     const char *no_ideal;  /* why the split is not known, or NULL */
-    double *useful_ns;     /* by rank, if the worlds are known: between calls, */
-    double *work_ns;       /* and in them, without waits */
+    size_t worlds;         /* of this reading. If they are known: */
+    double *useful_ns;     /* time between calls, by rank and world, */
+    double *work_ns;       /* and in them, without waits, likewise */
     double recorded_ns;    /* of all ranks. Of it: */
     double unknown_ns;     /* work of calls whose needs are not known */
     bool no_memory;
@@ -238,8 +239,10 @@ int analysis_open_watched(struct analysis *analysis, const struct run_reader *ru
                           const struct selection *selection, const struct stored_names *names,
                           const struct analysis_watch *watch);
 
-/* Reads the trace of an open analysis again, in the worlds of a plan. Returns 0 with their run times, or -1. */
-int analysis_replay(const struct analysis *analysis, const struct world_plan *plan, double run_ns[WORLDS_MOST]);
+/* Reads the trace of an open analysis again, in the worlds of a plan. NULL: failed. */
+struct analysis *analysis_replay(const struct analysis *analysis, const struct world_plan *plan);
+/* `reading` may be NULL. */
+void analysis_reading_release(struct analysis *reading);
 
 /* Why messages, or messages and collectives, are not matched. */
 const char *analysis_no_partners(const struct analysis *analysis);

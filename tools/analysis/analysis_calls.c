@@ -584,9 +584,13 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         gathered_offer(lanes, lane->gathering, &lane->attendee, &blame);
         lane->left[lane->left_count++] = lane->gathering;
     }
+    lane->stalled_ns = 0;
     for (size_t i = 0; i < lane->call.part_count; i++) {
         const struct event *event = &lane->call.parts[i].event;
-        if (event_kind(event) == RECORD_RECEIVE)
+        if (event_kind(event) == RECORD_STALL)
+            lane->stalled_ns +=
+                (double)clock_ns(run_reader_scale(analysis->job.ranks[lane->process->world_rank].run), event->bytes);
+        else if (event_kind(event) == RECORD_RECEIVE)
             received_offer(lanes, lane, lane->receive, event, &blame);
         else
             part_end(lanes, lane, event, &blame);

@@ -46,7 +46,8 @@ struct lane_probe {
     struct path *path; /* before it, held */
     uint64_t call;     /* its number */
     uint32_t place;
-    uint64_t useful_ns;    /* of the clock */
+    uint64_t useful_ns; /* of the clock */
+    double stalled_ns;
     double *began, *ended; /* its times, by world */
 };
 
@@ -76,7 +77,8 @@ struct analysis_lane {
     struct traced_call call;
     uint64_t number;           /* of the call */
     uint64_t operation;        /* number of the gathering that it began, or 0 */
-    uint64_t begin_ns, end_ns; /* of the call */
+    uint64_t begin_ns, end_ns; /* of the call, */
+    double stalled_ns;         /* and how long it found nothing to do there */
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */
     uint64_t missing;          /* records, so far */

@@ -284,7 +284,8 @@ void probe_remember(struct analysis_lanes *lanes, struct analysis_lane *lane, ui
                                       .end_ns = lane->end_ns,
                                       .cursor_ns = lane->cursor_ns,
                                       .path = path_hold(lane->path),
-                                      .useful_ns = lane->clock.useful_ns};
+                                      .useful_ns = lane->clock.useful_ns,
+                                      .stalled_ns = lane->stalled_ns};
     memcpy(lane->probe.began, lanes->before, lanes->worlds * sizeof *lanes->before);
     memcpy(lane->probe.ended, lane->clock.times, lanes->worlds * sizeof *lanes->before);
 }

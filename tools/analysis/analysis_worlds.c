@@ -11,7 +11,7 @@
 /* The time of a loop between two small messages, at most. */
 enum { GAP_NS = 5000 };
 
-enum { LANE_VECTORS = 4 }; /* of a clock, and of a probe */
+enum { LANE_VECTORS = 6 }; /* of a clock, and of a probe */
 
 /* Calls do no work there. */
 #define WORLDS_FREE ((world_set)1 << WORLD_FREE_LEAST | (world_set)1 << WORLD_FREE_MOST)
@@ -62,7 +62,11 @@ void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane)
     double *times = lanes->times + (size_t)(lane - lanes->list) * LANE_VECTORS * lanes->worlds;
     process->init_ns = header_time(analysis, process->world_rank, header->init_ticks, lanes->zero_ns);
     process->finalize_ns = header_time(analysis, process->world_rank, header->finalize_ticks, UINT64_MAX);
-    lane->clock = (struct world_clock){.at_ns = process->init_ns, .times = times, .before = times + 3 * lanes->worlds};
+    lane->clock = (struct world_clock){.at_ns = process->init_ns,
+                                       .times = times,
+                                       .before = times + 3 * lanes->worlds,
+                                       .useful = times + 4 * lanes->worlds,
+                                       .work = times + 5 * lanes->worlds};
     lane->probe.began = times + lanes->worlds;
     lane->probe.ended = times + 2 * lanes->worlds;
     for (size_t k = 0; k < lanes->worlds; k++)
@@ -101,8 +105,18 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
     for (world_set rest = gap_overhead(lanes, lane, ns); rest; rest &= rest - 1)
         taken[__builtin_ctzll(rest)] = 0;
     memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
-    for (size_t k = 0; k < lanes->worlds; k++)
+    for (size_t k = 0; k < lanes->worlds; k++) {
         clock->times[k] += taken[k];
+        clock->useful[k] += taken[k];
+    }
+}
+
+/* How long a call found nothing to do, though all had begun that it needs: with fewer processors than ranks, it or
+ * another rank had none. */
+static double beyond_need(double stalled, double waited, double work)
+{
+    double rest = stalled - waited;
+    return rest < 0 ? 0 : rest < work ? rest : work;
 }
 
 /* The call ends. In a world it ends when all has begun that it needs, and its own work is done. */
@@ -117,10 +131,11 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     enum call_group group = world_plan_group(plan, lane->place);
     if (lanes->unsure)
         lanes->unknown_ns += work;
-    else
-        clock->work_ns += work;
+    double lost = beyond_need(lane->stalled_ns, ready - begin, work);
     if (!plan)
-        place_work_add(&lanes->analysis->works, lane->place, work);
+        place_work_add(&lanes->analysis->works, lane->place, work, work - lost);
+    else if (plan->processors)
+        work -= lost;
     memcpy(before, clock->times, lanes->worlds * sizeof *before);
     for (size_t k = 0; k < lanes->worlds; k++)
         clock->times[k] = (need[k] > before[k] ? need[k] : before[k]) + work;
@@ -137,6 +152,8 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     for (world_set rest = plan ? plan->free[group] : 0; rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] = before[__builtin_ctzll(rest)];
     clock->times[WORLD_RECORDED] = end;
+    for (size_t k = 0; k < lanes->worlds && !lanes->unsure; k++)
+        clock->work[k] += clock->times[k] - (need[k] > before[k] ? need[k] : before[k]);
     memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
     clock->at_ns = end_ns > clock->at_ns ? end_ns : clock->at_ns;
 }
@@ -169,6 +186,8 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
     double begin = probe->began[WORLD_RECORDED], end = probe->ended[WORLD_RECORDED];
     double since = (double)(lane->clock.useful_ns - probe->useful_ns);
     double ready = from[WORLD_RECORDED] > begin ? from[WORLD_RECORDED] : begin, work = end > ready ? end - ready : 0;
+    if (lanes->analysis->plan && lanes->analysis->plan->processors)
+        work -= beyond_need(probe->stalled_ns, ready - begin, work);
     for (size_t k = WORLD_RECORDED + 1; k < lanes->worlds; k++) {
         double own = k == WORLD_FREE_LEAST || k == WORLD_FREE_MOST ? 0 : work;
         double right = (from[k] > probe->began[k] ? from[k] : probe->began[k]) + own, *now = &lane->clock.times[k];
@@ -463,8 +482,9 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
 {
     analysis->no_worlds = analysis->no_ideal = ideal_obstacle(analysis, lanes);
     analysis->unknown_ns = lanes->unknown_ns;
-    analysis->useful_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->useful_ns);
-    analysis->work_ns = calloc((size_t)analysis->job.size + 1, sizeof *analysis->work_ns);
+    analysis->worlds = lanes->worlds;
+    analysis->useful_ns = calloc(((size_t)analysis->job.size + 1) * lanes->worlds, sizeof *analysis->useful_ns);
+    analysis->work_ns = calloc(((size_t)analysis->job.size + 1) * lanes->worlds, sizeof *analysis->work_ns);
     analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns;
     if (analysis->no_memory)
         return;
@@ -475,8 +495,9 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         if (!lane->finalized && lane->process->finalize_ns != UINT64_MAX)
             clock_compute(lanes, lane, lane->process->finalize_ns);
         world_run_add(&analysis->ideal, lanes, lane);
-        analysis->useful_ns[lane->process->world_rank] = (double)lane->clock.useful_ns;
-        analysis->work_ns[lane->process->world_rank] = lane->clock.work_ns;
+        size_t first = (size_t)lane->process->world_rank * lanes->worlds;
+        memcpy(&analysis->useful_ns[first], lane->clock.useful, lanes->worlds * sizeof *lane->clock.useful);
+        memcpy(&analysis->work_ns[first], lane->clock.work, lanes->worlds * sizeof *lane->clock.work);
         analysis->recorded_ns += (double)(lane->clock.at_ns - lane->process->init_ns);
     }
     if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))

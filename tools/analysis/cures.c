@@ -1,5 +1,6 @@
 #include "analysis/cures.h"
 
+#include "summary/hostload.h"
 #include "summary/summarysites.h"
 
 #include <stdlib.h>
@@ -29,8 +30,10 @@ struct cure_search {
     struct summary *summary;
     struct segment_figures *segments; /* the uneven ones first */
     size_t segment_count;
-    double run_ns;
-    double *factors, *work_factors; /* by rank */
+    double run_ns;                  /* without the cures below: as recorded, or with a processor for each rank */
+    bool processors;                /* ranks share them */
+    double *useful_ns, *work_ns;    /* by rank, in the run with the cures found so far: between calls, and in them */
+    double *factors, *work_factors; /* by rank: they make these times even */
     uint8_t *groups;
     double *usual_ns;
     struct cure tried[WORLDS_MOST];
@@ -66,46 +69,73 @@ static int by_excess(const void *one, const void *other)
 static void segments_sort(struct cure_search *search)
 {
     size_t count = search->segment_count;
+    double least =
+        search->processors ? 0 : LEAST_GAIN * search->run_ns; /* what the run takes with them is not known yet */
     struct excess *list = calloc(count + 1, sizeof *list);
     for (size_t i = 0; list && i < count; i++)
         list[i] = (struct excess){search->segments[i], excess_of(search->analysis, &search->segments[i])};
     if (list)
         qsort(list, count, sizeof *list, by_excess);
     search->segment_count = 0;
-    for (size_t i = 0; list && i < count && i < SEGMENTS_TRIED && list[i].ns > LEAST_GAIN * search->run_ns; i++)
+    for (size_t i = 0; list && i < count && i < SEGMENTS_TRIED && list[i].ns > least; i++)
         search->segments[search->segment_count++] = list[i].figures;
     free(list);
 }
 
-/* The factor of each rank that makes its time the mean. */
-static void factors_fill(double *factors, const double *times, int32_t size)
+/* The times of the ranks in a world, and the factors that make them the mean. */
+static void world_times_take(double *times, double *factors, const struct analysis *reading, const double *all,
+                             size_t world)
 {
+    int32_t size = reading->job.size;
     double mean = 0;
-    for (int32_t r = 0; r < size; r++)
+    for (int32_t r = 0; r < size; r++) {
+        times[r] = all[(size_t)r * reading->worlds + world];
         mean += times[r] / size;
+    }
     for (int32_t r = 0; r < size; r++)
         factors[r] = times[r] > 0 ? mean / times[r] : 1;
+}
+
+static void search_take(struct cure_search *search, const struct analysis *reading, size_t world)
+{
+    world_times_take(search->useful_ns, search->factors, reading, reading->useful_ns, world);
+    world_times_take(search->work_ns, search->work_factors, reading, reading->work_ns, world);
+}
+
+static bool ranks_share_processors(const struct summary *summary)
+{
+    struct host_load *loads = host_loads_of(summary);
+    bool shared = false;
+    for (uint32_t i = 0; loads && i < summary->host_count; i++)
+        shared |= loads[i].crowded_ranks != 0;
+    free(loads);
+    return shared;
 }
 
 static int search_open(struct cure_search *search, const struct analysis *analysis, struct summary *summary)
 {
     uint32_t places = call_places_count(analysis->places);
-    *search = (struct cure_search){.analysis = analysis, .summary = summary, .run_ns = (double)analysis->ideal.run_ns};
+    *search = (struct cure_search){.analysis = analysis,
+                                   .summary = summary,
+                                   .run_ns = (double)analysis->ideal.run_ns,
+                                   .processors = ranks_share_processors(summary)};
     search->segments = segments_by_cost(&analysis->segments, &search->segment_count);
     search->segment_count = search->segments ? search->segment_count : 0;
+    search->useful_ns = calloc((size_t)analysis->job.size + 1, sizeof *search->useful_ns);
+    search->work_ns = calloc((size_t)analysis->job.size + 1, sizeof *search->work_ns);
     search->work_factors = calloc((size_t)analysis->job.size + 1, sizeof *search->work_factors);
     search->factors = calloc((size_t)analysis->job.size + 1, sizeof *search->factors);
     search->groups = calloc((size_t)places + 1, 1);
     search->usual_ns = calloc((size_t)places + 1, sizeof *search->usual_ns);
-    if (!search->work_factors || !search->factors || !search->groups || !search->usual_ns)
+    if (!search->useful_ns || !search->work_ns || !search->work_factors || !search->factors || !search->groups ||
+        !search->usual_ns)
         return -1;
-    factors_fill(search->factors, analysis->useful_ns, analysis->job.size);
-    factors_fill(search->work_factors, analysis->work_ns, analysis->job.size);
+    search_take(search, analysis, WORLD_RECORDED);
     segments_sort(search);
     for (uint32_t place = 1; place <= places; place++) {
         const struct summary_site *site = summary_site_of(&summary->sites, call_place_hash(analysis->places, place));
         search->groups[place] = site ? call_group_of(site) : GROUP_NONE;
-        search->usual_ns[place] = place_work_usual(&analysis->works, place);
+        search->usual_ns[place] = place_work_usual(&analysis->works, place, search->processors);
     }
     return 0;
 }
@@ -113,6 +143,8 @@ static int search_open(struct cure_search *search, const struct analysis *analys
 static void search_release(struct cure_search *search)
 {
     free(search->segments);
+    free(search->useful_ns);
+    free(search->work_ns);
     free(search->work_factors);
     free(search->factors);
     free(search->groups);
@@ -304,13 +336,13 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
     const struct segment_figures *figures = segment_figures_of(search, cure->segment);
     switch (cure->kind) {
     case CURE_EVEN:
-        long_ranks_take(&found, search->analysis->useful_ns, search->analysis->job.size);
+        long_ranks_take(&found, search->useful_ns, search->analysis->job.size);
         figures = longest_segment(search, found.ranks[0]);
         segment_tell(search, &found, figures);
         break;
     case CURE_EVEN_WORK:
-        long_ranks_take(&found, search->analysis->work_ns, search->analysis->job.size);
-        found.own_ns = (uint64_t)search->analysis->work_ns[found.ranks[0]];
+        long_ranks_take(&found, search->work_ns, search->analysis->job.size);
+        found.own_ns = (uint64_t)search->work_ns[found.ranks[0]];
         break;
     case CURE_BALANCED:
     case CURE_AS_OTHERS:
@@ -348,6 +380,7 @@ static void plan_fill(const struct cure_search *search, struct world_plan *plan)
     *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
                                 .figures = &search->analysis->segments,
                                 .ranks = search->analysis->job.size,
+                                .processors = search->processors,
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,
                                 .groups = search->groups,
@@ -376,16 +409,31 @@ static bool can_be_told(const struct cure_search *search, const struct cure *cur
            (search->base.count || cure->kind != CURE_BALANCED || cure->rank < 0); /* CURE_EVEN knows better at first */
 }
 
+/* The largest two gains of segments, together. They name the places, so they come before a cure of all places. */
+static double segments_gain(const struct cure_search *search, const double *gains)
+{
+    double first = 0, second = 0;
+    for (size_t i = 0; i < search->tried_count; i++) {
+        double gain = search->tried[i].kind == CURE_BALANCED ? gains[i] : 0;
+        second = gain > first ? first : gain > second ? gain : second;
+        first = gain > first ? gain : first;
+    }
+    return first + second;
+}
+
 /* The cure with the largest gain. Of those with about the same gain the first kind. Returns tried_count if none gains. */
 static size_t best_find(const struct cure_search *search, const double *gains)
 {
     size_t best = search->tried_count;
-    double most = 0;
-    for (size_t i = 0; i < search->tried_count; i++)
-        if (can_be_told(search, &search->tried[i]) && gains[i] > most)
-            most = gains[i];
+    double most = 0, segments = segments_gain(search, gains);
+    bool told[WORLDS_MOST];
+    for (size_t i = 0; i < search->tried_count; i++) {
+        told[i] = can_be_told(search, &search->tried[i]) &&
+                  (search->tried[i].kind != CURE_EVEN || segments < SAME_GAIN * gains[i]);
+        most = told[i] && gains[i] > most ? gains[i] : most;
+    }
     for (size_t i = 0; most > 0 && i < search->tried_count; i++)
-        if (can_be_told(search, &search->tried[i]) && gains[i] >= SAME_GAIN * most &&
+        if (told[i] && gains[i] >= SAME_GAIN * most &&
             (best == search->tried_count || search->tried[i].kind < search->tried[best].kind))
             best = i;
     return best;
@@ -412,21 +460,24 @@ static void tried_remove(struct cure_search *search, size_t place)
     search->tried_count = kept;
 }
 
-/* Returns 1 with one more cure, 0 if there is none, -1 without memory, or where the replay is not the run. */
-static int cure_next(struct cure_search *search)
+/* Takes the run without cures. Returns false if it is not the recorded run, but for what shared processors cost. */
+static bool base_take(struct cure_search *search, const double run_ns[WORLDS_MOST])
 {
-    struct world_plan plan;
+    double lost = run_ns[WORLD_RECORDED] - run_ns[WORLDS_FIXED], most = DRIFT_MOST * run_ns[WORLD_RECORDED];
+    if (lost < -most || (!search->processors && lost > most))
+        return false;
+    search->run_ns = run_ns[WORLDS_FIXED];
+    search->summary->traced.shared_ns = search->processors && lost > 0 ? (uint64_t)lost : 0;
+    return true;
+}
+
+/* Takes the cure with the largest gain. Returns 1, 0 if there is none, or -1 where the replay is not the run. */
+static int cure_take(struct cure_search *search, const struct analysis *reading)
+{
     struct summary_traced *traced = &search->summary->traced;
-    double run_ns[WORLDS_MOST], gains[WORLDS_MOST];
-    plan_fill(search, &plan);
-    int result = world_plan_open(&plan);
-    if (result == 0)
-        result = analysis_replay(search->analysis, &plan, run_ns);
-    world_plan_release(&plan);
-    if (result != 0)
-        return -1;
-    double drift = run_ns[WORLDS_FIXED] - run_ns[WORLD_RECORDED];
-    if (!search->base.count && (drift > DRIFT_MOST * search->run_ns || drift < -DRIFT_MOST * search->run_ns))
+    const double *run_ns = reading->ideal.world_ns;
+    double gains[WORLDS_MOST];
+    if (!search->base.count && !base_take(search, run_ns))
         return -1;
     for (size_t i = 0; i < search->tried_count; i++)
         gains[i] = run_ns[WORLDS_FIXED] - run_ns[WORLDS_FIXED + 1 + i];
@@ -436,11 +487,25 @@ static int cure_next(struct cure_search *search)
     const struct cure cure = search->tried[best];
     if (gains[best] < (is_doubtful(&cure) ? LEAST_DOUBTFUL_GAIN : LEAST_GAIN) * search->run_ns)
         return 0;
+    search_take(search, reading, WORLDS_FIXED);
     bool moves = cure.kind == CURE_BALANCED && levelled_gain(search, gains, cure.segment) > gains[best] / 2;
     traced->cures[traced->cure_count++] = cure_tell(search, &cure, gains[best], run_ns[WORLDS_FIXED], moves);
     search->base.cures[search->base.count++] = cure;
+    search_take(search, reading, WORLDS_FIXED + 1 + best);
     tried_remove(search, best);
     return 1;
+}
+
+/* Returns 1 with one more cure, 0 if there is none, -1 without memory, or where the replay is not the run. */
+static int cure_next(struct cure_search *search)
+{
+    struct world_plan plan;
+    plan_fill(search, &plan);
+    struct analysis *reading = world_plan_open(&plan) == 0 ? analysis_replay(search->analysis, &plan) : NULL;
+    int result = reading ? cure_take(search, reading) : -1;
+    analysis_reading_release(reading);
+    world_plan_release(&plan);
+    return result;
 }
 
 int cures_find(const struct analysis *analysis, struct summary *summary)

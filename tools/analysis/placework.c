@@ -32,19 +32,21 @@ static size_t step_of(double ns)
     return 4 * (size_t)(exponent - 2) + (size_t)(value >> (exponent - 2) & 3);
 }
 
-void place_work_add(struct place_works *works, uint32_t place, double ns)
+void place_work_add(struct place_works *works, uint32_t place, double ns, double own_ns)
 {
     struct place_work *work = work_of(works, place);
-    if (work)
-        work->counts[step_of(ns)]++;
+    if (!work)
+        return;
+    work->counts[step_of(ns)]++;
+    work->own[step_of(own_ns)]++;
 }
 
-double place_work_usual(const struct place_works *works, uint32_t place)
+double place_work_usual(const struct place_works *works, uint32_t place, bool own)
 {
     uint64_t all = 0, so_far = 0;
     if (place >= works->capacity || !works->list[place])
         return 0;
-    const uint32_t *counts = works->list[place]->counts;
+    const uint32_t *counts = own ? works->list[place]->own : works->list[place]->counts;
     for (size_t i = 0; i < WORK_STEPS; i++)
         all += counts[i];
     for (size_t i = 0; all && i < WORK_STEPS; i++)

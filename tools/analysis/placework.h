@@ -8,6 +8,7 @@
 #ifndef MPIT_TOOLS_PLACEWORK_H
 #define MPIT_TOOLS_PLACEWORK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,6 +16,7 @@ enum { WORK_STEPS = 160 }; /* quarters, from 1 ns to 2^40 */
 
 struct place_work {
     uint32_t counts[WORK_STEPS];
+    uint32_t own[WORK_STEPS]; /* without stalls */
 };
 
 struct place_works {
@@ -23,9 +25,9 @@ struct place_works {
 };
 
 /* Without memory the call is left out. */
-void place_work_add(struct place_works *works, uint32_t place, double ns);
-/* The median, within a fifth. 0: no call. */
-double place_work_usual(const struct place_works *works, uint32_t place);
+void place_work_add(struct place_works *works, uint32_t place, double ns, double own_ns);
+/* The median, within a fifth. `own`: of the work without stalls. 0: no call. */
+double place_work_usual(const struct place_works *works, uint32_t place, bool own);
 void place_works_release(struct place_works *works);
 
 #endif

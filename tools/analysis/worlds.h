@@ -49,6 +49,7 @@ struct world_plan {
     struct world worlds[WORLDS_MOST];
     const struct segments *figures; /* of the reading before */
     int32_t ranks;                  /* of the job */
+    bool processors;                /* in all worlds but the fixed ones each rank has a processor of its own */
     const double *factors;          /* of computation in CURE_EVEN, by rank, */
     const double *work_factors;     /* and of work in MPI in CURE_EVEN_WORK */
     const double *usual_ns;         /* work of a call, by place */
@@ -81,10 +82,12 @@ static inline enum call_group world_plan_group(const struct world_plan *plan, ui
 
 struct world_clock {
     uint64_t at_ns;     /* recorded time */
-    uint64_t useful_ns; /* between calls, so far, */
-    double work_ns;     /* and in them, without waits */
-    double *times;      /* ns since the begin of the job, by world */
-    double *before;     /* the same before the last computation */
+    uint64_t useful_ns; /* between calls, so far */
+    /* By world: */
+    double *times;  /* ns since the begin of the job, */
+    double *before; /* before the last computation, */
+    double *useful; /* between calls, so far, */
+    double *work;   /* and in them, without waits */
 };
 
 /* Takes the later of two times, in each world. */

@@ -80,9 +80,14 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
     segment_text(facts, cure, where);
-    if (cure != facts->summary->traced.cures && !all && where[0]) { /* fewer words, so that it has room on a screen */
-        snprintf(finding->text, sizeof finding->text, "Rank %" PRId32 " takes %s%s, the others %s.", finding->ranks[0],
-                 text_of_ns(own, cure->own_ns), where, text_of_ns(others, cure->others_ns));
+    if (where[0] && !all &&
+        (finding->rank_count == 1 || cure != facts->summary->traced.cures)) { /* few words: a screen */
+        int written =
+            snprintf(finding->text, sizeof finding->text, "Rank %" PRId32 " takes %s%s, the others %s.",
+                     finding->ranks[0], text_of_ns(own, cure->own_ns), where, text_of_ns(others, cure->others_ns));
+        if (cure == facts->summary->traced.cures && (size_t)written < sizeof finding->text)
+            snprintf(finding->text + written, sizeof finding->text - (size_t)written, " With even times %s.",
+                     run_text(facts, cure, run));
         return;
     }
     int used = snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,

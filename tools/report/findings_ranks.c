@@ -21,6 +21,7 @@ static double busy_of(const struct summary_row *row)
 bool find_oversubscribed(struct facts *facts, struct finding *finding)
 {
     uint32_t ranks = 0, processors = 0, hosts = 0, last = 0;
+    char shorter[UNIT_TEXT_BYTES];
     double lost = 0;
     for (uint32_t i = 0; i < facts->summary->host_count; i++) {
         const struct host_load *load = &facts->loads[i];
@@ -35,13 +36,19 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     }
     if (!hosts)
         return false;
-    finding->seconds = lost * facts->run;
-    if (hosts == 1)
-        snprintf(finding->text, sizeof finding->text, "%u ranks share %u processor%s of %s: all times are blurred.",
-                 ranks, processors, processors == 1 ? "" : "s", facts->summary->hosts[last].name);
+    double gain = seconds_of(facts->summary->traced.shared_ns);
+    bool told = gain >= LEAST_SHARE * facts->run;
+    finding->seconds = told ? gain : lost * facts->run;
+    int used = hosts == 1
+                   ? snprintf(finding->text, sizeof finding->text, "%u ranks share %u processor%s of %s: ", ranks,
+                              processors, processors == 1 ? "" : "s", facts->summary->hosts[last].name)
+                   : snprintf(finding->text, sizeof finding->text, "%u ranks share %u processors of %u hosts: ", ranks,
+                              processors, hosts);
+    if (!told)
+        snprintf(finding->text + used, sizeof finding->text - (size_t)used, "all times are blurred.");
     else
-        snprintf(finding->text, sizeof finding->text,
-                 "%u ranks share %u processors of %u hosts: all times are blurred.", ranks, processors, hosts);
+        snprintf(finding->text + used, sizeof finding->text - (size_t)used, "with one each it takes %s.",
+                 text_of_seconds(shorter, facts->run - gain));
     return true;
 }
 

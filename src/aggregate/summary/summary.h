@@ -141,10 +141,11 @@ struct summary_cure {
 
 /* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
 struct summary_traced {
-    bool there;        /* the job has a trace, though perhaps one that cannot tell the figures below */
-    bool split;        /* ideal_ns is known */
-    uint64_t ideal_ns; /* run time on a network that takes no time */
-    bool replayed;     /* the rest is known */
+    bool there;         /* the job has a trace, though perhaps one that cannot tell the figures below */
+    bool split;         /* ideal_ns is known */
+    uint64_t ideal_ns;  /* run time on a network that takes no time */
+    bool replayed;      /* the rest is known */
+    uint64_t shared_ns; /* shorter run, if each rank had a processor of its own. 0: each has one. Cures come after it */
     struct summary_cure cures[CURES_KEPT]; /* in the order of their gains */
     size_t cure_count;
 };

@@ -427,12 +427,15 @@ TEST(partial_traces_are_unknown)
 
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
+static bool processors; /* of their own */
+
 /* What the cure gains. `group`: of all calls. */
 static void gain_check(int count, struct cure cure, const double *factors, double gain)
 {
     double run_ns[WORLDS_MOST], usual_ns = 1e9;
     uint8_t group = (uint8_t)cure.group;
     struct world_plan plan = {.count = WORLDS_FIXED + 1,
+                              .processors = processors,
                               .factors = factors,
                               .work_factors = factors,
                               .groups = &group,
@@ -441,12 +444,30 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
     plan.worlds[WORLDS_FIXED] = (struct world){{cure}, 1};
     assert_null(analysis.no_worlds);
     assert_int_equal(world_plan_open(&plan), 0);
-    assert_int_equal(analysis_replay(&analysis, &plan, run_ns), 0);
+    struct analysis *reading = analysis_replay(&analysis, &plan);
+    assert_non_null(reading);
+    memcpy(run_ns, reading->ideal.world_ns, sizeof reading->ideal.world_ns);
+    analysis_reading_release(reading);
     world_plan_release(&plan);
     assert_true(fabs(run_ns[WORLD_RECORDED] - (double)analysis.ideal.run_ns) < 1e-6);
     if (fabs(run_ns[WORLD_RECORDED] - run_ns[WORLDS_FIXED] - gain) > 1e-6)
         fail_msg("it gains %g", run_ns[WORLD_RECORDED] - run_ns[WORLDS_FIXED]);
     release(count);
+}
+
+/* The message was there when the call began, and then the rank had no processor for 800. */
+TEST(own_processors_gain_stalls_that_wait_for_nothing)
+{
+    ranks_make(2);
+    AT(0, 0, 100, CALL_MPI_Send, .peer = 1);
+    AT(0, 100, 1810, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 1000, 900, CALL_MPI_Recv, .peer = 0);
+    AT(1, 1100, CALL_MPI_Recv, RECORD_STALL, .peer = 0, .bytes = 800);
+    AT(1, 1900, 10, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 1910);
+    processors = true;
+    gain_check(2, (struct cure){.kind = CURE_PROGRESS}, NULL, 800);
+    processors = false;
 }
 
 /* 4,000 against 2,000 before a barrier. */
@@ -667,15 +688,16 @@ TEST(segments_are_balanced_at_each_visit)
 TEST(usual_work_is_the_median)
 {
     struct place_works works = {NULL, 0};
-    assert_true(place_work_usual(&works, 3) == 0);
+    assert_true(place_work_usual(&works, 3, false) == 0);
     for (int i = 0; i < 100; i++)
-        place_work_add(&works, 3, i < 60 ? 1000 + i : 1e7);
-    assert_true(fabs(place_work_usual(&works, 3) - 1000) < 200);
-    assert_true(place_work_usual(&works, 2) == 0);
-    place_work_add(&works, 5, 0);
-    assert_true(place_work_usual(&works, 5) < 2);
-    place_work_add(&works, 6, 1e300);
-    assert_true(place_work_usual(&works, 6) > 1e11);
+        place_work_add(&works, 3, i < 60 ? 1000 + i : 1e7, 100);
+    assert_true(fabs(place_work_usual(&works, 3, false) - 1000) < 200);
+    assert_true(fabs(place_work_usual(&works, 3, true) - 100) < 20);
+    assert_true(place_work_usual(&works, 2, false) == 0);
+    place_work_add(&works, 5, 0, 0);
+    assert_true(place_work_usual(&works, 5, false) < 2);
+    place_work_add(&works, 6, 1e300, 1);
+    assert_true(place_work_usual(&works, 6, false) > 1e11);
     place_works_release(&works);
 }
 

@@ -591,17 +591,18 @@ TEST(replay_tells_who_takes_longer)
                                 .own_ns = 8 * SECOND,
                                 .others_ns = 2 * SECOND,
                                 .waits = 2};
-    cure_check(cure, "load_imbalance",
-               "If rank 2 took as long as the others between MPI_Send (halo.c:72 exchange) and MPI_Recv (halo.c:72 "
-               "exchange), the run would take 6.00 s in place of 10.0 s. Rank 2 takes 8.00 s there, the others 2.00 s.",
-               "less work");
+    cure_check(
+        cure, "load_imbalance",
+        "Rank 2 takes 8.00 s between MPI_Send (halo.c:72 exchange) and MPI_Recv (halo.c:72 exchange), the others "
+        "2.00 s. With even times the run would take 6.00 s in place of 10.0 s.",
+        "less work");
     assert_int_equal(found.list[0].rank_count, 1);
     assert_int_equal(found.list[0].ranks[0], 2);
     assert_ptr_equal(found.list[0].causes[0], &job.sites.list[0]);
     assert_ptr_equal(found.list[0].causes[1], &job.sites.list[1]);
     assert_ptr_equal(found.list[0].site, &job.sites.list[1]);
     cure.kind = CURE_AS_OTHERS;
-    cure_check(cure, "late_root", "If rank 2 took as long as the others between", "ahead");
+    cure_check(cure, "late_root", "Rank 2 takes 8.00 s between", "ahead");
     job.rows[2].received = 1000;
     cure.kind = CURE_EVEN;
     cure_check(cure, "hot_spot", "If rank 2 took as long", "several ranks");

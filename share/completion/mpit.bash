@@ -3,7 +3,7 @@
 _mpit_dump_options='--summary --full --json --callpaths --diff --fail --scaling --weak --html --sqlite --events --csv --crash --analyze --otf2 -j --otf2-callpaths --perfetto --profile
     --pprof --internal --verify --ranks --window --comm
     --functions --any-owner --help --version'
-_mpit_run_options='--output --spool --trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --filter --timing --call-depth
+_mpit_run_options='--output --spool --trace --no-trace --otf2 --trace-limit --trace-seconds --trace-policy --clock-sync --filter --timing --call-depth
     --start-paused --sample --sample-ranks --fabric --os --papi --summary --full --quiet --strict --mpi --help --version'
 _mpit_collect_options='--all --join --to --handover --drain --help --version'
 _mpit_clean_options='--older --dry-run --help --version'

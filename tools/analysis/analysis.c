@@ -323,8 +323,10 @@ static int trace_read(struct analysis *analysis)
     struct analysis_lanes lanes = {.analysis = analysis};
     int result = analysis_lanes_run(&lanes, analysis);
     if (result == 0) {
-        matching_rest(&analysis->matching, &(struct rest){analysis, &lanes}, rest_count);
-        operations_rest(analysis);
+        if (!lanes.cut_ns) { /* else the rest is not known */
+            matching_rest(&analysis->matching, &(struct rest){analysis, &lanes}, rest_count);
+            operations_rest(analysis);
+        }
         analysis->pauses_unknown = !pauses_are_known(&lanes);
     }
     if (result == 0 && !analysis->judging) {
@@ -369,6 +371,7 @@ static struct analysis *reading_make(const struct analysis *analysis)
                                  .comms = analysis->comms,
                                  .selection = analysis->selection,
                                  .places = analysis->places,
+                                 .brief = analysis->brief,
                                  .has_messages = analysis->has_messages,
                                  .has_collectives = analysis->has_collectives};
     reading->matching.paths = reading->gatherings.paths = reading->joints.paths = &reading->paths;
@@ -438,6 +441,8 @@ static int analysis_run(struct analysis *analysis, const struct run_reader *runs
         return -1;
     for (size_t i = 0; i < count; i++)
         analysis->delays.wanted |= runs[i].header.samples_hz != 0;
+    for (size_t i = 0; i < count; i++)
+        analysis->brief |= runs[i].header.trace_policy == TRACE_BRIEF;
     if (!(analysis->places = call_places_open(names)))
         return report_no_memory(&analysis->report);
     return job_analyse(analysis);

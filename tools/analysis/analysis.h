@@ -191,6 +191,8 @@ struct analysis {
     struct ideal_split split;
     const char *no_worlds; /* why the worlds are not known, or NULL */
     const char *no_ideal;  /* why the split is not known, or NULL */
+    bool brief;            /* the traces are (TRACE_BRIEF): what all have in common is read, their begin */
+    uint64_t part_ns;      /* how long that was. 0: all of the run */
     size_t worlds;         /* of this reading. If they are known: */
     double *useful_ns;     /* time between calls, by rank and world, */
     double *work_ns;       /* and in them, without waits, likewise */

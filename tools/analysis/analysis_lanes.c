@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { REST_STEPS = 1 << 20, NEEDED_STEPS = 1 << 10 };
+enum { REST_STEPS = 1 << 20, NEEDED_STEPS = 1 << 10, BRIEF_STEPS_MOST = 4 << 20 };
 
 #define TURN_ENDS (UINT64_C(1) << 63) /* in the order of a turn */
 
@@ -50,7 +50,7 @@ static int lane_next_call(struct analysis *analysis, struct analysis_lane *lane)
         return got;
     }
     if (lane->stream.cursor.missing != lane->missing || lane->stream.orphans)
-        process->torn = true;
+        process->torn = !analysis->brief; /* else the lane is cut there */
     lane->missing = lane->stream.cursor.missing;
     if (lane->call.event.begin == 0)
         analysis->untimed++;
@@ -158,17 +158,26 @@ static uint64_t needed_from(const struct analysis_lanes *lanes)
     return from;
 }
 
+/* A brief trace has no more of this lane: the last events of the thread, or nothing. */
+static bool lane_is_cut(const struct analysis_lanes *lanes, const struct analysis_lane *lane, bool more)
+{
+    const struct run_header *header = &lanes->analysis->job.ranks[lane->process->world_rank].run->header;
+    return lanes->analysis->brief &&
+           (more ? lane->missing > 0 : header->lost[LOSS_TRACE_LIMIT] + header->lost[LOSS_SPOOL_FULL] > 0);
+}
+
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
 {
     if (analysis_lanes_open(lanes, analysis) != 0)
         return -1;
-    for (uint64_t steps = 1; lanes->heap_count; steps++) {
+    for (uint64_t steps = 1; lanes->heap_count && !lanes->cut_ns; steps++) {
         if (steps % REST_STEPS == 0)
             files_rest(analysis);
         if (steps % (NEEDED_STEPS + lanes->count) == 0)
             lanes->needed_ns = needed_from(lanes);
         struct analysis_lane *lane = &lanes->list[lanes->heap[0].order & ~TURN_ENDS];
         int more = 1;
+        uint64_t now = lanes->heap[0].ns;
         if (!lane->begun) {
             call_begin(lanes, lane);
             lane->begun = true;
@@ -178,6 +187,8 @@ int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)
         }
         if (more < 0)
             return -1;
+        if ((!lane->begun && lane_is_cut(lanes, lane, more)) || (analysis->brief && steps == BRIEF_STEPS_MOST))
+            lanes->cut_ns = now;
         lanes->heap[0] = more ? lane_turn(lanes, lane) : lanes->heap[--lanes->heap_count];
         heap_sink(lanes, 0);
     }

@@ -125,6 +125,7 @@ struct analysis_lanes {
     struct lane_turn *heap;
     size_t heap_count;
     const struct history **histories; /* of all lanes */
+    uint64_t cut_ns;                  /* a brief trace ends here. 0: it has all */
     uint64_t needed_ns;               /* waits that are under way need the histories from here on */
     bool *broken;                     /* by communicator: the trace of a member is missing, or incomplete */
     size_t worlds;                    /* how many */

@@ -492,14 +492,16 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         struct analysis_lane *lane = &lanes->list[i];
         if (!lane->started)
             continue;
-        if (!lane->finalized && lane->process->finalize_ns != UINT64_MAX)
-            clock_compute(lanes, lane, lane->process->finalize_ns);
+        uint64_t end_ns = lanes->cut_ns ? lanes->cut_ns : lane->process->finalize_ns;
+        if (!lane->finalized && !lane->begun && end_ns != UINT64_MAX)
+            clock_compute(lanes, lane, end_ns);
         world_run_add(&analysis->ideal, lanes, lane);
         size_t first = (size_t)lane->process->world_rank * lanes->worlds;
         memcpy(&analysis->useful_ns[first], lane->clock.useful, lanes->worlds * sizeof *lane->clock.useful);
         memcpy(&analysis->work_ns[first], lane->clock.work, lanes->worlds * sizeof *lane->clock.work);
         analysis->recorded_ns += (double)(lane->clock.at_ns - lane->process->init_ns);
     }
+    analysis->part_ns = lanes->cut_ns ? analysis->ideal.run_ns : 0;
     if (!analysis->no_ideal && !ideal_run_split(&analysis->ideal, &analysis->split))
         analysis->no_ideal = "the trace does not tell for which ranks some calls waited";
 }

@@ -23,7 +23,7 @@
 enum { SEGMENTS_TRIED = 8 };
 
 /* Of all readings for cures: a long trace has fewer of them, but at least one. */
-enum { EVENTS_REPLAYED_MOST = 20000000 };
+enum { CALLS_REPLAYED_MOST = 8000000 };
 
 struct cure_search {
     const struct analysis *analysis;
@@ -516,8 +516,8 @@ int cures_find(const struct analysis *analysis, struct summary *summary)
     int result = search_open(&search, analysis, summary);
     if (result == 0)
         candidates_make(&search);
-    for (uint64_t events = 0; result == 0 && summary->traced.cure_count < CURES_KEPT; events += summary->events) {
-        if (events && events + summary->events > EVENTS_REPLAYED_MOST)
+    for (uint64_t calls = 0; result == 0 && summary->traced.cure_count < CURES_KEPT; calls += analysis->calls) {
+        if (calls && calls + analysis->calls > CALLS_REPLAYED_MOST)
             break;
         int more = cure_next(&search);
         if (more <= 0) {

@@ -9,32 +9,61 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
 {
     struct summary_traced *traced = &summary->traced;
     const struct ideal *ideal = &analysis->ideal.ideal_ns;
-    *traced = (struct summary_traced){.there = true, .split = !analysis->no_ideal};
+    *traced = (struct summary_traced){
+        .there = true, .split = !analysis->no_ideal && !analysis->part_ns, .part_ns = analysis->part_ns};
     if (traced->split)
         traced->ideal_ns = ideal->least + (ideal->most - ideal->least) / 2;
     if (!analysis->no_worlds)
         cures_find(analysis, summary);
 }
 
-void trace_figures_fill(const struct run_dir *dir)
+static bool is_brief(const struct run_job *job)
+{
+    for (size_t i = 0; i < job->file_count; i++)
+        if (job->files[i].header.trace_policy == TRACE_BRIEF)
+            return true;
+    return false;
+}
+
+static void job_fill(const struct run_job *job)
 {
     static const struct selection all;
-    for (size_t i = 0; i < dir->job_count; i++) {
-        const struct run_job *job = &dir->jobs[i];
-        if (!job->summary || job->part || !run_job_has_trace(job))
+    if (!job->summary || job->part || !run_job_has_trace(job))
+        return;
+    bool brief = is_brief(job);
+    job->summary->traced.there = true;
+    if (job->summary->events > TRACE_FIGURES_EVENTS_MOST && !brief)
+        return;
+    struct analysis *analysis = malloc(sizeof *analysis);
+    if (!analysis)
+        return;
+    enum packed_trouble before = packed_trouble_seen();
+    bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
+    if (good && packed_trouble_seen() == before)
+        trace_figures_take(job->summary, analysis);
+    packed_trouble_forget(before); /* the summary is whole without its trace */
+    job->summary->traced.brief = brief;
+    analysis_release(analysis);
+    free(analysis);
+}
+
+void trace_figures_fill(const struct run_dir *dir)
+{
+    for (size_t i = 0; i < dir->job_count; i++)
+        job_fill(&dir->jobs[i]);
+}
+
+void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_traced *traced)
+{
+    struct run_dir dir;
+    char error[512];
+    bool opened = run_dir_open(&dir, spool, error) == 0;
+    for (size_t i = 0; opened && i < dir.job_count; i++) {
+        if (dir.jobs[i].job != job || !dir.jobs[i].summary)
             continue;
-        job->summary->traced.there = true;
-        if (job->summary->events > TRACE_FIGURES_EVENTS_MOST)
-            continue;
-        struct analysis *analysis = malloc(sizeof *analysis);
-        if (!analysis)
-            return;
-        enum packed_trouble before = packed_trouble_seen();
-        bool good = analysis_open(analysis, job->files, job->file_count, &all, NULL) == 0;
-        if (good && packed_trouble_seen() == before)
-            trace_figures_take(job->summary, analysis);
-        packed_trouble_forget(before); /* the summary is whole without its trace */
-        analysis_release(analysis);
-        free(analysis);
+        job_fill(&dir.jobs[i]);
+        *traced = dir.jobs[i].summary->traced;
+        break;
     }
+    run_dir_close(&dir);
 }

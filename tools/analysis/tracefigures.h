@@ -12,5 +12,7 @@ enum { TRACE_FIGURES_EVENTS_MOST = 10000000 };
 void trace_figures_take(struct summary *summary, const struct analysis *analysis);
 /* The same for all jobs of a run that have a trace and are shown whole. What cannot be analyzed stays unknown, but that there is a trace. */
 void trace_figures_fill(const struct run_dir *dir);
+/* Of the brief traces of a job whose live files are in a spool (TRACE_BRIEF). */
+void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_traced *traced);
 
 #endif

@@ -73,9 +73,24 @@ enum { STEM_BYTES = 128 };
 
 /* ---- results ----------------------------------------------------------------------------------------------------- */
 
-static bool is_kept(const struct run_header *header)
+static bool is_kept(const struct spool_run *run)
 {
-    return !run_ended_well(header) || header->traced != TRACED_NOT || header->samples_hz || header->apart;
+    const struct run_header *header = &run->reader.header;
+    return !run_ended_well(header) || (header->traced != TRACED_NOT && !run->brief) || header->samples_hz ||
+           header->apart;
+}
+
+/* Marks the runs if the traces of a job are brief, and all are here. */
+static void brief_find(const struct work *work, struct spool_run *runs, size_t count)
+{
+    bool brief = work->wish->traced && (int64_t)count == run_size(&runs[0].reader.header);
+    for (size_t i = 0; i < count; i++) {
+        const struct run_header *header = &runs[i].reader.header;
+        brief = brief && header->trace_policy == TRACE_BRIEF && header->traced == TRACED_WHOLE &&
+                run_ended_well(header) && !header->samples_hz && !header->apart;
+    }
+    for (size_t i = 0; i < count; i++)
+        runs[i].brief = brief;
 }
 
 static int write_fail(struct work *work, const char *path)
@@ -110,13 +125,16 @@ static bool run_add_to(struct summary *whole, struct spool_run *run)
 
 /* Writes the sum of processes of a job. SECTION_TOTAL: of all that are written. SECTION_SUMMARY: of those without a section
  * of their own (is_kept is false). */
-static int sum_write(struct job_writer *writer, struct spool_run *runs, size_t count, enum section_kind kind)
+static int sum_write(const struct work *work, struct job_writer *writer, struct spool_run *runs, size_t count,
+                     enum section_kind kind)
 {
     struct summary whole = {.ranks = 0};
     bool good = true;
     for (size_t i = 0; good && i < count; i++)
-        if (kind == SECTION_TOTAL ? runs[i].brought : !is_kept(&runs[i].reader.header) && !runs[i].brought)
+        if (kind == SECTION_TOTAL ? runs[i].brought : !is_kept(&runs[i]) && !runs[i].brought)
             good = run_add_to(&whole, &runs[i]);
+    if (good && runs[0].brief)
+        work->wish->traced(work->spool->path, whole.job, &whole.traced);
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
     good = good && site_names_find(&whole, NULL) == 0;
     errno = ENOMEM;
@@ -156,7 +174,7 @@ static int sections_write(struct work *work, struct job_writer *writer, struct s
 {
     size_t merged = 0, kept = 0;
     for (size_t i = 0; i < count; i++) {
-        if (is_kept(&runs[i].reader.header)) {
+        if (is_kept(&runs[i])) {
             runs[i].brought = spool_run_write(work, writer, &runs[i]) == 0 || write_fail(work, path) == 0;
             kept += runs[i].brought;
         } else {
@@ -164,14 +182,14 @@ static int sections_write(struct work *work, struct job_writer *writer, struct s
         }
         run_reader_rest(&runs[i].reader);
     }
-    bool summed = merged && (sum_write(writer, runs, count, SECTION_SUMMARY) == 0 || write_fail(work, path) == 0);
+    bool summed = merged && (sum_write(work, writer, runs, count, SECTION_SUMMARY) == 0 || write_fail(work, path) == 0);
     for (size_t i = 0; summed && i < count; i++) {
         runs[i].brought = runs[i].brought || runs[i].summed;
-        if (!runs[i].brought && !is_kept(&runs[i].reader.header))
+        if (!runs[i].brought && !is_kept(&runs[i]))
             fail(work, "%s cannot be read", run_reader_path(&runs[i].reader));
     }
     if (kept)
-        sum_write(writer, runs, count, SECTION_TOTAL); /* without it tools make it again */
+        sum_write(work, writer, runs, count, SECTION_TOTAL); /* without it tools make it again */
     return kept || summed ? 0 : -1;
 }
 
@@ -263,7 +281,7 @@ static void results_settle(struct work *work, const struct spool_runs *runs)
             continue;
         }
         work->sum->left++;
-        *(is_kept(&run->reader.header) ? &work->sum->kept : &work->sum->merged) -= 1;
+        *(is_kept(run) ? &work->sum->kept : &work->sum->merged) -= 1;
     }
     free(work->results);
 }
@@ -287,7 +305,8 @@ static bool job_has(const struct run_job *job, const struct spool_run *run)
 static bool dir_has(const struct run_dir *dir, const struct spool_run *run)
 {
     bool found = run_dir_reads(dir, run_identity(&run->reader.header));
-    for (size_t i = 0; !found && !is_kept(&run->reader.header) && i < dir->job_count; i++)
+    bool summed = !is_kept(run) || run->reader.header.trace_policy == TRACE_BRIEF;
+    for (size_t i = 0; !found && summed && i < dir->job_count; i++)
         found = job_has(&dir->jobs[i], run);
     return found;
 }
@@ -391,6 +410,7 @@ static void job_collect(struct work *work, struct spool_run *runs, size_t count)
         work->sum->left += count;
         return;
     }
+    brief_find(work, runs, count);
     size_t left = earlier_settle(work, runs, count);
     if (left < count)
         gone_last(runs, count);
@@ -401,8 +421,8 @@ static void job_collect(struct work *work, struct spool_run *runs, size_t count)
     job_bring(work, runs, left);
     for (size_t i = 0; i < left; i++) {
         work->sum->left += !runs[i].result;
-        work->sum->kept += runs[i].result && is_kept(&runs[i].reader.header);
-        work->sum->merged += runs[i].result && !is_kept(&runs[i].reader.header);
+        work->sum->kept += runs[i].result && is_kept(&runs[i]);
+        work->sum->merged += runs[i].result && !is_kept(&runs[i]);
     }
 }
 

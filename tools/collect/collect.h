@@ -2,7 +2,8 @@
  * Collects the recordings of this node's processes from their spool (spools.h) into the output directory.
  *
  *   live files of one job ──> OUTPUT/HOST.JOB.mpit (format/jobfile.h)
- *      of processes that reached their end              one section, with the sum of their figures
+ *      of processes that reached their end              one section, with the sum of their figures. The figures of
+ *                                                       brief traces (TRACE_BRIEF) are made before, and the traces go
  *      of others, with a trace, samples, MPIT_REDUCE=0  a packed run for each (packing.h)
  *
  * A job is collected when none of its processes on this node is at work. Only one process collects at a time, and holds
@@ -37,11 +38,14 @@ enum collect_join {
     JOIN_ALL
 };
 
+struct summary_traced;
 struct collect_wish {
     int wait_ms;      /* for the lock, at most */
     int idle_seconds; /* only files without a write for so many seconds */
     enum collect_join join;
     void (*visible)(void); /* may be NULL */
+    /* Makes the figures of a job with brief traces, all of whose processes are in the spool. NULL: such traces are kept. */
+    void (*traced)(const char *spool, uint64_t job, struct summary_traced *traced);
     void (*waiting)(void); /* called if another process has the lock. May be NULL */
 };
 

@@ -3,6 +3,7 @@
  * launcher or last process did not do so.
  */
 #define _GNU_SOURCE
+#include "analysis/tracefigures.h"
 #include "collect/collect.h"
 #include "format/packedrun.h"
 #include "collect/drain.h"
@@ -351,7 +352,8 @@ int main(int argc, char *argv[])
                                         : request.all && request.join ? JOIN_ALL
                                                                       : JOIN_NOT,
                                 .visible = request.handover ? words_end : NULL,
-                                .waiting = request.handover ? words_end : NULL};
+                                .waiting = request.handover ? words_end : NULL,
+                                .traced = trace_figures_of_brief};
     int failed = 0;
     surroundings_leave();
     packed_enable();
@@ -369,8 +371,10 @@ int main(int argc, char *argv[])
     if (request.handover)
         words_end();
     if (request.handover && !failed) /* files of earlier jobs that were killed */
-        all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS, .join = JOIN_OF_SITE}, &(struct collected){0},
-                    false, false);
+        all_collect(&(struct collect_wish){.idle_seconds = GONE_SECONDS,
+                                           .join = JOIN_OF_SITE,
+                                           .traced = trace_figures_of_brief},
+                    &(struct collected){0}, false, false);
     if (!request.handover)
         printf("%zu live files merged, %zu copied, %zu still in use, %zu left\n", sum.merged, sum.kept, sum.at_work,
                sum.left);

@@ -13,6 +13,7 @@ struct spool_run {
     struct run_reader reader;
     uint64_t drained_end; /* as in its room: where the drained part of its trace ends. 0: there is none */
     bool gone;            /* a job file had it before */
+    bool brief;           /* its trace goes when its figures are made */
     bool summed;          /* it is in a sum that is being made */
     bool brought;         /* its section is written, or it is in the summary */
     size_t result;        /* the number of its job file, from 1 on. 0: it has none */

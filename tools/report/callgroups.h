@@ -21,7 +21,7 @@ enum call_group call_group_of(const struct summary_site *site);
 
 /* Calls of a group, of all sites. */
 struct group_sum {
-    uint64_t calls, sent, messages; /* messages: sent and received */
+    uint64_t calls, sent, messages;     /* messages: sent and received */
     const struct summary_site *longest; /* site with the most time. NULL: none */
 };
 

@@ -107,6 +107,7 @@ static bool facts_fill(struct facts *facts, const struct summary *summary)
     *facts = (struct facts){
         .summary = summary, .efficiency = summary_efficiency(summary), .slow_host = UINT32_MAX, .hot_rank = -1};
     facts->run = facts->efficiency.run;
+    facts->analysed = summary->traced.part_ns ? seconds_of(summary->traced.part_ns) : facts->run;
     facts->imbalance = facts->efficiency.max - facts->efficiency.mean;
     for (size_t i = 0; i < summary->row_count; i++) {
         const struct summary_row *row = &summary->rows[i];

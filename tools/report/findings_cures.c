@@ -208,7 +208,7 @@ void finding_of_cure(const struct facts *facts, const struct summary_cure *cure,
 {
     bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;
     *finding = (struct finding){.seconds = seconds_of(cure->gain_ns)};
-    finding->share_of_run = finding->seconds / facts->run;
+    finding->share_of_run = finding->seconds / facts->analysed;
     finding->site = cure->waits ? summary_site_of(&facts->summary->sites, cure->waits) : NULL;
     finding->causes[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;
     finding->causes[1] = cure->to ? summary_site_of(&facts->summary->sites, cure->to) : NULL;

@@ -36,7 +36,7 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     }
     if (!hosts)
         return false;
-    double gain = seconds_of(facts->summary->traced.shared_ns);
+    double gain = seconds_of(facts->summary->traced.shared_ns) / facts->analysed * facts->run;
     bool told = gain >= LEAST_SHARE * facts->run;
     finding->seconds = told ? gain : lost * facts->run;
     int used = hosts == 1

@@ -18,6 +18,7 @@
 
 /* What several rules need. Times are seconds. */
 struct facts {
+    double analysed; /* seconds of the run that the trace has */
     const struct summary *summary;
     const struct host_load *loads; /* by host */
     struct efficiency efficiency;

@@ -193,6 +193,9 @@ static void selection_print(const struct summary *summary, const struct run_part
             fprintf(out, "   (shortest %s, rank %" PRId32 ")", text_of_seconds(b, off->min), off->min_rank);
         fprintf(out, "\n");
     }
+    if (summary->traced.part_ns && summary->traced.replayed)
+        fprintf(out, "  analysed   the first %s of %s\n", text_of_ns(a, summary->traced.part_ns),
+                text_of_seconds(b, summary->run_seconds.max));
     if (summary->trace_limit_ns)
         fprintf(out, "  trace      %s %s of the run%s (mpit_trace_limit_seconds)\n",
                 summary->trace_policy == TRACE_RING ? "at least the last" : "the first",

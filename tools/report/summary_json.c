@@ -95,6 +95,14 @@ static json_t *comm_json(const struct summary *summary, const struct summary_com
     return json;
 }
 
+/* The part of the run that findings are made of. null: they are made of sums. */
+static json_t *analysed_json(const struct summary *summary)
+{
+    const struct summary_traced *traced = &summary->traced;
+    double part = traced->part_ns ? (double)traced->part_ns * 1e-9 : summary->run_seconds.max;
+    return traced->replayed ? figure_json(part) : json_null();
+}
+
 /* null: one node, or the files do not tell */
 static json_t *clocks_json(const struct run_job *job)
 {
@@ -182,6 +190,7 @@ static json_t *job_json(const struct run_job *job)
     json_object_set_new(json, "off_seconds", spread_json(&summary->off_seconds, summary->ranks));
     json_object_set_new(json, "trace_limit_seconds",
                         summary->trace_limit_ns ? figure_json((double)summary->trace_limit_ns * 1e-9) : json_null());
+    json_object_set_new(json, "analysed_seconds", analysed_json(summary));
     json_object_set_new(json, "clocks", clocks_json(job));
     json_object_set_new(json, "lost", losses_json(summary));
     json_object_set_new(json, "stalls_ns", stalls_json(summary));

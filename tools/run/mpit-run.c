@@ -50,7 +50,8 @@ static const struct tool_option options[] = {
     {"output", "DIR", 'o', "directory of results (default: mpit-run-DATE-TIME-PID)", &request.output},
     {"spool", "DIR", 'd', "local directory of live files (default: /dev/shm)", &request.spool},
     {"trace", NULL, OF_KNOB + KNOB_TRACE, NULL, NULL},
-    {"otf2", NULL, 'a', "record every event; also write an archive to DIR/otf2", NULL},
+    {"otf2", NULL, 'a', NULL, NULL},
+    {"no-trace", NULL, 'c', "keep every event; an archive, too; keep none", NULL},
     {"trace-limit", "BYTES", OF_KNOB + KNOB_TRACE_LIMIT_BYTES, NULL, NULL},
     {"trace-seconds", "N", OF_KNOB + KNOB_TRACE_LIMIT_SECONDS, "limits of the trace of a process", NULL},
     {"trace-policy", "POLICY", OF_KNOB + KNOB_TRACE_POLICY, "at the limit drop new events (stop) or old ones (ring)",
@@ -138,6 +139,8 @@ static void run_options_read(int argc, char *argv[])
             usage_reject("--mpi: allowed are %s, not '%s'", mpi_abi_choices(), optarg);
         else if (option == 'a' && !MPIT_HAS_OTF2)
             usage_reject("this mpit-run was built without OTF2 (libotf2-trace-dev), so it has no --otf2");
+        else if (option == 'c')
+            request.knobs[KNOB_TRACE] = "0";
         else if (option == 'a') {
             request.otf2 = true;
             request.knobs[KNOB_TRACE] = "1";
@@ -257,6 +260,19 @@ static void variable_set(const char *name, const char *value)
         err(EXIT_USAGE, "no memory");
 }
 
+/* Returns whether findings may be made of a short trace: nothing is said of a trace, and all calls are recorded and timed. */
+static bool brief_is_wanted(void)
+{
+    static const enum knob knobs[] = {KNOB_TRACE, KNOB_FILTER, KNOB_TIMING, KNOB_RECORDING};
+    bool wanted = !setting("MPIT_BRIEF");
+    for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++) {
+        char name[KNOB_VARIABLE_BYTES];
+        knob_variable(knobs[i], name);
+        wanted = wanted && !request.knobs[knobs[i]] && !setting(name);
+    }
+    return wanted;
+}
+
 static void environment_set(const char *library, const char *output)
 {
     const char *present = getenv("LD_PRELOAD");
@@ -272,6 +288,8 @@ static void environment_set(const char *library, const char *output)
     variable_set("MPIT_OUTPUT", output_quoted(output));
     if (setting_is_of_site("MPIT_SUMMARY_LIMIT_BYTES")) /* the site's bound is not for one's own runs */
         variable_set("MPIT_SUMMARY_LIMIT_BYTES", "0");
+    if (brief_is_wanted())
+        variable_set("MPIT_BRIEF", "1");
     for (enum knob knob = 0; knob < KNOB_COUNT; knob++) {
         knob_variable(knob, name);
         if (request.knobs[knob])

@@ -160,7 +160,8 @@ static bool results_collect(const struct outcome *outcome)
         postmortem_seen(spool);
         spool_unwatch(spool);
     }
-    enum collect_end end = collect_child(outcome->output->path, &(struct collect_wish){.wait_ms = LOCK_MS},
+    enum collect_end end = collect_child(outcome->output->path,
+                                         &(struct collect_wish){.wait_ms = LOCK_MS, .traced = trace_figures_of_brief},
                                          outcome->otf2 ? PATIENCE_TRACE_MS : PATIENCE_MS, &sum, problem);
     if (end == COLLECT_STUCK)
         warnx("the output directory %s is slow, and mpit-run does not wait for it. The results will be there later; "

@@ -183,7 +183,7 @@ static void derive(void)
         bool attended = __atomic_load_n(&knob_attendants, __ATOMIC_SEQ_CST) > 0;
         if (attended)
             rare = 0;
-        bool timed = attended || knob_load(KNOB_TRACE) || knob_load(KNOB_TIMING);
+        bool timed = attended || knob_load(KNOB_TRACE) == 1 || knob_load(KNOB_TIMING);
         __atomic_store_n(&knob_timed, timed, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_timeout_ticks, ticks, __ATOMIC_SEQ_CST);
         __atomic_store_n(&knob_rare_ticks, rare, __ATOMIC_SEQ_CST);
@@ -219,7 +219,7 @@ void knob_store(enum knob knob, uint64_t value)
 static enum knob_result run_knob_write(enum knob knob, uint64_t value)
 {
     if (knob == KNOB_TRACE)
-        return tracing_set(value != 0) ? KNOB_WRITTEN : KNOB_NEVER;
+        return (!value && knob_load(knob) == TRACE_BRIEFLY) || tracing_set(value != 0) ? KNOB_WRITTEN : KNOB_NEVER;
     if (knob == KNOB_SAMPLE_HZ) {
         if (!knobs_sampler || !knobs_sampler(value))
             return KNOB_NEVER;

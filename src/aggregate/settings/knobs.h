@@ -16,6 +16,9 @@
 
 enum knob_type { KNOB_INT, KNOB_UNSIGNED_LONG_LONG, KNOB_TEXT };
 
+/* A value of KNOB_TRACE that nobody writes and nobody reads: a brief trace is kept (TRACE_BRIEF). */
+enum { TRACE_BRIEFLY = 2 };
+
 enum knob {
     KNOB_TRACE,
     KNOB_FLIGHT_EVENTS,

@@ -51,6 +51,15 @@ static bool switch_off(void)
     return true;
 }
 
+/* Somebody asks for a trace, and it begins now: the events before are of the brief one. */
+static bool switch_from_brief(void)
+{
+    if (!run_limits_set(&book.run, book.run.memory_limit, knob_load(KNOB_TRACE_LIMIT_BYTES)) || !switch_on())
+        return false;
+    book.run.header->trace_policy = TRACE_STOP;
+    return true;
+}
+
 bool tracing_set(bool on)
 {
     bool good = true;
@@ -58,6 +67,8 @@ bool tracing_set(bool on)
     bool is_on = covered_end == UINT64_MAX;
     if (!run_has_file(&book.run) || book.run.broken)
         good = !on && !is_on;
+    else if (on && is_on && book.run.header->trace_policy == TRACE_BRIEF)
+        good = switch_from_brief();
     else if (on != is_on)
         good = on ? switch_on() : switch_off();
     if (good)

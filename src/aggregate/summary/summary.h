@@ -139,9 +139,12 @@ struct summary_cure {
     uint64_t waits;             /* hash of the site that waits longest because of it. 0: none */
 };
 
-/* Figures that only a trace has. They are in no file. Tools fill them in (tools/analysis/tracefigures.h). */
+/* Figures that only a trace has. Those of a brief trace are stored, since it is not. Else tools fill them in
+ * (tools/analysis/tracefigures.h). */
 struct summary_traced {
     bool there;         /* the job has a trace, though perhaps one that cannot tell the figures below */
+    bool brief;         /* it had one (TRACE_BRIEF) */
+    uint64_t part_ns;   /* the trace has this first part of the run. 0: all of it */
     bool split;         /* ideal_ns is known */
     uint64_t ideal_ns;  /* run time on a network that takes no time */
     bool replayed;      /* the rest is known */
@@ -196,9 +199,10 @@ struct summary {
     struct summary_spread recorded_seconds; /* run_seconds - off_seconds */
     struct summary_phase *phases;           /* phases and then regions, by name, then by rank */
     size_t phase_count;
-    struct summary_traced traced; /* the flat form does not have it, nor what follows */
-    uint64_t trace_limit_ns;      /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
-    uint32_t trace_policy;        /* enum trace_policy: of a rank whose trace was cut */
+    struct summary_traced traced;
+    /* The flat form does not have what follows. */
+    uint64_t trace_limit_ns; /* mpit_trace_limit_seconds, if it alone cut a trace. The longest of any rank */
+    uint32_t trace_policy;   /* enum trace_policy: of a rank whose trace was cut */
 };
 
 /* The start and the end of MPI lie outside of the run time. */

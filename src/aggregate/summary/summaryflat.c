@@ -24,8 +24,8 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 16 };
-#define FLAT_BODY_BYTES offsetof(struct summary, traced) /* the rest is not stored */
+enum { FLAT_VERSION = 17 };
+#define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
 
@@ -164,6 +164,22 @@ static void texts_tidy(struct summary *summary)
     }
 }
 
+/* Bools may have any value in a damaged file. */
+static bool traced_is_sound(struct summary_traced *traced)
+{
+    const unsigned char *bytes = (const unsigned char *)traced;
+    bool sound = bytes[offsetof(struct summary_traced, there)] <= 1 &&
+                 bytes[offsetof(struct summary_traced, brief)] <= 1 &&
+                 bytes[offsetof(struct summary_traced, split)] <= 1 &&
+                 bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;
+    for (size_t i = 0; sound && i < traced->cure_count; i++) {
+        const struct summary_cure *cure = &traced->cures[i];
+        sound = ((const unsigned char *)cure)[offsetof(struct summary_cure, moves)] <= 1 &&
+                cure->rank_count <= CURE_RANKS_MAX;
+    }
+    return sound;
+}
+
 static bool sites_copy(struct summary_sites *sites, const struct flat_header *header, const char *at)
 {
     uint64_t named = sites->named != 0;
@@ -241,10 +257,10 @@ int summary_unpack(struct summary *summary, const void *data, size_t bytes, char
         return -1;
     }
     texts_tidy(summary);
-    if (!summary_counters_sanitize(summary) || !rows_are_sound(summary) || !summary_sites_are_sound(summary) ||
-        !summary_phases_are_sound(summary)) {
+    if (!summary_counters_sanitize(summary) || !traced_is_sound(&summary->traced) || !rows_are_sound(summary) ||
+        !summary_sites_are_sound(summary) || !summary_phases_are_sound(summary)) {
         summary_release(summary);
-        snprintf(error, 128, "is damaged: its counters or its rows are not valid");
+        snprintf(error, 128, "is damaged: its counters, findings or rows are not valid");
         return -1;
     }
     for (size_t i = 0; i < summary->instrument_count; i++)

@@ -30,7 +30,7 @@ static int knob_read(const struct control *control, void *object, void *buf)
 {
     (void)object;
     enum knob knob = knob_of(control);
-    uint64_t value = knob_load(knob);
+    uint64_t value = knob == KNOB_TRACE ? knob_load(knob) == 1 : knob_load(knob);
     if (knob_table[knob].type == KNOB_TEXT)
         knob_read_text(knob, buf);
     else if (knob_table[knob].type == KNOB_INT)

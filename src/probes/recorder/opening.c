@@ -103,13 +103,13 @@ static void launch_note(struct run_header *header, const char *directory)
     header->job = job_number(directory, launch.size);
 }
 
-/* Until mpit-collect shares the room of the node out anew. */
-static void spool_share_set(const char *spool)
+void spool_share_set(const struct opened *opened, uint64_t part)
 {
     struct launch launch = job_launch();
     int32_t nodes = launch.nodes > 0 ? launch.nodes : 1;
     int32_t here = launch.local_size > 0 ? launch.local_size : (launch.size + nodes - 1) / nodes;
-    room_in(book.run.header)->share = room_share(spool, 0, (uint64_t)here);
+    if (knob_load(KNOB_TRACE) && opened->spool[0])
+        room_in(book.run.header)->share = room_share(opened->spool, 0, (uint64_t)here * part);
 }
 
 /* A ring is never moved while it is written, so it must fit into the spool. */
@@ -124,8 +124,29 @@ static void spool_limit_set(const struct opened *opened)
         (void)!run_limits_set(run, run->memory_limit, most); /* false: the trace is longer already */
     if (!opened->trace_asked)
         return;
-    spool_share_set(opened->spool);
+    spool_share_set(opened, EARLY_PART);
     handover_drain(opened->spool, opened->directory);
+}
+
+/* The bytes that a brief trace of a process may have. 0: too few to tell anything. */
+static uint64_t brief_limit(void)
+{
+    enum { JOB_MOST = 256 << 20, MOST = 8 << 20, LEAST = 128 << 10 };
+    const struct launch launch = job_launch();
+    uint64_t share = (uint64_t)JOB_MOST / (uint64_t)(launch.size > 0 ? launch.size : 1);
+    if (launch.nodes > 1 || (launch.local_size > 0 && launch.local_size < launch.size))
+        return 0; /* their clocks are not measured */
+    return share < LEAST ? 0 : share < MOST ? share : MOST;
+}
+
+static void brief_begin(const struct opened *opened)
+{
+    uint64_t most = run_has_file(&book.run) ? brief_limit() : 0;
+    if (!most || !run_limits_set(&book.run, book.run.memory_limit, most))
+        return;
+    book.run.header->trace_policy = TRACE_BRIEF;
+    knob_store(KNOB_TRACE, TRACE_BRIEFLY);
+    spool_share_set(opened, EARLY_PART);
 }
 
 static const char *said_in = ""; /* the spool, where each remark is made once */
@@ -175,13 +196,14 @@ static bool live_open(struct opened *opened, struct run_problem *problem)
 bool run_start(struct opened *opened)
 {
     struct run_problem problem;
-    const char *reduce = setting("MPIT_REDUCE");
+    const char *reduce = setting("MPIT_REDUCE"), *briefly = setting("MPIT_BRIEF");
     hide_read();
     directory_read(opened);
     run_say = run_problem_say;
     clock_open();
     settings_read();
     opened->trace_asked = knob_load(KNOB_TRACE) != 0;
+    bool brief = !opened->trace_asked && briefly && strcmp(briefly, "1") == 0;
     if (!live_open(opened, &problem)) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
@@ -191,14 +213,16 @@ bool run_start(struct opened *opened)
                    run_has_file(&book.run) ? "" : "; this process is counted in memory only");
         book.run.said = !run_has_file(&book.run);
     } else {
-        opened->trace_refused = knob_load(KNOB_TRACE) && !run_has_file(&book.run);
+        opened->trace_refused = opened->trace_asked && !run_has_file(&book.run);
     }
     run_guard(&book.run);
     book.run.header->apart = reduce && strcmp(reduce, "0") == 0;
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
-    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
+    run_trace_policy(&book.run, trace_is_ring() && !brief ? TRACE_RING : TRACE_STOP);
     spool_limit_set(opened);
+    if (brief)
+        brief_begin(opened);
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     counters_open();

@@ -3,6 +3,7 @@
 #define MPIT_PROBES_OPENING_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct opened {
     char directory[4096]; /* the output directory, absolute. "" = none */
@@ -17,6 +18,11 @@ struct opened {
 
 /* False: there is no memory for it, which was reported, and nothing is recorded. Once in a process, by one thread. */
 bool run_start(struct opened *opened);
+
+/* Shares out the room of the node for traces, until mpit-collect does it anew. `part`: only so small a part of it. MPI_Init
+ * takes memory, so it is EARLY_PART before, and 1 after it. */
+enum { EARLY_PART = 4 };
+void spool_share_set(const struct opened *opened, uint64_t part);
 
 /* Prints a line once for each job on a node. */
 void opened_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -396,6 +396,7 @@ void recorder_started(struct probe *probe, enum call kind, int result)
     if (result != MPI_SUCCESS)
         return;
     recorder_ready();
+    spool_share_set(&opened, 1);
     (void)world_is_spawned(); /* later it may have parted from its parents */
     bool measured = recorder_directory() && opened.trace_asked;
     struct log *shown =

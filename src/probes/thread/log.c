@@ -96,6 +96,7 @@ static void thread_end_key_make(void)
 static bool stream_may_begin(void)
 {
     return __atomic_load_n(&book.run.header->traced, __ATOMIC_ACQUIRE) != TRACED_NOT &&
+           book.run.header->trace_policy != TRACE_BRIEF &&
            __atomic_load_n(&book.thread_count, __ATOMIC_RELAXED) < STREAMS_MOST && run_has_room(&book.run);
 }
 
@@ -203,7 +204,7 @@ void log_turn(struct log *log)
         backlog_turn(log);
         return;
     }
-    bool traced = knob_load(KNOB_TRACE) != 0;
+    bool traced = knob_load(KNOB_TRACE) == 1; /* a brief one has the buffer that a run without a trace has */
     uint64_t capacity = traced ? TRACE_BUFFER_EVENTS : knob_load(KNOB_FLIGHT_EVENTS);
     struct chunk_header *ring = NULL;
     /* after a failure, request a buffer again only when the trace is switched on again */

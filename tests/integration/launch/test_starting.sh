@@ -100,6 +100,6 @@ assert len({a['archive'] for a in archives}) == 2, archives"
     says err 'note: 1 of 3 jobs are left out'
     check "  both" test "$(grep -oc 'job [23], ' "jobs-$mpi.json")" -ge 2
     gives "$mpi: where none began there is nothing" 1 mpit-dump --otf2 "no-archive-$mpi" "alone-$mpi"
-    says err 'recorded without --trace|mpit-run --trace records'
+    says err 'nothing to convert: MPI_Init returned in none of the processes|mpit-run --trace records'
 done
 verdict

@@ -324,14 +324,14 @@ printf '%s\n' '#include <stdio.h>' 'int main(int count, char *words[])' '{' '   
 for name in orterun prterun mpiexec.hydra srun; do cc fake.c -o fake/$name; done
 script own-line 'fake/"$@"'
 for how in fake/ "./own-line "; do
-    x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|ASAN_OPTIONS)\]){4}'
+    x='(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_FLIGHT_EVENTS|MPIT_BRIEF|ASAN_OPTIONS)\]){5}'
     for name in orterun prterun; do
         gives "$how$name: each application context" 0 env MPIT_FLIGHT_EVENTS=9 mpit-run $how$name -n 1 a : -n 2 b
         says out "^$x\[-n\]\[1\]\[a\]\[:\]$x\[-n\]\[2\]\[b\]$"
         gives "$how$name: the user's own LD_PRELOAD" 0 mpit-run $how$name -x LD_PRELOAD=own.so a
         says out '\[-x\]\[LD_PRELOAD=[^]]*/libmpit\.so:own\.so\]\[a\]$'
         gives "$how$name: the user's own ASAN_OPTIONS" 0 mpit-run $how$name -x ASAN_OPTIONS=a=1 b
-        says out '^(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT)\]){2}\[-x\]\[ASAN_OPTIONS=a=1:verify_asan_link_order=0\]\[b\]$'
+        says out '^(\[-x\]\[(LD_PRELOAD|MPIT_OUTPUT|MPIT_BRIEF)\]){3}\[-x\]\[ASAN_OPTIONS=a=1:verify_asan_link_order=0\]\[b\]$'
     done
     gives "${how}prterun: the user's mca_base_env_list" 0 mpit-run ${how}prterun --mca mca_base_env_list 'A;B=1' a
     says out '^\[--mca\]\[mca_base_env_list\]\[A;B=1;[^]]*LD_PRELOAD[^]]*\]\[a\]$'

@@ -4,6 +4,7 @@
 # Findings of the summary on both MPIs: a program with one fault each (diseases.c). Its finding comes first, with the
 # place of the call. A program without a fault has none, and one with nearly
 # the same messages has another. The first screen has 24 lines of 80 columns.
+# First from sums alone, then from a trace: the short one, which goes at the end, and one that is kept.
 . "$(dirname "$0")/../common/verdict.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 export PATH=$build/bin:$PATH
@@ -31,18 +32,36 @@ loaded() {
         loops+=($!)
     done
     rm -rf "$work/run"
-    record="taskset -c $processor mpit-run --quiet --output $work/run"
+    record="taskset -c $processor mpit-run --quiet --no-trace --output $work/run"
     launch "$mpi" 2 "$build/tests/diseases-$mpi" balanced "$work" >"$work/log" 2>&1 || result=1
     for loop in "${loops[@]}"; do kill "$loop"; done
     [ $result = 0 ] && mpit-dump --json "$work/run" >"$work/json" && mpit-dump "$work/run" >"$work/screen" &&
         python3 "$here/usage.py" "$work/json" "$work/screen" "$work/log" "$3"
 }
 
+# brief: the last run has kept no trace, but its findings are of one
+brief() {
+    ! mpit-dump --events "$work/run" >/dev/null 2>"$work/err" && python3 - "$work/json" "$(du -sb "$work/run" | cut -f1)" <<'PYTHON'
+import json, sys
+job = json.load(open(sys.argv[1]))["jobs"][0]
+if not job["analysed_seconds"] or int(sys.argv[2]) > 100000:
+    sys.exit(f"analysed: {job['analysed_seconds']}, {sys.argv[2]} bytes")
+PYTHON
+}
+
+# counted OPTION...: a run that has no trace, not even a short one
+counted() {
+    rm -rf "$work/run"
+    record="mpit-run --quiet $* --output $work/run"
+    launch "$mpi" 2 "$build/tests/diseases-$mpi" serialization "$work" >"$work/log" 2>&1 &&
+        mpit-dump --json "$work/run" | grep -q '"analysed_seconds": null'
+}
+
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
         serialization late_receives)
-traced=
 for mpi in openmpi mpich; do
     there_is diseases || continue
+    traced=--no-trace
     check "$mpi: nothing stands out of a sound program" diagnosed $mpi 2 none none
     for fault in "${faults[@]}"; do
         check "$mpi: $fault" diagnosed $mpi 2 "$fault" "$fault" "$fault"
@@ -51,13 +70,19 @@ for mpi in openmpi mpich; do
     check "$mpi: hot spot" diagnosed $mpi 3 hot_spot hot_spot hot_spot
     check "$mpi: no hot spot where all receive the same" diagnosed $mpi 3 no_hot_spot -hot_spot
     check "$mpi: no serialization where one computes longer" diagnosed $mpi 2 load_imbalance -serialization
-    traced=--trace
-    for fault in serialization late_receives; do
-        check "$mpi: $fault, with a trace" diagnosed $mpi 2 "$fault" "$fault" "$fault"
+    for traced in "" --trace; do
+        for fault in serialization late_receives; do
+            check "$mpi: $fault, with a trace $traced" diagnosed $mpi 2 "$fault" "$fault" "$fault"
+            [ "$traced" ] || check "$mpi: $fault: the short trace is gone" brief
+        done
+        check "$mpi: late receives do not come where a trace shows early ones $traced" diagnosed $mpi 2 early_receives -late_receives
+        check "$mpi: no serialization where a trace shows none $traced" diagnosed $mpi 2 load_imbalance -serialization
     done
-    check "$mpi: late receives do not come where a trace shows early ones" diagnosed $mpi 2 early_receives -late_receives
-    check "$mpi: no serialization where a trace shows none" diagnosed $mpi 2 load_imbalance -serialization
-    traced=
+    for option in --no-trace --timing\ 0 --start-paused --filter\ p2p; do
+        check "$mpi: $option: no short trace" counted $option
+    done
+    MPIT_TRACE=0 check "$mpi: MPIT_TRACE=0: no short trace" counted
+    traced=--no-trace
     if grep -q '^[1-9]' /proc/self/schedstat; then
         check "$mpi: a sound program beside three busy loops" loaded $mpi 3 lack
         check "$mpi: the same alone" loaded $mpi 0 any

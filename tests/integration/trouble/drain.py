@@ -110,7 +110,7 @@ def mounted(mount, *options):
 def late_room(judge, build, mpi, directory):
     """The output directory is full when the job ends."""
     name, mount = f"{mpi}, room comes later", directory + "/small"
-    if not mounted(mount, "size=8m"):
+    if not mounted(mount, "size=5m"):
         judge.skip(name, "nothing can be mounted here")
         return
     try:
@@ -131,7 +131,7 @@ def late_room(judge, build, mpi, directory):
 def elsewhere(judge, build, mpi, directory):
     """The output directory is full when the job ends, and the results go to another one: also what had been moved before."""
     name, mount = f"{mpi}, brought elsewhere", directory + "/tight"
-    if not mounted(mount, "size=8m"):
+    if not mounted(mount, "size=5m"):
         judge.skip(name, "nothing can be mounted here")
         return
     try:

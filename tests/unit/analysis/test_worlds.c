@@ -455,6 +455,27 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
     release(count);
 }
 
+/* Rank 1 has no events after 4,000: what rank 0 sends then is no obstacle. */
+TEST(brief_trace_is_read_as_far_as_all_have_it)
+{
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        job.ranks[r].run.header->trace_policy = TRACE_BRIEF;
+        AT(r, r ? 4000 : 2000, r ? 100 : 2100, CALL_MPI_Barrier, .peer = PEER_NONE);
+    }
+    for (int i = 0; i < 10; i++)
+        AT(0, 5000 + 100 * i, 10, CALL_MPI_Send, .peer = 1);
+    job.ranks[1].run.header->lost[LOSS_TRACE_LIMIT] = 10;
+    job.ranks[1].run.header->finalize_ticks = INIT + 10000;
+    rank_end(1, RUN_FINALIZED);
+    ended(0, 10000);
+    analyse(2);
+    assert_null(analysis.no_worlds);
+    assert_int_equal(analysis.part_ns, 4100);
+    assert_int_equal(analysis.ideal.run_ns, 4100);
+    gain_check(2, (struct cure){.kind = CURE_EVEN}, (const double[]){1.5, 0.75}, 1000);
+}
+
 /* The message was there when the call began, and then the rank had no processor for 800. */
 TEST(own_processors_gain_stalls_that_wait_for_nothing)
 {

@@ -162,6 +162,23 @@ TEST(in_a_run_bounds_go_down_to_what_is_in_use)
     assert_int_equal(knob_write(KNOB_LARGE_MESSAGE_BYTES, 1), KNOB_WRITTEN);
 }
 
+TEST(brief_trace_becomes_one_that_is_kept)
+{
+    run_make(directory);
+    knob_store(KNOB_TRACE, TRACE_BRIEFLY);
+    tracing_begin(true);
+    book.run.header->trace_policy = TRACE_BRIEF;
+    assert_true(run_limits_set(&book.run, book.run.memory_limit, 4096));
+    assert_int_equal(knob_write(KNOB_TRACE, 0), KNOB_WRITTEN); /* nobody has asked for it: it goes on */
+    assert_int_equal(book.run.header->trace_policy, TRACE_BRIEF);
+    assert_int_equal(knob_load(KNOB_TRACE), TRACE_BRIEFLY);
+    assert_int_equal(knob_write(KNOB_TRACE, 1), KNOB_WRITTEN);
+    assert_int_equal(knob_load(KNOB_TRACE), 1);
+    assert_int_equal(book.run.header->trace_policy, TRACE_STOP);
+    assert_int_equal(book.run.header->traced, TRACED_IN_PART); /* from now on */
+    assert_int_equal(book.run.trace_limit, 0);
+}
+
 TEST(without_a_file_there_is_no_trace)
 {
     run_make(NULL);

@@ -91,7 +91,8 @@ struct analysis_lane {
     uint32_t segment;         /* that ended with it, or 0, */
     uint64_t visit;           /* and how often the rank was there before */
     uint32_t locks;           /* on windows that the thread holds, */
-    uint64_t locked_ns;       /* and how long it has computed since it has them */
+    uint64_t locked_from_ns;  /* since when, */
+    uint64_t locked_ns;       /* and how long it has computed since */
     uint32_t last_place;      /* of the call before, */
     uint64_t last_ns;         /* its end, */
     uint64_t last_off_ns;     /* and the time without recording until then */

@@ -75,8 +75,10 @@ void lock_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct b
         need_released(lanes, &lock->released.moment);
         blame_offer(blame, WAIT_FOR_LOCK, place.index, &lock->released, NULL);
     }
-    if (locks && lane->locks++ == 0)
+    if (locks && lane->locks++ == 0) {
+        lane->locked_from_ns = lane->end_ns;
         lane->locked_ns = 0;
+    }
 }
 
 void locks_release(struct analysis_lanes *lanes)

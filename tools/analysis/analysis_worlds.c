@@ -174,9 +174,10 @@ struct path *worlds_mark_release(struct analysis_lanes *lanes, struct analysis_l
 {
     double times[WORLDS_MOST];
     world_set rest = lanes->analysis->plan ? lanes->analysis->plan->locks_short : 0;
+    bool mostly = 2 * lane->locked_ns > lane->begin_ns - lane->locked_from_ns; /* then whoever comes finds it free */
     memcpy(times, lane->clock.times, lanes->worlds * sizeof *times);
     for (; rest; rest &= rest - 1)
-        times[__builtin_ctzll(rest)] -= (double)lane->locked_ns;
+        times[__builtin_ctzll(rest)] = mostly ? 0 : times[__builtin_ctzll(rest)] - (double)lane->locked_ns;
     return path_mark(&lanes->analysis->paths, &lane->path, times);
 }
 

@@ -82,7 +82,15 @@ static void segments_sort(struct cure_search *search)
     free(list);
 }
 
-/* The times of the ranks in a world, and the factors that make them the mean. */
+static bool is_cured(const struct cure_search *search, enum cure_kind kind)
+{
+    for (size_t i = 0; i < search->base.count; i++)
+        if (search->base.cures[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* The times of the ranks in a world, and the factors that make them the mean: of a cure that is not one of this world's. */
 static void world_times_take(double *times, double *factors, const struct analysis *reading, const double *all,
                              size_t world)
 {
@@ -92,14 +100,16 @@ static void world_times_take(double *times, double *factors, const struct analys
         times[r] = all[(size_t)r * reading->worlds + world];
         mean += times[r] / size;
     }
-    for (int32_t r = 0; r < size; r++)
+    for (int32_t r = 0; factors && r < size; r++)
         factors[r] = times[r] > 0 ? mean / times[r] : 1;
 }
 
 static void search_take(struct cure_search *search, const struct analysis *reading, size_t world)
 {
-    world_times_take(search->useful_ns, search->factors, reading, reading->useful_ns, world);
-    world_times_take(search->work_ns, search->work_factors, reading, reading->work_ns, world);
+    double *even = is_cured(search, CURE_EVEN) ? NULL : search->factors;
+    double *even_work = is_cured(search, CURE_EVEN_WORK) ? NULL : search->work_factors;
+    world_times_take(search->useful_ns, even, reading, reading->useful_ns, world);
+    world_times_take(search->work_ns, even_work, reading, reading->work_ns, world);
 }
 
 static bool ranks_share_processors(const struct summary *summary)
@@ -414,7 +424,7 @@ static double segments_gain(const struct cure_search *search, const double *gain
 {
     double first = 0, second = 0;
     for (size_t i = 0; i < search->tried_count; i++) {
-        double gain = search->tried[i].kind == CURE_BALANCED ? gains[i] : 0;
+        double gain = search->tried[i].kind == CURE_BALANCED && can_be_told(search, &search->tried[i]) ? gains[i] : 0;
         second = gain > first ? first : gain > second ? gain : second;
         first = gain > first ? gain : first;
     }

@@ -77,25 +77,32 @@ static const struct rule {
     const char *name;
     bool (*find)(struct facts *facts, struct finding *finding);
     bool of_calls; /* its cost is time in calls of its own, and explains stalls */
-    bool outside;  /* its cost is not a part of what efficiency lacks. It is a note */
+    bool outside;  /* its cost is not a part of what efficiency lacks, and a replay does not tell it */
+    bool note;
     const char *advice;
 } rules[] = {
-    {"oversubscribed", find_oversubscribed, false, true, "Start fewer ranks on a host, or use this only for tests."},
-    {"slow_node", find_slow_node, false, false, "Compare the node with others, or leave it out."},
-    {"load_imbalance", find_load_imbalance, false, false, "Give these ranks less work."},
-    {"hot_spot", find_hot_spot, false, false,
+    {"oversubscribed", find_oversubscribed, false, true, true,
+     "Start fewer ranks on a host, or use this only for tests."},
+    {"slow_node", find_slow_node, false, false, false, "Compare the node with others, or leave it out."},
+    {"load_imbalance", find_load_imbalance, false, false, false, "Give these ranks less work."},
+    {"hot_spot", find_hot_spot, false, false, false,
      "Let several ranks receive, or combine data on the way, as a reduction does."},
-    {"late_rank", find_late_rank, false, false, "Let other ranks do a part of its work in MPI."},
-    {"late_receives", find_late_receives, true, false, "Post receives before the computation, with MPI_Irecv."},
-    {"small_messages", find_small_messages, true, false, "Put several messages to the same rank into one."},
-    {"polling", find_polling, true, false, "Test less often, or call MPI_Wait."},
-    {"many_small_collectives", find_many_small_collectives, true, false, "Combine several values in one collective."},
-    {"barriers", find_barriers, true, false, "Leave out barriers: messages and collectives order ranks by themselves."},
-    {"made_in_loop", find_made_in_loop, true, false, "Make them once before the loop, and use them again."},
-    {"small_io", find_small_io, true, false,
+    {"late_rank", find_late_rank, false, false, false, "Let other ranks do a part of its work in MPI."},
+    {"late_receives", find_late_receives, true, false, false, "Post receives before the computation, with MPI_Irecv."},
+    {"small_messages", find_small_messages, true, false, false, "Put several messages to the same rank into one."},
+    {"polling", find_polling, true, false, false, "Test less often, or call MPI_Wait."},
+    {"many_small_collectives", find_many_small_collectives, true, false, false,
+     "Combine several values in one collective."},
+    {"barriers", find_barriers, true, false, false,
+     "Leave out barriers: messages and collectives order ranks by themselves."},
+    {"made_in_loop", find_made_in_loop, true, false, false, "Make them once before the loop, and use them again."},
+    {"small_io", find_small_io, true, false, false,
      "Collect data into larger pieces, or use collective I/O (MPI_File_write_all)."},
-    {"long_init", find_long_init, false, true, "Judge a longer run. Start-up costs the same however long a job runs."},
-    {"serialization", find_serialization, false, false,
+    {"idle_threads", find_idle_threads, false, true, false,
+     "Share the serial parts among threads (OpenMP), or use processors for more ranks."},
+    {"long_init", find_long_init, false, true, true,
+     "Judge a longer run. Start-up costs the same however long a job runs."},
+    {"serialization", find_serialization, false, false, false,
      "Record a trace (--trace): mpit-dump --analyze shows who waits for whom."},
 };
 
@@ -153,7 +160,7 @@ static void rules_apply(struct findings *findings, struct facts *facts)
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         struct finding *finding = &findings->list[findings->count];
         bool told = facts->summary->traced.replayed && !rules[i].outside;
-        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].outside};
+        *finding = (struct finding){.rule = rules[i].name, .advice = rules[i].advice, .note = rules[i].note};
         if ((findings->lack[0] && i > 0) || (told && rules[i].find != find_slow_node) ||
             !rules[i].find(facts, finding) || told)
             continue;
@@ -175,6 +182,17 @@ static int by_cost(const void *one, const void *other)
     return a->seconds < b->seconds ? 1 : a->seconds > b->seconds ? -1 : strcmp(a->rule, b->rule);
 }
 
+/* Cures stay in their order. */
+static void finding_insert(struct findings *findings, const struct finding *finding)
+{
+    size_t at = findings->count++;
+    for (; at && !findings->list[at - 1].note && strcmp(findings->list[at - 1].rule, "idle_threads") == 0 &&
+           findings->list[at - 1].seconds < finding->seconds;
+         at--)
+        findings->list[at] = findings->list[at - 1];
+    findings->list[at] = *finding;
+}
+
 void findings_find(struct findings *findings, const struct summary *summary)
 {
     struct facts facts;
@@ -188,7 +206,10 @@ void findings_find(struct findings *findings, const struct summary *summary)
     if (findings->known)
         rules_apply(findings, &facts);
     qsort(findings->list, findings->count, sizeof *findings->list, by_cost);
-    for (size_t i = 0; findings->known && i < summary->traced.cure_count && findings->count < FINDINGS_MAX; i++)
-        finding_of_cure(&facts, &summary->traced.cures[i], &findings->list[findings->count++]);
+    for (size_t i = 0; findings->known && i < summary->traced.cure_count && findings->count < FINDINGS_MAX; i++) {
+        struct finding cure;
+        finding_of_cure(&facts, &summary->traced.cures[i], &cure);
+        finding_insert(findings, &cure);
+    }
     free(loads);
 }

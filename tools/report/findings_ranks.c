@@ -52,6 +52,48 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     return true;
 }
 
+/* Threads of a rank: the one that calls MPI, and its helpers. 1: they are not known, or there is no processor for them. */
+static double working_threads(const struct summary_row *row)
+{
+    double threads = 1 + (double)row->usage.helpers;
+    bool known = row_has_figures(row) && row->threads == 1 && row->usage.known & USAGE_DELAY;
+    return !known ? 1 : threads < row->processors ? threads : row->processors;
+}
+
+/* The time outside of MPI if the threads of the rank shared it evenly. */
+static double shared_out(const struct summary_row *row)
+{
+    double even = (useful_of(row) + seconds_of(row->usage.helper_ns)) / working_threads(row);
+    return working_threads(row) > 1 && even < useful_of(row) ? even : useful_of(row);
+}
+
+bool find_idle_threads(struct facts *facts, struct finding *finding)
+{
+    double most = 0, even = 0;
+    const struct summary_row *longest = NULL;
+    char had[UNIT_TEXT_BYTES], useful[UNIT_TEXT_BYTES], run[UNIT_TEXT_BYTES], shorter[UNIT_TEXT_BYTES];
+    for (size_t i = 0; i < facts->summary->row_count; i++) {
+        const struct summary_row *row = &facts->summary->rows[i];
+        most = useful_of(row) > most ? useful_of(row) : most;
+        even = shared_out(row) > even ? shared_out(row) : even;
+        if (working_threads(row) > 1 &&
+            (!longest || useful_of(row) - shared_out(row) > useful_of(longest) - shared_out(longest)))
+            longest = row;
+    }
+    if (!longest || most - even < LEAST_SHARE * facts->run)
+        return false;
+    finding->seconds = most - even;
+    finding_rank_add(finding, longest->rank);
+    snprintf(finding->text, sizeof finding->text,
+             "If the threads of rank %" PRId32
+             " computed equally long, the run would take %s in place of %s. It is outside "
+             "of MPI for %s, and its other threads compute for %s.",
+             longest->rank, text_of_seconds(shorter, facts->run - finding->seconds), text_of_seconds(run, facts->run),
+             text_of_seconds(useful, useful_of(longest)),
+             text_of_seconds(had, seconds_of(longest->usage.helper_ns) / (double)longest->usage.helpers));
+    return true;
+}
+
 /* Adds the ranks that compute nearly as long as the longest one, without ranks that compute like most. */
 static void long_ranks_add(const struct facts *facts, struct finding *finding, double mean, double most)
 {

@@ -74,6 +74,7 @@ bool site_is_outside(const struct summary_site *site);
 /* findings_ranks.c. slow_node comes before load_imbalance, and hot_spot before late_rank and late_receives: they
  * leave out what it has told. */
 bool find_oversubscribed(struct facts *facts, struct finding *finding);
+bool find_idle_threads(struct facts *facts, struct finding *finding);
 bool find_slow_node(struct facts *facts, struct finding *finding);
 bool find_load_imbalance(struct facts *facts, struct finding *finding);
 bool find_hot_spot(struct facts *facts, struct finding *finding);

@@ -67,7 +67,7 @@
 #define RUN_MAGIC "mpit-run"
 #define RUN_FILE_SUFFIX ".mpit"
 #define RUN_MEMORY_NAME "mpit-run" /* the name of the memory that replaces the file without an output directory */
-enum { RUN_VERSION = 14, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
+enum { RUN_VERSION = 15, RUN_BYTE_ORDER = 0x01020304, RUN_PAGE_BYTES = 4096, RUN_ALIGN = 64 };
 
 enum run_phase {
     RUN_STARTING = 1,
@@ -109,11 +109,13 @@ enum loss_cause {
 enum { FILTER_BYTES = 2048 };
 
 /* What a process used of its node from init_ticks to finalize_ticks. A process without that end does not know it. */
-enum usage_known { USAGE_TIMES = 1 /* all but the delay */, USAGE_DELAY = 2 };
+enum usage_known { USAGE_TIMES = 1 /* all but the delay and helpers */, USAGE_DELAY = 2 /* and helpers */ };
 struct run_usage {
     uint64_t user_ns, system_ns; /* processor time */
     uint64_t run_delay_ns;       /* its threads could have run, but had no processor */
     uint64_t major_faults;       /* pages that came from the disk */
+    uint64_t helper_ns;          /* processor time of its threads but the one that ended the run: */
+    uint64_t helpers;            /* of so many that had a processor for a twentieth of the run or longer */
     uint64_t known;              /* enum usage_known */
 };
 

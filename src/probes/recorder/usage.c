@@ -1,27 +1,43 @@
+#define _GNU_SOURCE
 #include "recorder/usage.h"
+
+#include "base/systemclock.h"
 
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static struct run_usage before;
+static uint64_t before_ns;
 
-/* How long its threads have waited for a processor. A kernel without such figures says 0 for all, or has no files. */
-static bool run_delay_read(uint64_t *ns)
+/* A helper had a processor for this part of the run, at least. */
+enum { HELPER_PART = 20 };
+
+/* Reads the times of the process's threads. A kernel without such figures says 0 for all, or has no files. */
+static bool threads_read(struct run_usage *usage)
 {
-    uint64_t ran = 0, run, delay;
+    char own[64];
+    uint64_t ran = 0, run, delay, least = (monotonic_ns() - before_ns) / HELPER_PART;
     glob_t files = {.gl_pathc = 0};
+    snprintf(own, sizeof own, "/proc/self/task/%d/schedstat", (int)gettid());
     if (glob("/proc/self/task/*/schedstat", GLOB_NOSORT, NULL, &files) == 0)
         for (size_t i = 0; i < files.gl_pathc; i++) {
             FILE *file = fopen(files.gl_pathv[i], "re");
-            if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &run, &delay) == 2) {
-                ran += run;
-                *ns += delay;
-            }
+            bool read = file && fscanf(file, "%" SCNu64 " %" SCNu64, &run, &delay) == 2;
             if (file)
                 fclose(file);
+            if (!read)
+                continue;
+            ran += run;
+            usage->run_delay_ns += delay;
+            if (strcmp(files.gl_pathv[i], own) == 0 || run < least)
+                continue;
+            usage->helpers++;
+            usage->helper_ns += run;
         }
     globfree(&files);
     return ran > 0;
@@ -38,9 +54,11 @@ static struct run_usage usage_read(void)
     struct rusage all;
     struct run_usage usage = {.known = 0};
     if (getrusage(RUSAGE_SELF, &all) == 0)
-        usage = (struct run_usage){timeval_ns(all.ru_utime), timeval_ns(all.ru_stime), 0, (uint64_t)all.ru_majflt,
-                                   USAGE_TIMES};
-    usage.known |= run_delay_read(&usage.run_delay_ns) ? USAGE_DELAY : 0;
+        usage = (struct run_usage){.user_ns = timeval_ns(all.ru_utime),
+                                   .system_ns = timeval_ns(all.ru_stime),
+                                   .major_faults = (uint64_t)all.ru_majflt,
+                                   .known = USAGE_TIMES};
+    usage.known |= threads_read(&usage) ? USAGE_DELAY : 0;
     errno = error;
     return usage;
 }
@@ -48,6 +66,7 @@ static struct run_usage usage_read(void)
 void usage_begin(void)
 {
     before = usage_read();
+    before_ns = monotonic_ns();
 }
 
 /* Threads that ended have taken their delays with them. */
@@ -59,8 +78,11 @@ static uint64_t usage_growth(uint64_t from, uint64_t to)
 void usage_end(struct run_header *header)
 {
     struct run_usage now = usage_read();
-    header->usage =
-        (struct run_usage){usage_growth(before.user_ns, now.user_ns), usage_growth(before.system_ns, now.system_ns),
-                           usage_growth(before.run_delay_ns, now.run_delay_ns),
-                           usage_growth(before.major_faults, now.major_faults), before.known & now.known};
+    header->usage = (struct run_usage){.user_ns = usage_growth(before.user_ns, now.user_ns),
+                                       .system_ns = usage_growth(before.system_ns, now.system_ns),
+                                       .run_delay_ns = usage_growth(before.run_delay_ns, now.run_delay_ns),
+                                       .major_faults = usage_growth(before.major_faults, now.major_faults),
+                                       .helper_ns = now.helper_ns,
+                                       .helpers = now.helpers,
+                                       .known = before.known & now.known};
 }

@@ -299,6 +299,36 @@ static void usage_set(size_t row, double had, double delay)
                                              .known = USAGE_TIMES | USAGE_DELAY};
 }
 
+static void helpers_set(size_t row, uint32_t processors, uint64_t helpers, double seconds)
+{
+    usage_set(row, 10 + seconds, 0);
+    job.rows[row].processors = processors;
+    job.rows[row].usage.helpers = helpers;
+    job.rows[row].usage.helper_ns = (uint64_t)(seconds * 1e9);
+}
+
+/* 9 s outside of MPI, and 3 s of another thread: 6 s each. */
+TEST(threads_that_compute_less_are_idle)
+{
+    ranks_add(2, 9, 0.5);
+    helpers_set(0, 2, 1, 3);
+    helpers_set(1, 2, 1, 3);
+    findings_find(&found, &job);
+    const struct finding *idle = finding_named("idle_threads");
+    assert_non_null(idle);
+    assert_true(fabs(idle->seconds - 3) < 1e-6);
+    assert_non_null(strstr(idle->text, "the run would take 7.00 s in place of 10.0 s"));
+    helpers_set(1, 2, 1, 9); /* this one's compute as long as it does: the run does not get shorter */
+    absent_check("idle_threads");
+    helpers_set(1, 1, 1, 3); /* there is no processor for them */
+    absent_check("idle_threads");
+    helpers_set(1, 2, 0, 0); /* it has none */
+    absent_check("idle_threads");
+    helpers_set(1, 2, 1, 3);
+    job.rows[1].threads = 2; /* which of them call MPI is not known */
+    absent_check("idle_threads");
+}
+
 static bool lacks(void)
 {
     findings_find(&found, &job);

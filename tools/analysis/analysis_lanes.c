@@ -162,8 +162,7 @@ static uint64_t needed_from(const struct analysis_lanes *lanes)
 static bool lane_is_cut(const struct analysis_lanes *lanes, const struct analysis_lane *lane, bool more)
 {
     const struct run_header *header = &lanes->analysis->job.ranks[lane->process->world_rank].run->header;
-    return lanes->analysis->brief &&
-           (more ? lane->missing > 0 : header->lost[LOSS_TRACE_LIMIT] + header->lost[LOSS_SPOOL_FULL] > 0);
+    return lanes->analysis->brief && (more ? lane->missing > 0 : header->trace_bytes_over);
 }
 
 int analysis_lanes_run(struct analysis_lanes *lanes, struct analysis *analysis)

@@ -91,7 +91,7 @@ static void selection_fill(struct summary *summary, const struct run_header *hea
     summary->timed_mixed = header->timed_changed != 0;
     memcpy(summary->filter, header->filter, sizeof summary->filter);
     text_tidy(summary->filter, sizeof summary->filter);
-    if (header->lost[LOSS_TRACE_LIMIT] && !header->trace_bytes_over && header->trace_policy != TRACE_BRIEF) {
+    if (header->lost[LOSS_TRACE_LIMIT] && !header->trace_bytes_over) {
         summary->trace_limit_ns = header->trace_limit_ns;
         summary->trace_policy = header->trace_policy;
     }
@@ -173,8 +173,6 @@ static int part_fill(struct summary *summary, const struct figures *from, struct
     summary->threads = facts.threads;
     summary->events = figures_one(from, "mpit_events_recorded", VARIABLE_COUNTER, NULL);
     memcpy(summary->lost, from->run->header.lost, sizeof summary->lost);
-    if (from->run->header.trace_policy == TRACE_BRIEF) /* its end is no loss */
-        summary->lost[LOSS_TRACE_LIMIT] = summary->lost[LOSS_SPOOL_FULL] = 0;
     summary->ranks = facts.threads || !has_lost(summary);
     if (!summary->ranks)
         return 0;

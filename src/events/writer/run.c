@@ -390,7 +390,11 @@ void run_unfiled(struct run *run, uint64_t events)
 
 void run_lost(struct run *run, enum loss_cause cause, uint64_t count)
 {
-    if (run->header && !run->detached)
+    if (!run->header || run->detached)
+        return;
+    if (run->header->trace_policy == TRACE_BRIEF && (cause == LOSS_TRACE_LIMIT || cause == LOSS_SPOOL_FULL))
+        run->header->trace_bytes_over = 1; /* its end is no loss */
+    else
         __atomic_fetch_add(&run->header->lost[cause], count, __ATOMIC_RELAXED);
 }
 

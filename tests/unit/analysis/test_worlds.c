@@ -465,7 +465,7 @@ TEST(brief_trace_is_read_as_far_as_all_have_it)
     }
     for (int i = 0; i < 10; i++)
         AT(0, 5000 + 100 * i, 10, CALL_MPI_Send, .peer = 1);
-    job.ranks[1].run.header->lost[LOSS_TRACE_LIMIT] = 10;
+    job.ranks[1].run.header->trace_bytes_over = 1;
     job.ranks[1].run.header->finalize_ticks = INIT + 10000;
     rank_end(1, RUN_FINALIZED);
     ended(0, 10000);

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { REST_STEPS = 1 << 20, NEEDED_STEPS = 1 << 10, BRIEF_STEPS_MOST = 4 << 20 };
+enum { REST_STEPS = 1 << 20, NEEDED_STEPS = 1 << 10, BRIEF_STEPS_MOST = 2 << 20 };
 
 #define TURN_ENDS (UINT64_C(1) << 63) /* in the order of a turn */
 

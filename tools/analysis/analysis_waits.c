@@ -240,7 +240,8 @@ void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const
                                                            lane->place, lane->begin_ns, ns, &blame->cause});
         worked_ns += ns;
         lane_stretch_add(lanes, lane, STRETCH_WAITS, awaited_thread(lanes, &blame->cause), lane->begin_ns, worked_ns);
-        if (cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns && !lane->finalized) {
+        if (!analysis->plan && cause->path && cause->path_ns > lane->cursor_ns && cause->path_ns <= lane->end_ns &&
+            !lane->finalized) {
             path_switch(&analysis->paths, &lane->path, cause->path);
             lane->cursor_ns = cause->path_ns;
         }

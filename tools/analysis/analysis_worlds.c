@@ -40,6 +40,7 @@ int worlds_open(struct analysis_lanes *lanes)
 {
     size_t count = lanes->analysis->plan ? lanes->analysis->plan->count : WORLDS_FIXED;
     lanes->worlds = lanes->analysis->paths.times = count;
+    lanes->analysis->paths.only_times = lanes->analysis->plan != NULL;
     lanes->zero_ns = job_begin_ns(lanes->analysis);
     lanes->need = calloc(count, sizeof *lanes->need);
     lanes->before = calloc(count, sizeof *lanes->before);

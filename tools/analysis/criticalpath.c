@@ -19,11 +19,16 @@ struct path {
 
 struct path *path_begin(struct paths *paths)
 {
-    struct path *path = calloc(1, sizeof *path + paths->times * sizeof *path->times);
+    struct path *path = paths->spares;
+    if (path)
+        paths->spares = path->next;
+    else
+        path = malloc(sizeof *path + paths->times * sizeof *path->times);
     if (!path) {
         paths->no_memory = true;
         return NULL;
     }
+    *path = (struct path){.before = NULL};
     path->references = 1;
     path->next = paths->live;
     if (paths->live)
@@ -47,7 +52,8 @@ static void node_free(struct paths *paths, struct path *path)
         path->next->previous = path->previous;
     paths->count--;
     free(path->shares);
-    free(path);
+    path->next = paths->spares;
+    paths->spares = path;
 }
 
 void path_drop(struct paths *paths, struct path *path)
@@ -65,7 +71,10 @@ static bool path_fork(struct paths *paths, struct path **path)
     struct path *more = path_begin(paths);
     if (!more)
         return false;
-    more->before = *path; /* with the reference that the location had */
+    if (paths->only_times)
+        path_drop(paths, *path);
+    else
+        more->before = *path; /* with the reference that the location had */
     *path = more;
     if (paths->count > paths->sweep_at)
         paths_sweep(paths);
@@ -152,7 +161,7 @@ void paths_sweep(struct paths *paths)
 
 void path_add(struct paths *paths, struct path **path, uint64_t key, uint64_t ns)
 {
-    if (!*path || ns == 0)
+    if (!*path || ns == 0 || paths->only_times)
         return;
     if ((*path)->references > 1 && !path_fork(paths, path))
         return;
@@ -197,5 +206,9 @@ void paths_release(struct paths *paths)
 {
     while (paths->live)
         node_free(paths, paths->live);
+    for (struct path *next; paths->spares; paths->spares = next) {
+        next = paths->spares->next;
+        free(paths->spares);
+    }
     *paths = (struct paths){0};
 }

@@ -25,11 +25,13 @@ struct path_share {
 struct path;
 
 struct paths {
-    struct path *live; /* all nodes */
-    size_t count;      /* of them */
-    size_t sweep_at;   /* number of nodes that makes a sweep worthwhile */
-    size_t times;      /* of a marked place. Set before the first path */
-    bool no_memory;    /* shares are missing */
+    struct path *live;   /* all nodes */
+    size_t count;        /* of them */
+    size_t sweep_at;     /* number of nodes that makes a sweep worthwhile */
+    size_t times;        /* of a marked place. Set before the first path */
+    bool only_times;     /* nodes hold times alone: a replay of worlds. Likewise before the first path */
+    bool no_memory;      /* shares are missing */
+    struct path *spares; /* nodes that are free */
 };
 
 /* Returns the beginning of a path, or NULL without memory. */

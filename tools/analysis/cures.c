@@ -185,12 +185,12 @@ static void segments_try(struct cure_search *search)
     for (size_t i = 0; i < search->segment_count; i++) {
         const struct segment_figures *figures = &search->segments[i];
         if (is_of_root(search, figures)) {
-            try_add(search, (struct cure){CURE_AS_OTHERS, figures->number, figures->max_rank, GROUP_NONE});
+            try_add(search, (struct cure){CURE_AS_OTHERS, figures->number, figures->max_rank, GROUP_NONE, 0});
         } else if (figures->ranks > 1) {
-            try_add(search, (struct cure){CURE_BALANCED, figures->number, -1, GROUP_NONE});
-            try_add(search, (struct cure){CURE_LEVELLED, figures->number, -1, GROUP_NONE});
+            try_add(search, (struct cure){CURE_BALANCED, figures->number, -1, GROUP_NONE, 0});
+            try_add(search, (struct cure){CURE_LEVELLED, figures->number, -1, GROUP_NONE, 0});
         } else {
-            try_add(search, (struct cure){CURE_BALANCED, figures->number, figures->max_rank, GROUP_NONE});
+            try_add(search, (struct cure){CURE_BALANCED, figures->number, figures->max_rank, GROUP_NONE, 0});
         }
     }
 }
@@ -200,19 +200,19 @@ static void candidates_make(struct cure_search *search)
     static const enum cure_kind kinds[CALL_GROUPS] = {
         [GROUP_SMALL_MESSAGES] = CURE_CHEAP, [GROUP_SMALL_COLLECTIVES] = CURE_CHEAP, [GROUP_BARRIERS] = CURE_FREE,
         [GROUP_OBJECTS] = CURE_FREE,         [GROUP_SMALL_IO] = CURE_CHEAP,          [GROUP_POLLS] = CURE_CHEAP};
-    try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE});
-    try_add(search, (struct cure){CURE_SENDS_EARLY, 0, -1, GROUP_NONE});
-    try_add(search, (struct cure){CURE_PROGRESS, 0, -1, GROUP_NONE});
-    try_add(search, (struct cure){CURE_LOCKS_SHORT, 0, -1, GROUP_NONE});
+    try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE, 0});
+    try_add(search, (struct cure){CURE_SENDS_EARLY, 0, -1, GROUP_NONE, 0});
+    try_add(search, (struct cure){CURE_PROGRESS, 0, -1, GROUP_NONE, 0});
+    try_add(search, (struct cure){CURE_LOCKS_SHORT, 0, -1, GROUP_NONE, 0});
     for (enum call_group group = GROUP_NONE + 1; group < CALL_GROUPS; group++) {
         struct group_sum sum = call_group_sum(search->summary, group);
         if (call_group_is_large(&sum, group, search->analysis->job.size))
-            try_add(search, (struct cure){kinds[group], 0, -1, group});
+            try_add(search, (struct cure){kinds[group], 0, -1, group, 0});
     }
     if (search->analysis->job.size > 1) {
-        try_add(search, (struct cure){CURE_EVEN, 0, -1, GROUP_NONE});
-        try_add(search, (struct cure){CURE_EVEN_WORK, 0, -1, GROUP_NONE});
-        try_add(search, (struct cure){CURE_AT_ONCE, 0, -1, GROUP_NONE});
+        try_add(search, (struct cure){CURE_EVEN, 0, -1, GROUP_NONE, 0});
+        try_add(search, (struct cure){CURE_EVEN_WORK, 0, -1, GROUP_NONE, 0});
+        try_add(search, (struct cure){CURE_AT_ONCE, 0, -1, GROUP_NONE, 0});
     }
     segments_try(search);
 }
@@ -383,10 +383,25 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
     return found;
 }
 
+/* What is left to a rank of a segment that it alone has, if what it computes more than the mean goes to all. */
+static double left_of(const struct cure_search *search, const struct cure *cure)
+{
+    int32_t size = search->analysis->job.size;
+    double mean = 0, ns = rank_ns(search, cure->segment, cure->rank);
+    for (int32_t r = 0; r < size; r++)
+        mean += search->useful_ns[r] / size;
+    double more = search->useful_ns[cure->rank] - mean;
+    double left = more > 0 && ns > 0 ? 1 - more / ns : 1;
+    return left > 1.0 / size ? left : 1.0 / size;
+}
+
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-static void plan_fill(const struct cure_search *search, struct world_plan *plan)
+static void plan_fill(struct cure_search *search, struct world_plan *plan)
 {
+    for (size_t i = 0; i < search->tried_count; i++)
+        if (search->tried[i].kind == CURE_BALANCED && search->tried[i].rank >= 0)
+            search->tried[i].left = left_of(search, &search->tried[i]);
     *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
                                 .figures = &search->analysis->segments,
                                 .ranks = search->analysis->job.size,

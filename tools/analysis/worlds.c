@@ -86,8 +86,8 @@ static double segment_cured(const struct world_plan *plan, const struct cure *cu
     const struct segment_sum *sum;
     switch (cure->kind) {
     case CURE_BALANCED:
-        if (cure->rank >= 0) /* only this one has it: its share of all ranks */
-            return is->ns / plan->ranks;
+        if (cure->rank >= 0)
+            return is->ns * cure->left;
         return visit && visit->ranks ? visit->ns / visit->ranks : is->ns;
     case CURE_AS_OTHERS:
         if (cure->rank != is->rank)

@@ -31,6 +31,7 @@ struct cure {
     uint32_t segment;
     int32_t rank;
     enum call_group group;
+    double left; /* CURE_BALANCED of a segment that only this rank has: the share of its time that is not spread */
 };
 
 enum { CURES_MOST = 6 };

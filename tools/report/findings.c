@@ -208,6 +208,8 @@ void findings_find(struct findings *findings, const struct summary *summary)
     qsort(findings->list, findings->count, sizeof *findings->list, by_cost);
     for (size_t i = 0; findings->known && i < summary->traced.cure_count && findings->count < FINDINGS_MAX; i++) {
         struct finding cure;
+        if (!cure_is_sound(&summary->traced.cures[i]))
+            continue;
         finding_of_cure(&facts, &summary->traced.cures[i], &cure);
         finding_insert(findings, &cure);
     }

@@ -204,6 +204,13 @@ static void tell_place(const struct facts *facts, struct finding *finding, bool 
                  waits ? "waiting is" : "of their time is", finding_place_text(facts, finding->site, place));
 }
 
+bool cure_is_sound(const struct summary_cure *cure)
+{
+    bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;
+    return cure->kind >= 0 && cure->kind < CURE_KINDS && cure->kind != CURE_LEVELLED && cure->group >= 0 &&
+           cure->group < CALL_GROUPS && (!calls || cure->group != GROUP_NONE);
+}
+
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
     bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;

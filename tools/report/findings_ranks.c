@@ -37,7 +37,7 @@ bool find_oversubscribed(struct facts *facts, struct finding *finding)
     if (!hosts)
         return false;
     double gain = seconds_of(facts->summary->traced.shared_ns) / facts->analysed * facts->run;
-    bool told = gain >= LEAST_SHARE * facts->run;
+    bool told = gain >= LEAST_SHARE * facts->run && gain < facts->run;
     finding->seconds = told ? gain : lost * facts->run;
     int used = hosts == 1
                    ? snprintf(finding->text, sizeof finding->text, "%u ranks share %u processor%s of %s: ", ranks,

@@ -83,6 +83,8 @@ bool find_long_init(struct facts *facts, struct finding *finding);
 bool find_serialization(struct facts *facts, struct finding *finding);
 
 /* findings_cures.c: the finding of a replay. */
+/* Returns false for what no replay finds: of a damaged file. */
+bool cure_is_sound(const struct summary_cure *cure);
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding);
 
 /* findings_calls.c */

@@ -260,11 +260,12 @@ static void variable_set(const char *name, const char *value)
         err(EXIT_USAGE, "no memory");
 }
 
-/* Returns whether findings may be made of a short trace: nothing is said of a trace, and all calls are recorded and timed. */
+/* Returns whether findings may be made of a short trace: nothing is said of a trace, all calls are recorded and timed, and
+ * the run files are not kept. */
 static bool brief_is_wanted(void)
 {
-    static const enum knob knobs[] = {KNOB_TRACE, KNOB_FILTER, KNOB_TIMING, KNOB_RECORDING};
-    bool wanted = !setting("MPIT_BRIEF");
+    static const enum knob knobs[] = {KNOB_TRACE, KNOB_FILTER, KNOB_TIMING, KNOB_RECORDING, KNOB_SAMPLE_HZ};
+    bool wanted = !setting("MPIT_BRIEF") && !setting("MPIT_REDUCE");
     for (size_t i = 0; i < sizeof knobs / sizeof *knobs; i++) {
         char name[KNOB_VARIABLE_BYTES];
         knob_variable(knobs[i], name);

@@ -307,6 +307,22 @@ static void helpers_set(size_t row, uint32_t processors, uint64_t helpers, doubl
     job.rows[row].usage.helper_ns = (uint64_t)(seconds * 1e9);
 }
 
+/* A summary may be damaged: such a cure is left out. */
+TEST(cures_that_no_replay_finds_are_left_out)
+{
+    ranks_add(2, 9, 0.5);
+    static const struct summary_cure damaged[] = {
+        {.kind = -1, .gain_ns = 1},       {.kind = CURE_KINDS},
+        {.kind = CURE_LEVELLED},          {.kind = CURE_CHEAP, .group = CALL_GROUPS},
+        {.kind = CURE_FREE, .group = -1}, {.kind = CURE_CHEAP, .group = GROUP_NONE}};
+    job.traced = (struct summary_traced){.there = true, .replayed = true, .cure_count = 1};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++) {
+        job.traced.cures[0] = damaged[i];
+        findings_find(&found, &job);
+        assert_int_equal(found.count, 0);
+    }
+}
+
 /* 9 s outside of MPI, and 3 s of another thread: 6 s each. */
 TEST(threads_that_compute_less_are_idle)
 {

@@ -72,31 +72,38 @@ static bool is_slow_node(const struct facts *facts, int32_t rank)
     return false;
 }
 
+/* Appends "Rank 2 takes 8.00 s between ... and ..., the others 2.00 s." */
+static void rank_times_append(const struct summary_cure *cure, const char *where, struct finding *finding)
+{
+    char own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES];
+    size_t used = strlen(finding->text);
+    used += (size_t)snprintf(finding->text + used, sizeof finding->text - used, "%sRank %" PRId32 " takes %s%s",
+                             used ? " " : "", finding->ranks[0], text_of_ns(own, cure->own_ns), where);
+    if (used < sizeof finding->text)
+        snprintf(finding->text + used, sizeof finding->text - used, cure->others_ns ? ", the others %s." : ".",
+                 text_of_ns(others, cure->others_ns));
+}
+
+/* Of one rank in one segment with few words, so that it has room on a screen. */
 static void write_times(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
-    char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES], own[UNIT_TEXT_BYTES],
-        others[UNIT_TEXT_BYTES];
-    bool all = cure->kind == CURE_EVEN;
-    finding_ranks_text(finding, ranks);
-    ranks[0] = 'r'; /* in a sentence */
+    char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES];
+    bool all = cure->kind == CURE_EVEN, first = cure == facts->summary->traced.cures;
     segment_text(facts, cure, where);
-    if (where[0] && !all &&
-        (finding->rank_count == 1 || cure != facts->summary->traced.cures)) { /* few words: a screen */
-        int written =
-            snprintf(finding->text, sizeof finding->text, "Rank %" PRId32 " takes %s%s, the others %s.",
-                     finding->ranks[0], text_of_ns(own, cure->own_ns), where, text_of_ns(others, cure->others_ns));
-        if (cure == facts->summary->traced.cures && (size_t)written < sizeof finding->text)
-            snprintf(finding->text + written, sizeof finding->text - (size_t)written, " With even times %s.",
+    if (where[0] && !all && (finding->rank_count == 1 || !first)) {
+        rank_times_append(cure, where, finding);
+        size_t used = strlen(finding->text);
+        if (first)
+            snprintf(finding->text + used, sizeof finding->text - used, " With even times %s.",
                      run_text(facts, cure, run));
         return;
     }
-    int used = snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
-                        all ? " outside of MPI" : where, run_text(facts, cure, run));
-    if (cure->own_ns && (size_t)used < sizeof finding->text)
-        snprintf(finding->text + used, sizeof finding->text - (size_t)used,
-                 " Rank %" PRId32 " takes %s%s, the others %s.", finding->ranks[0],
-                 text_of_seconds(own, seconds_of(cure->own_ns)), all && where[0] ? where : " there",
-                 text_of_seconds(others, seconds_of(cure->others_ns)));
+    finding_ranks_text(finding, ranks);
+    ranks[0] = 'r'; /* in a sentence */
+    snprintf(finding->text, sizeof finding->text, "If %s took as long as the others%s, %s.", ranks,
+             all ? " outside of MPI" : where, run_text(facts, cure, run));
+    if (cure->own_ns)
+        rank_times_append(cure, all && where[0] ? where : " there", finding);
 }
 
 static void tell_uneven(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)

@@ -153,8 +153,10 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     for (world_set rest = plan ? plan->free[group] : 0; rest; rest &= rest - 1)
         clock->times[__builtin_ctzll(rest)] = before[__builtin_ctzll(rest)];
     clock->times[WORLD_RECORDED] = end;
-    for (size_t k = 0; k < lanes->worlds && !lanes->unsure; k++)
-        clock->work[k] += clock->times[k] - (need[k] > before[k] ? need[k] : before[k]);
+    for (size_t k = 0; k < lanes->worlds && !lanes->unsure; k++) {
+        double own = clock->times[k] - (need[k] > before[k] ? need[k] : before[k]);
+        clock->work[k] += own > 0 ? own : 0; /* a call that is free needs nobody */
+    }
     memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
     clock->at_ns = end_ns > clock->at_ns ? end_ns : clock->at_ns;
 }
@@ -494,7 +496,8 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         struct analysis_lane *lane = &lanes->list[i];
         if (!lane->started)
             continue;
-        uint64_t end_ns = lanes->cut_ns ? lanes->cut_ns : lane->process->finalize_ns;
+        uint64_t end_ns = lane->process->finalize_ns;
+        end_ns = lanes->cut_ns && lanes->cut_ns < end_ns ? lanes->cut_ns : end_ns;
         if (!lane->finalized && !lane->begun && end_ns != UINT64_MAX)
             clock_compute(lanes, lane, end_ns);
         world_run_add(&analysis->ideal, lanes, lane);

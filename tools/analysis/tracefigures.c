@@ -17,6 +17,9 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
         cures_find(analysis, summary);
 }
 
+/* The run is so many times as long as the part that tells of it, at most. */
+enum { PART_LEAST = 4 };
+
 static bool is_brief(const struct run_job *job)
 {
     for (size_t i = 0; i < job->file_count; i++)
@@ -43,6 +46,9 @@ static void job_fill(const struct run_job *job)
         trace_figures_take(job->summary, analysis);
     packed_trouble_forget(before); /* the summary is whole without its trace */
     job->summary->traced.brief = brief;
+    if ((double)job->summary->traced.part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
+        job->summary->traced.part_ns) /* it says little of the rest */
+        job->summary->traced = (struct summary_traced){.there = true, .brief = brief};
     analysis_release(analysis);
     free(analysis);
 }

@@ -83,7 +83,8 @@ static bool is_kept(const struct spool_run *run)
 /* Marks the runs if the traces of a job are brief, and all are here. */
 static void brief_find(const struct work *work, struct spool_run *runs, size_t count)
 {
-    bool brief = work->wish->traced && (int64_t)count == run_size(&runs[0].reader.header);
+    int64_t size = run_size(&runs[0].reader.header); /* 0: without MPI_Init */
+    bool brief = work->wish->traced && (size <= 0 || (int64_t)count == size);
     for (size_t i = 0; i < count; i++) {
         const struct run_header *header = &runs[i].reader.header;
         brief = brief && header->trace_policy == TRACE_BRIEF && header->traced == TRACED_WHOLE &&
@@ -133,7 +134,7 @@ static int sum_write(const struct work *work, struct job_writer *writer, struct 
     for (size_t i = 0; good && i < count; i++)
         if (kind == SECTION_TOTAL ? runs[i].brought : !is_kept(&runs[i]) && !runs[i].brought)
             good = run_add_to(&whole, &runs[i]);
-    if (good && runs[0].brief)
+    if (good && runs[0].brief && run_size(&runs[0].reader.header) > 0)
         work->wish->traced(work->spool->path, whole.job, &whole.traced);
     summary_sites_trim(&whole, SUMMARY_SITES_MAX);
     good = good && site_names_find(&whole, NULL) == 0;
@@ -410,12 +411,12 @@ static void job_collect(struct work *work, struct spool_run *runs, size_t count)
         work->sum->left += count;
         return;
     }
-    brief_find(work, runs, count);
     size_t left = earlier_settle(work, runs, count);
     if (left < count)
         gone_last(runs, count);
     if (!left)
         return;
+    brief_find(work, runs, left);
     if (is_to_join(work, runs, left))
         spool_join_ask(work->spool->path);
     job_bring(work, runs, left);

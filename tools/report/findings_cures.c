@@ -20,7 +20,8 @@ static const char *run_text(const struct facts *facts, const struct summary_cure
     char short_run[UNIT_TEXT_BYTES], run[UNIT_TEXT_BYTES];
     text_of_ns(short_run, cure->run_ns);
     if (cure == facts->summary->traced.cures)
-        snprintf(text, RUN_TEXT_BYTES, "the run would take %s in place of %s", short_run,
+        snprintf(text, RUN_TEXT_BYTES, "the %s would take %s in place of %s",
+                 facts->summary->traced.part_ns ? "analysed part" : "run", short_run,
                  text_of_ns(run, cure->run_ns + cure->gain_ns));
     else
         snprintf(text, RUN_TEXT_BYTES, "it would then take %s", short_run);
@@ -221,8 +222,8 @@ bool cure_is_sound(const struct summary_cure *cure)
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
     bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;
-    *finding = (struct finding){.seconds = seconds_of(cure->gain_ns)};
-    finding->share_of_run = finding->seconds / facts->analysed;
+    *finding = (struct finding){.share_of_run = seconds_of(cure->gain_ns) / facts->analysed};
+    finding->seconds = finding->share_of_run * facts->run;
     finding->site = cure->waits ? summary_site_of(&facts->summary->sites, cure->waits) : NULL;
     finding->causes[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;
     finding->causes[1] = cure->to ? summary_site_of(&facts->summary->sites, cure->to) : NULL;

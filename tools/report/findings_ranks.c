@@ -60,11 +60,15 @@ static double working_threads(const struct summary_row *row)
     return !known ? 1 : threads < row->processors ? threads : row->processors;
 }
 
+/* Of the time outside of MPI: a thread that computes less is no thread of the program's work. */
+#define HELPER_LEAST 0.1
+
 /* The time outside of MPI if the threads of the rank shared it evenly. */
 static double shared_out(const struct summary_row *row)
 {
     double even = (useful_of(row) + seconds_of(row->usage.helper_ns)) / working_threads(row);
-    return working_threads(row) > 1 && even < useful_of(row) ? even : useful_of(row);
+    bool compute = seconds_of(row->usage.helper_ns) >= HELPER_LEAST * (double)row->usage.helpers * useful_of(row);
+    return working_threads(row) > 1 && compute && even < useful_of(row) ? even : useful_of(row);
 }
 
 bool find_idle_threads(struct facts *facts, struct finding *finding)

@@ -234,6 +234,8 @@ static enum knob_result run_knob_write(enum knob knob, uint64_t value)
     }
     uint64_t memory = knob == KNOB_BUFFER_LIMIT_BYTES ? value : knob_load(KNOB_BUFFER_LIMIT_BYTES);
     uint64_t trace = knob == KNOB_TRACE_LIMIT_BYTES ? value : knob_load(KNOB_TRACE_LIMIT_BYTES);
+    if (knob_load(KNOB_TRACE) == TRACE_BRIEFLY) /* its bound is not the user's */
+        trace = book.run.trace_limit;
     if (!run_limits_set(&book.run, memory, trace))
         return KNOB_NOT_NOW;
     knob_store(knob, value);

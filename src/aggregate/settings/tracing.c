@@ -54,9 +54,11 @@ static bool switch_off(void)
 /* Somebody asks for a trace, and it begins now: the events before are of the brief one. */
 static bool switch_from_brief(void)
 {
-    if (!run_limits_set(&book.run, book.run.memory_limit, knob_load(KNOB_TRACE_LIMIT_BYTES)) || !switch_on())
+    uint64_t limit = knob_load(KNOB_TRACE_LIMIT_BYTES);
+    if (!run_limits_set(&book.run, book.run.memory_limit, limit ? limit + book.run.trace_bytes : 0) || !switch_on())
         return false;
     book.run.header->trace_policy = TRACE_STOP;
+    book.run.header->trace_bytes_over = 0;
     return true;
 }
 

@@ -52,7 +52,7 @@ void environment_tell(const struct opened *opened)
                              ? "mpit: MPIT_SAMPLE_HZ needs MPIT_OUTPUT, the output directory; no samples are taken"
                              : "mpit: MPIT_SAMPLE_HZ needs libmpit-sampler.so in LD_PRELOAD, before libmpit.so; no "
                                "samples are taken. mpit-run --sample sets both.");
-    if (knob_load(KNOB_TRACE) && knob_load(KNOB_TIMING) != 1)
+    if (knob_load(KNOB_TRACE) == 1 && knob_load(KNOB_TIMING) != 1)
         opened_say("mpit: MPIT_TIMING is ignored while a trace is written: a trace needs the time of every call");
     local_calls_tell();
     launcher_tell();

@@ -108,7 +108,7 @@ void spool_share_set(const struct opened *opened, uint64_t part)
     struct launch launch = job_launch();
     int32_t nodes = launch.nodes > 0 ? launch.nodes : 1;
     int32_t here = launch.local_size > 0 ? launch.local_size : (launch.size + nodes - 1) / nodes;
-    if (knob_load(KNOB_TRACE) && opened->spool[0])
+    if (knob_load(KNOB_TRACE) && opened->spool[0] && run_has_file(&book.run) && !book.run.detached)
         room_in(book.run.header)->share = room_share(opened->spool, 0, (uint64_t)here * part);
 }
 
@@ -203,7 +203,7 @@ bool run_start(struct opened *opened)
     clock_open();
     settings_read();
     opened->trace_asked = knob_load(KNOB_TRACE) != 0;
-    bool brief = !opened->trace_asked && briefly && strcmp(briefly, "1") == 0;
+    bool brief = !opened->trace_asked && briefly && strcmp(briefly, "1") == 0 && !trace_is_ring();
     if (!live_open(opened, &problem)) {
         native_say("mpit: no memory for the recorder; nothing is recorded");
         return false;
@@ -219,7 +219,7 @@ bool run_start(struct opened *opened)
     book.run.header->apart = reduce && strcmp(reduce, "0") == 0;
     if (!run_has_file(&book.run))
         knob_store(KNOB_TRACE, 0);
-    run_trace_policy(&book.run, trace_is_ring() && !brief ? TRACE_RING : TRACE_STOP);
+    run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     spool_limit_set(opened);
     if (brief)
         brief_begin(opened);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static struct run_usage before;
@@ -18,12 +19,12 @@ static uint64_t before_ns;
 enum { HELPER_PART = 20 };
 
 /* Reads the times of the process's threads. A kernel without such figures says 0 for all, or has no files. */
-static bool threads_read(struct run_usage *usage)
+static bool threads_read(struct run_usage *usage, uint64_t least)
 {
     char own[64];
-    uint64_t ran = 0, run, delay, least = (monotonic_ns() - before_ns) / HELPER_PART;
+    uint64_t ran = 0, run, delay;
     glob_t files = {.gl_pathc = 0};
-    snprintf(own, sizeof own, "/proc/self/task/%d/schedstat", (int)gettid());
+    snprintf(own, sizeof own, "/proc/self/task/%d/schedstat", (int)syscall(SYS_gettid));
     if (glob("/proc/self/task/*/schedstat", GLOB_NOSORT, NULL, &files) == 0)
         for (size_t i = 0; i < files.gl_pathc; i++) {
             FILE *file = fopen(files.gl_pathv[i], "re");
@@ -48,7 +49,8 @@ static uint64_t timeval_ns(struct timeval time)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
 }
 
-static struct run_usage usage_read(void)
+/* `least`: the processor time of a helper. */
+static struct run_usage usage_read(uint64_t least)
 {
     int error = errno;
     struct rusage all;
@@ -58,14 +60,14 @@ static struct run_usage usage_read(void)
                                    .system_ns = timeval_ns(all.ru_stime),
                                    .major_faults = (uint64_t)all.ru_majflt,
                                    .known = USAGE_TIMES};
-    usage.known |= threads_read(&usage) ? USAGE_DELAY : 0;
+    usage.known |= threads_read(&usage, least) ? USAGE_DELAY : 0;
     errno = error;
     return usage;
 }
 
 void usage_begin(void)
 {
-    before = usage_read();
+    before = usage_read(0);
     before_ns = monotonic_ns();
 }
 
@@ -77,12 +79,12 @@ static uint64_t usage_growth(uint64_t from, uint64_t to)
 
 void usage_end(struct run_header *header)
 {
-    struct run_usage now = usage_read();
+    struct run_usage now = usage_read((monotonic_ns() - before_ns) / HELPER_PART);
     header->usage = (struct run_usage){.user_ns = usage_growth(before.user_ns, now.user_ns),
                                        .system_ns = usage_growth(before.system_ns, now.system_ns),
                                        .run_delay_ns = usage_growth(before.run_delay_ns, now.run_delay_ns),
                                        .major_faults = usage_growth(before.major_faults, now.major_faults),
-                                       .helper_ns = now.helper_ns,
+                                       .helper_ns = usage_growth(before.helper_ns, now.helper_ns),
                                        .helpers = now.helpers,
                                        .known = before.known & now.known};
 }

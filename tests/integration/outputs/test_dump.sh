@@ -27,7 +27,7 @@ done
 for mpi in openmpi mpich; do
     has $mpi || continue
     built $mpi ring names hang late waits
-    timeout 120 mpit-run --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
+    timeout 120 mpit-run --no-trace --output crash-$mpi mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
     live_run "foreign-$mpi" timeout 120 mpirun.$mpi -n 2 ./ring-$mpi 0 crash >out 2>err
     check "$mpi: nor of a job that has crashed" python3 escapes.py "$build/bin" "foreign-$mpi"
     gives "a traced run of $mpi" 0 mpit-run --trace --quiet --output trace-$mpi mpirun.$mpi -n 2 ./ring-$mpi

@@ -105,7 +105,7 @@ for mpi in openmpi mpich; do
         judged "$mpi: serialization and transfer, $case" split $mpi $case
     done
     judged "$mpi: the first screen splits communication" grep -q 'communication = serialization .* x transfer' <("$dump" "$work/split")
-    record="$build/bin/mpit-run --quiet --output $work/untraced" launch $mpi 2 "$build/tests/splits-$mpi" chain "$work/notes" >"$work/log" 2>&1
+    record="$build/bin/mpit-run --quiet --no-trace --output $work/untraced" launch $mpi 2 "$build/tests/splits-$mpi" chain "$work/notes" >"$work/log" 2>&1
     judged "$mpi: without a trace both are null" grep -q '"serialization": null' <("$dump" --json "$work/untraced")
     recorded crash $mpi 2 "$build/tests/waits-$mpi" --crash 200
     judged "$mpi: a process that killed itself" crash 200
@@ -114,7 +114,7 @@ for mpi in openmpi mpich; do
     judged "$mpi: no path through a gap" says 'unknown: the trace of a rank has a gap' "$work/cut"
     MPIT_FILTER=-MPI_Isend recorded part $mpi 2 "$build/tests/heat-$mpi" --rows 64 --columns 64 --steps 20
     judged "$mpi: no messages without their sends" says '^  unknown: messages cannot be matched' "$work/part"
-    record="$build/bin/mpit-run --quiet --output $work/none" launch $mpi 2 "$build/tests/waits-$mpi" --crash 10 >"$work/log" 2>&1
+    record="$build/bin/mpit-run --quiet --no-trace --output $work/none" launch $mpi 2 "$build/tests/waits-$mpi" --crash 10 >"$work/log" 2>&1
     judged "$mpi: a crash without a trace is not analysed" refused "$work/none" 'has no trace'
 done
 verdict

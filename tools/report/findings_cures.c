@@ -207,7 +207,8 @@ static void tell_place(const struct facts *facts, struct finding *finding, bool 
 {
     char place[PLACE_TEXT_BYTES];
     size_t used = strlen(finding->text);
-    if (finding->site && (!waits || finding->site != finding->causes[1])) /* not said yet */
+    if (finding->site &&
+        (!waits || (finding->site != finding->causes[0] && finding->site != finding->causes[1]))) /* not said yet */
         snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.",
                  waits ? "waiting is" : "of their time is", finding_place_text(facts, finding->site, place));
 }

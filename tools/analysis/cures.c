@@ -404,7 +404,6 @@ static void plan_fill(struct cure_search *search, struct world_plan *plan)
             search->tried[i].left = left_of(search, &search->tried[i]);
     *plan = (struct world_plan){.count = WORLDS_FIXED + 1 + search->tried_count,
                                 .figures = &search->analysis->segments,
-                                .ranks = search->analysis->job.size,
                                 .processors = search->processors,
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,

@@ -45,10 +45,9 @@ static void job_fill(const struct run_job *job)
     if (good && packed_trouble_seen() == before)
         trace_figures_take(job->summary, analysis);
     packed_trouble_forget(before); /* the summary is whole without its trace */
-    job->summary->traced.brief = brief;
     if ((double)job->summary->traced.part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
         job->summary->traced.part_ns) /* it says little of the rest */
-        job->summary->traced = (struct summary_traced){.there = true, .brief = brief};
+        job->summary->traced = (struct summary_traced){.there = true};
     analysis_release(analysis);
     free(analysis);
 }
@@ -69,6 +68,7 @@ void trace_figures_of_brief(const char *spool, uint64_t job, struct summary_trac
             continue;
         job_fill(&dir.jobs[i]);
         *traced = dir.jobs[i].summary->traced;
+        traced->there = false; /* it goes */
         break;
     }
     run_dir_close(&dir);

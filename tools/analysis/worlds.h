@@ -49,7 +49,6 @@ struct world_plan {
     size_t count; /* of worlds */
     struct world worlds[WORLDS_MOST];
     const struct segments *figures; /* of the reading before */
-    int32_t ranks;                  /* of the job */
     bool processors;                /* in all worlds but the fixed ones each rank has a processor of its own */
     const double *factors;          /* of computation in CURE_EVEN, by rank, */
     const double *work_factors;     /* and of work in MPI in CURE_EVEN_WORK */

@@ -182,14 +182,15 @@ static int by_cost(const void *one, const void *other)
     return a->seconds < b->seconds ? 1 : a->seconds > b->seconds ? -1 : strcmp(a->rule, b->rule);
 }
 
-/* Cures stay in their order. */
+/* Adds a finding of a replay. */
 static void finding_insert(struct findings *findings, const struct finding *finding)
 {
     size_t at = findings->count++;
-    for (; at && !findings->list[at - 1].note && strcmp(findings->list[at - 1].rule, "idle_threads") == 0 &&
-           findings->list[at - 1].seconds < finding->seconds;
-         at--)
-        findings->list[at] = findings->list[at - 1];
+    for (const struct finding *before = findings->list; at; at--) {
+        if (before[at - 1].note || before[at - 1].replayed || before[at - 1].seconds >= finding->seconds)
+            break;
+        findings->list[at] = before[at - 1];
+    }
     findings->list[at] = *finding;
 }
 

@@ -22,6 +22,7 @@ struct finding {
     size_t rank_count;
     const struct summary_site *site; /* where it shows: that waits, or costs. NULL: none. It belongs to the summary */
     const struct summary_site *causes[2]; /* the calls around what causes it. NULL: not known */
+    bool replayed;                        /* of a replay: these stay in their order */
     bool note;                            /* no fault of the program: a "!" line above the findings */
 };
 

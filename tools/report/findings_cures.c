@@ -223,7 +223,7 @@ bool cure_is_sound(const struct summary_cure *cure)
 void finding_of_cure(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
     bool calls = cure->kind == CURE_CHEAP || cure->kind == CURE_FREE;
-    *finding = (struct finding){.share_of_run = seconds_of(cure->gain_ns) / facts->analysed};
+    *finding = (struct finding){.share_of_run = seconds_of(cure->gain_ns) / facts->analysed, .replayed = true};
     finding->seconds = finding->share_of_run * facts->run;
     finding->site = cure->waits ? summary_site_of(&facts->summary->sites, cure->waits) : NULL;
     finding->causes[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;

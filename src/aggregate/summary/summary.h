@@ -142,8 +142,7 @@ struct summary_cure {
 /* Figures that only a trace has. Those of a brief trace are stored, since it is not. Else tools fill them in
  * (tools/analysis/tracefigures.h). */
 struct summary_traced {
-    bool there;         /* the job has a trace, though perhaps one that cannot tell the figures below */
-    bool brief;         /* it had one (TRACE_BRIEF) */
+    bool there;         /* the job has a trace that is kept, though perhaps one that cannot tell the figures below */
     uint64_t part_ns;   /* the trace has this first part of the run. 0: all of it */
     bool split;         /* ideal_ns is known */
     uint64_t ideal_ns;  /* run time on a network that takes no time */

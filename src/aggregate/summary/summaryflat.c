@@ -169,7 +169,6 @@ static bool traced_is_sound(struct summary_traced *traced)
 {
     const unsigned char *bytes = (const unsigned char *)traced;
     bool sound = bytes[offsetof(struct summary_traced, there)] <= 1 &&
-                 bytes[offsetof(struct summary_traced, brief)] <= 1 &&
                  bytes[offsetof(struct summary_traced, split)] <= 1 &&
                  bytes[offsetof(struct summary_traced, replayed)] <= 1 && traced->cure_count <= CURES_KEPT;
     for (size_t i = 0; sound && i < traced->cure_count; i++) {

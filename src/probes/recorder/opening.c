@@ -139,14 +139,14 @@ static uint64_t brief_limit(void)
     return share < LEAST ? 0 : share < MOST ? share : MOST;
 }
 
-static void brief_begin(const struct opened *opened)
+static void brief_begin(void)
 {
     uint64_t most = run_has_file(&book.run) ? brief_limit() : 0;
     if (!most || !run_limits_set(&book.run, book.run.memory_limit, most))
         return;
     book.run.header->trace_policy = TRACE_BRIEF;
     knob_store(KNOB_TRACE, TRACE_BRIEFLY);
-    spool_share_set(opened, EARLY_PART);
+    room_in(book.run.header)->share = ROOM_FIRST_BYTES; /* until MPI_Init has returned */
 }
 
 static const char *said_in = ""; /* the spool, where each remark is made once */
@@ -222,7 +222,7 @@ bool run_start(struct opened *opened)
     run_trace_policy(&book.run, trace_is_ring() ? TRACE_RING : TRACE_STOP);
     spool_limit_set(opened);
     if (brief)
-        brief_begin(opened);
+        brief_begin();
     tracing_begin(knob_load(KNOB_TRACE) != 0);
     switchboard_open();
     counters_open();

@@ -57,6 +57,20 @@ counted() {
         mpit-dump --json "$work/run" | grep -q '"analysed_seconds": null'
 }
 
+# analysed STEPS CONDITION: how much of a run with so many steps its findings are made of
+analysed() {
+    rm -rf "$work/run"
+    record="mpit-run --quiet --output $work/run"
+    launch "$mpi" 2 "$build/tests/heat-$mpi" --rows 16 --columns 16 --steps "$1" >"$work/log" 2>&1 && mpit-dump --json "$work/run" >"$work/json" &&
+        python3 - "$work/json" "$2" <<'PYTHON'
+import json, sys
+job = json.load(open(sys.argv[1]))["jobs"][0]
+part, run, lost = job["analysed_seconds"], job["run_seconds"]["max"], sum(job["lost"].values())
+if lost or not eval(sys.argv[2]):
+    sys.exit(f"analysed: {part} of {run} s, {lost} lost")
+PYTHON
+}
+
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
         serialization late_receives)
 for mpi in openmpi mpich; do
@@ -78,6 +92,9 @@ for mpi in openmpi mpich; do
         check "$mpi: late receives do not come where a trace shows early ones $traced" diagnosed $mpi 2 early_receives -late_receives
         check "$mpi: no serialization where a trace shows none $traced" diagnosed $mpi 2 load_imbalance -serialization
     done
+    check "$mpi: a short trace has all of a short run" analysed 2000 'part == run'
+    check "$mpi: and the first part of a longer one" analysed 150000 'part and part < run'
+    check "$mpi: a small part of a long one tells nothing" analysed 1200000 'part is None'
     for option in --no-trace --timing\ 0 --start-paused --filter\ p2p; do
         check "$mpi: $option: no short trace" counted $option
     done

@@ -54,6 +54,30 @@ def judge_program(name, compiler, file, wanted, work, *flags):
     judge.holds(built.status == 0 and not lacks, f"{name}: the first screen names the planted faults", f"{lacks}\n{screen}")
 
 
+def run_seconds(screen):
+    told = re.search(r"^  when .* for ([0-9.]+) (m?s), by", screen, re.M)
+    return float(told[1]) / (1000 if told[2] == "ms" else 1) if told else 0
+
+
+def judge_processors(work):
+    """Two ranks on one processor: what a processor each would gain is what it gains."""
+    if len(os.sched_getaffinity(0)) < 2:
+        judge.skip("a processor each", "there is one processor")
+        return
+    screens, free = [], ("--bind-to", "none") if MPI == "openmpi" else ()  # it binds to other processors than taskset's
+    for words in (["taskset", "-c", str(min(os.sched_getaffinity(0)))], []):
+        shutil.rmtree(f"{work}/run", ignore_errors=True)
+        ended = trial.run([f"{BUILD}/bin/mpit-run", "--trace", "--output", f"{work}/run", *words,
+                           *trial.launcher(MPI, 2, options=free), f"{work}/C"],
+                          SECONDS, trial.environment(), work)
+        screens.append(ended.out + ended.err)
+    told = re.search(r"with one each it takes ([0-9.]+) (m?s)", screens[0])
+    predicted = float(told[1]) / (1000 if told[2] == "ms" else 1) if told else 0
+    shared, alone = map(run_seconds, screens)
+    judge.holds(shared > 2 * alone and 0.6 < predicted / alone < 1.7,
+                f"two ranks on one processor: {shared} s; told: {predicted} s with one each; so it takes {alone} s", screens[0])
+
+
 def faults(long, late, small=None):
     return [["ank 2 t", long], ["ank 1 t", late], *([["small messages", small]] if small else [])]
 
@@ -63,6 +87,7 @@ def main():
         receive, wait, reduce = (line_of("jacobi.c", text) for text in ("MPI_Irecv(", "MPI_Waitall(", "MPI_Allreduce("))
         judge_program("C", f"mpicc.{MPI}", "jacobi.c",
                       faults(f"jacobi.c:{reduce}", f"jacobi.c:{receive} exchange", f"jacobi.c:{wait} exchange"), work, "-g")
+        judge_processors(work)
         judge_program("C -g0", f"mpicc.{MPI}", "jacobi.c", faults("main", "exchange", "exchange"), work,
                       "-fno-inline")
         if not shutil.which(f"mpif90.{MPI}"):

@@ -74,7 +74,7 @@ def judge_processors(work):
     told = re.search(r"with one each it takes ([0-9.]+) (m?s)", screens[0])
     predicted = float(told[1]) / (1000 if told[2] == "ms" else 1) if told else 0
     shared, alone = map(run_seconds, screens)
-    judge.holds(shared > 2 * alone and 0.6 < predicted / alone < 1.7,
+    judge.holds(alone and 0 < predicted < shared and 0.6 < predicted / alone < 1.7,  # Open MPI's polls yield: little is lost
                 f"two ranks on one processor: {shared} s; told: {predicted} s with one each; so it takes {alone} s", screens[0])
 
 

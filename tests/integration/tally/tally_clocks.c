@@ -109,9 +109,10 @@ static void transfer_check(struct book *late)
 }
 
 /*
- * Process 0: waits for a message that says when it was sent (the two are on one machine). True if p2p_time shows the
- * time from the begin of the receive until then within 10 %; how long the machine lets the waiting process wait beyond
- * that is not mpit's doing, which is why one good attempt of several is enough.
+ * Process 0: waits for a message that says when it was sent (the two are on one machine). True if the receive began in
+ * time for that, and p2p_time shows nine tenths of the time until then. It never shows more than the program's own
+ * clock, however late a busy machine lets the receiver run. The machine may also hold it between the first reading of
+ * the clock and the call, which is why one good attempt of several is enough.
  */
 static bool delay_receive(struct book *late)
 {
@@ -131,7 +132,7 @@ static bool delay_receive(struct book *late)
     span = pvars_read(late, "mpit_comm_span", 0);
     verdict_check(span >= took + NAP_NS - took / 100 && span <= all + all / 1000,
                   "two receives in %llu ns: comm_span is %llu", (printed)all, (printed)span);
-    return sent > before + DELAY_NS / 2 && about(p2p, sent - before, (sent - before) / 10);
+    return sent > before + DELAY_NS / 2 && p2p + (sent - before) / 10 >= sent - before;
 }
 
 void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
@@ -156,5 +157,5 @@ void clocks_check_delay(struct book *world, struct draw *draw, struct draw *own)
         clocks_check_comm(late);
         comm_drop(late, world);
     }
-    verdict_check(seen, "a message was %d ns late, %d times: p2p_time never shows it within 10 %%", DELAY_NS, ATTEMPTS);
+    verdict_check(seen, "a message was %d ns late, %d times: p2p_time never shows nine tenths of it", DELAY_NS, ATTEMPTS);
 }

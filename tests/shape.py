@@ -14,10 +14,10 @@ import sys
 
 SOURCE = os.path.abspath(sys.argv[2])
 LIMITS = {
-    "lines of the product": 112_257,
+    "lines of the product": 113_291,
     "rings of headers": 0,
     "folders in one circle": 11,
-    "files in one folder": 36,
+    "files in one folder": 39,
     "functions over 60 lines": 3,
     "macros with return": 12,
     "function names in two files": 40,

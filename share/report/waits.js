@@ -8,9 +8,11 @@ const PATTERNS = {
   late_broadcast: ["Late Broadcast", "all ranks except the root, until the root enters"],
   early_reduce: ["Early Reduce", "the root, until the last rank enters"],
   early_scan: ["Early Scan", "until the last lower rank enters"],
-  wait_at_creation: ["Wait at Communicator Creation", "until the last rank enters"],
+  wait_at_creation: ["Wait at Creation", "until the last rank enters"],
   wait_for_lock: ["Wait for Lock", "until another rank releases it"],
   late_progress: ["Late Progress", "until the other end calls MPI again"],
+  late_post: ["Late Post", "until the target exposes the window"],
+  late_complete: ["Late Complete", "until the last origin completes its accesses"],
 };
 
 function commAt(analysis, index) {

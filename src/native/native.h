@@ -41,10 +41,12 @@
     X(Comm_split)                                                                                                      \
     X(Comm_size)                                                                                                       \
     X(Comm_test_inter)                                                                                                 \
+    X(Dist_graph_neighbors)                                                                                            \
     X(Dist_graph_neighbors_count)                                                                                      \
     X(Error_class)                                                                                                     \
     X(Finalized)                                                                                                       \
     X(Get_library_version)                                                                                             \
+    X(Graph_neighbors)                                                                                                 \
     X(Graph_neighbors_count)                                                                                           \
     X(Group_free)                                                                                                      \
     X(Group_rank)                                                                                                      \

@@ -16,9 +16,11 @@ const struct pattern_text pattern_texts[WAIT_PATTERNS] = {
     [WAIT_LATE_BROADCAST] = {"Late Broadcast", "late_broadcast"},
     [WAIT_EARLY_REDUCE] = {"Early Reduce", "early_reduce"},
     [WAIT_EARLY_SCAN] = {"Early Scan", "early_scan"},
-    [WAIT_AT_CREATION] = {"Wait at Communicator Creation", "wait_at_creation"},
+    [WAIT_AT_CREATION] = {"Wait at Creation", "wait_at_creation"},
     [WAIT_FOR_LOCK] = {"Wait for Lock", "wait_for_lock"},
     [WAIT_LATE_PROGRESS] = {"Late Progress", "late_progress"},
+    [WAIT_LATE_POST] = {"Late Post", "late_post"},
+    [WAIT_LATE_COMPLETE] = {"Late Complete", "late_complete"},
 };
 
 const struct unmatched_text unmatched_texts[UNMATCHED_REASONS] = {
@@ -356,6 +358,7 @@ static void tables_release(struct analysis *analysis)
     keytable_release(&analysis->matrix, NULL);
     keytable_release(&analysis->operations, NULL);
     keytable_release(&analysis->lasts, NULL);
+    keytable_release(&analysis->orders, NULL);
     keytable_release(&analysis->wait_places, NULL);
     keytable_release(&analysis->doubts, NULL);
     keytable_release(&analysis->unclear, NULL);
@@ -410,6 +413,7 @@ void analysis_reading_release(struct analysis *reading)
     free(reading->path);
     free(reading->useful_ns);
     free(reading->work_ns);
+    free(reading->rank_times);
     free(reading);
 }
 
@@ -488,6 +492,7 @@ void analysis_release(struct analysis *analysis)
     free(analysis->path);
     free(analysis->useful_ns);
     free(analysis->work_ns);
+    free(analysis->rank_times);
     trace_comms_release(&analysis->comms);
     trace_job_release(&analysis->job);
 }

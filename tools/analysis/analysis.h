@@ -39,6 +39,8 @@ enum wait_pattern {
     WAIT_AT_CREATION,
     WAIT_FOR_LOCK,
     WAIT_LATE_PROGRESS,
+    WAIT_LATE_POST,
+    WAIT_LATE_COMPLETE,
     WAIT_PATTERNS
 };
 
@@ -138,6 +140,14 @@ struct analysis_watch {
     void (*wait)(void *data, const struct analysis_wait *wait);
 };
 
+/* The time of a rank from the end of MPI_Init to the begin of MPI_Finalize. The rest of it is work in calls. */
+struct rank_times {
+    uint64_t run_ns;
+    uint64_t useful_ns;  /* outside of MPI */
+    uint64_t off_ns;     /* a part of that: without a processor */
+    uint64_t stalled_ns; /* in calls that found nothing to do */
+};
+
 struct analysis {
     struct trace_job job;
     struct trace_comms comms;
@@ -146,7 +156,9 @@ struct analysis {
     struct paths paths;
     struct matching matching;
     struct gatherings gatherings;
-    struct gatherings joints; /* calls on windows and files that all members make, for the worlds */
+    struct keytable orders;        /* of a replay with CURE_ANY_ORDER: rank, place -> time that it waits less */
+    struct rank_times *rank_times; /* by rank, if no_worlds is NULL */
+    struct gatherings joints;      /* calls on windows and files that all members make, for the worlds */
     struct keytable waits,
         causes;                 /* pattern << 48 | function << 32 | communicator, then the waiting process, or a root */
     struct keytable matrix;     /* communicator, then sender << 32 | receiver: messages as sent */

@@ -34,11 +34,11 @@ static const enum gathering_form forms[COLLECTIVE_COUNT] = {
     [COLLECTIVE_REDUCE_SCATTER_BLOCK] = FORM_ALL_TO_ALL,
     [COLLECTIVE_SCAN] = FORM_PREFIX,
     [COLLECTIVE_EXSCAN] = FORM_PREFIX,
-    [COLLECTIVE_NEIGHBOR_ALLGATHER] = FORM_UNKNOWN,
-    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = FORM_UNKNOWN,
-    [COLLECTIVE_NEIGHBOR_ALLTOALL] = FORM_UNKNOWN,
-    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = FORM_UNKNOWN,
-    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = FORM_UNKNOWN,
+    [COLLECTIVE_NEIGHBOR_ALLGATHER] = FORM_NEIGHBORS,
+    [COLLECTIVE_NEIGHBOR_ALLGATHERV] = FORM_NEIGHBORS,
+    [COLLECTIVE_NEIGHBOR_ALLTOALL] = FORM_NEIGHBORS,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLV] = FORM_NEIGHBORS,
+    [COLLECTIVE_NEIGHBOR_ALLTOALLW] = FORM_NEIGHBORS,
 };
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
@@ -60,8 +60,13 @@ bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_
     return true;
 }
 
-/* Returns the world rank of a peer, or -1 if there is none. */
-static int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer)
+bool calls_are_counted(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                       const struct place *place)
+{
+    return !process->torn && !process->stretch && !process->offs && !lanes->broken[place->index];
+}
+
+int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer)
 {
     const struct trace_comm *comm = place->comm;
     bool remote = comm->inter && place->side == 0;
@@ -92,7 +97,7 @@ struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane)
                            lane->longest_ns};
 }
 
-static struct moment send_moment(struct analysis_lanes *lanes, struct analysis_lane *lane)
+struct moment send_moment(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     struct moment moment = lane_moment(lanes->analysis, lane);
     path_drop(&lanes->analysis->paths, moment.path);
@@ -148,8 +153,12 @@ static struct message *message_begin(struct analysis_lanes *lanes, struct analys
         analysis->unmatched[UNMATCHED_SEND_GAP]++;
     else if (pause_hides_message(analysis, &envelope))
         analysis->unmatched[UNMATCHED_SEND_OFF]++;
-    else
-        return matching_send(&analysis->matching, envelope, event->bytes, send_moment(lanes, lane));
+    else {
+        struct message *message = matching_send(&analysis->matching, envelope, event->bytes, send_moment(lanes, lane));
+        if (message)
+            order_sent(lanes, message);
+        return message;
+    }
     return NULL;
 }
 
@@ -229,6 +238,7 @@ static struct gathering *operation_begin(struct analysis_lanes *lanes, struct an
         who->root = event->peer == place.rank;
     else
         who->bystander = event->peer == PEER_PROC_NULL;
+    who->neighbors = &process->neighbors[place.number];
     struct gathering like = {.comm = place.index,
                              .function = function,
                              .operation = op ? op : COLLECTIVE_COUNT + function,
@@ -307,6 +317,9 @@ void analysis_process_release(struct analysis *analysis, struct analysis_process
     free(process->creations);
     free(process->joints);
     free(process->untold);
+    for (size_t i = 0; process->neighbors && i < process->comm_count; i++)
+        free(process->neighbors[i].ranks);
+    free(process->neighbors);
     free(process->places);
 }
 
@@ -341,6 +354,27 @@ static void process_tear(struct analysis_lanes *lanes, const struct analysis_pro
     }
 }
 
+enum { NEIGHBORS_MOST = 1024 }; /* of more, none is known */
+
+/* A source of the process in the topology of the communicator that the call makes. PEER_PROC_NULL only says that there is
+ * a topology. */
+static void neighbor_add(struct analysis_lanes *lanes, const struct analysis_process *process,
+                         const struct event *event)
+{
+    struct neighbors *neighbors =
+        &process->neighbors[run_reader_comm(lanes->analysis->job.ranks[process->world_rank].run, event)];
+    neighbors->known = neighbors->count < NEIGHBORS_MOST;
+    if (event->peer < 0 || !neighbors->known)
+        return;
+    int32_t *ranks = realloc(neighbors->ranks, (neighbors->count + 1) * sizeof *ranks);
+    if (!ranks) {
+        lanes->analysis->no_memory = true;
+        return;
+    }
+    neighbors->ranks = ranks;
+    ranks[neighbors->count++] = event->peer;
+}
+
 static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     for (size_t i = 0; i < lane->call.part_count; i++) {
@@ -351,7 +385,29 @@ static void parts_begin(struct analysis_lanes *lanes, struct analysis_lane *lane
             posted_request_add(lanes, lane, (enum request_class) class, event, function);
         else if (event_kind(event) == RECORD_RECEIVE)
             lane->receive = receive_begin(lanes, lane, event, function);
+        else if (event_kind(event) == RECORD_ARGUMENT && call_makes_comm(event_kind(&lane->call.event)))
+            neighbor_add(lanes, lane->process, event);
     }
+}
+
+enum { LONG_COMPUTATION_NS = 1000 }; /* one that others may have to wait for */
+
+static void resumed_keep(struct analysis *analysis, struct analysis_lane *lane)
+{
+    if (call_is_mark(&lane->call) || !lane->last_ns || lane->begin_ns < lane->last_ns + LONG_COMPUTATION_NS)
+        return;
+    path_drop(&analysis->paths, lane->resumed.path);
+    lane->resumed = lane_moment(analysis, lane);
+    lane->computed_from_ns = lane->last_ns;
+}
+
+static uint64_t off_processor_ns(const struct analysis_lanes *lanes, const struct analysis_lane *lane)
+{
+    const struct run_reader *run = lanes->analysis->job.ranks[lane->process->world_rank].run;
+    for (size_t i = 0; i < lane->call.part_count; i++)
+        if (event_kind(&lane->call.parts[i].event) == RECORD_OFF_PROCESSOR)
+            return clock_ns(run_reader_scale(run), lane->call.parts[i].event.bytes);
+    return 0;
 }
 
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
@@ -366,13 +422,15 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         lane_start(lanes, lane);
     lane->number = call_is_mark(&lane->call) ? 0 : ++lanes->analysis->calls;
     lane->operation = 0;
+    lane->off_ns = off_processor_ns(lanes, lane);
     segment_end(lanes, lane);
     worlds_begin(lanes, lane);
     path_advance(lanes->analysis, lane, CALL_NONE, lane->begin_ns);
     if (kind == EVENT_SWITCHED)
         pause_turn(lane);
-    worlds_join(lanes, lane);
+    joint_begin(lanes, lane);
     lock_begin(lanes, lane);
+    epochs_begin(lanes, lane);
     lane->finalized = lane->finalized || kind == CALL_MPI_Finalize;
     switch (call_shape(&lane->call)) {
     case FOLD_SEND:
@@ -402,6 +460,7 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
         break;
     }
     parts_begin(lanes, lane);
+    resumed_keep(lanes->analysis, lane); /* after the path of a probe is settled */
     if (lanes->analysis->watch && lane->number)
         lanes->analysis->watch->call(lanes->analysis->watch->data, lane);
 }
@@ -411,20 +470,19 @@ void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 enum { PROGRESS_BYTES = 4096 }; /* a smaller message does not need its other end */
 
 /* Checks whether the call had to wait until the other end of a nonblocking transfer called MPI: that computed all the time
- * since both had begun, and the call ended after it came. */
+ * since both had begun, and the call ended after it came. By then that one may have returned. */
 static void progress_offer(struct analysis_lanes *lanes, const struct analysis_lane *lane, uint32_t comm, int32_t rank,
                            const struct moment *begun, struct blame *blame)
 {
     const struct analysis_process *process = &lanes->processes[rank];
     uint64_t ready = begun->ns > lane->begin_ns ? begun->ns : lane->begin_ns;
-    struct analysis_lane *other = process->first;
-    if (!other || process->lanes_open != 1 || !other->begun || other->last_ns > ready || other->begin_ns <= ready ||
-        other->begin_ns >= lane->end_ns || call_is_mark(&other->call))
+    const struct analysis_lane *other = process->first;
+    if (!other || process->lanes_open != 1 || !other->resumed.path || other->computed_from_ns > ready ||
+        other->resumed.ns <= ready || other->resumed.ns >= lane->end_ns)
         return;
-    struct arrival cause = {lane_moment(lanes->analysis, other), rank};
+    struct arrival cause = {other->resumed, rank};
     need_progress(lanes, &cause.moment);
     blame_offer(blame, WAIT_LATE_PROGRESS, comm, &cause, NULL);
-    path_drop(&lanes->analysis->paths, cause.moment.path);
 }
 
 /* Checks whether a send had to wait for its receive. A buffered send never has. */
@@ -481,7 +539,7 @@ static void received_offer(struct analysis_lanes *lanes, struct analysis_lane *l
     receive->done_shown = lane_is_shown(analysis, lane);
     matching_done(&analysis->matching, receive, source, event->tag, event->bytes, lane->end_ns);
     receive->late = !receive->matched;
-    need_received(lanes, receive);
+    need_received(lanes, lane, receive);
     if (!receive->matched)
         return;
     analysis->decided++;
@@ -498,10 +556,11 @@ static void gathered_offer(struct analysis_lanes *lanes, struct gathering *gathe
 {
     struct arrival cause;
     enum cause_known known = gathering_cause(gathering, who, &cause);
+    bool no_neighbors = gathering->form == FORM_NEIGHBORS && !who->neighbors->known;
     need_gathered(lanes, gathering, who, known);
     if (known == CAUSE_UNKNOWN)
-        (*(gathering->form == FORM_UNKNOWN ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
-    if (known == CAUSE_UNKNOWN && gathering->form != FORM_UNKNOWN)
+        (*(no_neighbors ? &lanes->analysis->neighbours : &lanes->analysis->left_early))++;
+    if (known == CAUSE_UNKNOWN && !no_neighbors)
         pause_doubt_operation(lanes->analysis, gathering);
     if (known == CAUSE_KNOWN)
         blame_offer(blame, gathering_pattern(gathering), gathering->comm, &cause, gathering);
@@ -530,7 +589,7 @@ static void part_end(struct analysis_lanes *lanes, struct analysis_lane *lane, c
     unsigned kind = event_kind(event);
     int class = request_class_ended(event);
     if (class < 0) {
-        need_access_done(lanes, event);
+        joint_access_end(lanes, event);
         return;
     }
     if (kind == RECORD_CANCELLED || kind == RECORD_FREED) {
@@ -596,7 +655,8 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
             part_end(lanes, lane, event, &blame);
     }
     lock_end(lanes, lane, &blame);
-    need_others(lanes, lane);
+    epochs_end(lanes, lane, &blame);
+    joint_end(lanes, lane, &blame);
     worlds_end(lanes, lane);
     struct place place;
     if (call_probes(&lane->call) && event_place_find(lanes, lane->process, &lane->call.event, &place))
@@ -606,6 +666,7 @@ void call_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
     segment_begin(lane);
     for (size_t i = 0; i < lane->left_count; i++)
         gathering_end(analysis, lane->left[i]);
+    joint_leave(lanes, lane);
     message_drop(&analysis->matching, lane->sent);
     receive_drop(&analysis->matching, lane->receive);
     lane->sent = NULL;

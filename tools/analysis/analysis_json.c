@@ -163,6 +163,19 @@ static json_t *worst_json(const struct analysis *analysis)
     return list;
 }
 
+/* null: the needs of the job's calls are not known, or a part of it was chosen. */
+static json_t *rank_times_json(const struct analysis *analysis, int32_t rank)
+{
+    const struct rank_times *times = &analysis->rank_times[rank];
+    if (analysis->no_worlds)
+        return json_null();
+    uint64_t in_mpi = times->run_ns > times->useful_ns ? times->run_ns - times->useful_ns : 0;
+    uint64_t stalled = times->stalled_ns < in_mpi ? times->stalled_ns : in_mpi;
+    return json_pack("{s:I, s:I, s:I, s:I}", "computing", (json_int_t)(times->useful_ns - times->off_ns),
+                     "off_processor", (json_int_t)times->off_ns, "working", (json_int_t)(in_mpi - stalled), "stalled",
+                     (json_int_t)stalled);
+}
+
 static json_t *ranks_json(const struct analysis *analysis)
 {
     if (!analysis->has_times)
@@ -176,6 +189,7 @@ static json_t *ranks_json(const struct analysis *analysis)
         member(object, "rank", json_integer(r));
         member(object, "waited_ns", integer_json(ranks[r].waited_ns));
         member(object, "caused_ns", integer_json(ranks[r].caused_ns));
+        member(object, "time_ns", rank_times_json(analysis, r));
         if (analysis->has_path) {
             member(object, "path_computing_ns", integer_json(ranks[r].path_computing_ns));
             member(object, "path_mpi_ns", integer_json(ranks[r].path_ns - ranks[r].path_computing_ns));

@@ -74,7 +74,9 @@ static int process_open(struct analysis_lanes *lanes, int32_t world_rank)
     process->creations = calloc(comms, sizeof *process->creations);
     process->joints = calloc(comms, sizeof *process->joints);
     process->untold = calloc(comms, sizeof *process->untold);
-    if (!process->operations || !process->creations || !process->joints || !process->untold)
+    process->neighbors = calloc(comms, sizeof *process->neighbors);
+    process->comm_count = comms;
+    if (!process->operations || !process->creations || !process->joints || !process->untold || !process->neighbors)
         return -1;
     if (trace_run_wake(rank->run, &lanes->analysis->report) != 0)
         return -1;
@@ -200,6 +202,7 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
         struct analysis_lane *lane = &lanes->list[i];
         path_drop(&lanes->analysis->paths, lane->path);
         path_drop(&lanes->analysis->paths, lane->probe.path);
+        path_drop(&lanes->analysis->paths, lane->resumed.path);
         message_drop(&lanes->analysis->matching, lane->sent);
         receive_drop(&lanes->analysis->matching, lane->receive);
         call_stream_close(&lane->stream);
@@ -210,6 +213,8 @@ void analysis_lanes_release(struct analysis_lanes *lanes)
     for (int32_t r = 0; lanes->processes && r < lanes->analysis->job.size; r++)
         analysis_process_release(lanes->analysis, &lanes->processes[r]);
     locks_release(lanes);
+    epochs_release(lanes);
+    orders_release(lanes);
     free(lanes->processes);
     free(lanes->list);
     free(lanes->heap);

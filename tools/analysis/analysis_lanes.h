@@ -19,7 +19,9 @@ struct analysis_process {
     struct keytable objects; /* by the request's id */
     uint64_t *operations;    /* by the communicator's number: collectives that were begun on it */
     uint64_t *creations;
-    uint64_t *joints; /* likewise: calls of call_gathers on windows and files */
+    uint64_t *joints;            /* likewise: calls of call_gathers on windows and files */
+    struct neighbors *neighbors; /* by the communicator's number: sources in its topology */
+    size_t comm_count;
     uint32_t *places; /* by number of the call path. NULL: no paths */
     size_t path_count;
     bool *untold; /* by communicator number: messages of receives from any source are not known */
@@ -78,7 +80,8 @@ struct analysis_lane {
     uint64_t number;           /* of the call */
     uint64_t operation;        /* number of the gathering that it began, or 0 */
     uint64_t begin_ns, end_ns; /* of the call, */
-    double stalled_ns;         /* and how long it found nothing to do there */
+    double stalled_ns;         /* and how long it found nothing to do there. */
+    uint64_t off_ns;           /* The computation before it had no processor for so long */
     uint64_t cursor_ns;        /* end of the path so far, */
     uint64_t cursor_off_ns;    /* and the time without recording until then */
     uint64_t missing;          /* records, so far */
@@ -87,25 +90,29 @@ struct analysis_lane {
     struct path *path;
     bool begun, started, finalized;
     uint32_t thread;
-    uint32_t place;           /* of the call, and */
-    uint32_t segment;         /* that ended with it, or 0, */
-    uint64_t visit;           /* and how often the rank was there before */
-    uint32_t locks;           /* on windows that the thread holds, */
-    uint64_t locked_from_ns;  /* since when, */
-    uint64_t locked_ns;       /* and how long it has computed since */
-    uint32_t last_place;      /* of the call before, */
-    uint64_t last_ns;         /* its end, */
-    uint64_t last_off_ns;     /* and the time without recording until then */
-    bool received;            /* the last call got a message: what is computed after it may need that */
-    bool passed;              /* the call did not wait, though it could, and no rank waited for it there */
-    uint64_t longest_from_ns; /* the longest computation since the last call that waited, */
-    uint64_t longest_ns;      /* and its length */
+    uint32_t place;            /* of the call, and */
+    uint32_t segment;          /* that ended with it, or 0, */
+    uint64_t visit;            /* and how often the rank was there before */
+    uint32_t locks;            /* on windows that the thread holds, */
+    uint64_t locked_from_ns;   /* since when, */
+    uint64_t locked_ns;        /* and how long it has computed since */
+    uint32_t last_place;       /* of the call before, */
+    uint64_t last_ns;          /* its end, */
+    uint64_t last_off_ns;      /* and the time without recording until then */
+    bool sends;                /* the last call sent */
+    uint64_t computed_from_ns; /* begin of the last long computation, */
+    struct moment resumed;     /* and the call that ended it */
+    bool received;             /* the last call got a message: what is computed after it may need that */
+    bool passed;               /* the call did not wait, though it could, and no rank waited for it there */
+    uint64_t longest_from_ns;  /* the longest computation since the last call that waited, */
+    uint64_t longest_ns;       /* and its length */
     /* of the call, if it blocks */
     struct message *sent;
     struct receive *receive;
     struct gathering *gathering;
     struct attendee attendee;
     struct gathering *joint;
+    bool unjoined; /* the call waits for all members, and it is not known where they are */
     struct lane_probe probe;
     struct gathering **left; /* that the call leaves */
     size_t left_count, left_capacity;
@@ -137,7 +144,9 @@ struct analysis_lanes {
     double unknown_ns;                /* work of such calls: a part of it is a wait */
     double ahead;                     /* latest time of all ranks on the free network */
     uint64_t zero_ns;                 /* where the times of worlds begin */
-    struct keytable locks, windows;   /* analysis_locks.c */
+    struct keytable locks, windows;   /* analysis_locks.c, */
+    struct keytable epochs, pairs;    /* analysis_epochs.c, */
+    struct keytable pools;            /* analysis_orders.c */
     bool leaves_the_job;              /* calls may wait for processes of other jobs */
 };
 
@@ -155,8 +164,16 @@ void analysis_lanes_release(struct analysis_lanes *lanes);
 /* Finds where the record belongs. Returns false if that is not known. */
 bool event_place_find(const struct analysis_lanes *lanes, const struct analysis_process *process,
                       const struct event *event, struct place *place);
+/* Returns whether the process's calls of all members of the communicator can still be counted: there is no gap, and recording
+ * never stopped. */
+bool calls_are_counted(const struct analysis_lanes *lanes, const struct analysis_process *process,
+                       const struct place *place);
+/* Returns the world rank of a peer there, or -1 if there is none. */
+int32_t peer_world(const struct analysis_process *process, const struct place *place, int32_t peer);
 /* The begin of the lane's call. The caller drops its path. */
 struct moment lane_moment(struct analysis *analysis, struct analysis_lane *lane);
+/* The same, with the times at which a send of it begins. */
+struct moment send_moment(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void call_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* Called when the message of a completed receive is known. `data` is the analysis. */
 void analysis_flow_tell(void *data, const struct receive *receive);
@@ -182,8 +199,6 @@ int worlds_open(struct analysis_lanes *lanes);
 void worlds_release(struct analysis_lanes *lanes);
 void worlds_start(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
-/* Joins what all members of a window or file call together. */
-void worlds_join(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* The lane's place on its path, with the times at which a send of it begins. The caller drops it. */
 struct path *worlds_mark_send(struct analysis_lanes *lanes, struct analysis_lane *lane);
@@ -195,15 +210,15 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
  * request, an access to a window or file, and the rest. */
 void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct message *message,
                unsigned function, const struct moment *posted);
-void need_received(struct analysis_lanes *lanes, const struct receive *receive);
+void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive);
 void need_gathered(struct analysis_lanes *lanes, const struct gathering *gathering, const struct attendee *who,
                    enum cause_known known);
-void need_released(struct analysis_lanes *lanes, const struct moment *released);
+/* An exposure of a window began with this moment. */
+void need_posted(struct analysis_lanes *lanes, const struct moment *posted);
+void need_known(struct analysis_lanes *lanes, const struct moment *moment);
 /* The call may have waited for any rank. */
 void need_unknown(struct analysis_lanes *lanes);
 void need_request_unknown(struct analysis_lanes *lanes, const struct event *ended);
-void need_access_done(struct analysis_lanes *lanes, const struct event *ended);
-void need_others(struct analysis_lanes *lanes, struct analysis_lane *lane);
 /* The call waited until another rank called MPI again, with this moment. */
 void need_progress(struct analysis_lanes *lanes, const struct moment *moment);
 /* At the end: the result. */
@@ -214,6 +229,30 @@ void lock_window_made(struct analysis_lanes *lanes, const struct analysis_lane *
 void lock_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
 void lock_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct blame *blame);
 void locks_release(struct analysis_lanes *lanes);
+/* The number of the call's window in its process. */
+static inline uint64_t lock_window_number(const struct event *event)
+{
+    return (uint64_t)event->comm << 32 | (uint32_t)event->tag;
+}
+/* The number of the call's window, the same for all its members. Returns false if it is not known. */
+bool lock_window_find(const struct analysis_lanes *lanes, const struct analysis_lane *lane, uint64_t *window);
+
+/* analysis_epochs.c. Called at the begin and at the end of each call. */
+void epochs_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void epochs_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct blame *blame);
+void epochs_release(struct analysis_lanes *lanes);
+
+/* analysis_orders.c. Called for each message, and for each receive that a call completes. */
+void order_sent(struct analysis_lanes *lanes, const struct message *message);
+void order_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive);
+void orders_release(struct analysis_lanes *lanes);
+
+/* analysis_joints.c. Called at the begin and at the end of each call, when its wait is settled, and for a request of a
+ * file that it completed. */
+void joint_begin(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void joint_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct blame *blame);
+void joint_leave(struct analysis_lanes *lanes, struct analysis_lane *lane);
+void joint_access_end(struct analysis_lanes *lanes, const struct event *ended);
 
 /* analysis_waits.c */
 /* Called at the begin and at the end of a call: the segments before and after it. */

@@ -12,7 +12,7 @@ struct window_lock {
 
 /* The number that a process gives to a window, and the same for all its members: how many calls for all came before. */
 struct window_name {
-    struct keyed keyed; /* rank, number */
+    struct keyed keyed; /* rank, slot of the communicator << 32 | number */
     uint64_t window;
 };
 
@@ -21,26 +21,33 @@ void lock_window_made(struct analysis_lanes *lanes, const struct analysis_lane *
     const struct event *event = &lane->call.event;
     if (!call_is_of_window(event_kind(event)))
         return;
-    struct window_name *name = keytable_make(&lanes->windows, (uint64_t)lane->process->world_rank,
-                                             (uint64_t)(uint32_t)event->tag, sizeof *name);
+    struct window_name *name =
+        keytable_make(&lanes->windows, (uint64_t)lane->process->world_rank, lock_window_number(event), sizeof *name);
     if (name && event_kind(event) != CALL_MPI_Win_fence && event_kind(event) != CALL_MPI_Win_free)
         name->window = joint;
     lanes->analysis->no_memory |= !name;
+}
+
+bool lock_window_find(const struct analysis_lanes *lanes, const struct analysis_lane *lane, uint64_t *window)
+{
+    const struct event *event = &lane->call.event;
+    const struct window_name *name =
+        keytable_find(&lanes->windows, (uint64_t)lane->process->world_rank, lock_window_number(event));
+    struct place place;
+    if (!name || (event->kind & EVENT_FAILED) || !event_place_find(lanes, lane->process, event, &place))
+        return false;
+    *window = (uint64_t)place.index << 32 | (uint32_t)name->window;
+    return true;
 }
 
 /* NULL: the call is for no target, or the window is not known. */
 static struct window_lock *lock_of(struct analysis_lanes *lanes, const struct analysis_lane *lane)
 {
     const struct event *event = &lane->call.event;
-    struct place place;
-    if (event->peer < 0 || (event->kind & EVENT_FAILED) || !event_place_find(lanes, lane->process, event, &place))
+    uint64_t window;
+    if (event->peer < 0 || !lock_window_find(lanes, lane, &window))
         return NULL;
-    const struct window_name *name =
-        keytable_find(&lanes->windows, (uint64_t)lane->process->world_rank, (uint64_t)(uint32_t)event->tag);
-    if (!name)
-        return NULL;
-    struct window_lock *lock = keytable_make(&lanes->locks, (uint64_t)place.index << 32 | (uint32_t)name->window,
-                                             (uint64_t)(uint32_t)event->peer, sizeof *lock);
+    struct window_lock *lock = keytable_make(&lanes->locks, window, (uint64_t)(uint32_t)event->peer, sizeof *lock);
     lanes->analysis->no_memory |= !lock;
     return lock;
 }
@@ -72,7 +79,7 @@ void lock_end(struct analysis_lanes *lanes, struct analysis_lane *lane, struct b
     if (lock && lock->released.moment.path && lock->released.world_rank != lane->process->world_rank &&
         lock->released.moment.ns > lane->begin_ns && lock->released.moment.ns < lane->end_ns &&
         event_place_find(lanes, lane->process, &lane->call.event, &place)) {
-        need_released(lanes, &lock->released.moment);
+        need_known(lanes, &lock->released.moment);
         blame_offer(blame, WAIT_FOR_LOCK, place.index, &lock->released, NULL);
     }
     if (locks && lane->locks++ == 0) {

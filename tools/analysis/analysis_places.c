@@ -292,12 +292,12 @@ json_t *wait_places_json(const struct analysis *analysis)
 
 json_t *segment_json(const struct analysis *analysis, const struct segment_figures *segment, json_t *from, json_t *to)
 {
-    return json_pack("{s:o, s:o, s:I, s:i, s:{s:I, s:I, s:I, s:i}, s:o, s:I}", "from", from, "to", to, "count",
+    return json_pack("{s:o, s:o, s:I, s:i, s:{s:I, s:I, s:I, s:i}, s:o, s:I, s:I}", "from", from, "to", to, "count",
                      (json_int_t)segment->count, "ranks", (int)segment->ranks, "time_ns", "min",
                      (json_int_t)segment->min_ns, "mean", (json_int_t)(segment->sum_ns / segment->ranks), "max",
                      (json_int_t)segment->max_ns, "max_rank", (int)segment->max_rank, "critical_ns",
                      analysis->has_path ? json_integer((json_int_t)segment->critical_ns) : json_null(), "caused_ns",
-                     (json_int_t)segment->blamed_ns);
+                     (json_int_t)segment->blamed_ns, "off_processor_ns", (json_int_t)segment->off_ns);
 }
 
 json_t *segments_json(const struct analysis *analysis)

@@ -44,9 +44,9 @@ void blame_offer(struct blame *blame, enum wait_pattern pattern, uint32_t comm, 
 }
 
 /* Returns whether the call returns only after its event has happened. */
-static bool call_waits(const struct traced_call *call)
+static bool call_waits(const struct analysis_lane *lane)
 {
-    switch (call_shape(call)) {
+    switch (call_shape(&lane->call)) {
     case FOLD_SEND:
     case FOLD_RECV:
     case FOLD_SENDRECV:
@@ -56,8 +56,9 @@ static bool call_waits(const struct traced_call *call)
     default:
         break;
     }
-    unsigned kind = event_kind(&call->event);
-    return kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_unlock || kind == CALL_MPI_Win_flush ||
+    unsigned kind = event_kind(&lane->call.event);
+    return lane->joint || kind == CALL_MPI_Win_lock || kind == CALL_MPI_Win_unlock || kind == CALL_MPI_Win_flush ||
+           kind == CALL_MPI_Win_start || kind == CALL_MPI_Win_complete || kind == CALL_MPI_Win_wait ||
            kind == CALL_MPI_Wait || kind == CALL_MPI_Waitall || kind == CALL_MPI_Waitany || kind == CALL_MPI_Waitsome;
 }
 
@@ -96,6 +97,7 @@ void segment_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
         return;
     lane->visit = sum->count++;
     sum->ns += ns;
+    sum->off_ns += lane->off_ns < ns ? lane->off_ns : ns;
     if (!analysis->plan)
         segment_visit_add(&analysis->segments, lane->segment, lane->visit, (double)ns);
 }
@@ -107,7 +109,7 @@ void segment_begin(struct analysis_lane *lane)
     lane->last_place = lane->place;
     lane->last_ns = lane->end_ns;
     lane->last_off_ns = pause_ns(lane->process, lane->end_ns);
-    if (call_waits(&lane->call) && !lane->passed) {
+    if (call_waits(lane) && !lane->passed) {
         lane->longest_from_ns = 0;
         lane->longest_ns = 0;
     }
@@ -228,7 +230,7 @@ void wait_settle(struct analysis_lanes *lanes, struct analysis_lane *lane, const
     const struct moment *cause = &blame->cause.moment;
     unsigned kind = event_kind(&lane->call.event);
     int32_t rank = lane->process->world_rank;
-    bool waited = blame->found && call_waits(&lane->call) && cause->ns > lane->begin_ns;
+    bool waited = blame->found && call_waits(lane) && cause->ns > lane->begin_ns;
     uint64_t worked_ns = lane->begin_ns;
     lane->passed = call_passes(lane, blame);
     if (waited) {

@@ -1,6 +1,5 @@
 /* The clocks of all worlds: what each call needs, and when it ends in each world. */
 #include "analysis/analysis_lanes.h"
-#include "trace/jointcalls.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,9 @@
 
 /* The time of a loop between two small messages, at most. */
 enum { GAP_NS = 5000 };
+
+/* Sends follow each other if the time between them is this part of the computation before the first. */
+enum { SEND_GAPS = 10 };
 
 enum { LANE_VECTORS = 6 }; /* of a clock, and of a probe */
 
@@ -89,6 +91,11 @@ static world_set gap_overhead(const struct analysis_lanes *lanes, const struct a
     return small && ns < GAP_NS && world_plan_group(plan, lane->last_place) == group ? plan->cheap[group] : 0;
 }
 
+static bool call_sends(const struct analysis_lane *lane)
+{
+    return call_shape(&lane->call) == FOLD_SEND || call_shape(&lane->call) == FOLD_POST_SEND;
+}
+
 /* The computation since the last call. */
 static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *lane, uint64_t until_ns)
 {
@@ -97,6 +104,8 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
         return;
     uint64_t ns = until_ns - clock->at_ns;
     clock->useful_ns += ns;
+    clock->off_ns += lane->off_ns < ns ? lane->off_ns : ns;
+    lane->off_ns = 0;
     lane->locked_ns += ns;
     clock->at_ns = until_ns;
     double taken[WORLDS_MOST];
@@ -105,7 +114,10 @@ static void clock_compute(struct analysis_lanes *lanes, struct analysis_lane *la
                        lanes->worlds);
     for (world_set rest = gap_overhead(lanes, lane, ns); rest; rest &= rest - 1)
         taken[__builtin_ctzll(rest)] = 0;
-    memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
+    if (!lane->sends || SEND_GAPS * ns >= clock->before_ns) {
+        memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
+        clock->before_ns = ns;
+    }
     for (size_t k = 0; k < lanes->worlds; k++) {
         clock->times[k] += taken[k];
         clock->useful[k] += taken[k];
@@ -132,6 +144,7 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
     enum call_group group = world_plan_group(plan, lane->place);
     if (lanes->unsure)
         lanes->unknown_ns += work;
+    clock->stalled_ns += (uint64_t)lane->stalled_ns;
     double lost = beyond_need(lane->stalled_ns, ready - begin, work);
     if (!plan)
         place_work_add(&lanes->analysis->works, lane->place, work, work - lost);
@@ -157,7 +170,11 @@ static void clock_call(struct analysis_lanes *lanes, struct analysis_lane *lane,
         double own = clock->times[k] - (need[k] > before[k] ? need[k] : before[k]);
         clock->work[k] += own > 0 ? own : 0; /* a call that is free needs nobody */
     }
-    memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
+    lane->sends = call_sends(lane);
+    if (!lane->sends) {
+        memcpy(clock->before, clock->times, lanes->worlds * sizeof *clock->times);
+        clock->before_ns = 0;
+    }
     clock->at_ns = end_ns > clock->at_ns ? end_ns : clock->at_ns;
 }
 
@@ -192,9 +209,11 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
     double ready = from[WORLD_RECORDED] > begin ? from[WORLD_RECORDED] : begin, work = end > ready ? end - ready : 0;
     if (lanes->analysis->plan && lanes->analysis->plan->processors)
         work -= beyond_need(probe->stalled_ns, ready - begin, work);
+    world_set at_once = lanes->analysis->plan ? lanes->analysis->plan->at_once : 0;
     for (size_t k = WORLD_RECORDED + 1; k < lanes->worlds; k++) {
+        bool needs = !(at_once >> k & 1) && from[k] > probe->began[k];
         double own = k == WORLD_FREE_LEAST || k == WORLD_FREE_MOST ? 0 : work;
-        double right = (from[k] > probe->began[k] ? from[k] : probe->began[k]) + own, *now = &lane->clock.times[k];
+        double right = (needs ? from[k] : probe->began[k]) + own, *now = &lane->clock.times[k];
         if (right < probe->ended[k])
             *now -= probe->ended[k] - right;
         else if (right + since > *now)
@@ -202,49 +221,11 @@ void worlds_amend(struct analysis_lanes *lanes, struct analysis_lane *lane, cons
     }
 }
 
-/* The calls on windows and files that no member leaves before all have come. */
-static struct gathering *joint_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
-{
-    const struct event *event = &lane->call.event;
-    struct analysis_process *process = lane->process;
-    unsigned kind = event_kind(event);
-    struct place place;
-    if (!call_gathers(kind) || call_makes_comm(kind) || kind == CALL_MPI_Finalize || kind == CALL_MPI_Comm_free ||
-        (event->kind & EVENT_FAILED))
-        return NULL;
-    if (!event_place_find(lanes, process, event, &place)) {
-        lanes->leaves_the_job = true;
-        return NULL;
-    }
-    uint64_t number = process->joints[place.number]++;
-    lock_window_made(lanes, lane, number);
-    const struct trace_comm *comm = place.comm;
-    if (comm->self || comm->size + comm->remote_size == 1)
-        return NULL;
-    struct gathering like = {.comm = place.index,
-                             .function = kind,
-                             .operation = kind,
-                             .form = FORM_ALL_TO_ALL,
-                             .inter = comm->inter,
-                             .size = {comm->size, comm->inter ? comm->remote_size : 0}};
-    lane->attendee = (struct attendee){.world_rank = process->world_rank, .rank = place.rank, .side = place.side};
-    struct moment moment = {.ns = lane->begin_ns,
-                            .path = path_mark(&lanes->analysis->paths, &lane->path, lane->clock.times)};
-    struct gathering *joint = gathering_enter(&lanes->analysis->joints, &like, number, &lane->attendee, moment);
-    path_drop(&lanes->analysis->paths, moment.path);
-    return joint;
-}
-
 void worlds_begin(struct analysis_lanes *lanes, struct analysis_lane *lane)
 {
     if (lane->finalized || call_is_mark(&lane->call))
         return;
     clock_compute(lanes, lane, in_run(lane, lane->begin_ns));
-}
-
-void worlds_join(struct analysis_lanes *lanes, struct analysis_lane *lane)
-{
-    lane->joint = lane->finalized || call_is_mark(&lane->call) ? NULL : joint_begin(lanes, lane);
 }
 
 void worlds_end(struct analysis_lanes *lanes, struct analysis_lane *lane)
@@ -317,11 +298,15 @@ void need_sent(struct analysis_lanes *lanes, const struct analysis_lane *lane, c
 }
 
 /* The parts of a partitioned message come at any time after its begin. */
-void need_received(struct analysis_lanes *lanes, const struct receive *receive)
+void need_received(struct analysis_lanes *lanes, const struct analysis_lane *lane, const struct receive *receive)
 {
+    const struct world_plan *plan = lanes->analysis->plan;
     if (receive->matched)
         need_add_but(lanes, path_times(receive->begun.path),
-                     lanes->analysis->plan ? lanes->analysis->plan->at_once : 0);
+                     !plan                           ? 0
+                     : receive->envelope.partitioned ? plan->at_once
+                                                     : plan->at_once | plan->any_order);
+    order_received(lanes, lane, receive);
     if (!receive->matched || receive->envelope.partitioned)
         rank_may_need(lanes, receive->envelope.source);
 }
@@ -334,11 +319,8 @@ void need_gathered(struct analysis_lanes *lanes, const struct gathering *gatheri
         lanes->unsure = true;
         may_need(lanes, gathering->latest[0][WORLD_FREE_MOST]);
         may_need(lanes, gathering->latest[1][WORLD_FREE_MOST]);
-    } else if (known == CAUSE_KNOWN && gathering->form == FORM_PREFIX) {
-        for (int32_t i = 0; i < who->rank; i++)
-            need_add(lanes, path_times(gathering->members[i].moment.path));
     } else if (known == CAUSE_KNOWN) {
-        need_add(lanes, gathering_need(gathering, who));
+        gathering_need(gathering, who, lanes->need, lanes->worlds);
     }
 }
 
@@ -347,73 +329,19 @@ void need_progress(struct analysis_lanes *lanes, const struct moment *moment)
     need_add_but(lanes, path_times(moment->path), lanes->analysis->plan ? lanes->analysis->plan->progress : 0);
 }
 
-void need_released(struct analysis_lanes *lanes, const struct moment *released)
+void need_posted(struct analysis_lanes *lanes, const struct moment *posted)
 {
-    need_add(lanes, path_times(released->path));
+    need_add_but(lanes, path_times(posted->path), lanes->analysis->plan ? lanes->analysis->plan->posts_early : 0);
 }
 
-static bool file_call_is_collective(const char *name)
+void need_known(struct analysis_lanes *lanes, const struct moment *moment)
 {
-    static const char *const parts[] = {"_all", "_ordered", "atomicity", "seek_shared"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (strstr(name, parts[i]))
-            return true;
-    return false;
-}
-
-/* These calls may wait for ranks that the analysis does not know. */
-static bool call_waits_for_any(const struct event *event)
-{
-    unsigned kind = event_kind(event);
-    switch (kind) {
-    case CALL_MPI_Comm_create_group:
-    case CALL_MPI_Comm_create_from_group:
-    case CALL_MPI_Intercomm_create:
-    case CALL_MPI_Win_start:
-    case CALL_MPI_Win_complete:
-    case CALL_MPI_Win_wait:
-    case CALL_MPI_Win_lock_all:
-    case CALL_MPI_Win_unlock_all:
-    case CALL_MPI_Win_flush_all:
-        return true;
-    default:
-        return call_table[kind].class == CLASS_IO && file_call_is_collective(call_table[kind].name);
-    }
+    need_add(lanes, path_times(moment->path));
 }
 
 void need_unknown(struct analysis_lanes *lanes)
 {
     any_may_need(lanes);
-}
-
-void need_access_done(struct analysis_lanes *lanes, const struct event *ended)
-{
-    if (event_kind(ended) == RECORD_IO_DONE && ended->duration < CALL_COUNT &&
-        file_call_is_collective(call_table[ended->duration].name))
-        any_may_need(lanes);
-}
-
-static bool call_leaves_the_job(unsigned kind)
-{
-    return kind == CALL_MPI_Comm_spawn || kind == CALL_MPI_Comm_spawn_multiple || kind == CALL_MPI_Comm_accept ||
-           kind == CALL_MPI_Comm_connect || kind == CALL_MPI_Comm_join;
-}
-
-void need_others(struct analysis_lanes *lanes, struct analysis_lane *lane)
-{
-    const struct event *event = &lane->call.event;
-    if (call_is_mark(&lane->call))
-        return;
-    lanes->leaves_the_job |= call_leaves_the_job(event_kind(event));
-    if ((event->kind & EVENT_FAILED) || call_waits_for_any(event))
-        any_may_need(lanes);
-    if (!lane->joint)
-        return;
-    struct arrival last;
-    need_gathered(lanes, lane->joint, &lane->attendee, gathering_cause(lane->joint, &lane->attendee, &last));
-    if (gathering_leave(lane->joint))
-        gathering_release(&lanes->analysis->joints, lane->joint);
-    lane->joint = NULL;
 }
 
 void need_request_unknown(struct analysis_lanes *lanes, const struct event *ended)
@@ -489,7 +417,8 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
     analysis->worlds = lanes->worlds;
     analysis->useful_ns = calloc(((size_t)analysis->job.size + 1) * lanes->worlds, sizeof *analysis->useful_ns);
     analysis->work_ns = calloc(((size_t)analysis->job.size + 1) * lanes->worlds, sizeof *analysis->work_ns);
-    analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns;
+    analysis->rank_times = calloc((size_t)analysis->job.size + 1, sizeof *analysis->rank_times);
+    analysis->no_memory |= !analysis->useful_ns || !analysis->work_ns || !analysis->rank_times;
     if (analysis->no_memory)
         return;
     for (size_t i = 0; !analysis->no_ideal && i < lanes->count; i++) {
@@ -504,6 +433,9 @@ void worlds_find(struct analysis *analysis, struct analysis_lanes *lanes)
         size_t first = (size_t)lane->process->world_rank * lanes->worlds;
         memcpy(&analysis->useful_ns[first], lane->clock.useful, lanes->worlds * sizeof *lane->clock.useful);
         memcpy(&analysis->work_ns[first], lane->clock.work, lanes->worlds * sizeof *lane->clock.work);
+        analysis->rank_times[lane->process->world_rank] =
+            (struct rank_times){lane->clock.at_ns - lane->process->init_ns, lane->clock.useful_ns, lane->clock.off_ns,
+                                lane->clock.stalled_ns};
         analysis->recorded_ns += (double)(lane->clock.at_ns - lane->process->init_ns);
     }
     analysis->part_ns = lanes->cut_ns ? analysis->ideal.run_ns : 0;

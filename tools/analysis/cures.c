@@ -3,6 +3,7 @@
 #include "summary/hostload.h"
 #include "summary/summarysites.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ struct cure_search {
     bool processors;                /* ranks share them */
     double *useful_ns, *work_ns;    /* by rank, in the run with the cures found so far: between calls, and in them */
     double *factors, *work_factors; /* by rank: they make these times even */
+    double *had;                    /* by rank: the share of the time that it had a processor, of what it wanted */
     uint8_t *groups;
     double *usual_ns;
     struct cure tried[WORLDS_MOST];
@@ -135,10 +137,11 @@ static int search_open(struct cure_search *search, const struct analysis *analys
     search->work_ns = calloc((size_t)analysis->job.size + 1, sizeof *search->work_ns);
     search->work_factors = calloc((size_t)analysis->job.size + 1, sizeof *search->work_factors);
     search->factors = calloc((size_t)analysis->job.size + 1, sizeof *search->factors);
+    search->had = row_processor_shares(summary, analysis->job.size);
     search->groups = calloc((size_t)places + 1, 1);
     search->usual_ns = calloc((size_t)places + 1, sizeof *search->usual_ns);
-    if (!search->useful_ns || !search->work_ns || !search->work_factors || !search->factors || !search->groups ||
-        !search->usual_ns)
+    if (!search->useful_ns || !search->work_ns || !search->work_factors || !search->factors || !search->had ||
+        !search->groups || !search->usual_ns)
         return -1;
     search_take(search, analysis, WORLD_RECORDED);
     segments_sort(search);
@@ -157,6 +160,7 @@ static void search_release(struct cure_search *search)
     free(search->work_ns);
     free(search->work_factors);
     free(search->factors);
+    free(search->had);
     free(search->groups);
     free(search->usual_ns);
 }
@@ -200,7 +204,11 @@ static void candidates_make(struct cure_search *search)
     static const enum cure_kind kinds[CALL_GROUPS] = {
         [GROUP_SMALL_MESSAGES] = CURE_CHEAP, [GROUP_SMALL_COLLECTIVES] = CURE_CHEAP, [GROUP_BARRIERS] = CURE_FREE,
         [GROUP_OBJECTS] = CURE_FREE,         [GROUP_SMALL_IO] = CURE_CHEAP,          [GROUP_POLLS] = CURE_CHEAP};
+    if (!search->processors)
+        try_add(search, (struct cure){CURE_ON_PROCESSOR, 0, -1, GROUP_NONE, 0});
     try_add(search, (struct cure){CURE_RECEIVES_EARLY, 0, -1, GROUP_NONE, 0});
+    try_add(search, (struct cure){CURE_ANY_ORDER, 0, -1, GROUP_NONE, 0});
+    try_add(search, (struct cure){CURE_POSTS_EARLY, 0, -1, GROUP_NONE, 0});
     try_add(search, (struct cure){CURE_SENDS_EARLY, 0, -1, GROUP_NONE, 0});
     try_add(search, (struct cure){CURE_PROGRESS, 0, -1, GROUP_NONE, 0});
     try_add(search, (struct cure){CURE_LOCKS_SHORT, 0, -1, GROUP_NONE, 0});
@@ -219,12 +227,6 @@ static void candidates_make(struct cure_search *search)
 
 /* ---- what a cure is about ---------------------------------------------------------------------------------------- */
 
-static void cure_rank_add(struct summary_cure *found, int32_t rank)
-{
-    if (found->rank_count < CURE_RANKS_MAX)
-        found->ranks[found->rank_count++] = rank;
-}
-
 static double rank_ns(const struct cure_search *search, uint32_t segment, int32_t rank)
 {
     const struct segment_sum *sum = keytable_find(&search->analysis->segments.sums, segment, (uint64_t)(uint32_t)rank);
@@ -240,10 +242,10 @@ static void long_ranks_take(struct summary_cure *found, const double *times, int
         longest = times[r] > times[longest] ? r : longest;
         mean += times[r] / size;
     }
-    cure_rank_add(found, longest);
+    rank_list_add(&found->causes, longest);
     for (int32_t r = 0; r < size; r++)
         if (r != longest && times[r] > (mean + times[longest]) / 2)
-            cure_rank_add(found, r);
+            rank_list_add(&found->causes, r);
 }
 
 static void segment_ranks_take(const struct cure_search *search, struct summary_cure *found, uint32_t segment)
@@ -255,6 +257,18 @@ static void segment_ranks_take(const struct cure_search *search, struct summary_
     if (times)
         long_ranks_take(found, times, size);
     free(times);
+}
+
+/* The ranks that lacked a processor, the one that lacked it most first. */
+static void interrupted_ranks_take(const struct cure_search *search, struct summary_cure *found)
+{
+    int32_t size = search->analysis->job.size, worst = 0;
+    for (int32_t r = 0; r < size; r++)
+        worst = search->had[r] < search->had[worst] ? r : worst;
+    rank_list_add(&found->causes, worst);
+    for (int32_t r = 0; r < size; r++)
+        if (r != worst && search->had[r] < 1)
+            rank_list_add(&found->causes, r);
 }
 
 /* The segment in which this rank exceeds the others most. NULL: none. */
@@ -300,25 +314,61 @@ static const struct wait_place *longest_wait(const struct cure_search *search, i
     return longest;
 }
 
-static uint64_t waiting_site(const struct cure_search *search, const struct wait_place *wait)
+static uint32_t waiting_place(const struct wait_place *wait)
 {
-    return wait ? call_place_hash(search->analysis->places, (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST))
-                : 0;
+    return (uint32_t)(wait->keyed.key[0] >> 28 & WAIT_PLACES_MOST);
 }
 
-/* The rank whose calls others wait for in this pattern, and their place. */
-static void awaited_tell(const struct cure_search *search, struct summary_cure *found, enum wait_pattern pattern)
+/* The place that waits, and the ranks that wait there about as long as the one that waits longest. */
+static void waiting_tell(const struct cure_search *search, struct summary_cure *found, const struct wait_place *at)
 {
-    const struct wait_place *longest = longest_wait(search, -1, 1u << pattern, 0);
+    const struct analysis *analysis = search->analysis;
+    int32_t size = analysis->job.size;
+    uint64_t *waits = at ? calloc((size_t)size + 1, sizeof *waits) : NULL, most = 0;
+    found->waits = at ? call_place_hash(analysis->places, waiting_place(at)) : 0;
+    for (size_t i = 0; waits && i < analysis->wait_places.capacity; i++)
+        for (const struct keyed *keyed = analysis->wait_places.buckets[i]; keyed; keyed = keyed->next) {
+            const struct wait_place *wait = (const struct wait_place *)keyed;
+            uint64_t *sum = &waits[keyed->key[1] >> 32];
+            *sum += waiting_place(wait) == waiting_place(at) ? wait->ns : 0;
+            most = *sum > most ? *sum : most;
+        }
+    for (int32_t r = 0; waits && r < size; r++)
+        if (most && waits[r] > most / 2)
+            rank_list_add(&found->waiting, r);
+    free(waits);
+}
+
+/* The rank whose calls others wait for in these patterns, and their place. */
+static void awaited_tell(const struct cure_search *search, struct summary_cure *found, unsigned patterns)
+{
+    const struct wait_place *longest = longest_wait(search, -1, patterns, 0);
     if (!longest)
         return;
     const struct segment_pair *pair = segment_pair_of(&search->analysis->segments, longest->segment);
-    found->waits = waiting_site(search, longest);
+    waiting_tell(search, found, longest);
     found->from = pair ? call_place_hash(search->analysis->places, (uint32_t)pair->keyed.key[0]) : 0;
     found->to = call_place_hash(search->analysis->places, pair ? (uint32_t)pair->keyed.key[1]
                                                                : (uint32_t)(longest->keyed.key[0] & WAIT_PLACES_MOST));
-    if (pattern != WAIT_FOR_LOCK)
-        cure_rank_add(found, pair ? longest->segment_rank : (int32_t)(uint32_t)longest->keyed.key[1]);
+    if (patterns != 1u << WAIT_FOR_LOCK)
+        rank_list_add(&found->causes, pair ? longest->segment_rank : (int32_t)(uint32_t)longest->keyed.key[1]);
+}
+
+/* The rank that waits less if it takes messages in the order in which they come, and its receive. */
+static void receiver_tell(const struct cure_search *search, const struct analysis *reading, struct summary_cure *found)
+{
+    const struct analysis_sum *most = NULL;
+    for (size_t i = 0; i < reading->orders.capacity; i++)
+        for (const struct keyed *keyed = reading->orders.buckets[i]; keyed; keyed = keyed->next) {
+            const struct analysis_sum *sum = (const struct analysis_sum *)keyed;
+            if (!most || sum->amount > most->amount)
+                most = sum;
+        }
+    if (!most)
+        return;
+    found->waits = found->from = found->to = call_place_hash(search->analysis->places, (uint32_t)most->keyed.key[1]);
+    rank_list_add(&found->causes, (int32_t)most->keyed.key[0]);
+    rank_list_add(&found->waiting, (int32_t)most->keyed.key[0]);
 }
 
 static void segment_tell(const struct cure_search *search, struct summary_cure *found,
@@ -326,17 +376,21 @@ static void segment_tell(const struct cure_search *search, struct summary_cure *
 {
     if (!figures)
         return;
-    double own = rank_ns(search, figures->number, found->ranks[0]);
+    int32_t rank = found->causes.ranks[0];
+    const struct segment_sum *sum =
+        keytable_find(&search->analysis->segments.sums, figures->number, (uint64_t)(uint32_t)rank);
+    double own = sum ? (double)sum->ns : 0;
     found->from = call_place_hash(search->analysis->places, figures->from);
     found->to = call_place_hash(search->analysis->places, figures->to);
     found->own_ns = (uint64_t)own;
+    found->off_ns = sum ? sum->off_ns : 0;
     found->others_ns = figures->ranks > 1 ? (figures->sum_ns - found->own_ns) / (figures->ranks - 1) : 0;
 }
 
 enum { ALL_PATTERNS = (1 << WAIT_PATTERNS) - 1 };
 
-static struct summary_cure cure_tell(const struct cure_search *search, const struct cure *cure, double gain_ns,
-                                     double base_ns, bool moves)
+static struct summary_cure cure_tell(const struct cure_search *search, const struct analysis *reading,
+                                     const struct cure *cure, double gain_ns, double base_ns, bool moves)
 {
     struct summary_cure found = {.kind = cure->kind,
                                  .group = cure->group,
@@ -347,12 +401,12 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
     switch (cure->kind) {
     case CURE_EVEN:
         long_ranks_take(&found, search->useful_ns, search->analysis->job.size);
-        figures = longest_segment(search, found.ranks[0]);
+        figures = longest_segment(search, found.causes.ranks[0]);
         segment_tell(search, &found, figures);
         break;
     case CURE_EVEN_WORK:
         long_ranks_take(&found, search->work_ns, search->analysis->job.size);
-        found.own_ns = (uint64_t)search->work_ns[found.ranks[0]];
+        found.own_ns = (uint64_t)search->work_ns[found.causes.ranks[0]];
         break;
     case CURE_BALANCED:
     case CURE_AS_OTHERS:
@@ -365,21 +419,33 @@ static struct summary_cure cure_tell(const struct cure_search *search, const str
         found.waits = call_group_sum(search->summary, cure->group).longest->hash;
         return found;
     case CURE_RECEIVES_EARLY:
-        awaited_tell(search, &found, WAIT_LATE_RECEIVER);
+        awaited_tell(search, &found, 1u << WAIT_LATE_RECEIVER);
+        return found;
+    case CURE_ON_PROCESSOR:
+        interrupted_ranks_take(search, &found);
+        figures = longest_segment(search, found.causes.ranks[0]);
+        segment_tell(search, &found, figures);
+        break;
+    case CURE_ANY_ORDER:
+        receiver_tell(search, reading, &found);
+        return found;
+    case CURE_POSTS_EARLY:
+        awaited_tell(search, &found, 1u << WAIT_LATE_POST);
         return found;
     case CURE_PROGRESS:
-        awaited_tell(search, &found, WAIT_LATE_PROGRESS);
+        awaited_tell(search, &found, 1u << WAIT_LATE_PROGRESS);
         return found;
     case CURE_LOCKS_SHORT:
-        awaited_tell(search, &found, WAIT_FOR_LOCK);
+        awaited_tell(search, &found, 1u << WAIT_FOR_LOCK);
         return found;
     default:
-        awaited_tell(search, &found, WAIT_LATE_SENDER);
+        awaited_tell(search, &found, 1u << WAIT_LATE_SENDER | 1u << WAIT_LATE_COMPLETE);
         return found;
     }
     const struct wait_place *wait = longest_wait(search, -1, ALL_PATTERNS, figures ? figures->number : 0);
-    found.waits = waiting_site(
-        search, wait ? wait : longest_wait(search, found.rank_count ? found.ranks[0] : -1, ALL_PATTERNS, 0));
+    if (!wait)
+        wait = longest_wait(search, found.causes.count ? found.causes.ranks[0] : -1, ALL_PATTERNS, 0);
+    waiting_tell(search, &found, wait);
     return found;
 }
 
@@ -407,6 +473,7 @@ static void plan_fill(struct cure_search *search, struct world_plan *plan)
                                 .processors = search->processors,
                                 .factors = search->factors,
                                 .work_factors = search->work_factors,
+                                .had = search->had,
                                 .groups = search->groups,
                                 .usual_ns = search->usual_ns,
                                 .place_count = call_places_count(search->analysis->places) + 1,
@@ -425,39 +492,78 @@ static bool is_doubtful(const struct cure *cure)
     return cure->kind == CURE_SENDS_EARLY || cure->kind == CURE_AT_ONCE;
 }
 
-/* False for what is only a part of the figures of another cure. What is doubtful is never told after a cure that is not:
- * it may be about the same waits. */
+/* A root whose work is cured has less to do than the others now. If these are even, that is no imbalance. */
+static bool imbalance_is_left_over(const struct cure_search *search, const struct cure *cure)
+{
+    bool even = false;
+    for (size_t i = 0; i < search->base.count; i++) {
+        double least = INFINITY, most = 0, own = 0;
+        if (search->base.cures[i].kind != CURE_AS_OTHERS || (cure->kind != CURE_BALANCED && cure->kind != CURE_EVEN))
+            continue;
+        for (int32_t r = 0; r < search->analysis->job.size; r++) {
+            double ns = cure->kind == CURE_EVEN ? search->useful_ns[r] : rank_ns(search, cure->segment, r);
+            if (r == search->base.cures[i].rank) {
+                own = ns;
+                continue;
+            }
+            least = ns < least ? ns : least;
+            most = ns > most ? ns : most;
+        }
+        even |= search->analysis->job.size > 2 && own < least && least > (1 - ALONE_SHARE) * most;
+    }
+    return even;
+}
+
+/* Returns whether it may be about the waits of another cure. Then it is never told after one. */
+static bool cure_stands_alone(const struct cure *cure)
+{
+    return is_doubtful(cure) || cure->kind == CURE_ANY_ORDER;
+}
+
+/* False for what is only a part of the figures of another cure. */
 static bool can_be_told(const struct cure_search *search, const struct cure *cure)
 {
-    return cure->kind != CURE_LEVELLED && !(search->base.count && is_doubtful(cure)) &&
+    return cure->kind != CURE_LEVELLED && !(search->base.count && cure_stands_alone(cure)) &&
+           !imbalance_is_left_over(search, cure) &&
            (search->base.count || cure->kind != CURE_BALANCED || cure->rank < 0); /* CURE_EVEN knows better at first */
 }
 
-/* The largest two gains of segments, together. They name the places, so they come before a cure of all places. */
+/* The largest two gains of segments in which different ranks take long, together. They name the places, so they come
+ * before a cure of all places. */
 static double segments_gain(const struct cure_search *search, const double *gains)
 {
     double first = 0, second = 0;
+    int32_t rank = -1;
     for (size_t i = 0; i < search->tried_count; i++) {
-        double gain = search->tried[i].kind == CURE_BALANCED && can_be_told(search, &search->tried[i]) ? gains[i] : 0;
-        second = gain > first ? first : gain > second ? gain : second;
-        first = gain > first ? gain : first;
+        const struct segment_figures *figures = segment_figures_of(search, search->tried[i].segment);
+        if (search->tried[i].kind != CURE_BALANCED || !figures || !can_be_told(search, &search->tried[i]))
+            continue;
+        double others = figures->max_rank == rank ? second : first;
+        if (gains[i] > first) {
+            first = gains[i];
+            second = others;
+            rank = figures->max_rank;
+        } else if (figures->max_rank != rank && gains[i] > second) {
+            second = gains[i];
+        }
     }
     return first + second;
 }
 
-/* The cure with the largest gain. Of those with about the same gain the first kind. Returns tried_count if none gains. */
+/* The cure with the largest gain. Of those with about the same gain the first kind. What is doubtful has to gain twice as
+ * much. Returns tried_count if none gains. */
 static size_t best_find(const struct cure_search *search, const double *gains)
 {
     size_t best = search->tried_count;
-    double most = 0, segments = segments_gain(search, gains);
-    bool told[WORLDS_MOST];
+    double most = 0, segments = segments_gain(search, gains), weighed[WORLDS_MOST];
     for (size_t i = 0; i < search->tried_count; i++) {
-        told[i] = can_be_told(search, &search->tried[i]) &&
-                  (search->tried[i].kind != CURE_EVEN || segments < SAME_GAIN * gains[i]);
-        most = told[i] && gains[i] > most ? gains[i] : most;
+        const struct cure *cure = &search->tried[i];
+        bool told = can_be_told(search, cure) && (cure->kind != CURE_EVEN || segments < SAME_GAIN * gains[i]);
+        weighed[i] = !told ? 0 : is_doubtful(cure) ? gains[i] / 2 : gains[i];
+        most = weighed[i] > most ? weighed[i] : most;
     }
     for (size_t i = 0; most > 0 && i < search->tried_count; i++)
-        if (told[i] && gains[i] >= SAME_GAIN * most &&
+        if (weighed[i] >= SAME_GAIN * most &&
             (best == search->tried_count || search->tried[i].kind < search->tried[best].kind))
             best = i;
     return best;
@@ -513,7 +619,7 @@ static int cure_take(struct cure_search *search, const struct analysis *reading)
         return 0;
     search_take(search, reading, WORLDS_FIXED);
     bool moves = cure.kind == CURE_BALANCED && levelled_gain(search, gains, cure.segment) > gains[best] / 2;
-    traced->cures[traced->cure_count++] = cure_tell(search, &cure, gains[best], run_ns[WORLDS_FIXED], moves);
+    traced->cures[traced->cure_count++] = cure_tell(search, reading, &cure, gains[best], run_ns[WORLDS_FIXED], moves);
     search->base.cures[search->base.count++] = cure;
     search_take(search, reading, WORLDS_FIXED + 1 + best);
     tried_remove(search, best);

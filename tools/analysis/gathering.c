@@ -6,18 +6,24 @@
 
 enum { NOBODY = -1 };
 
+/* Each of them awaits others. */
+static bool has_members(const struct gathering *gathering)
+{
+    return gathering->form == FORM_PREFIX || gathering->form == FORM_NEIGHBORS;
+}
+
 static struct gathering *gathering_make(struct gatherings *gatherings, const struct gathering *like, uint64_t number)
 {
     size_t times = gatherings->paths->times;
     struct gathering *gathering = malloc(sizeof *gathering);
     struct arrival *members = NULL;
     double *latest = calloc(2 * times + 1, sizeof *latest);
-    if (like->form == FORM_PREFIX) {
+    if (has_members(like)) {
         members = calloc((size_t)like->size[0], sizeof *members);
         for (int32_t i = 0; members && i < like->size[0]; i++)
             members[i].world_rank = NOBODY;
     }
-    if (!gathering || !latest || (like->form == FORM_PREFIX && !members)) {
+    if (!gathering || !latest || (has_members(like) && !members)) {
         free(gathering);
         free(latest);
         free(members);
@@ -80,27 +86,40 @@ const struct arrival *gathering_last(const struct gathering *gathering)
     return &last[last[1].world_rank != NOBODY && last[1].moment.ns > last[0].moment.ns];
 }
 
-static enum cause_known prefix_cause(const struct gathering *gathering, const struct attendee *who,
-                                     struct arrival *cause)
+/* The i-th member that this one awaits. NULL: that is not known, or it has not come. */
+static const struct arrival *awaited_member(const struct gathering *gathering, const struct attendee *who, size_t i)
 {
-    if (!gathering->members || gathering->inter || who->rank >= gathering->size[0]) /* does not occur in real
-                                                                                     * programs */
+    int32_t rank = gathering->form == FORM_PREFIX ? (int32_t)i : who->neighbors->ranks[i];
+    const struct arrival *member = rank >= 0 && rank < gathering->size[0] ? &gathering->members[rank] : NULL;
+    return member && member->world_rank != NOBODY ? member : NULL;
+}
+
+static size_t awaited_count(const struct gathering *gathering, const struct attendee *who)
+{
+    return gathering->form == FORM_PREFIX ? (size_t)who->rank : who->neighbors->count;
+}
+
+static enum cause_known members_cause(const struct gathering *gathering, const struct attendee *who,
+                                      struct arrival *cause)
+{
+    if (!gathering->members || gathering->inter || (gathering->form == FORM_NEIGHBORS && !who->neighbors->known))
         return CAUSE_UNKNOWN;
-    for (int32_t i = 0; i < who->rank; i++) {
-        const struct arrival *before = &gathering->members[i];
-        if (before->world_rank == NOBODY)
+    size_t count = awaited_count(gathering, who);
+    for (size_t i = 0; i < count; i++) {
+        const struct arrival *member = awaited_member(gathering, who, i);
+        if (!member)
             return CAUSE_UNKNOWN;
-        if (i == 0 || before->moment.ns > cause->moment.ns)
-            *cause = *before;
+        if (i == 0 || member->moment.ns > cause->moment.ns)
+            *cause = *member;
     }
-    return who->rank ? CAUSE_KNOWN : CAUSE_NONE;
+    return count ? CAUSE_KNOWN : CAUSE_NONE;
 }
 
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause)
 {
     int other = gathering->inter ? !who->side : 0;
     bool all = gathering->come[other] == gathering->size[other];
-    if (gathering->mixed || gathering->form == FORM_UNKNOWN)
+    if (gathering->mixed)
         return CAUSE_UNKNOWN;
     if (who->bystander)
         return CAUSE_NONE;
@@ -115,7 +134,8 @@ enum cause_known gathering_cause(const struct gathering *gathering, const struct
             return CAUSE_NONE;
         break;
     case FORM_PREFIX:
-        return prefix_cause(gathering, who, cause);
+    case FORM_NEIGHBORS:
+        return members_cause(gathering, who, cause);
     default:
         break;
     }
@@ -123,13 +143,20 @@ enum cause_known gathering_cause(const struct gathering *gathering, const struct
     return all && cause->world_rank != NOBODY ? CAUSE_KNOWN : CAUSE_UNKNOWN;
 }
 
-const double *gathering_need(const struct gathering *gathering, const struct attendee *who)
+void gathering_need(const struct gathering *gathering, const struct attendee *who, double *need, size_t worlds)
 {
-    if (gathering->form == FORM_ONE_TO_ALL)
-        return path_times(gathering->root.moment.path);
-    if (gathering->form == FORM_PREFIX)
-        return NULL;
-    return gathering->latest[gathering->inter ? !who->side : 0];
+    const double *times = gathering->form == FORM_ONE_TO_ALL ? path_times(gathering->root.moment.path)
+                                                             : gathering->latest[gathering->inter ? !who->side : 0];
+    if (!has_members(gathering)) {
+        if (times)
+            world_times_join(need, times, worlds);
+        return;
+    }
+    for (size_t i = 0; i < awaited_count(gathering, who); i++) {
+        const struct arrival *member = awaited_member(gathering, who, i);
+        if (member && path_times(member->moment.path))
+            world_times_join(need, path_times(member->moment.path), worlds);
+    }
 }
 
 bool gathering_leave(struct gathering *gathering)

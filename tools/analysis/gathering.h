@@ -9,10 +9,10 @@
  *     one to all                all for the root
  *     all to one                the root for the last
  *     prefix                    each for the last among the ranks before it
- *     neighbors                 not known: the trace does not contain the neighbors
+ *     neighbors                 each for the last among its sources in the topology
  *
- * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering of a
- * prefix operation remembers all its members.
+ * A gathering lives until all processes have left it. Memory grows with the number of open gatherings. A gathering where
+ * each awaits others remembers all its members.
  */
 #ifndef MPIT_TOOLS_GATHERING_H
 #define MPIT_TOOLS_GATHERING_H
@@ -21,15 +21,23 @@
 
 #include <stdint.h>
 
-enum gathering_form { FORM_BARRIER, FORM_ALL_TO_ALL, FORM_ONE_TO_ALL, FORM_ALL_TO_ONE, FORM_PREFIX, FORM_UNKNOWN };
+enum gathering_form { FORM_BARRIER, FORM_ALL_TO_ALL, FORM_ONE_TO_ALL, FORM_ALL_TO_ONE, FORM_PREFIX, FORM_NEIGHBORS };
+
+/* The sources of a process in the topology of a communicator: ranks there. */
+struct neighbors {
+    bool known;
+    int32_t *ranks;
+    size_t count;
+};
 
 /* A process in it. */
 struct attendee {
     int32_t world_rank;
-    int32_t rank;   /* in its group */
-    int side;       /* 0 or 1: its group of an inter-communicator */
-    bool root;      /* it is the one */
-    bool bystander; /* of an inter-communicator: in the root's group, without a part in it */
+    int32_t rank;                      /* in its group */
+    int side;                          /* 0 or 1: its group of an inter-communicator */
+    bool root;                         /* it is the one */
+    bool bystander;                    /* of an inter-communicator: in the root's group, without a part in it */
+    const struct neighbors *neighbors; /* FORM_NEIGHBORS */
 };
 
 struct arrival {
@@ -48,7 +56,7 @@ struct gathering {
     int32_t size[2], come[2];
     int64_t left;
     struct arrival last[2], root;
-    struct arrival *members; /* FORM_PREFIX: by rank */
+    struct arrival *members; /* FORM_PREFIX, FORM_NEIGHBORS: by rank */
     uint32_t stretch;        /* how often recording was off before, in its members */
     double *latest[2];       /* times of the latest arrivals in each world, by group (worlds.h) */
     uint64_t first_ns;
@@ -70,9 +78,8 @@ struct gathering *gathering_enter(struct gatherings *gatherings, const struct ga
                                   const struct attendee *who, struct moment moment);
 /* Returns whether this attendee has waited for another. *cause is then the awaited arrival. */
 enum cause_known gathering_cause(const struct gathering *gathering, const struct attendee *who, struct arrival *cause);
-/* The arrivals that this attendee needs, whose cause is known. Returns the times of the latest, by world. NULL: members
- * 0 to who->rank - 1 of a prefix operation. */
-const double *gathering_need(const struct gathering *gathering, const struct attendee *who);
+/* The arrivals that this attendee needs, whose cause is known: joins the times of the latest, by world. */
+void gathering_need(const struct gathering *gathering, const struct attendee *who, double *need, size_t worlds);
 bool gathering_is_complete(const struct gathering *gathering);
 /* Returns the arrival that came last. */
 const struct arrival *gathering_last(const struct gathering *gathering);

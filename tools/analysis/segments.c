@@ -88,6 +88,7 @@ static void figures_add(struct segment_figures *figures, const struct segment_su
     figures->sum_ns += sum->ns;
     figures->critical_ns += sum->critical_ns;
     figures->blamed_ns += sum->blamed_ns;
+    figures->off_ns += sum->off_ns;
 }
 
 static int cost_order(const void *one, const void *other)

@@ -15,6 +15,7 @@ enum { SEGMENTS_MOST = 1 << 24 }; /* their numbers are in the keys of the critic
 struct segment_sum {
     struct keyed keyed; /* number, rank */
     uint64_t count, ns;
+    uint64_t off_ns;      /* without a processor */
     uint64_t critical_ns; /* on the critical path */
     uint64_t blamed_ns;   /* of waits of other ranks for this rank that it came before */
     uint64_t sends_ns;    /* of these, for late sends */
@@ -51,7 +52,7 @@ struct segment_figures {
     int32_t max_rank;
     uint32_t ranks;
     uint64_t count, sum_ns, min_ns, max_ns;
-    uint64_t critical_ns, blamed_ns;
+    uint64_t critical_ns, blamed_ns, off_ns;
 };
 
 /* The number of a segment. 0: there is no memory, or there are too many. */

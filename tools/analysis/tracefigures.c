@@ -2,7 +2,9 @@
 
 #include "analysis/cures.h"
 #include "format/packedrun.h"
+#include "summary/efficiency.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void trace_figures_take(struct summary *summary, const struct analysis *analysis)
@@ -17,8 +19,25 @@ void trace_figures_take(struct summary *summary, const struct analysis *analysis
         cures_find(analysis, summary);
 }
 
-/* The run is so many times as long as the part that tells of it, at most. */
+/* A run that is so many times as long as the part that tells of it may be another one after that. */
 enum { PART_LEAST = 4 };
+
+/* Shares of the time outside of MPI may differ by so much. */
+#define ALIKE 0.1
+
+/* Ranks compute for about the same share of the part as of the run: their mean, and the longest. */
+static bool part_is_like_run(const struct analysis *analysis, const struct summary *summary)
+{
+    double part = (double)analysis->ideal.run_ns, mean = 0, most = 0;
+    struct efficiency whole = summary_efficiency(summary);
+    for (int32_t r = 0; r < analysis->job.size; r++) {
+        double share = analysis->useful_ns[(size_t)r * analysis->worlds + WORLD_RECORDED] / part;
+        mean += share / analysis->job.size;
+        most = share > most ? share : most;
+    }
+    return whole.known && whole.run > 0 && fabs(mean - whole.mean / whole.run) < ALIKE &&
+           fabs(most - whole.max / whole.run) < ALIKE;
+}
 
 static bool is_brief(const struct run_job *job)
 {
@@ -45,8 +64,9 @@ static void job_fill(const struct run_job *job)
     if (good && packed_trouble_seen() == before)
         trace_figures_take(job->summary, analysis);
     packed_trouble_forget(before); /* the summary is whole without its trace */
-    if ((double)job->summary->traced.part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
-        job->summary->traced.part_ns) /* it says little of the rest */
+    uint64_t part_ns = job->summary->traced.part_ns;
+    if (part_ns && (double)part_ns * 1e-9 * PART_LEAST < job->summary->run_seconds.max &&
+        !part_is_like_run(analysis, job->summary))
         job->summary->traced = (struct summary_traced){.there = true};
     analysis_release(analysis);
     free(analysis);

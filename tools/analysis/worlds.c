@@ -27,6 +27,9 @@ static void cure_enter(struct world_plan *plan, const struct cure *cure, world_s
     case CURE_RECEIVES_EARLY:
         plan->receives_early |= world;
         break;
+    case CURE_POSTS_EARLY:
+        plan->posts_early |= world;
+        break;
     case CURE_SENDS_EARLY:
         plan->sends_early |= world;
         break;
@@ -50,6 +53,12 @@ static void cure_enter(struct world_plan *plan, const struct cure *cure, world_s
         break;
     case CURE_AT_ONCE:
         plan->at_once |= world;
+        break;
+    case CURE_ANY_ORDER:
+        plan->any_order |= world;
+        break;
+    case CURE_ON_PROCESSOR:
+        plan->on_processor |= world;
         break;
     default:
         if (cure->segment < plan->segment_count)
@@ -111,6 +120,8 @@ void world_plan_compute(const struct world_plan *plan, const struct computation 
         return;
     for (world_set rest = plan->even; rest; rest &= rest - 1)
         times[__builtin_ctzll(rest)] *= plan->factors[is->rank];
+    for (world_set rest = plan->on_processor; rest; rest &= rest - 1)
+        times[__builtin_ctzll(rest)] *= plan->had[is->rank];
     for (world_set rest = is->segment < plan->segment_count ? plan->segments[is->segment] : 0; rest; rest &= rest - 1) {
         const struct world *world = &plan->worlds[__builtin_ctzll(rest)];
         for (size_t i = 0; i < world->count; i++)

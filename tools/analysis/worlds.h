@@ -51,13 +51,15 @@ struct world_plan {
     const struct segments *figures; /* of the reading before */
     bool processors;                /* in all worlds but the fixed ones each rank has a processor of its own */
     const double *factors;          /* of computation in CURE_EVEN, by rank, */
-    const double *work_factors;     /* and of work in MPI in CURE_EVEN_WORK */
+    const double *work_factors;     /* of work in MPI in CURE_EVEN_WORK, */
+    const double *had;              /* and of computation in CURE_ON_PROCESSOR */
     const double *usual_ns;         /* work of a call, by place */
     const uint8_t *groups;          /* enum call_group, by place */
     uint32_t place_count, segment_count;
     world_set *segments; /* worlds that change a segment, by its number */
     world_set free[CALL_GROUPS], cheap[CALL_GROUPS];
-    world_set receives_early, sends_early, progress, locks_short, even, even_work, at_once;
+    world_set receives_early, posts_early, sends_early, progress, locks_short, even, even_work, at_once, any_order;
+    world_set on_processor;
 };
 
 /* Fills in the sets. Returns 0, or -1 without memory. */
@@ -81,11 +83,14 @@ static inline enum call_group world_plan_group(const struct world_plan *plan, ui
 }
 
 struct world_clock {
-    uint64_t at_ns;     /* recorded time */
-    uint64_t useful_ns; /* between calls, so far */
+    uint64_t at_ns;      /* recorded time */
+    uint64_t useful_ns;  /* between calls, so far, */
+    uint64_t off_ns;     /* a part of it: without a processor, */
+    uint64_t stalled_ns; /* and in calls that found nothing to do */
+    uint64_t before_ns;  /* the computation after `before` */
     /* By world: */
     double *times;  /* ns since the begin of the job, */
-    double *before; /* before the last computation, */
+    double *before; /* before the last computation, or before the one that several sends follow, */
     double *useful; /* between calls, so far, */
     double *work;   /* and in them, without waits */
 };

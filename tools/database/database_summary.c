@@ -194,10 +194,11 @@ static void phases_fill(struct database_job *job)
 /* Writes a list for json_each. */
 static void finding_ranks_put(struct database *to, const struct finding *finding)
 {
-    char text[FINDING_RANKS_MAX * 12 + 4] = "";
+    char text[RANKS_KEPT * 12 + 4] = "";
     size_t used = 0;
-    for (size_t i = 0; i < finding->rank_count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%c%" PRId32, i ? ',' : '[', finding->ranks[i]);
+    for (size_t i = 0; i < finding->causes.count; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%c%" PRId32, i ? ',' : '[', finding->causes.ranks[i]);
     if (used)
         snprintf(text + used, sizeof text - used, "]");
     row_text(to, text);

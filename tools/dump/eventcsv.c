@@ -286,7 +286,8 @@ void csv_record(const struct csv_source *source, const char *name, const struct 
     }
     uint64_t ticks = event->begin ? event->begin : call;
     comm_set(source, &row, event->comm, ticks);
-    bool told = kind == RECORD_STALL || kind == RECORD_FABRIC || kind == RECORD_TRANSFERS;
+    bool told =
+        kind == RECORD_STALL || kind == RECORD_OFF_PROCESSOR || kind == RECORD_FABRIC || kind == RECORD_TRANSFERS;
     if (told) {
         row.duration_ns = clock_ns(run_reader_scale(source->file), event->bytes);
         row.has_duration = true;

@@ -257,6 +257,7 @@ void eventtext_record(const struct text_source *source, const char *name, const 
                 comm_name(title, file, event->comm, ticks), peer_text(parent, event->peer), event->tag,
                 (int64_t)event->bytes);
         return;
+    case RECORD_OFF_PROCESSOR:
     case RECORD_STALL:
         fprintf(source->out, " %s", duration_text(duration, file, event->bytes));
         if (event->tag > 1)

@@ -6,28 +6,33 @@
 #include "report/summary_sites.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- ranks and places in text ------------------------------------------------------------------------------------ */
-
-void finding_rank_add(struct finding *finding, int32_t rank)
+void finding_append(struct finding *finding, const char *format, ...)
 {
-    if (finding->rank_count < FINDING_RANKS_MAX && rank >= 0)
-        finding->ranks[finding->rank_count++] = rank;
+    size_t used = strlen(finding->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(finding->text + used, sizeof finding->text - used, format, args);
+    va_end(args);
 }
+
+/* ---- ranks and places in text ------------------------------------------------------------------------------------ */
 
 #define LEAST_SECONDS 0.01
 enum { RANKS_NAMED = 4, PLACE_COLUMNS = 48, SHORT_SECONDS = 1 };
 
 const char *finding_ranks_text(const struct finding *finding, char text[RANKS_TEXT_BYTES])
 {
-    int used = snprintf(text, RANKS_TEXT_BYTES, "Rank%s", finding->rank_count == 1 ? "" : "s");
-    for (size_t i = 0; i < finding->rank_count && i < RANKS_NAMED; i++)
-        used += snprintf(text + used, RANKS_TEXT_BYTES - (size_t)used, "%s %" PRId32, i ? "," : "", finding->ranks[i]);
-    if (finding->rank_count > RANKS_NAMED)
-        snprintf(text + used, RANKS_TEXT_BYTES - (size_t)used, " and %zu others", finding->rank_count - RANKS_NAMED);
+    int used = snprintf(text, RANKS_TEXT_BYTES, "Rank%s", finding->causes.count == 1 ? "" : "s");
+    for (size_t i = 0; i < finding->causes.count && i < RANKS_NAMED; i++)
+        used += snprintf(text + used, RANKS_TEXT_BYTES - (size_t)used, "%s %" PRId32, i ? "," : "",
+                         finding->causes.ranks[i]);
+    if (finding->causes.count > RANKS_NAMED)
+        snprintf(text + used, RANKS_TEXT_BYTES - (size_t)used, " and %zu others", finding->causes.count - RANKS_NAMED);
     return text;
 }
 

@@ -11,17 +11,17 @@
 
 #include "summary/summary.h"
 
-enum { FINDINGS_MAX = 16, FINDING_TEXT_BYTES = 512, FINDING_RANKS_MAX = 64 };
+enum { FINDINGS_MAX = 16, FINDING_TEXT_BYTES = 512 };
 
 struct finding {
-    const char *rule;              /* its name in JSON */
-    const char *advice;            /* what people do about it: a sentence */
-    char text[FINDING_TEXT_BYTES]; /* a sentence, with numbers, ranks and place */
-    double seconds, share_of_run;  /* what it costs at most */
-    int32_t ranks[FINDING_RANKS_MAX];
-    size_t rank_count;
+    const char *rule;                /* its name in JSON */
+    const char *advice;              /* what people do about it: a sentence */
+    char text[FINDING_TEXT_BYTES];   /* a sentence, with numbers, ranks and place */
+    double seconds, share_of_run;    /* what it costs at most */
+    struct rank_list causes;         /* the ranks that cause it, */
+    struct rank_list waiting;        /* and those that wait because of it, if known */
     const struct summary_site *site; /* where it shows: that waits, or costs. NULL: none. It belongs to the summary */
-    const struct summary_site *causes[2]; /* the calls around what causes it. NULL: not known */
+    const struct summary_site *around[2]; /* the calls around what causes it. NULL: not known */
     bool replayed;                        /* of a replay: these stay in their order */
     bool note;                            /* no fault of the program: a "!" line above the findings */
 };

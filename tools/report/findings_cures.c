@@ -77,12 +77,12 @@ static bool is_slow_node(const struct facts *facts, int32_t rank)
 static void rank_times_append(const struct summary_cure *cure, const char *where, struct finding *finding)
 {
     char own[UNIT_TEXT_BYTES], others[UNIT_TEXT_BYTES];
-    size_t used = strlen(finding->text);
-    used += (size_t)snprintf(finding->text + used, sizeof finding->text - used, "%sRank %" PRId32 " takes %s%s",
-                             used ? " " : "", finding->ranks[0], text_of_ns(own, cure->own_ns), where);
-    if (used < sizeof finding->text)
-        snprintf(finding->text + used, sizeof finding->text - used, cure->others_ns ? ", the others %s." : ".",
-                 text_of_ns(others, cure->others_ns));
+    finding_append(finding, "%sRank %" PRId32 " takes %s%s", finding->text[0] ? " " : "", finding->causes.ranks[0],
+                   text_of_ns(own, cure->own_ns), where);
+    finding_append(finding, cure->others_ns ? ", the others %s." : ".", text_of_ns(others, cure->others_ns));
+    if (2 * cure->off_ns > cure->own_ns)
+        finding_append(finding, " It has no processor for %s of that: it sleeps, reads or waits for one.",
+                       text_of_ns(own, cure->off_ns));
 }
 
 /* Of one rank in one segment with few words, so that it has room on a screen. */
@@ -91,12 +91,10 @@ static void write_times(const struct facts *facts, const struct summary_cure *cu
     char ranks[RANKS_TEXT_BYTES], where[SEGMENT_TEXT_BYTES], run[RUN_TEXT_BYTES];
     bool all = cure->kind == CURE_EVEN, first = cure == facts->summary->traced.cures;
     segment_text(facts, cure, where);
-    if (where[0] && !all && (finding->rank_count == 1 || !first)) {
+    if (where[0] && !all && (finding->causes.count == 1 || !first)) {
         rank_times_append(cure, where, finding);
-        size_t used = strlen(finding->text);
         if (first)
-            snprintf(finding->text + used, sizeof finding->text - used, " With even times %s.",
-                     run_text(facts, cure, run));
+            finding_append(finding, " With even times %s.", run_text(facts, cure, run));
         return;
     }
     finding_ranks_text(finding, ranks);
@@ -119,12 +117,12 @@ static void tell_uneven(const struct facts *facts, const struct summary_cure *cu
         return;
     }
     finding->rule = "load_imbalance";
-    finding->advice = finding->rank_count == 1 ? "Give this rank less work." : "Give these ranks less work.";
-    if (is_slow_node(facts, cure->ranks[0])) {
+    finding->advice = finding->causes.count == 1 ? "Give this rank less work." : "Give these ranks less work.";
+    if (is_slow_node(facts, cure->causes.ranks[0])) {
         finding->rule = "slow_node";
         finding->advice = "All ranks of this node take longer. Compare it with others, or leave it out.";
     }
-    if (cure->rank_count == 1 && is_hot_spot(facts, cure->ranks[0])) {
+    if (cure->causes.count == 1 && is_hot_spot(facts, cure->causes.ranks[0])) {
         finding->rule = "hot_spot";
         finding->advice =
             "Let several ranks receive, spread its work, or combine data on the way, as a reduction does.";
@@ -135,14 +133,14 @@ static void tell_uneven(const struct facts *facts, const struct summary_cure *cu
 static void tell_work(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
 {
     char ranks[RANKS_TEXT_BYTES], run[RUN_TEXT_BYTES], own[UNIT_TEXT_BYTES];
-    bool hot = is_hot_spot(facts, cure->ranks[0]);
+    bool hot = is_hot_spot(facts, cure->causes.ranks[0]);
     finding->rule = hot ? "hot_spot" : "late_rank";
     finding->advice = hot ? HOT_ADVICE : "Let other ranks do a part of its work in MPI.";
     finding_ranks_text(finding, ranks);
     ranks[0] = 'r'; /* in a sentence */
     snprintf(finding->text, sizeof finding->text,
              "If %s worked in MPI as long as the others, %s. Rank %" PRId32 " works %s there, without its waits.",
-             ranks, run_text(facts, cure, run), cure->ranks[0], text_of_ns(own, cure->own_ns));
+             ranks, run_text(facts, cure, run), cure->causes.ranks[0], text_of_ns(own, cure->own_ns));
 }
 
 static void tell_root(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
@@ -160,6 +158,10 @@ static void tell_simple(const struct facts *facts, const struct summary_cure *cu
     } simple[CURE_KINDS] = {
         [CURE_RECEIVES_EARLY] = {"late_receives", "If receives were posted before their sends",
                                  "Post receives before the computation, with MPI_Irecv."},
+        [CURE_ANY_ORDER] = {"wrong_order", "If messages were taken in the order in which they come",
+                            "Receive with MPI_ANY_SOURCE or MPI_Waitany, and work on what comes first."},
+        [CURE_POSTS_EARLY] = {"late_post", "If windows were exposed before others access them",
+                              "Call MPI_Win_post before the computation, if that does not touch the window."},
         [CURE_SENDS_EARLY] = {"late_sender", "If sends came before the computation that precedes them",
                               "Send first, and compute after it, if the data is ready earlier."},
         [CURE_AT_ONCE] = {"serialization", "If ranks did not wait for each other's messages, in turn",
@@ -172,7 +174,11 @@ static void tell_simple(const struct facts *facts, const struct summary_cure *cu
     finding->rule = simple[cure->kind].rule;
     finding->advice = simple[cure->kind].advice;
     snprintf(finding->text, sizeof finding->text, "%s%s, %s.", simple[cure->kind].condition,
-             cure->kind == CURE_AT_ONCE ? "" : segment_text(facts, cure, where), run_text(facts, cure, run));
+             cure->kind == CURE_AT_ONCE || cure->kind == CURE_ANY_ORDER ? "" : segment_text(facts, cure, where),
+             run_text(facts, cure, run));
+    if (cure->kind == CURE_ANY_ORDER && cure->causes.count)
+        finding_append(finding, " Rank %" PRId32 " waits in %s.", cure->causes.ranks[0],
+                       finding_place_text(facts, finding->site, where));
 }
 
 static void tell_calls(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
@@ -202,15 +208,26 @@ static void tell_calls(const struct facts *facts, const struct summary_cure *cur
              run_text(facts, cure, run));
 }
 
+static void tell_interference(const struct facts *facts, const struct summary_cure *cure, struct finding *finding)
+{
+    char ranks[RANKS_TEXT_BYTES], run[RUN_TEXT_BYTES];
+    finding->rule = "interference";
+    finding->advice = "Look for other processes on that processor, bind ranks to other ones, or run alone.";
+    finding_ranks_text(finding, ranks);
+    ranks[0] = 'r'; /* in a sentence */
+    snprintf(finding->text, sizeof finding->text,
+             "If %s always had a processor, %s. Other processes, or a limit, took it.", ranks,
+             run_text(facts, cure, run));
+}
+
 /* Appends where most of the waiting, or most of the calls, is. */
 static void tell_place(const struct facts *facts, struct finding *finding, bool waits)
 {
     char place[PLACE_TEXT_BYTES];
-    size_t used = strlen(finding->text);
     if (finding->site &&
-        (!waits || (finding->site != finding->causes[0] && finding->site != finding->causes[1]))) /* not said yet */
-        snprintf(finding->text + used, sizeof finding->text - used, " Most %s in %s.",
-                 waits ? "waiting is" : "of their time is", finding_place_text(facts, finding->site, place));
+        (!waits || (finding->site != finding->around[0] && finding->site != finding->around[1]))) /* not said yet */
+        finding_append(finding, " Most %s in %s.", waits ? "waiting is" : "of their time is",
+                       finding_place_text(facts, finding->site, place));
 }
 
 bool cure_is_sound(const struct summary_cure *cure)
@@ -226,16 +243,18 @@ void finding_of_cure(const struct facts *facts, const struct summary_cure *cure,
     *finding = (struct finding){.share_of_run = seconds_of(cure->gain_ns) / facts->analysed, .replayed = true};
     finding->seconds = finding->share_of_run * facts->run;
     finding->site = cure->waits ? summary_site_of(&facts->summary->sites, cure->waits) : NULL;
-    finding->causes[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;
-    finding->causes[1] = cure->to ? summary_site_of(&facts->summary->sites, cure->to) : NULL;
-    for (size_t i = 0; i < cure->rank_count; i++)
-        finding_rank_add(finding, cure->ranks[i]);
+    finding->around[0] = cure->from ? summary_site_of(&facts->summary->sites, cure->from) : NULL;
+    finding->around[1] = cure->to ? summary_site_of(&facts->summary->sites, cure->to) : NULL;
+    finding->causes = cure->causes;
+    finding->waiting = cure->waiting;
     if (cure->kind == CURE_EVEN_WORK)
         tell_work(facts, cure, finding);
     else if (cure->kind == CURE_EVEN || cure->kind == CURE_BALANCED)
         tell_uneven(facts, cure, finding);
     else if (cure->kind == CURE_AS_OTHERS)
         tell_root(facts, cure, finding);
+    else if (cure->kind == CURE_ON_PROCESSOR)
+        tell_interference(facts, cure, finding);
     else if (calls)
         tell_calls(facts, cure, finding);
     else

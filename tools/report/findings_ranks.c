@@ -87,7 +87,7 @@ bool find_idle_threads(struct facts *facts, struct finding *finding)
     if (!longest || most - even < LEAST_SHARE * facts->run)
         return false;
     finding->seconds = most - even;
-    finding_rank_add(finding, longest->rank);
+    rank_list_add(&finding->causes, longest->rank);
     snprintf(finding->text, sizeof finding->text,
              "If the threads of rank %" PRId32
              " computed equally long, the run would take %s in place of %s. It is outside "
@@ -104,7 +104,7 @@ static void long_ranks_add(const struct facts *facts, struct finding *finding, d
     for (size_t i = 0; i < facts->summary->row_count; i++) {
         const struct summary_row *row = &facts->summary->rows[i];
         if (row_has_figures(row) && useful_of(row) > (mean + most) / 2)
-            finding_rank_add(finding, row->rank);
+            rank_list_add(&finding->causes, row->rank);
     }
 }
 
@@ -122,12 +122,12 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding)
     long_ranks_add(facts, finding, level, is->max);
     finding->seconds = is->max - level;
     finding->site = facts->waiting;
-    if (!finding->rank_count)
+    if (!finding->causes.count)
         return false;
-    if (finding->rank_count == 1)
+    if (finding->causes.count == 1)
         finding->advice = "Give this rank less work.";
     int used = snprintf(finding->text, sizeof finding->text, "%s compute%s %s outside of MPI, the mean is %s",
-                        finding_ranks_text(finding, ranks), finding->rank_count == 1 ? "s" : "",
+                        finding_ranks_text(finding, ranks), finding->causes.count == 1 ? "s" : "",
                         text_of_seconds(most, is->max), text_of_seconds(mean, level));
     char *rest = finding->text + used;
     if (facts->waiting)
@@ -208,7 +208,7 @@ bool find_hot_spot(struct facts *facts, struct finding *finding)
     double more = work_of(hot) - works / facts->ranks, less = facts->stall_mean - stall_of(hot);
     finding->seconds = more < less ? more : less;
     finding->site = receiving_site(facts, hot->rank, bytes);
-    finding_rank_add(finding, hot->rank);
+    rank_list_add(&finding->causes, hot->rank);
     if (finding->seconds >= LEAST_SHARE * facts->run)
         facts->hot_rank = hot->rank;
     snprintf(finding->text, sizeof finding->text,
@@ -240,7 +240,7 @@ bool find_late_rank(struct facts *facts, struct finding *finding)
     double less = facts->stall_mean - stall_of(late), more = busy_of(late) - sum / facts->ranks;
     finding->seconds = (more < less ? more : less) - (longer > 0 ? longer : 0);
     finding->site = facts->waiting;
-    finding_rank_add(finding, late->rank);
+    rank_list_add(&finding->causes, late->rank);
     double others = (facts->stall_mean * facts->ranks - stall_of(late)) / (facts->ranks - 1);
     snprintf(finding->text, sizeof finding->text,
              "Rank %" PRId32 " may come late: it waits %s in MPI, the others %s on average, most in %s.", late->rank,
@@ -305,7 +305,7 @@ bool find_slow_node(struct facts *facts, struct finding *finding)
         return false;
     for (size_t i = 0; i < summary->row_count; i++)
         if (summary->rows[i].host == longest->host)
-            finding_rank_add(finding, summary->rows[i].rank);
+            rank_list_add(&finding->causes, summary->rows[i].rank);
     facts->slow_host = longest->host;
     finding->seconds = is.mean - facts->efficiency.mean;
     snprintf(finding->text, sizeof finding->text,

@@ -57,7 +57,8 @@ static inline double work_of(const struct summary_row *row)
     return seconds_of(work) / (double)row->threads;
 }
 
-void finding_rank_add(struct finding *finding, int32_t rank);
+/* Adds to the text. What has no room is cut. */
+void finding_append(struct finding *finding, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 enum { RANKS_TEXT_BYTES = 96, PLACE_TEXT_BYTES = 176 };
 /* "Rank 2" or "Ranks 2, 5, 6, 7 and 12 others". */

@@ -56,19 +56,32 @@ static json_t *place_json(const struct summary *summary, const struct summary_si
                      frame->line ? json_integer(frame->line) : json_null(), "mpi", call_table[site->kind].name);
 }
 
-static json_t *finding_json(const struct summary *summary, const struct finding *finding)
+static json_t *rank_list_json(const struct rank_list *list)
 {
     json_t *ranks = json_array();
-    for (size_t i = 0; i < finding->rank_count; i++)
-        json_array_append_new(ranks, json_integer(finding->ranks[i]));
-    json_t *causes = json_array();
-    for (size_t i = 0; i < 2; i++)
-        if (finding->causes[i] && site_frame(&summary->sites, finding->causes[i]))
-            json_array_append_new(causes, place_json(summary, finding->causes[i]));
-    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:o, s:b}", "rule", finding->rule, "text",
-                     text_json(finding->text), "advice", finding->advice, "seconds", finding->seconds, "share_of_run",
-                     finding->share_of_run, "ranks", ranks, "place", place_json(summary, finding->site), "places",
-                     causes, "note", finding->note);
+    for (size_t i = 0; i < list->count; i++)
+        json_array_append_new(ranks, json_integer(list->ranks[i]));
+    return ranks;
+}
+
+static json_t *places_json(const struct summary *summary, const struct summary_site *const *sites, size_t count)
+{
+    json_t *places = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (sites[i] && site_frame(&summary->sites, sites[i]))
+            json_array_append_new(places, place_json(summary, sites[i]));
+    return places;
+}
+
+static json_t *finding_json(const struct summary *summary, const struct finding *finding)
+{
+    json_t *causes = places_json(summary, finding->around, 2);
+    return json_pack("{s:s, s:o, s:s, s:f, s:f, s:o, s:o, s:O, s:b, s:{s:o, s:o}, s:{s:o, s:o}}", "rule", finding->rule,
+                     "text", text_json(finding->text), "advice", finding->advice, "seconds", finding->seconds,
+                     "share_of_run", finding->share_of_run, "ranks", rank_list_json(&finding->causes), "place",
+                     place_json(summary, finding->site), "places", causes, "note", finding->note, "cause", "ranks",
+                     rank_list_json(&finding->causes), "places", causes, "symptom", "ranks",
+                     rank_list_json(&finding->waiting), "places", places_json(summary, &finding->site, 1));
 }
 
 void summary_findings_put(json_t *json, const struct summary *summary)

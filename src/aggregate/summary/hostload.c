@@ -15,6 +15,37 @@ static int by_set(const void *one, const void *other)
  * lack: it is a share of the run time. */
 #define ENOUGH 0.8
 #define LEAST_LACK 0.02
+/* From this share on a process lacks none. */
+#define NEARLY_ALL 0.95
+
+/* The share of its time with a processor, of the time for which it wanted one. 0: not known. */
+static double row_processor_share(const struct summary_row *row)
+{
+    double had = (double)row->usage.user_ns + (double)row->usage.system_ns, lacked = (double)row->usage.run_delay_ns;
+    if (row->usage.known != (USAGE_TIMES | USAGE_DELAY) || had <= 0)
+        return 0;
+    return lacked >= LEAST_LACK * (double)row->run_ns ? had / (had + lacked) : 1;
+}
+
+double *row_processor_shares(const struct summary *summary, int32_t size)
+{
+    double *shares = calloc((size_t)size + 1, sizeof *shares);
+    int32_t lacked = 0, had = 0;
+    for (size_t i = 0; shares && i < summary->row_count; i++) {
+        double share = row_processor_share(&summary->rows[i]);
+        lacked += share > 0 && share < ENOUGH;
+        had += share >= NEARLY_ALL;
+    }
+    for (int32_t r = 0; shares && r < size; r++)
+        shares[r] = 1;
+    for (size_t i = 0; shares && lacked <= had && i < summary->row_count; i++) {
+        const struct summary_row *row = &summary->rows[i];
+        double share = row_processor_share(row);
+        if (share > 0 && share < ENOUGH && row->rank >= 0 && row->rank < size)
+            shares[row->rank] = share;
+    }
+    return shares;
+}
 
 /* Of a process, or of processes that are more than their processors. These lack as many processors as they are too many.
  * That is another matter: only what others take counts here. Likewise with more threads than processors. Processes that

@@ -125,16 +125,29 @@ struct summary_origin {
 };
 
 /* What would make the run shorter, found by a replay of the trace (tools/analysis/cures.h). */
-enum { CURES_KEPT = 6, CURE_RANKS_MAX = 64 };
+enum { CURES_KEPT = 6, RANKS_KEPT = 64 };
+
+struct rank_list {
+    int32_t ranks[RANKS_KEPT];
+    size_t count;
+};
+
+static inline void rank_list_add(struct rank_list *list, int32_t rank)
+{
+    if (list->count < RANKS_KEPT && rank >= 0)
+        list->ranks[list->count++] = rank;
+}
+
 struct summary_cure {
-    int kind;         /* enum cure_kind: what is changed */
-    int group;        /* enum call_group, of calls */
-    bool moves;       /* another rank is late at each visit */
-    uint64_t gain_ns; /* shorter run, */
-    uint64_t run_ns;  /* and how long it takes then: with the cures before this one, too */
-    int32_t ranks[CURE_RANKS_MAX];
-    size_t rank_count;
+    int kind;                   /* enum cure_kind: what is changed */
+    int group;                  /* enum call_group, of calls */
+    bool moves;                 /* another rank is late at each visit */
+    uint64_t gain_ns;           /* shorter run, */
+    uint64_t run_ns;            /* and how long it takes then: with the cures before this one, too */
+    struct rank_list causes;    /* the ranks that it is about, */
+    struct rank_list waiting;   /* and those that wait because of it */
     uint64_t from, to;          /* hashes of the sites around the computation, or of the calls that cause it. 0: none */
+    uint64_t off_ns;            /* of own_ns: without a processor */
     uint64_t own_ns, others_ns; /* of the first rank there, and of the others on average */
     uint64_t waits;             /* hash of the site that waits longest because of it. 0: none */
 };

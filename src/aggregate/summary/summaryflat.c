@@ -24,7 +24,7 @@ struct flat_header {
 };
 
 #define FLAT_MAGIC "mpit-sum"
-enum { FLAT_VERSION = 17 };
+enum { FLAT_VERSION = 18 };
 #define FLAT_BODY_BYTES offsetof(struct summary, trace_limit_ns) /* the rest is not stored */
 #define FLAT_ROWS_MOST (UINT64_C(1) << 24)
 enum { FLAT_FRAMES_MOST = 1 << 22, FLAT_TEXT_MOST = 1 << 28, FLAT_PHASES_MOST = 1 << 24 };
@@ -174,7 +174,7 @@ static bool traced_is_sound(struct summary_traced *traced)
     for (size_t i = 0; sound && i < traced->cure_count; i++) {
         const struct summary_cure *cure = &traced->cures[i];
         sound = ((const unsigned char *)cure)[offsetof(struct summary_cure, moves)] <= 1 &&
-                cure->rank_count <= CURE_RANKS_MAX;
+                cure->causes.count <= RANKS_KEPT && cure->waiting.count <= RANKS_KEPT;
     }
     return sound;
 }

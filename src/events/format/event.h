@@ -109,35 +109,39 @@ enum { EVENT_PATH_SHIFT = 40, EVENT_PATHS_MOST = 1 << 16 };
 enum record_kind {
     RECORD_FIRST = 0x400,
     RECORD_EXTENSION = RECORD_FIRST,
-    RECORD_RECEIVE,     /* receiving half of a sendrecv: peer, tag, bytes */
-    RECORD_SEND_POSTED, /* a persistent send was started */
-    RECORD_RECV_POSTED, /* a persistent receive was started */
-    RECORD_SEND_DONE,   /* a nonblocking send completed */
-    RECORD_RECV_DONE,   /* a nonblocking receive completed: the peer, tag and bytes that arrived */
-    RECORD_COLL_DONE,   /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
-    RECORD_COMM_DONE,   /* a nonblocking communicator creation completed */
-    RECORD_CANCELLED,   /* a request completed as canceled, without a message */
-    RECORD_FREED,       /* a request was freed while it was active. Failed: mpit missed its end */
-    RECORD_CREATED,     /* comm = the new communicator's slot, peer = its parent's */
-    RECORD_DESTROYED,   /* comm = the slot of the communicator that the call freed */
-    RECORD_RMA_DONE,    /* a request-based access to a window completed: bytes there, except in old files */
-    RECORD_IO_DONE,     /* a nonblocking access to a file completed: bytes */
-    RECORD_HALF_DONE,   /* the sending half of a nonblocking sendrecv completed. The receive's record follows */
-    RECORD_COLL_POSTED, /* a persistent collective was started: peer = root */
-    RECORD_ARGUMENT,    /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start:
-                      * peer = a member of the group, one record each, or PEER_ANY: all. MPI_File_open: tag =
+    RECORD_RECEIVE,       /* receiving half of a sendrecv: peer, tag, bytes */
+    RECORD_SEND_POSTED,   /* a persistent send was started */
+    RECORD_RECV_POSTED,   /* a persistent receive was started */
+    RECORD_SEND_DONE,     /* a nonblocking send completed */
+    RECORD_RECV_DONE,     /* a nonblocking receive completed: the peer, tag and bytes that arrived */
+    RECORD_COLL_DONE,     /* a nonblocking collective completed: peer = root, bytes put in, tag = bytes got out */
+    RECORD_COMM_DONE,     /* a nonblocking communicator creation completed */
+    RECORD_CANCELLED,     /* a request completed as canceled, without a message */
+    RECORD_FREED,         /* a request was freed while it was active. Failed: mpit missed its end */
+    RECORD_CREATED,       /* comm = the new communicator's slot, peer = its parent's */
+    RECORD_DESTROYED,     /* comm = the slot of the communicator that the call freed */
+    RECORD_RMA_DONE,      /* a request-based access to a window completed: bytes there, except in old files */
+    RECORD_IO_DONE,       /* a nonblocking access to a file completed: bytes */
+    RECORD_HALF_DONE,     /* the sending half of a nonblocking sendrecv completed. The receive's record follows */
+    RECORD_COLL_POSTED,   /* a persistent collective was started: peer = root */
+    RECORD_ARGUMENT,      /* MPI_Win_lock: tag = 1 exclusive. MPI_Win_test: it ended the epoch. MPI_Win_post and _start:
+                      * peer = a member of the group, one record each, PEER_ANY: all, or PEER_PROC_NULL: none. A call that creates a
+                      * communicator with a topology: comm = that, peer = a source, one record each
+                      * after one with PEER_PROC_NULL. MPI_File_open: tag =
                       * ACCESS_*. MPI_File_seek and _seek_shared: two, by enum file_seek. Transfers: bytes = asked
                       * for, if fewer were transferred when the call returned */
-    RECORD_STALL,       /* how long the call waited: bytes = ticks, begin = when its first wait began, duration = the
+    RECORD_STALL,         /* how long the call waited: bytes = ticks, begin = when its first wait began, duration = the
                    * call's kind, peer = as in a completion call, tag = number of waits */
-    RECORD_FABRIC,      /* the call's time in the libraries below: bytes = ticks, begin = the call's, duration = its
+    RECORD_FABRIC,        /* the call's time in the libraries below: bytes = ticks, begin = the call's, duration = its
                        * kind, peer = as in a completion call, tag = operations in it for another call */
-    RECORD_TRANSFERS,   /* of a collective, inside of it: tag = transfers that began, begin = when the first of them
+    RECORD_TRANSFERS,     /* of a collective, inside of it: tag = transfers that began, begin = when the first of them
                        * did, bytes = ticks from there to the end of the last one */
-    RECORD_COUNTER,     /* bytes = counted inside of the call. peer and tag = the low and the high half of the count
+    RECORD_COUNTER,       /* bytes = counted inside of the call. peer and tag = the low and the high half of the count
                      * outside of MPI before it. begin = the call's. duration = its kind, or CALL_NONE at the end of
                      * the thread. If the share of an earlier call becomes known only now, duration = its kind. The
                      * bits above these 16 are the number of the counter (counter.h) */
+    RECORD_OFF_PROCESSOR, /* how long the thread had no processor in the computation before the call: bytes = ticks,
+                           * begin = the call's, duration = its kind */
     RECORD_END,
 };
 

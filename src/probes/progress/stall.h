@@ -37,8 +37,14 @@ struct stall {
     uint64_t first; /* begin of its first stall */
     uint64_t ticks; /* the stalls that have ended */
     uint64_t poll;  /* when the outermost poll began, if no patience is left */
-    uint32_t times; /* number of stalls. 0: none, and the return of the call needs no work */
-    uint32_t kept;  /* `left` before the sleep that began this stall */
+    union {
+        uint64_t returns; /* 0: the return of the call needs no work. Else: */
+        struct {
+            uint32_t times; /* number of stalls */
+            bool off;       /* the thread had no processor for a while before the call (processor.h) */
+        };
+    };
+    uint32_t kept; /* `left` before the sleep that began this stall */
     union {
         uint64_t polling; /* of these all. It is as large as `left` between polls: */
         struct {

@@ -316,6 +316,7 @@ static void facts_learn(struct log *log)
     book.scale = clock_calibrate();
     knobs_scale(book.scale.mult);
     const bool *yields = native_symbol("opal_progress_yield_when_idle"); /* Open MPI has decided */
+    processor_open(book.scale);
     stall_scale(log, book.scale, yields && *yields);
     stall_learn();
     if (!book_is_shared() && stall_patience)

@@ -295,6 +295,8 @@ void probe_begin_mode(struct probe *probe, enum call kind, uint32_t comm, int32_
     uint64_t begin = counted ? counters_call_begin(log) : 0;
     if (!(probe->mode & MODE_UNTIMED))
         probe->begin = counted ? begin : clock_now();
+    if (probe->begin && !probe->nested)
+        computation_end(log, probe->begin);
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
@@ -311,7 +313,7 @@ static bool leave_counted(const struct probe *probe, struct view *view, struct e
 {
     struct log *log = probe->log;
     const struct call_description *call = &call_table[event_kind(event)];
-    if (probe->unusual != MODE_UNTIMED || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.times ||
+    if (probe->unusual != MODE_UNTIMED || COMPARED_LOAD(&knob_rare_ticks) == 0 || log->stall.returns ||
         bytes_out > INT32_MAX || !call_bytes_fit(event) || (call->fold == FOLD_IO && object_cells_wanted()) ||
         (call->fold == FOLD_RMA && object_cells_wanted()))
         return false;
@@ -380,6 +382,20 @@ static void below_commit(struct log *log, struct view *view, const struct fabric
     log_commit(log, &below->transfers);
 }
 
+/* A wait that is this part of a long computation may have been one without a processor. */
+enum { SHORT_CALLS = 20 };
+
+static void off_commit(struct log *log, const struct event *call)
+{
+    struct event event = {.begin = call->begin,
+                          .duration = event_kind(call),
+                          .kind = RECORD_OFF_PROCESSOR,
+                          .comm = call->comm,
+                          .bytes = log->processor.off};
+    log->stall.off = false;
+    log_commit(log, &event);
+}
+
 /* True if records follow the event of the call, or tables change after it. Then the code that does so calls
  * raise_finish. */
 static bool call_goes_on(enum fold_shape shape)
@@ -434,6 +450,10 @@ void probe_leave_rare(const struct probe *probe, struct view *view, struct event
         fold_stall_share(&log->own.tally, view ? &view->tally : NULL, &stalled);
         log_commit(log, &stalled);
     }
+    if (stall && duration > processor_long_ticks / SHORT_CALLS)
+        processor_left(&log->processor, event.begin + duration);
+    if (log->stall.off && !probe->nested)
+        off_commit(log, &event);
     if (below.fabric.kind)
         below_commit(log, view, &below);
     if (counted)

@@ -23,6 +23,7 @@
 #include "clock/clock.h"
 #include "handles/objectcells.h"
 #include "native.h"
+#include "progress/processor.h"
 #include "progress/stall.h"
 #include "registry/book.h"
 #include "requests/threadrequests.h"
@@ -68,6 +69,7 @@ struct log {
     wrapper_call called;         /* the call of a wrapper that begins */
     const struct path_way *path; /* of the innermost call, or of the last one */
     struct stall stall;          /* whether its current call stalls */
+    struct processor processor;  /* whether it had one before */
     struct fabric *fabric;       /* its operations below MPI (fabric.c). NULL: none was recorded */
     struct counting *counting;   /* its counters (counters.c). NULL: they are not read */
     struct thread_requests requests;
@@ -417,6 +419,14 @@ HOT void probe_close(const struct probe *probe)
     log_out(log, probe->outer_here);
 }
 
+/* The outermost call of the thread begins. */
+HOT void computation_end(struct log *log, uint64_t begin)
+{
+    uint64_t end = log->own.tally.end;
+    if (__builtin_expect(begin - end > COMPARED_LOAD(&processor_long_ticks), 0))
+        log->stall.off = processor_entered(&log->processor, end, begin);
+}
+
 /* After probe_open: sets the thread's live state, without an event. */
 HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t peer)
 {
@@ -433,6 +443,8 @@ HOT void probe_begin(struct probe *probe, enum call kind, uint32_t comm, int32_t
         stall_call_begin(&log->stall);
     path_enter_apart(log, kind, log->called);
     probe->begin = clock_now();
+    if (!probe->nested)
+        computation_end(log, probe->begin);
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
@@ -466,6 +478,7 @@ HOT void probe_begin_quickly(struct probe *probe, struct log *log, enum call kin
     stall_call_begin(&log->stall);
     path_enter_apart(log, kind, wrapper_called());
     probe->begin = clock_counter();
+    computation_end(log, probe->begin);
     state_set(log->state, kind, comm, peer, probe->begin);
 }
 
@@ -540,7 +553,7 @@ HOT void probe_leave_at(const struct probe *probe, enum fold_shape shape, unsign
     event.begin = probe->begin;
     if (__builtin_expect(result != MPI_SUCCESS || (bound && !view) ||
                              duration >= COMPARED_LOAD(objects ? &knob_object_ticks : &knob_rare_ticks) ||
-                             log->stall.times || (shape == FOLD_COLL && bytes_out > INT32_MAX) ||
+                             log->stall.returns || (shape == FOLD_COLL && bytes_out > INT32_MAX) ||
                              (shape == FOLD_COMPLETION ? event.bytes && !event_posted_fits(event.begin, event.bytes)
                                                        : !event_bytes_fit(event.bytes)),
                          0)) {

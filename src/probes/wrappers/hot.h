@@ -38,6 +38,8 @@ HOT void hot_begin(struct hot *hot, enum call kind, uint32_t comm, int32_t peer)
     stall_call_begin(&hot->log->stall);
     path_enter(hot->log, kind, wrapper_called());
     hot->begin = hot->timed ? clock_counter() : 0;
+    if (hot->timed)
+        computation_end(hot->log, hot->begin);
     state_set(hot->log->state, kind, comm, peer, hot->begin);
 }
 
@@ -94,7 +96,7 @@ HOT bool hot_leave(const struct hot *hot, enum fold_shape shape, struct event ev
     struct tally tally = tally_unseen(log);
     uint64_t duration = hot->timed ? clock_counter() - hot->begin : 0;
     bool large = shape == FOLD_POST_RECV && !event_bytes_fit(event.bytes);
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times || large, 0))
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.returns || large, 0))
         return false;
     event.begin = hot->timed ? hot->begin : cell_load(&log->own.tally.end);
     event.duration = (uint32_t)duration;
@@ -183,7 +185,7 @@ HOT bool hot_exchanged(const struct hot *hot, enum call kind, int dest, int tag,
                          0))
         return false;
     uint64_t duration = clock_counter() - hot->begin;
-    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.times, 0))
+    if (__builtin_expect(duration >= COMPARED_LOAD(&knob_rare_ticks) || log->stall.returns, 0))
         return false;
     if (hot->begin == 0) /* for the compiler: a call that is timed has begun */
         __builtin_unreachable();
@@ -327,7 +329,7 @@ HOT bool hot_waited(const struct hot *hot, enum call kind, const MPI_Request *wh
     struct log *log = hot->log;
     struct request *request = hot->request, **bucket = request_bucket(hot->saved);
     struct tally tally = tally_unseen(log);
-    if (__builtin_expect(*bucket != request || log->stall.times || book_is_shared(), 0) ||
+    if (__builtin_expect(*bucket != request || log->stall.returns || book_is_shared(), 0) ||
         !hot_is_plain(request, hot->saved, where))
         return false;
     uint64_t end = hot->timed ? clock_counter() : 0, posted = request->posted.begin;
@@ -511,7 +513,7 @@ HOT void hot_leave_waitall(const struct hot *hot, struct hot_many *many, enum ca
                            MPI_Request *requests, int result, const MPI_Status *statuses)
 {
     struct log *log = hot->log;
-    if (__builtin_expect(result != MPI_SUCCESS || log->stall.times || book_is_shared() ||
+    if (__builtin_expect(result != MPI_SUCCESS || log->stall.returns || book_is_shared() ||
                              log->cursor + count + 1 >= log->limit,
                          0)) {
         hot_all_cold(*hot, kind, count, requests, many, 0, result, statuses);

@@ -171,8 +171,12 @@ void leave_win_test(struct access *access, enum call kind, int result, const int
 static void members_record(struct access *access, MPI_Group group, MPI_Group all)
 {
     int size = 0;
-    if (native.Group_size(group, &size) != MPI_SUCCESS || size <= 0)
+    if (native.Group_size(group, &size) != MPI_SUCCESS)
         return;
+    if (size == 0) {
+        argument_record(access, (struct event){.peer = PEER_PROC_NULL});
+        return;
+    }
     int *ranks = malloc(2 * (size_t)size * sizeof *ranks);
     for (int i = 0; ranks && i < size; i++)
         ranks[i] = i;
@@ -184,7 +188,6 @@ static void members_record(struct access *access, MPI_Group group, MPI_Group all
     free(ranks);
 }
 
-/* True if the group is the group of the window's communicator: a group with as many members has all of them. */
 /* True if the group has as many members as the communicator of the window: it has all of them. */
 static bool group_is_whole(const struct view *view, MPI_Group group)
 {

@@ -1,5 +1,7 @@
 #include "wrappers/topology.h"
 
+#include "wrappers/enter.h"
+
 #include <stdlib.h>
 
 /* Used if there is no memory, or no topology. */
@@ -64,4 +66,62 @@ const struct topology *topology_learn(struct comm *comm, MPI_Comm handle)
         return made;
     free(made);
     return before;
+}
+
+/* ---- records ----------------------------------------------------------------------------------------------------- */
+
+static void source_record(struct log *log, struct view *view, int rank)
+{
+    struct event event = {.begin = log->own.tally.end, .kind = RECORD_ARGUMENT, .peer = rank};
+    log_record(log, view, &event, 0);
+}
+
+static void cart_record(struct log *log, struct view *view, MPI_Comm comm)
+{
+    int dimensions = 0, neighbour[2];
+    if (native.Cartdim_get(comm, &dimensions) != MPI_SUCCESS)
+        return;
+    for (int d = 0; d < dimensions; d++) {
+        if (native.Cart_shift(comm, d, 1, &neighbour[0], &neighbour[1]) != MPI_SUCCESS)
+            continue;
+        for (int way = 0; way < 2; way++)
+            if (neighbour[way] != MPI_PROC_NULL)
+                source_record(log, view, neighbour[way]);
+    }
+}
+
+static void graph_record(struct log *log, struct view *view, MPI_Comm comm, bool adjacent)
+{
+    int sources = 0, destinations = 0, weighted = 0, result;
+    if (adjacent)
+        result = native.Dist_graph_neighbors_count(comm, &sources, &destinations, &weighted);
+    else
+        result = native.Graph_neighbors_count(comm, view->comm->rank, &sources);
+    int *ranks = calloc(2 * ((size_t)sources + (size_t)destinations) + 1, sizeof *ranks);
+    if (!ranks || result != MPI_SUCCESS) {
+        run_lost(&book.run, LOSS_NO_MEMORY, !ranks);
+        free(ranks);
+        return;
+    }
+    int *others = ranks + sources, *weights = others + destinations;
+    if (adjacent)
+        result = native.Dist_graph_neighbors(comm, sources, ranks, weights, destinations, others, weights + sources);
+    else
+        result = native.Graph_neighbors(comm, view->comm->rank, sources, ranks);
+    for (int i = 0; result == MPI_SUCCESS && i < sources; i++)
+        source_record(log, view, ranks[i]);
+    free(ranks);
+}
+
+void topology_record(struct log *log, MPI_Comm comm)
+{
+    struct view *view = knob_load(KNOB_TRACE) ? comm_view(log, comm) : NULL;
+    int kind = MPI_UNDEFINED;
+    if (!view || view->comm->remote_size || native.Topo_test(comm, &kind) != MPI_SUCCESS || kind == MPI_UNDEFINED)
+        return;
+    source_record(log, view, PEER_PROC_NULL);
+    if (kind == MPI_CART)
+        cart_record(log, view, comm);
+    else
+        graph_record(log, view, comm, kind == MPI_DIST_GRAPH);
 }

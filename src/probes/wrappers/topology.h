@@ -11,6 +11,8 @@
 #include "registry/book.h"
 #include "native.h"
 
+struct log;
+
 struct topology {
     int32_t sources, destinations; /* blocks of the buffers, one a neighbor */
     int32_t senders, receivers;    /* of these: processes */
@@ -25,5 +27,9 @@ static inline const struct topology *topology_of(struct comm *comm, MPI_Comm han
     const struct topology *known = __atomic_load_n(&comm->topology, __ATOMIC_ACQUIRE); /* pairs with topology_learn */
     return known ? known : topology_learn(comm, handle);
 }
+
+/* Records the sources of a new communicator, if it has a topology and there is a trace. First a record without a
+ * process: it has one. Call it after the record of its creation. */
+void topology_record(struct log *log, MPI_Comm comm);
 
 #endif

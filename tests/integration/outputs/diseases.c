@@ -94,6 +94,19 @@ static void many_small_collectives(void)
 }
 
 /* Only the barriers make ranks wait that have equal work, in another order. */
+/* A short trace has a part of the first loop. */
+static void late_change(void)
+{
+    for (int i = 0; i < 1500000; i++) {
+        int room = i;
+        MPI_Bcast(&room, 1, MPI_INT, i % 2, MPI_COMM_WORLD);
+    }
+    for (int i = 0; i < 200; i++) {
+        compute(rank == 1 ? 60 : 1);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 static void barriers(void)
 {
     for (int step = 0; step < 20; step++) {
@@ -250,6 +263,7 @@ static const struct {
               {"small_messages", small_messages},
               {"polling", polling},
               {"many_small_collectives", many_small_collectives},
+              {"late_change", late_change},
               {"barriers", barriers},
               {"made_in_loop", made_in_loop},
               {"small_io", small_io},

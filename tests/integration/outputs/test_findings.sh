@@ -92,9 +92,12 @@ for mpi in openmpi mpich; do
         check "$mpi: late receives do not come where a trace shows early ones $traced" diagnosed $mpi 2 early_receives -late_receives
         check "$mpi: no serialization where a trace shows none $traced" diagnosed $mpi 2 load_imbalance -serialization
     done
+    traced=
     check "$mpi: a short trace has all of a short run" analysed 2000 'part == run'
     check "$mpi: and the first part of a longer one" analysed 150000 'part and part < run'
-    check "$mpi: a small part of a long one tells nothing" analysed 1200000 'part is None'
+    check "$mpi: and a small part of a long one that goes on like that" analysed 1200000 'part and part < run / 4'
+    check "$mpi: a small part tells nothing of what comes later" diagnosed $mpi 2 late_change load_imbalance
+    check "$mpi: and so nothing is said to be analysed" grep -q '"analysed_seconds": null' "$work/json"
     for option in --no-trace --timing\ 0 --start-paused --filter\ p2p; do
         check "$mpi: $option: no short trace" counted $option
     done

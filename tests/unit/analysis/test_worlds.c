@@ -338,7 +338,7 @@ TEST(windows_gather_their_members)
     ended(1, 5000);
     analyse(2);
     assert_int_equal(analysis.operations.count, 0); /* no finding of its own */
-    assert_int_equal(analysis.waits.count, 0);
+    assert_int_equal(analysis.waits.count, 1);
     split_check(2, 9000, 5000, 8000);
 }
 
@@ -428,6 +428,7 @@ TEST(partial_traces_are_unknown)
 /* ---- worlds ------------------------------------------------------------------------------------------------------ */
 
 static bool processors; /* of their own */
+static const double *had;
 
 /* What the cure gains. `group`: of all calls. */
 static void gain_check(int count, struct cure cure, const double *factors, double gain)
@@ -438,6 +439,7 @@ static void gain_check(int count, struct cure cure, const double *factors, doubl
                               .processors = processors,
                               .factors = factors,
                               .work_factors = factors,
+                              .had = had,
                               .groups = &group,
                               .usual_ns = &usual_ns,
                               .place_count = 1};
@@ -651,6 +653,138 @@ TEST(short_locks_gain_the_computation_of_others)
     analyse(3);
     assert_int_equal(analysis.ideal.unsure, 0);
     gain_check(3, (struct cure){.kind = CURE_LOCKS_SHORT}, NULL, 2100); /* the lock is free when rank 2 comes */
+}
+
+/* Rank 0 exposes its window when it has computed 3,000. Rank 1 waits for that, and computes 1,000 then. */
+TEST(early_posts_gain_the_wait_of_the_origin)
+{
+    ranks_make(2);
+    for (int r = 0; r < 2; r++)
+        AT(r, 0, 100, CALL_MPI_Win_create, .peer = PEER_NONE, .tag = 1);
+    AT(0, 3100, 0, CALL_MPI_Win_post, .peer = PEER_NONE, .tag = 1);
+    AT(0, 3100, 0, RECORD_ARGUMENT, .peer = 1, .tag = 1);
+    AT(0, 3100, 100, CALL_MPI_Win_wait, .peer = PEER_NONE, .tag = 1);
+    AT(1, 100, 0, CALL_MPI_Win_start, .peer = PEER_NONE, .tag = 1);
+    AT(1, 100, 0, RECORD_ARGUMENT, .peer = 0, .tag = 1);
+    AT(1, 100, 3000, CALL_MPI_Win_complete, .peer = PEER_NONE, .tag = 1);
+    ended(0, 3200);
+    ended(1, 4100);
+    analyse(2);
+    assert_int_equal(analysis.ideal.unsure, 0);
+    assert_int_equal(analysis.waits.count, 1);
+    gain_check(2, (struct cure){.kind = CURE_POSTS_EARLY}, NULL, 900); /* rank 0 takes 3,200 */
+}
+
+/* Rank 1 computes 3,000 in its epoch, and rank 0 waits for the end of that. */
+TEST(exposure_ends_with_the_last_access)
+{
+    ranks_make(3);
+    for (int r = 0; r < 3; r++)
+        AT(r, 0, 100, CALL_MPI_Win_create, .peer = PEER_NONE, .tag = 1);
+    AT(0, 100, 0, CALL_MPI_Win_post, .peer = PEER_NONE, .tag = 1);
+    AT(0, 100, 0, RECORD_ARGUMENT, .peer = 1, .tag = 1);
+    AT(0, 100, 0, RECORD_ARGUMENT, .peer = 2, .tag = 1);
+    AT(0, 100, 3000, CALL_MPI_Win_wait, .peer = PEER_NONE, .tag = 1);
+    for (int r = 1; r < 3; r++) {
+        AT(r, 100, 0, CALL_MPI_Win_start, .peer = PEER_NONE, .tag = 1);
+        AT(r, 100, 0, RECORD_ARGUMENT, .peer = 0, .tag = 1);
+        AT(r, r == 1 ? 3100 : 200, 0, CALL_MPI_Win_complete, .peer = PEER_NONE, .tag = 1);
+    }
+    ended(0, 5100);
+    ended(1, 3100);
+    ended(2, 200);
+    analyse(3);
+    assert_int_equal(analysis.waits.count, 1);
+    split_check(3, 5100, 3000, 5000);
+}
+
+/* A line of three ranks: 0 and 2 do not wait for each other. */
+TEST(neighborhood_needs_its_sources)
+{
+    static const int sources[][2] = {{0, 1}, {1, 0}, {1, 2}, {2, 1}};
+    ranks_make(3);
+    for (int r = 0; r < 3; r++) {
+        AT(r, 0, 0, CALL_MPI_Cart_create, .peer = PEER_NONE);
+        for (size_t i = 0; i < 4; i++)
+            if (sources[i][0] == r)
+                AT(r, 0, 0, RECORD_ARGUMENT, .peer = sources[i][1]);
+        uint64_t enter = r == 0 ? 1000 : r == 1 ? 2000 : 4000, leave = r == 0 ? 2000 : 4000;
+        AT(r, enter, leave - enter, CALL_MPI_Neighbor_allgather, .peer = PEER_NONE);
+    }
+    ended(0, 6000);
+    ended(1, 4000);
+    ended(2, 4000);
+    analyse(3);
+    assert_int_equal(analysis.neighbours, 0);
+    assert_int_equal(analysis.waits.count, 2);
+    split_check(3, 6000, 5000, 6000);
+}
+
+/* Rank 0 works 1,000 on each message. That of rank 2 comes first, and it asks for the one of rank 1. */
+TEST(any_order_gains_the_work_on_what_is_there)
+{
+    ranks_make(3);
+    AT(0, 0, 3000, CALL_MPI_Recv, .peer = 1, .tag = 7);
+    AT(0, 4000, 0, CALL_MPI_Recv, .peer = 2, .tag = 7);
+    AT(1, 3000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(2, 1000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    ended(0, 5000);
+    ended(1, 3000);
+    ended(2, 1000);
+    analyse(3);
+    gain_check(3, (struct cure){.kind = CURE_ANY_ORDER}, NULL, 1000);
+}
+
+/* A wait for two messages has no order, though those of the next step are there. */
+TEST(any_order_is_not_of_waits_for_all)
+{
+    ranks_make(3);
+    for (int step = 0; step < 2; step++) {
+        uint64_t at = step ? 2000 : 0;
+        for (int r = 1; r < 3; r++)
+            AT(0, at, 0, CALL_MPI_Irecv, .peer = r, .tag = 7);
+        AT(0, at, step ? 0 : 1000, CALL_MPI_Waitall, .peer = 2, .tag = 2);
+        for (int r = 1; r < 3; r++)
+            AT(0, at, CALL_MPI_Irecv, RECORD_RECV_DONE, .peer = r, .tag = 7);
+    }
+    AT(1, 0, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(1, 10, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(2, 1000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    AT(2, 1000, 0, CALL_MPI_Send, .peer = 0, .tag = 7);
+    ended(0, 3000);
+    ended(1, 10);
+    ended(2, 1000);
+    analyse(3);
+    gain_check(3, (struct cure){.kind = CURE_ANY_ORDER}, NULL, 0);
+}
+
+/* A rank that has no source waits for nobody, and that is known. */
+TEST(neighborhood_without_sources_needs_nothing)
+{
+    ranks_make(2);
+    for (int r = 0; r < 2; r++) {
+        AT(r, 0, 0, CALL_MPI_Dist_graph_create_adjacent, .peer = PEER_NONE);
+        AT(r, 0, 0, RECORD_ARGUMENT, .peer = PEER_PROC_NULL);
+        if (r == 1)
+            AT(1, 0, 0, RECORD_ARGUMENT, .peer = 0);
+        AT(r, r ? 1000 : 4000, r ? 3000 : 0, CALL_MPI_Neighbor_alltoall, .peer = PEER_NONE);
+    }
+    analyse_until(2, 5000);
+    assert_int_equal(analysis.ideal.unsure, 0);
+    assert_int_equal(analysis.waits.count, 1);
+    split_check(2, 5000, 5000, 5000);
+}
+
+/* Another process had the processor of rank 1 for half of the time. */
+TEST(a_processor_gains_what_others_took)
+{
+    ranks_make(2);
+    AT(0, 1000, 3000, CALL_MPI_Barrier, .peer = PEER_NONE);
+    AT(1, 4000, 0, CALL_MPI_Barrier, .peer = PEER_NONE);
+    analyse_until(2, 4000);
+    had = (const double[]){1, 0.5};
+    gain_check(2, (struct cure){.kind = CURE_ON_PROCESSOR}, NULL, 2000);
+    had = NULL;
 }
 
 /* Two ranks at two visits: 1,000 and 3,000, then 5,000 and 1,000. */

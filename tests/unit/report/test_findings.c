@@ -138,8 +138,8 @@ TEST(load_imbalance_names_the_long_rank)
     site_add(CALL_MPI_Allreduce, 40, 17.7, 17.7)->bytes_out = 4 << 20;
     first_check("load_imbalance", 9.9 - 21.9 / 4, "Rank 2 computes 9.90 s outside of MPI, the mean is 5.47 s");
     assert_non_null(strstr(found.list[0].text, "MPI_Allreduce (halo.c:72 exchange)"));
-    assert_int_equal(found.list[0].rank_count, 1);
-    assert_int_equal(found.list[0].ranks[0], 2);
+    assert_int_equal(found.list[0].causes.count, 1);
+    assert_int_equal(found.list[0].causes.ranks[0], 2);
     assert_null(finding_named("late_rank"));
 }
 
@@ -149,7 +149,7 @@ TEST(late_rank_works_in_mpi_while_others_wait)
     ranks_add(3, 4, 6);
     site_add(CALL_MPI_Bcast, 4, 18, 18)->bytes_out = 1 << 20;
     first_check("late_rank", 10 - (10 + 4 * 3) / 4.0, "Rank 0 may come late: it waits 0 s in MPI, the others 6.00 s");
-    assert_int_equal(found.list[0].ranks[0], 0);
+    assert_int_equal(found.list[0].causes.ranks[0], 0);
     for (size_t i = 1; i < job.row_count; i++)
         job.rows[i].stall_ns = 0; /* nobody waits */
     absent_check("late_rank");
@@ -402,8 +402,8 @@ TEST(all_ranks_of_a_slow_node_are_slow)
     for (unsigned i = 0; i < 4; i++)
         rank_add(i < 2 ? "fast" : "slow", i < 2 ? 6 : 9, i < 2 ? 4 : 1);
     first_check("slow_node", 1.5, "All ranks of slow compute longer than any other rank: 9.00 s, the others 6.00 s");
-    assert_int_equal(found.list[0].rank_count, 2);
-    assert_int_equal(found.list[0].ranks[0], 2);
+    assert_int_equal(found.list[0].causes.count, 2);
+    assert_int_equal(found.list[0].causes.ranks[0], 2);
     assert_null(finding_named("load_imbalance"));
     job.rows[3].useful_ns = 5 * SECOND;
     absent_check("slow_node");
@@ -472,7 +472,7 @@ TEST(hot_spot_receives_for_all)
         "hot_spot", 6 - (6 + 3) / 4.0,
         "Rank 0 may be a hot spot: it receives 100.0 % of all bytes, most in MPI_Recv (halo.c:72 exchange), and "
         "works 6.00 s in MPI, the others 1.00 s on average.");
-    assert_int_equal(found.list[0].ranks[0], 0);
+    assert_int_equal(found.list[0].causes.ranks[0], 0);
     assert_null(finding_named("late_rank")); /* it is the same */
     for (size_t i = 1; i < 4; i++)
         job.rows[i].received = 100; /* bytes decide */
@@ -630,8 +630,7 @@ TEST(replay_tells_who_takes_longer)
     site_add(CALL_MPI_Send, 300, 1, 1);
     site_add(CALL_MPI_Recv, 300, 1, 1);
     struct summary_cure cure = {.kind = CURE_BALANCED,
-                                .ranks = {2},
-                                .rank_count = 1,
+                                .causes = {{2}, 1},
                                 .from = 1,
                                 .to = 2,
                                 .own_ns = 8 * SECOND,
@@ -642,10 +641,10 @@ TEST(replay_tells_who_takes_longer)
         "Rank 2 takes 8.00 s between MPI_Send (halo.c:72 exchange) and MPI_Recv (halo.c:72 exchange), the others "
         "2.00 s. With even times the run would take 6.00 s in place of 10.0 s.",
         "less work");
-    assert_int_equal(found.list[0].rank_count, 1);
-    assert_int_equal(found.list[0].ranks[0], 2);
-    assert_ptr_equal(found.list[0].causes[0], &job.sites.list[0]);
-    assert_ptr_equal(found.list[0].causes[1], &job.sites.list[1]);
+    assert_int_equal(found.list[0].causes.count, 1);
+    assert_int_equal(found.list[0].causes.ranks[0], 2);
+    assert_ptr_equal(found.list[0].around[0], &job.sites.list[0]);
+    assert_ptr_equal(found.list[0].around[1], &job.sites.list[1]);
     assert_ptr_equal(found.list[0].site, &job.sites.list[1]);
     cure.kind = CURE_AS_OTHERS;
     cure_check(cure, "late_root", "Rank 2 takes 8.00 s between", "ahead");
@@ -658,10 +657,10 @@ TEST(replay_tells_who_takes_longer)
     cure_check(cure, "late_rank", "Rank 2 works 8.00 s there, without its waits.", "other ranks");
     cure.kind = CURE_BALANCED;
     cure.moves = true;
-    cure.rank_count = 0;
+    cure.causes.count = 0;
     cure_check(cure, "moving_imbalance", "Another rank takes long each time between MPI_Send", "each step");
     cure.moves = false;
-    cure.rank_count = 1;
+    cure.causes.count = 1;
     cure.to = 1;
     cure_check(cure, "load_imbalance", "between one MPI_Send (halo.c:72 exchange) and the next", "less work");
 }
@@ -745,8 +744,7 @@ TEST(replayed_cures_add_up)
     job.traced.cures[1] = (struct summary_cure){.kind = CURE_BALANCED,
                                                 .gain_ns = 3 * SECOND,
                                                 .run_ns = 5 * SECOND,
-                                                .ranks = {1},
-                                                .rank_count = 1,
+                                                .causes = {{1}, 1},
                                                 .from = 1,
                                                 .to = 1,
                                                 .own_ns = 4 * SECOND,

@@ -61,7 +61,7 @@ static const char *const record_names[RECORD_END - RECORD_FIRST] = {
     [RECORD_FABRIC - RECORD_FIRST] = "below",
     [RECORD_TRANSFERS - RECORD_FIRST] = "transfers",
     [RECORD_COUNTER - RECORD_FIRST] = "counter",
-    [RECORD_OFF_PROCESSOR - RECORD_FIRST] = "off_processor",
+    [RECORD_OFF_PROCESSOR - RECORD_FIRST] = "off processor",
 };
 
 /* With the last records only, records from below MPI are left out. A waiting thread polls without end, and the user

@@ -107,8 +107,10 @@ static const struct rule {
      "Share the serial parts among threads (OpenMP), or use processors for more ranks."},
     {"long_init", find_long_init, false, true, true,
      "Judge a longer run. Start-up costs the same however long a job runs."},
-    {"serialization", find_serialization, false, false, false,
-     "Record a trace (--trace): mpit-dump --analyze shows who waits for whom."},
+    {"waits_unexplained", find_waits_unexplained, false, false, false,
+     "Record a trace (--trace): it shows who waits for whom. Ranks that take turns could work at the same time, and "
+     "steps "
+     "that keep another rank busy each time could be balanced."},
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= FINDINGS_MAX, "each rule has a place");

@@ -315,7 +315,7 @@ bool find_slow_node(struct facts *facts, struct finding *finding)
 }
 
 /* All ranks wait, though none of the other rules knows why. */
-bool find_serialization(struct facts *facts, struct finding *finding)
+bool find_waits_unexplained(struct facts *facts, struct finding *finding)
 {
     char least[UNIT_TEXT_BYTES], place[PLACE_TEXT_BYTES];
     if (!facts->stalls || facts->ranks < 2)

@@ -81,7 +81,7 @@ bool find_load_imbalance(struct facts *facts, struct finding *finding);
 bool find_hot_spot(struct facts *facts, struct finding *finding);
 bool find_late_rank(struct facts *facts, struct finding *finding);
 bool find_long_init(struct facts *facts, struct finding *finding);
-bool find_serialization(struct facts *facts, struct finding *finding);
+bool find_waits_unexplained(struct facts *facts, struct finding *finding);
 
 /* findings_cures.c: the finding of a replay. */
 /* Returns false for what no replay finds: of a damaged file. */

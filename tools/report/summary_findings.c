@@ -28,7 +28,7 @@ void summary_findings_print(const struct findings *findings, size_t most, bool a
     size_t shown = 0;
     if (!findings->known || (findings->lack[0] && !findings->replayed))
         return;
-    fprintf(out, "\nWhat stands out (of run, %s)\n", findings->replayed ? "gained" : "at most");
+    fprintf(out, "\nWhat stands out (of run, %s)\n", findings->replayed ? "gained" : "by sums");
     for (size_t i = 0; i < findings->count && shown < most; i++) {
         const struct finding *finding = &findings->list[i];
         if (finding->note)

@@ -117,6 +117,16 @@ def path_check(job, late):
     check(sum(s["time_ns"] for s in path.get("shares", [])) == path.get("length_ns"), "the shares are not the path")
 
 
+def times_check(job, late):
+    """Whoever is late sleeps. The four parts of a rank's time add up to it."""
+    parts = {rank["rank"]: rank["time_ns"] for rank in job["ranks"]}
+    for rank, times in parts.items():
+        check(times["off_processor"] >= late[rank] - 2 * SLACK, f"rank {rank} slept for {late[rank]}: {times}")
+        check(times["computing"] >= 0 and times["working"] >= 0, f"rank {rank}: {times}")
+    longest = max(sum(times.values()) for times in parts.values())
+    check(longest == job["efficiency"]["run_ns"], f"the parts add up to {longest}: {job['efficiency']}")
+
+
 def messages_check(job):
     messages = job["messages"]
     check(not any(messages["unmatched"].values()), f"unmatched: {messages['unmatched']}")
@@ -142,6 +152,7 @@ def waits(job, directory):
     barrier, = (o for o in job["collectives"] if names[o["communicator"]] == "last_barrier")
     check([l["rank"] for l in barrier["last"]] == [size - 1], f"the last at the barrier: {barrier}")
     path_check(job, late)
+    times_check(job, late)
 
 
 def tallies(job, summary):

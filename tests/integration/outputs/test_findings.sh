@@ -72,7 +72,7 @@ PYTHON
 }
 
 faults=(load_imbalance late_rank small_messages polling many_small_collectives barriers made_in_loop small_io long_init
-        serialization late_receives)
+        late_receives)
 for mpi in openmpi mpich; do
     there_is diseases || continue
     traced=--no-trace
@@ -80,10 +80,11 @@ for mpi in openmpi mpich; do
     for fault in "${faults[@]}"; do
         check "$mpi: $fault" diagnosed $mpi 2 "$fault" "$fault" "$fault"
     done
+    check "$mpi: serialization by sums" diagnosed $mpi 2 serialization waits_unexplained serialization
     check "$mpi: late receives do not come where receives are early" diagnosed $mpi 2 early_receives -late_receives
     check "$mpi: hot spot" diagnosed $mpi 3 hot_spot hot_spot hot_spot
     check "$mpi: no hot spot where all receive the same" diagnosed $mpi 3 no_hot_spot -hot_spot
-    check "$mpi: no serialization where one computes longer" diagnosed $mpi 2 load_imbalance -serialization
+    check "$mpi: no serialization where one computes longer" diagnosed $mpi 2 load_imbalance -waits_unexplained
     for traced in "" --trace; do
         for fault in serialization late_receives; do
             check "$mpi: $fault, with a trace $traced" diagnosed $mpi 2 "$fault" "$fault" "$fault"

@@ -284,7 +284,7 @@ TEST(crowded_hosts_come_first)
         job.rows[i].processor_set = job.rows[i].processors = 2;
     first_check("oversubscribed", 5, "4 ranks share 2 processors of node1");
     assert_non_null(finding_named("load_imbalance"));
-    assert_null(finding_named("serialization"));
+    assert_null(finding_named("waits_unexplained"));
     for (size_t i = 0; i < job.row_count; i++)
         job.rows[i].processors = 4;
     absent_check("oversubscribed");
@@ -414,9 +414,9 @@ TEST(ranks_that_all_wait_may_wait_in_turn)
 {
     ranks_add(2, 5, 5);
     site_add(CALL_MPI_Recv, 2, 10, 10)->bytes_in = 1 << 24;
-    first_check("serialization", 5, "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
+    first_check("waits_unexplained", 5, "Each rank waits at least 5.00 s in MPI, most in MPI_Recv (halo.c:72 exchange)");
     job.rows[0].stall_ns = SECOND / 10;
-    absent_check("serialization");
+    absent_check("waits_unexplained");
 }
 
 TEST(costs_below_two_percent_are_not_said)
@@ -450,7 +450,7 @@ TEST(late_receives_let_sends_wait)
     first_check("late_receives", 4,
                 "Sends may wait because receives are posted late: 4.00 s of a sending rank on average, most in "
                 "MPI_Send (halo.c:72");
-    assert_non_null(finding_named("serialization"));
+    assert_non_null(finding_named("waits_unexplained"));
     job.sites.list[0].kind = CALL_MPI_Bsend;
     absent_check("late_receives");
     job.sites.list[0].kind = CALL_MPI_Send;

@@ -108,9 +108,7 @@ static const struct rule {
     {"long_init", find_long_init, false, true, true,
      "Judge a longer run. Start-up costs the same however long a job runs."},
     {"waits_unexplained", find_waits_unexplained, false, false, false,
-     "Record a trace (--trace): it shows who waits for whom. Ranks that take turns could work at the same time, and "
-     "steps "
-     "that keep another rank busy each time could be balanced."},
+     "Record a trace (--trace). Ranks in turn could work at the same time, or steps could be balanced."},
 };
 
 _Static_assert(sizeof rules / sizeof *rules <= FINDINGS_MAX, "each rule has a place");
